@@ -1,0 +1,44 @@
+package poll
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff says how long to wait between checks. The first check is made at
+// once; the delay after check n, counted from 0, is First × Factor^n and never
+// more than Max. Each delay is then shortened at random by up to the fraction
+// Jitter, so that many waits begun together do not stay in step; it is never
+// lengthened, so the bounds hold with jitter as they do without.
+//
+// The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max
+// below First as First: a delay never shrinks.
+type Backoff struct {
+	First  time.Duration
+	Max    time.Duration
+	Factor float64
+	Jitter float64
+}
+
+// DefaultBackoff starts at 200 ms and grows by a tenth up to 5 s, so that
+// waiting adds at most 10 % and 0.2 s to what is waited for.
+func DefaultBackoff() Backoff {
+	return Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Factor: 1.1, Jitter: 0.1}
+}
+
+// delay returns how long to wait after check n.
+func (b Backoff) delay(n int) time.Duration {
+	if b == (Backoff{}) {
+		b = DefaultBackoff()
+	}
+
+	// In floating point until the cap is applied: First × Factor^n leaves the
+	// range of a Duration long before a patient wait is over.
+	delay := float64(b.First) * math.Pow(max(b.Factor, 1), float64(n))
+	delay = min(delay, float64(max(b.Max, b.First)))
+
+	jitter := min(max(b.Jitter, 0), 1)
+
+	return time.Duration(delay * (1 - jitter*rand.Float64()))
+}

@@ -1,0 +1,64 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Until calls check at once and then after each delay of b, until check reports
+// done, check fails, or ctx ends. It returns nil when done and check's own error
+// as it is. When ctx ends it returns [context.Cause], in a form for which
+// errors.Is finds [context.Canceled] or [context.DeadlineExceeded] whatever the
+// cause is. check gets ctx and is never called after ctx has ended.
+func Until(ctx context.Context, b Backoff, check func(context.Context) (done bool, err error)) error {
+	wait := time.Duration(0)
+	for n := 0; ; n++ {
+		if err := Pause(ctx, wait); err != nil {
+			return err
+		}
+
+		done, err := check(ctx)
+		if err != nil || done {
+			return err
+		}
+
+		wait = b.delay(n)
+	}
+}
+
+// Pause waits for d, or until ctx ends, which it reports as [Until] does. With
+// nothing to wait for it only looks whether ctx has ended.
+func Pause(ctx context.Context, d time.Duration) error {
+	if err := ended(ctx); err != nil || d <= 0 {
+		return err
+	}
+
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+
+	// Asked again, whichever case ran: when both are ready select picks one at
+	// random, and a cancelled wait must not go on to act once more.
+	return ended(ctx)
+}
+
+// ended returns why ctx ended, and nil while it has not.
+func ended(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+
+	cause := context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+
+	return fmt.Errorf("%w: %w", err, cause)
+}

@@ -1,0 +1,284 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// steady is DefaultBackoff without chance.
+func steady() Backoff {
+	b := DefaultBackoff()
+	b.Jitter = 0
+
+	return b
+}
+
+func TestUntil_checksAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		err := Until(t.Context(), DefaultBackoff(), func(context.Context) (bool, error) { return true, nil })
+		if err != nil || time.Since(start) != 0 {
+			t.Errorf("got %v after %s, want nil at once", err, time.Since(start))
+		}
+	})
+}
+
+func TestUntil_delays(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		backoff Backoff
+		want    []time.Duration
+	}{
+		"grow-to-cap": {
+			Backoff{First: time.Second, Max: 5 * time.Second, Factor: 2},
+			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second},
+		},
+		"factor-below-one": {
+			Backoff{First: time.Second, Max: 5 * time.Second, Factor: 0.5},
+			[]time.Duration{time.Second, time.Second, time.Second},
+		},
+		"max-below-first": {
+			Backoff{First: time.Second, Factor: 2},
+			[]time.Duration{time.Second, time.Second, time.Second},
+		},
+		"default": {
+			steady(),
+			[]time.Duration{200 * time.Millisecond, 220 * time.Millisecond, 242 * time.Millisecond},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got []time.Duration
+				last := time.Now()
+				err := Until(t.Context(), test.backoff, func(context.Context) (bool, error) {
+					if now := time.Now(); now != last {
+						got = append(got, now.Sub(last).Round(time.Microsecond))
+						last = now
+					}
+
+					return len(got) == len(test.want), nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("delays (-want +got): %s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestBackoff_delay(t *testing.T) {
+	t.Parallel()
+
+	for name, b := range map[string]Backoff{"default": DefaultBackoff(), "zero-value": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			shortened := false
+			for n := range 10_000 {
+				longest := steady().delay(n)
+				got := b.delay(n)
+				if got > longest || got < longest-longest/10-1 {
+					t.Fatalf("delay %d is %s, want at most a tenth less than %s", n, got, longest)
+				}
+				shortened = shortened || got < longest
+			}
+			if !shortened {
+				t.Error("no delay was shortened")
+			}
+		})
+	}
+}
+
+// TestUntil_overhead holds the promise of the package documentation.
+func TestUntil_overhead(t *testing.T) {
+	t.Parallel()
+
+	for _, takes := range []time.Duration{500 * time.Millisecond, 2 * time.Second, 20 * time.Second, 10 * time.Minute} {
+		t.Run(takes.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				err := Until(t.Context(), DefaultBackoff(), func(context.Context) (bool, error) {
+					return time.Since(start) >= takes, nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took, bound := time.Since(start), takes+takes/10+300*time.Millisecond; took > bound {
+					t.Errorf("noticed after %s, want at most %s", took, bound)
+				}
+			})
+		})
+	}
+}
+
+func TestUntil_ends(t *testing.T) {
+	t.Parallel()
+
+	errOwn := errors.New("the user pressed Ctrl-C")
+	tests := map[string]struct {
+		context func(context.Context) (context.Context, context.CancelFunc)
+		want    []error
+		after   time.Duration
+		checks  int
+	}{
+		"canceled-in-delay": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				time.AfterFunc(1500*time.Millisecond, cancel)
+
+				return ctx, cancel
+			},
+			[]error{context.Canceled}, 1500 * time.Millisecond, 2,
+		},
+		"canceled-with-cause": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancelCause(ctx)
+				time.AfterFunc(1500*time.Millisecond, func() { cancel(errOwn) })
+
+				return ctx, func() { cancel(nil) }
+			},
+			[]error{context.Canceled, errOwn}, 1500 * time.Millisecond, 2,
+		},
+		"deadline": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 2500*time.Millisecond)
+			},
+			[]error{context.DeadlineExceeded}, 2500 * time.Millisecond, 3,
+		},
+		"before-the-first": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				cancel()
+
+				return ctx, cancel
+			},
+			[]error{context.Canceled}, 0, 0,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := test.context(t.Context())
+				defer cancel()
+
+				start, checks := time.Now(), 0
+				err := Until(ctx, Backoff{First: time.Second, Factor: 1}, func(got context.Context) (bool, error) {
+					checks++
+					if got != ctx {
+						t.Error("check got another context")
+					}
+
+					return false, nil
+				})
+
+				for _, want := range test.want {
+					if !errors.Is(err, want) {
+						t.Errorf("got %v, want %v in it", err, want)
+					}
+				}
+				if took := time.Since(start); took != test.after {
+					t.Errorf("ended after %s, want %s", took, test.after)
+				}
+				if checks != test.checks {
+					t.Errorf("%d checks, want %d", checks, test.checks)
+				}
+			})
+		})
+	}
+}
+
+// overtakenContext has ended as soon as it is asked, and says so nowhere else: it
+// is a context whose end select has seen too late, because the timer was ready as
+// well.
+type overtakenContext struct {
+	context.Context
+	end time.Time
+}
+
+func (c overtakenContext) Done() <-chan struct{} { return nil }
+
+func (c overtakenContext) Err() error {
+	if time.Now().Before(c.end) {
+		return nil
+	}
+
+	return context.Canceled
+}
+
+func TestUntil_noCheckAfterCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		checks := 0
+		ctx := overtakenContext{t.Context(), time.Now().Add(1500 * time.Millisecond)}
+		err := Until(ctx, Backoff{First: time.Second, Factor: 1}, func(context.Context) (bool, error) {
+			checks++
+
+			return checks > 9, nil
+		})
+		if !errors.Is(err, context.Canceled) || checks != 2 {
+			t.Errorf("got %v after %d checks, want a cancelled wait after 2", err, checks)
+		}
+	})
+}
+
+func TestUntil_passesErrorOn(t *testing.T) {
+	t.Parallel()
+
+	for name, done := range map[string]bool{"not-done": false, "done": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				want, checks := fmt.Errorf("querying: %w", context.DeadlineExceeded), 0
+				got := Until(t.Context(), DefaultBackoff(), func(context.Context) (bool, error) {
+					checks++
+
+					return done, want
+				})
+				if got != want || checks != 1 { //nolint:errorlint // the very same error
+					t.Errorf("got %v after %d checks", got, checks)
+				}
+			})
+		})
+	}
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := Pause(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
+			t.Errorf("got %v after %s", err, time.Since(start))
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, d := range []time.Duration{time.Hour, 0, -1} {
+			if err := Pause(ctx, d); !errors.Is(err, context.Canceled) {
+				t.Errorf("Pause(%s) after cancel: %v", d, err)
+			}
+		}
+		if err := Pause(t.Context(), 0); err != nil || time.Since(start) != time.Hour {
+			t.Errorf("Pause(0): %v after %s", err, time.Since(start))
+		}
+	})
+}
