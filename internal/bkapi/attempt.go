@@ -1,0 +1,197 @@
+package bkapi
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+// maxErrorBytes is how much is read of an answer that is an error by its status:
+// enough for an envelope, too little for a stream.
+const maxErrorBytes = 64 << 10
+
+// call is one Call and all of its tries. It is used by one goroutine.
+type call struct {
+	client    *Client
+	api       API
+	url       string
+	requestID string
+	out       any
+	started   time.Time
+
+	attempts int
+	reached  bool // a try that failed may have reached the server
+	badForms int  // how many answers were not an envelope
+	wait     time.Duration
+	last     *Error
+	answered string // the platform's request id
+}
+
+// answer is what one try brought back.
+type answer struct {
+	status  int
+	header  http.Header
+	body    []byte
+	tooLong bool
+	sent    bool // whether a connection was in hand, and so bytes may have left
+	err     error
+}
+
+// RoundTrip makes one try: it waits for its turn, sends, reads all of the answer
+// and judges it. Its response is empty, because the data is already where the
+// caller wants it; its error is always an *Error.
+func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+
+	release, err := c.client.limits.acquire(ctx)
+	if err != nil {
+		_ = req.Body.Close()
+
+		return nil, c.interrupted(ctx, err)
+	}
+	defer release()
+
+	c.attempts++
+	start := time.Now()
+	ans := c.exchange(req)
+	reply, failure := c.judge(ctx, ans)
+	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(start))
+
+	if failure != nil {
+		c.last = failure
+
+		return nil, failure
+	}
+	c.answered = reply.requestID
+
+	return &http.Response{StatusCode: ans.status, Header: ans.header, Body: http.NoBody, Request: req}, nil
+}
+
+// exchange sends the request and reads the answer, within the time for one try.
+func (c *call) exchange(req *http.Request) answer {
+	ctx, cancel := req.Context(), context.CancelFunc(func() {})
+	if c.client.timeout > 0 {
+		// A cause of our own, so that the end of this try is never taken for
+		// the end of the operation.
+		ctx, cancel = context.WithTimeoutCause(ctx, c.client.timeout,
+			fmt.Errorf("nothing within %s", c.client.timeout))
+	}
+	defer cancel()
+
+	// GotConn comes after dial, proxy and TLS handshake, and before the first
+	// byte of the request. Without it nothing was sent. When a kept-alive
+	// connection turns out to be dead before anything was written, net/http asks
+	// for another (GetConn), and the matter is open again.
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { sent.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+	})
+
+	resp, err := c.client.transport.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return answer{sent: sent.Load(), err: causeOf(ctx, err)}
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	limit := c.client.maxBytes
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		limit = min(limit, maxErrorBytes)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		err = causeOf(ctx, err)
+	}
+
+	return answer{
+		status:  resp.StatusCode,
+		header:  resp.Header,
+		body:    body[:min(int64(len(body)), limit)],
+		tooLong: int64(len(body)) > limit,
+		sent:    true,
+		err:     err,
+	}
+}
+
+// causeOf replaces the error of a try that ran out of time by the one that says
+// so. Wherever net/http says "context deadline exceeded" instead, it would be taken
+// for the operation's own deadline.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+
+	return err
+}
+
+// judge is the one place that says what became of a try.
+func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
+	switch {
+	case ans.status == 0 && ctx.Err() != nil:
+		failure := c.interrupted(ctx, ctx.Err())
+		failure.Sent = ans.sent
+
+		return envelope{}, failure
+	case ans.status == 0 && !ans.sent && isUntrusted(ans.err):
+		return envelope{}, c.newError(KindTLS, ans.err)
+	case ans.status == 0 && !ans.sent:
+		return envelope{}, c.newError(KindConnect, ans.err)
+	case ans.status == 0:
+		return envelope{}, c.answerError(KindLost, ans, ans.err)
+	case ans.status >= 300 && ans.status <= 399 && ans.header.Get("Location") != "":
+		return envelope{}, c.answerError(KindRedirect, ans, redirectError(c.url, ans.header.Get("Location")))
+	case ans.status < 200 || ans.status > 299:
+		return envelope{}, c.statusError(ans)
+	case ans.err != nil && ctx.Err() != nil:
+		failure := c.interrupted(ctx, ctx.Err())
+		failure.Sent, failure.Status = true, ans.status
+
+		return envelope{}, failure
+	case ans.err != nil:
+		return envelope{}, c.answerError(KindLost, ans, fmt.Errorf("reading the answer: %w", ans.err))
+	case ans.tooLong:
+		return envelope{}, c.answerError(KindFormat, ans, fmt.Errorf("longer than %d bytes", len(ans.body)))
+	}
+
+	return c.judgeEnvelope(ans)
+}
+
+// judgeEnvelope judges an answer that arrived whole and with a good status. A
+// platform's no comes with HTTP 200 as well.
+func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
+	env, err := parseEnvelope(ans.body)
+	if err != nil {
+		return env, c.answerError(KindFormat, ans, fmt.Errorf("%w: %s", err, c.excerpt(ans)))
+	}
+	env.requestID = c.requestIDOf(ans, env)
+
+	if !env.ok {
+		failure := c.answerError(KindRefused, ans, nil)
+		failure.Code, failure.Message, failure.RequestID = env.code, c.words(env.message), env.requestID
+
+		return env, failure
+	}
+	if err := decodeData(env.data, c.out); err != nil {
+		failure := c.answerError(KindFormat, ans, fmt.Errorf("decoding data: %w", err))
+		failure.RequestID = env.requestID
+
+		return env, failure
+	}
+
+	return env, nil
+}
+
+// isUntrusted tells a server that is there but not the right one, which no retry
+// will change, from one that cannot be reached.
+func isUntrusted(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+
+	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
+}

@@ -1,0 +1,188 @@
+package bkapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// Client calls the APIs of one endpoint with one identity. It is safe for
+// concurrent use.
+type Client struct {
+	endpoint    string
+	gateway     Gateway
+	credentials []byte
+	tenantID    string
+	userAgent   string
+
+	retry     retryPolicy
+	timeout   time.Duration
+	limits    *Limits
+	maxBytes  int64
+	transport *http.Transport
+	redact    redactor
+	log       *slog.Logger
+}
+
+// API is one endpoint of the platform.
+type API struct {
+	// Name is what messages and logs call it: "register_proc_info".
+	Name string
+	// Path is joined to Config.Endpoint: "api/c/compapi/v2/gse/register_proc_info/".
+	Path string
+	// Repeatable says that doing it twice is as good as doing it once. It is a
+	// property of the endpoint: every call is a POST, so the verb says nothing.
+	Repeatable bool
+}
+
+// Reply is what is known of a call that succeeded, besides its data.
+type Reply struct {
+	// RequestID is the platform's, or ours where it named none.
+	RequestID string
+	// Attempts counts the tries, Elapsed is the time for all of them.
+	Attempts int
+	Elapsed  time.Duration
+	// Resent says that an earlier try may have reached the server. An answer of
+	// "already exists" may then be this very call's doing.
+	Resent bool
+}
+
+// New returns a client, or a [ConfigError] for the field that cannot be used. It
+// sends nothing.
+func New(cfg Config) (*Client, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+
+	transport, err := newTransport(cfg)
+	if err != nil {
+		return nil, err
+	}
+	creds, err := marshalCredentials(cfg)
+	if err != nil {
+		return nil, err
+	}
+
+	c := &Client{
+		endpoint:    strings.TrimRight(cfg.Endpoint, "/"),
+		gateway:     cfg.Gateway,
+		credentials: creds,
+		tenantID:    cfg.TenantID,
+		userAgent:   cfg.UserAgent,
+		retry:       retryPolicy{max: cfg.MaxRetries, waitMin: cfg.RetryWaitMin, waitMax: cfg.RetryWaitMax},
+		timeout:     cfg.RequestTimeout,
+		limits:      cfg.Limits,
+		maxBytes:    cfg.MaxResponseBytes,
+		transport:   transport,
+		redact:      newRedactor(cfg.AppSecret, cfg.Token, cfg.AccessToken),
+		log:         cfg.Logger,
+	}
+	if c.maxBytes == 0 {
+		c.maxBytes = DefaultMaxResponseBytes
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+
+	return c, nil
+}
+
+// Close lets go of idle connections. The client can still be used.
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+}
+
+// Call posts in, which must marshal to a JSON object, and decodes the data of the
+// answer into out. Out is replaced as a whole, so nothing of an earlier answer
+// survives in it; it stays untouched when the call fails or there is no data, and
+// may be nil when the data is of no interest. Every error is an [*Error].
+func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) {
+	call := &call{
+		client:    c,
+		api:       api,
+		url:       c.endpoint + "/" + strings.TrimLeft(api.Path, "/"),
+		requestID: newRequestID(),
+		out:       out,
+		started:   time.Now(),
+	}
+
+	req, err := call.newRequest(ctx, in)
+	if err != nil {
+		return Reply{}, call.finish(call.newError(KindRequest, err))
+	}
+
+	// The loop is go-retryablehttp's; each round of it is call.RoundTrip, which
+	// returns an error for anything but success, so the loop never sees an
+	// answer that it could judge by its own lights (or a redirect to follow). It
+	// is given no logger: a call writes its own lines.
+	loop := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: call},
+		RetryMax:   c.retry.max,
+		CheckRetry: call.checkRetry,
+		Backoff:    call.backoff,
+		// The last error as it is; the library would replace it by its own.
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	if _, err := loop.Do(req); err != nil { //nolint:bodyclose // RoundTrip reads and closes it
+		var failure *Error
+		switch {
+		case errors.As(err, &failure):
+		case ctx.Err() != nil: // while waiting to try again
+			failure = call.interrupted(ctx, ctx.Err())
+		default:
+			failure = call.newError(KindRequest, err)
+		}
+
+		return Reply{}, call.finish(failure)
+	}
+
+	return Reply{
+		RequestID: call.answered,
+		Attempts:  call.attempts,
+		Elapsed:   time.Since(call.started),
+		Resent:    call.reached,
+	}, nil
+}
+
+// newRequest builds the request that every try of the call sends.
+func (c *call) newRequest(ctx context.Context, in any) (*retryablehttp.Request, error) {
+	if err := checkOut(c.out); err != nil {
+		return nil, err
+	}
+
+	body, err := marshalRequest(in)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the request: %w", err)
+	}
+	c.client.logBody(ctx, c, body)
+
+	if c.client.gateway == ESB {
+		body = joinObjects(c.client.credentials, body)
+	}
+
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, c.url, body)
+	if err != nil {
+		return nil, err
+	}
+	c.client.setHeaders(req.Header, c.requestID)
+
+	return req, nil
+}
+
+// newRequestID returns 32 hexadecimal characters, the form that the platform's
+// own clients send.
+func newRequestID() string {
+	var id [16]byte
+	// crypto/rand.Read never fails: it ends the program instead.
+	_, _ = rand.Read(id[:])
+
+	return hex.EncodeToString(id[:])
+}

@@ -1,0 +1,168 @@
+package bkapi
+
+import (
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Gateway says how credentials travel to the platform.
+type Gateway string
+
+// The two ways into BlueKing.
+const (
+	// ESB is the older bus: credentials are members of the JSON body.
+	ESB Gateway = "esb"
+	// APIGW is the API gateway: credentials are a JSON object in a header.
+	APIGW Gateway = "apigw"
+)
+
+// Gateways returns every gateway, the default one first.
+func Gateways() []Gateway {
+	return []Gateway{ESB, APIGW}
+}
+
+// DefaultMaxResponseBytes bounds an answer when Config says nothing. A result
+// for 1,000 hosts is about 1 MiB.
+const DefaultMaxResponseBytes = 64 << 20
+
+// Config is what a [Client] needs to know. Endpoint, Gateway, AppCode, AppSecret
+// and exactly one of Username, Token and AccessToken are required.
+type Config struct {
+	// Endpoint is the absolute http or https URL that API paths are joined to.
+	// It may have a path, but no query, fragment or user information.
+	Endpoint string
+	Gateway  Gateway
+
+	AppCode     string
+	AppSecret   string
+	Username    string
+	Token       string
+	AccessToken string
+
+	// TenantID is sent as X-Bk-Tenant-Id when it is set.
+	TenantID  string
+	UserAgent string
+
+	// MaxRetries is how many times a call is repeated at most, so a call makes
+	// one try more than that. Zero means none.
+	MaxRetries int
+	// RetryWaitMin and RetryWaitMax bound the wait before a retry, unless the
+	// server asks for another one. A RetryWaitMin of zero means at once.
+	RetryWaitMin time.Duration
+	RetryWaitMax time.Duration
+
+	// RequestTimeout is the time for one try, reading the answer included. It is
+	// not the time for a call: that is the context's. Zero means no limit.
+	RequestTimeout time.Duration
+
+	// Limits is shared by all clients of one provider instance. Nil means none.
+	Limits *Limits
+
+	// CACert holds PEM certificates that are trusted besides the system's.
+	CACert             []byte
+	InsecureSkipVerify bool
+
+	// MaxResponseBytes bounds the answer, after decompression. Zero means
+	// DefaultMaxResponseBytes.
+	MaxResponseBytes int64
+
+	// Logger gets a line per try. Nil discards them.
+	Logger *slog.Logger
+}
+
+// ConfigError says which field of a [Config] cannot be used, and why. It never
+// quotes the value, which may hold a secret.
+type ConfigError struct {
+	Field  string
+	Reason string
+}
+
+// Error names the field and then the reason.
+func (e *ConfigError) Error() string {
+	return e.Field + ": " + e.Reason
+}
+
+// validate reports the first field that cannot be used.
+func (cfg Config) validate() error {
+	if err := validateEndpoint(cfg.Endpoint); err != nil {
+		return err
+	}
+
+	switch {
+	case !slices.Contains(Gateways(), cfg.Gateway):
+		return &ConfigError{"Gateway", `neither "esb" nor "apigw"`}
+	case cfg.AppCode == "":
+		return &ConfigError{"AppCode", "required"}
+	case cfg.AppSecret == "":
+		return &ConfigError{"AppSecret", "required"}
+	case cfg.MaxRetries < 0:
+		return &ConfigError{"MaxRetries", "negative"}
+	case cfg.RetryWaitMin < 0:
+		return &ConfigError{"RetryWaitMin", "negative"}
+	case cfg.RetryWaitMax < cfg.RetryWaitMin:
+		return &ConfigError{"RetryWaitMax", "less than RetryWaitMin"}
+	case cfg.RequestTimeout < 0:
+		return &ConfigError{"RequestTimeout", "negative"}
+	case cfg.MaxResponseBytes < 0:
+		return &ConfigError{"MaxResponseBytes", "negative"}
+	case hasControl(cfg.TenantID):
+		return &ConfigError{"TenantID", "has a control character"}
+	case hasControl(cfg.UserAgent):
+		return &ConfigError{"UserAgent", "has a control character"}
+	}
+
+	return cfg.validateUser()
+}
+
+// validateUser holds the platform to one identity: with two, which one it takes
+// differs between the gateways.
+func (cfg Config) validateUser() error {
+	var set []string
+	for _, user := range []struct{ field, value string }{
+		{"Username", cfg.Username},
+		{"Token", cfg.Token},
+		{"AccessToken", cfg.AccessToken},
+	} {
+		if user.value != "" {
+			set = append(set, user.field)
+		}
+	}
+
+	switch len(set) {
+	case 0:
+		return &ConfigError{"Username", "one of Username, Token and AccessToken is required"}
+	case 1:
+		return nil
+	default:
+		return &ConfigError{set[1], "not together with " + set[0]}
+	}
+}
+
+func validateEndpoint(endpoint string) error {
+	// The error of url.Parse is dropped: it quotes the URL, and with it a
+	// password that may be in it.
+	u, err := url.Parse(endpoint)
+
+	switch {
+	case endpoint == "":
+		return &ConfigError{"Endpoint", "required"}
+	case err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return &ConfigError{"Endpoint", "not an absolute http or https URL"}
+	case u.User != nil:
+		return &ConfigError{"Endpoint", "has user information; credentials have fields of their own"}
+	case u.RawQuery != "" || u.ForceQuery:
+		return &ConfigError{"Endpoint", "has a query"}
+	case u.Fragment != "" || strings.HasSuffix(endpoint, "#"):
+		return &ConfigError{"Endpoint", "has a fragment"}
+	}
+
+	return nil
+}
+
+// hasControl reports whether s would not pass as the value of a header.
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}

@@ -1,0 +1,169 @@
+package bkapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// envelope is the platform's wrapping of every answer, read.
+type envelope struct {
+	ok        bool
+	code      int64
+	message   string
+	requestID string
+	data      json.RawMessage
+}
+
+// wireEnvelope takes each member as it comes: which are present and of what type
+// differs between the gateways, and between a success and a failure of one.
+type wireEnvelope struct {
+	Result    json.RawMessage `json:"result"`
+	Code      json.RawMessage `json:"code"`
+	Message   json.RawMessage `json:"message"`
+	Data      json.RawMessage `json:"data"`
+	RequestID json.RawMessage `json:"request_id"`
+
+	// The older form, which the ESB rewrites for most backends.
+	OldCode    json.RawMessage `json:"bk_error_code"`
+	OldMessage json.RawMessage `json:"bk_error_msg"`
+
+	// Error is the gateway's own refusal: {"code": …, "message": …}.
+	Error json.RawMessage `json:"error"`
+}
+
+// parseEnvelope is the one function that says whether the platform agreed. An
+// answer is a yes when nothing in it says no: result is absent, null or true, and
+// the code is absent, null, empty or zero in any spelling.
+func parseEnvelope(body []byte) (envelope, error) {
+	trimmed := bytes.TrimSpace(body)
+	if len(trimmed) == 0 {
+		return envelope{}, errors.New("no envelope")
+	}
+	if trimmed[0] != '{' {
+		return envelope{}, errors.New("not a JSON object")
+	}
+
+	var wire wireEnvelope
+	if err := json.Unmarshal(trimmed, &wire); err != nil {
+		return envelope{}, fmt.Errorf("decoding the envelope: %w", err)
+	}
+
+	var inner wireEnvelope
+	gatewayRefuses := json.Unmarshal(wire.Error, &inner) == nil && inner.isKnown()
+	if !wire.isKnown() && !gatewayRefuses {
+		return envelope{}, errors.New("neither result nor code nor data")
+	}
+
+	env := envelope{
+		ok:        !saysNo(wire.Result) && !gatewayRefuses,
+		requestID: textOf(wire.RequestID),
+		data:      wire.Data,
+	}
+	env.hear(wire.Code, wire.Message)
+	env.hear(wire.OldCode, wire.OldMessage)
+	env.hear(inner.Code, inner.Message)
+
+	return env, nil
+}
+
+// isKnown tells the platform's objects from anyone else's: {"message": …} alone
+// could be a web framework's error page.
+func (w wireEnvelope) isKnown() bool {
+	return w.Result != nil || w.Code != nil || w.OldCode != nil || w.Data != nil
+}
+
+// hear takes in one of the places where an envelope may say no. The first that
+// has something to say is the one that is quoted.
+func (e *envelope) hear(code, message json.RawMessage) {
+	number, word := parseCode(code)
+	if number != 0 || word != "" {
+		e.ok = false
+	}
+	if e.code == 0 {
+		e.code = number
+	}
+	if e.message == "" {
+		e.message = strings.TrimSpace(word + " " + textOf(message))
+	}
+}
+
+// saysNo reports whether result is false, in any spelling. Anything else leaves
+// the verdict to the code.
+func saysNo(result json.RawMessage) bool {
+	switch strings.ToLower(textOf(result)) {
+	case "false", "0":
+		return true
+	default:
+		return false
+	}
+}
+
+// parseCode returns the code as a number, whether it came as 115, "115", "00", ""
+// or null. A code that is no number is returned as the word it is.
+func parseCode(raw json.RawMessage) (number int64, word string) {
+	text := textOf(raw)
+	if text == "" {
+		return 0, ""
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, ""
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f), ""
+	}
+
+	return 0, text
+}
+
+// textOf returns a JSON value as text: a string's content, nothing for null, and
+// any other value as it stands.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return strings.TrimSpace(s)
+	}
+
+	return string(raw)
+}
+
+// checkOut refuses a destination that nothing can be decoded into, before
+// anything is sent.
+func checkOut(out any) error {
+	if out == nil {
+		return nil
+	}
+	if v := reflect.ValueOf(out); v.Kind() != reflect.Pointer || v.IsNil() {
+		return fmt.Errorf("decoding the answer into %T, which is not a pointer", out)
+	}
+
+	return nil
+}
+
+// decodeData puts data into what out points to, unless there is none: null, or the
+// empty string that some backends send for it. It decodes into a fresh value
+// first: json.Unmarshal adds to maps and leaves absent fields alone, and so a host
+// that is missing from one answer would keep its verdict from the one before.
+func decodeData(data json.RawMessage, out any) error {
+	switch string(data) {
+	case "", "null", `""`:
+		return nil
+	}
+	if out == nil {
+		return nil
+	}
+
+	target := reflect.ValueOf(out).Elem()
+	fresh := reflect.New(target.Type())
+	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
+		return err
+	}
+	target.Set(fresh.Elem())
+
+	return nil
+}

@@ -1,0 +1,111 @@
+package bkapi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseEnvelope(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		body string
+		want envelope
+	}{
+		"esb":             {`{"result":true,"code":0,"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
+		"gateway":         {`{"code":0,"message":"ok","data":1}`, envelope{ok: true, message: "ok"}},
+		"code-text-zero":  {`{"result":true,"code":"0","data":1}`, envelope{ok: true}},
+		"code-double-0":   {`{"result":true,"code":"00","data":1}`, envelope{ok: true}},
+		"code-empty":      {`{"result":true,"code":"","data":1}`, envelope{ok: true}},
+		"code-null":       {`{"result":true,"code":null,"data":1}`, envelope{ok: true}},
+		"code-missing":    {`{"result":true,"data":1}`, envelope{ok: true}},
+		"code-float-zero": {`{"code":0.0,"data":1}`, envelope{ok: true}},
+		"only-data":       {`{"data":1}`, envelope{ok: true}},
+		"result-null":     {`{"result":null,"code":0,"data":1}`, envelope{ok: true}},
+		"error-null":      {`{"result":true,"code":0,"error":null,"data":1}`, envelope{ok: true}},
+		"error-text":      {`{"result":true,"code":0,"error":"","data":1}`, envelope{ok: true}},
+		"other-members":   {`{"result":true,"code":0,"permission":null,"data":1}`, envelope{ok: true}},
+		"white-space":     {" \n{\"code\":0,\"data\":1}\n ", envelope{ok: true}},
+		"legacy":          {`{"bk_error_code":0,"bk_error_msg":"ok","data":1}`, envelope{ok: true, message: "ok"}},
+
+		"queued":             {`{"result":false,"code":1000115,"message":"redis","data":1}`, envelope{code: 1000115, message: "redis"}},
+		"gateway-no":         {`{"code":1640301,"message":"no","data":1}`, envelope{code: 1640301, message: "no"}},
+		"false-with-zero":    {`{"result":false,"code":0,"message":"no","data":1}`, envelope{message: "no"}},
+		"false-without-code": {`{"result":false,"message":"no","data":1}`, envelope{message: "no"}},
+		"false-as-text":      {`{"result":"false","code":"","data":1}`, envelope{}},
+		"true-with-code":     {`{"result":true,"code":7,"data":1}`, envelope{code: 7}},
+		"code-as-text":       {`{"code":"1000115","data":1}`, envelope{code: 1000115}},
+		"code-as-float":      {`{"code":1.000115e6,"data":1}`, envelope{code: 1000115}},
+		"code-negative":      {`{"code":-1,"data":1}`, envelope{code: -1}},
+		"code-a-word":        {`{"code":"DENIED","message":"no","data":1}`, envelope{message: "DENIED no"}},
+		"code-a-bool":        {`{"code":true,"data":1}`, envelope{message: "true"}},
+		"message-object":     {`{"code":7,"message":{"ip":["bad"]},"data":1}`, envelope{code: 7, message: `{"ip":["bad"]}`}},
+		"message-null":       {`{"code":7,"message":null,"data":1}`, envelope{code: 7}},
+		"legacy-no":          {`{"bk_error_code":115,"bk_error_msg":"no","data":1}`, envelope{code: 115, message: "no"}},
+		"legacy-behind-code": {`{"code":"","bk_error_code":"115","data":1}`, envelope{code: 115}},
+		"legacy-against-0":   {`{"code":0,"bk_error_code":115,"data":1}`, envelope{code: 115}},
+		"gateway-error":      {`{"error":{"code":"UNAUTHENTICATED","message":"no"},"data":1}`, envelope{message: "UNAUTHENTICATED no"}},
+		"gateway-code":       {`{"error":{"code":1642901},"data":1}`, envelope{code: 1642901}},
+		"request-id":         {`{"code":7,"request_id":"r1","data":1}`, envelope{code: 7, requestID: "r1"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, err := parseEnvelope([]byte(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.want.data = []byte("1")
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(envelope{})); diff != "" {
+				t.Errorf("(-want +got): %s", diff)
+			}
+		})
+	}
+}
+
+func TestParseEnvelope_isNone(t *testing.T) {
+	t.Parallel()
+
+	for name, body := range map[string]string{
+		"empty":         "",
+		"blank":         " \r\n",
+		"html":          "<html></html>",
+		"array":         `[{"code":0}]`,
+		"text":          `"ok"`,
+		"null":          "null",
+		"empty-object":  "{}",
+		"no-member":     `{"message":"not found"}`,
+		"error-null":    `{"error":null}`,
+		"error-text":    `{"error":"boom"}`,
+		"truncated":     `{"result":true,"code":0,"data":{"a":`,
+		"two-documents": `{"code":0}{"code":0}`,
+		"deeply-nested": `{"code":0,"data":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got, err := parseEnvelope([]byte(body)); err == nil {
+				t.Errorf("got %+v, want an error", got)
+			}
+		})
+	}
+}
+
+func FuzzParseEnvelope(f *testing.F) {
+	f.Add([]byte(`{"result":true,"code":"00","message":null,"data":{},"error":{"code":1}}`))
+	f.Add([]byte(`{"code":1e400}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		env, err := parseEnvelope(body)
+		if err != nil {
+			return
+		}
+		if env.ok && env.code != 0 {
+			t.Errorf("ok with code %d", env.code)
+		}
+		var out any
+		_ = decodeData(env.data, &out)
+	})
+}

@@ -1,0 +1,207 @@
+package bkapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Kind says how far a call got.
+type Kind string
+
+// Every way in which a call can fail.
+const (
+	// KindRequest: the request could not be built; nothing was sent.
+	KindRequest Kind = "request"
+	// KindConnect: no connection (DNS, dial, TLS handshake); nothing was sent.
+	KindConnect Kind = "connect"
+	// KindTLS: there is a server, but not one to trust (its certificate is not
+	// accepted, or it does not speak TLS); nothing was sent.
+	KindTLS Kind = "tls"
+	// KindLost: sent, and then no usable answer (reset, timeout, half a body).
+	KindLost Kind = "lost"
+	// KindStatus: answered with an HTTP status other than 2xx.
+	KindStatus Kind = "status"
+	// KindRedirect: answered with a redirect, which is never followed.
+	KindRedirect Kind = "redirect"
+	// KindFormat: answered with something other than the platform's envelope.
+	KindFormat Kind = "format"
+	// KindRefused: the envelope says no; see Code and Message.
+	KindRefused Kind = "refused"
+	// KindCanceled: our context ended before the verdict was in.
+	KindCanceled Kind = "canceled"
+)
+
+// Error is the one type of error that [Client.Call] returns, always as a pointer.
+// Nothing in it holds a secret, whatever the server echoed.
+type Error struct {
+	// API is the name of the endpoint, URL where it is: no query, no user.
+	API string
+	URL string
+
+	Kind Kind
+
+	// Status, Code, Message and RequestID are what was answered, as far as
+	// anything was. When the context ended while the call waited to try again,
+	// Status, Code and RequestID are those of the try before, and Err quotes it.
+	Status    int
+	Code      int64
+	Message   string
+	RequestID string
+
+	// Attempts counts the tries, Elapsed is the time for all of them.
+	Attempts int
+	Elapsed  time.Duration
+
+	// Repeatable is what the API was declared to be.
+	Repeatable bool
+
+	// Sent is false only when the server provably did not get the request in
+	// any of the tries, or got it before the last one and turned it away (429).
+	Sent bool
+
+	// Err is the cause, where there is one besides the server's own words.
+	Err error
+
+	// retryAfter is how long the server asked us to wait.
+	retryAfter time.Duration
+}
+
+// Error tells in one line which API, what happened and what the platform said.
+func (e *Error) Error() string {
+	var notes []string
+	if e.Code != 0 {
+		notes = append(notes, fmt.Sprintf("code %d", e.Code))
+	}
+	if e.Attempts > 1 {
+		notes = append(notes, fmt.Sprintf("%d tries in %s", e.Attempts, e.Elapsed.Round(time.Millisecond)))
+	}
+	if e.Sent && e.RequestID != "" {
+		notes = append(notes, "request id "+e.RequestID)
+	}
+
+	text := e.API + ": " + e.brief()
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
+	}
+
+	return text
+}
+
+// brief tells what happened, without the API and without the sums.
+func (e *Error) brief() string {
+	text := e.summary()
+	if e.Message != "" {
+		text += ": " + oneLine(e.Message)
+	}
+	if e.Err != nil {
+		text += ": " + oneLine(e.Err.Error())
+	}
+
+	return text
+}
+
+// summary is the part of the message that depends on the kind alone.
+func (e *Error) summary() string {
+	switch e.Kind {
+	case KindRequest:
+		return "the request cannot be built"
+	case KindConnect:
+		return "no connection to " + e.URL
+	case KindTLS:
+		return "the server at " + e.URL + " is not to be trusted"
+	case KindLost:
+		return "no usable answer from " + e.URL + " after the request was sent"
+	case KindStatus:
+		return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))) + " from " + e.URL
+	case KindRedirect:
+		return fmt.Sprintf("HTTP %d from %s", e.Status, e.URL)
+	case KindFormat:
+		return "the answer from " + e.URL + " is not one of the platform's"
+	case KindRefused:
+		return "refused by the platform"
+	case KindCanceled:
+		return "stopped before the answer was in"
+	default:
+		return "failed at " + e.URL
+	}
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error {
+	return e.Err
+}
+
+// HasCode reports whether the platform answered with this code, be it in an
+// envelope or along with an HTTP status.
+func HasCode(err error, code int64) bool {
+	var e *Error
+
+	return errors.As(err, &e) && code != 0 && e.Code == code
+}
+
+// IsTransient reports whether the same call may succeed later and may safely be
+// made again. It is never true together with [IsOutcomeUnknown].
+func IsTransient(err error) bool {
+	var e *Error
+
+	return errors.As(err, &e) && e.transient() && !e.outcomeUnknown()
+}
+
+// IsOutcomeUnknown reports whether the server may have acted on a request that
+// must not be repeated, without our knowing. Whoever wants to go on has to look
+// at the live state first.
+func IsOutcomeUnknown(err error) bool {
+	var e *Error
+
+	return errors.As(err, &e) && e.outcomeUnknown()
+}
+
+// transient reports whether the cause of e may pass by itself. Whether the call
+// may be repeated is another question.
+func (e *Error) transient() bool {
+	switch e.Kind {
+	case KindConnect, KindLost, KindFormat:
+		return true
+	case KindStatus:
+		return e.turnedAway() || passingStatus(e.Status)
+	case KindRefused:
+		return e.turnedAway() || esbTrouble(e.Code)
+	default:
+		return false
+	}
+}
+
+// turnedAway reports whether the server was too busy to pass the request on: it
+// has seen it, and nobody has acted on it.
+func (e *Error) turnedAway() bool {
+	switch e.Kind {
+	case KindStatus:
+		return e.Status == http.StatusTooManyRequests
+	case KindRefused:
+		return e.Code == esbRateLimit
+	default:
+		return false
+	}
+}
+
+func (e *Error) outcomeUnknown() bool {
+	if e.Repeatable || !e.Sent {
+		return false
+	}
+
+	switch e.Kind {
+	case KindLost, KindFormat, KindCanceled:
+		return true
+	case KindStatus:
+		// A gateway says 502 or 504 of a backend that may be at work; a 4xx says
+		// that the request was not taken.
+		return e.Status >= http.StatusInternalServerError
+	case KindRefused:
+		return esbTrouble(e.Code)
+	default:
+		return false
+	}
+}

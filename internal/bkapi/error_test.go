@@ -1,0 +1,96 @@
+package bkapi_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+)
+
+func TestError_text(t *testing.T) {
+	t.Parallel()
+
+	const url = "https://paas.example.com/api/x/"
+	cause := errors.New("cause\n of it")
+	tests := map[string]struct {
+		err  bkapi.Error
+		want string
+	}{
+		"request":  {bkapi.Error{Kind: bkapi.KindRequest, Err: cause}, "x: the request cannot be built: cause of it"},
+		"connect":  {bkapi.Error{Kind: bkapi.KindConnect, Err: cause}, "x: no connection to " + url + ": cause of it"},
+		"tls":      {bkapi.Error{Kind: bkapi.KindTLS, Err: cause}, "x: the server at " + url + " is not to be trusted: cause of it"},
+		"redirect": {bkapi.Error{Kind: bkapi.KindRedirect, Status: 302, Err: cause}, "x: HTTP 302 from " + url + ": cause of it"},
+		"format":   {bkapi.Error{Kind: bkapi.KindFormat, Err: cause}, "x: the answer from " + url + " is not one of the platform's: cause of it"},
+		"canceled": {bkapi.Error{Kind: bkapi.KindCanceled, Err: cause}, "x: stopped before the answer was in: cause of it"},
+		"odd-status": {
+			bkapi.Error{Kind: bkapi.KindStatus, Status: 599},
+			"x: HTTP 599 from " + url,
+		},
+		"status": {
+			bkapi.Error{Kind: bkapi.KindStatus, Status: 403, Code: 1640301, Message: "no permission", Sent: true, RequestID: "r1"},
+			"x: HTTP 403 Forbidden from " + url + ": no permission (code 1640301, request id r1)",
+		},
+		"lost": {
+			bkapi.Error{Kind: bkapi.KindLost, Err: cause, Attempts: 3, Elapsed: 4200 * time.Millisecond},
+			"x: no usable answer from " + url + " after the request was sent: cause of it (3 tries in 4.2s)",
+		},
+		"refused": {
+			bkapi.Error{Kind: bkapi.KindRefused, Code: 1000115, Message: "redis reply\r\nis not \x1b[31mstring", Sent: true, RequestID: "r1"},
+			"x: refused by the platform: redis reply is not [31mstring (code 1000115, request id r1)",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			test.err.API, test.err.URL = "x", url
+			if got := test.err.Error(); got != test.want {
+				t.Errorf("\ngot  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestError_isFoundThroughChain(t *testing.T) {
+	t.Parallel()
+
+	s := newServer(t, reply(http.StatusOK, `{"result":false,"code":"850","message":"exists"}`))
+	_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+	wrapped := fmt.Errorf("registering: %w", errors.Join(errors.New("other"), err))
+
+	var failure *bkapi.Error
+	if !errors.As(wrapped, &failure) || failure.Message != "exists" {
+		t.Errorf("errors.As does not find the *Error in %v", wrapped)
+	}
+	if !bkapi.HasCode(wrapped, 850) || bkapi.HasCode(wrapped, 829) || bkapi.HasCode(nil, 850) {
+		t.Error("HasCode is wrong")
+	}
+	if bkapi.HasCode(&bkapi.Error{Kind: bkapi.KindConnect}, 0) {
+		t.Error("no code is taken for code 0")
+	}
+	if bkapi.IsTransient(errors.New("other")) || bkapi.IsOutcomeUnknown(nil) {
+		t.Error("a stranger's error is classified")
+	}
+}
+
+func TestError_quotesOneLine(t *testing.T) {
+	t.Parallel()
+
+	page := "<html>\n<head><title>Sign in</title></head>\n" + strings.Repeat("<p>text</p>\n", 10_000)
+	for _, status := range []int{http.StatusOK, http.StatusNotFound} {
+		s := newServer(t, replyAs("text/html; charset=utf-8", status, page))
+		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+
+		text := err.Error()
+		if !strings.Contains(text, `text/html; charset=utf-8 beginning "<html> <head><title>Sign in`) {
+			t.Errorf("got %s", text)
+		}
+		if strings.Contains(text, "\n") || len(text) > 500 {
+			t.Errorf("%d characters: %s", len(text), text)
+		}
+	}
+}

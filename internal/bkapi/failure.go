@@ -1,0 +1,130 @@
+package bkapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// How much of a server's words an error keeps.
+const (
+	maxMessageBytes = 2000
+	maxExcerptBytes = 120
+)
+
+// newError returns an error of this call of which nothing was answered.
+func (c *call) newError(kind Kind, cause error) *Error {
+	return &Error{
+		API:        c.api.Name,
+		URL:        c.url,
+		Kind:       kind,
+		RequestID:  c.requestID,
+		Repeatable: c.api.Repeatable,
+		Err:        c.client.redact.error(cause),
+	}
+}
+
+// answerError returns an error of a try that was sent.
+func (c *call) answerError(kind Kind, ans answer, cause error) *Error {
+	failure := c.newError(kind, cause)
+	failure.Sent = true
+	failure.Status = ans.status
+	failure.RequestID = c.requestIDOf(ans, envelope{})
+	failure.retryAfter = retryAfter(ans, time.Now())
+
+	return failure
+}
+
+// statusError returns the error for a status other than 2xx, with the platform's
+// code and words where the body has any and a line of the body where not.
+func (c *call) statusError(ans answer) *Error {
+	failure := c.answerError(KindStatus, ans, nil)
+
+	env, err := parseEnvelope(ans.body)
+	switch {
+	case err == nil:
+		failure.Code, failure.Message = env.code, c.words(env.message)
+		failure.RequestID = c.requestIDOf(ans, env)
+	case len(ans.body) > 0:
+		failure.Err = errors.New(c.excerpt(ans))
+	}
+
+	return failure
+}
+
+// redirectError names where the server wants us to go: a login page, or the same
+// host with another scheme. The path is left out, as a login page's carries the
+// first URL and sometimes more.
+func redirectError(from, location string) error {
+	base, err := url.Parse(from)
+	if err != nil {
+		return errors.New("redirect not followed")
+	}
+	target, err := base.Parse(location)
+	if err != nil {
+		return errors.New("redirect not followed: its target is not a URL")
+	}
+
+	return fmt.Errorf("redirect to %s://%s not followed: credentials are sent to the endpoint only",
+		target.Scheme, target.Host)
+}
+
+// interrupted returns the error for a context that ended, or is about to. Where
+// there was a try before, its error is named: it is the reason for the wait.
+func (c *call) interrupted(ctx context.Context, err error) *Error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, err) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	if c.last == nil {
+		return c.newError(KindCanceled, err)
+	}
+
+	failure := c.newError(KindCanceled, fmt.Errorf("%w; the try before: %s", err, c.last.brief()))
+	failure.Status, failure.Code, failure.RequestID = c.last.Status, c.last.Code, c.last.RequestID
+
+	return failure
+}
+
+// finish puts the sums of the whole call on its last error.
+func (c *call) finish(failure *Error) *Error {
+	failure.Attempts = c.attempts
+	failure.Elapsed = time.Since(c.started)
+	failure.Sent = failure.Sent || c.reached
+
+	return failure
+}
+
+// requestIDOf returns the id under which the platform knows the request.
+func (c *call) requestIDOf(ans answer, env envelope) string {
+	for _, id := range []string{ans.header.Get(headerRequestID), env.requestID} {
+		if id != "" {
+			return cut(oneLine(c.client.redact.text(id)), maxExcerptBytes)
+		}
+	}
+
+	return c.requestID
+}
+
+// words returns a message of the platform that may be shown.
+func (c *call) words(message string) string {
+	return cut(c.client.redact.text(message), maxMessageBytes)
+}
+
+// excerpt describes a body that is no envelope: what it claims to be, and how it
+// begins. Secrets go before the cut, which could leave half of one.
+func (c *call) excerpt(ans answer) string {
+	begin := ans.body[:min(len(ans.body), maxErrorBytes)]
+	if len(begin) == 0 {
+		return "empty body"
+	}
+
+	kind := ans.header.Get("Content-Type")
+	if kind == "" {
+		kind = "no content type"
+	}
+	text := cut(oneLine(c.client.redact.text(string(begin))), maxExcerptBytes)
+
+	return fmt.Sprintf("%s beginning %q", oneLine(c.client.redact.text(kind)), text)
+}

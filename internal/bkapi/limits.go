@@ -1,0 +1,73 @@
+package bkapi
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bounds how many requests are on the wire at once and how many start per
+// second. Terraform works on ten resources at a time and each of them sends
+// batches, so the bound belongs to the provider instance and is shared by all its
+// clients.
+type Limits struct {
+	slots chan struct{}
+	rate  *rate.Limiter
+}
+
+// NewLimits allows maxConcurrent requests at once and perSecond new ones each
+// second. Zero or less means no bound.
+func NewLimits(maxConcurrent int, perSecond float64) *Limits {
+	l := &Limits{}
+	if maxConcurrent > 0 {
+		l.slots = make(chan struct{}, maxConcurrent)
+	}
+	if perSecond > 0 {
+		// A burst of one spaces requests out evenly; a larger burst would let a
+		// whole fleet's batches start at once, which is what the user asked us
+		// not to do.
+		l.rate = rate.NewLimiter(rate.Limit(perSecond), 1)
+	}
+
+	return l
+}
+
+// acquire waits for a turn and returns what gives it back. A call holds its turn
+// for one try, never while it waits to try again.
+func (l *Limits) acquire(ctx context.Context) (release func(), err error) {
+	// Select picks at random when a slot is free and ctx has ended.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return func() {}, nil
+	}
+
+	release = func() {}
+	if l.slots != nil {
+		select {
+		case l.slots <- struct{}{}:
+			release = func() { <-l.slots }
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+
+	// The slot comes first: whoever waits here waits for the rate, and so would
+	// everyone else. The other way round, requests that had their turn by the
+	// rate would pile up behind the slots and leave in a burst.
+	if l.rate != nil {
+		if err := l.rate.Wait(ctx); err != nil {
+			release()
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			// The limiter sees beforehand that the deadline comes first.
+			return nil, fmt.Errorf("no turn before the deadline at %g requests per second: %w",
+				float64(l.rate.Limit()), context.DeadlineExceeded)
+		}
+	}
+
+	return release, nil
+}

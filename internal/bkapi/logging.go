@@ -1,0 +1,71 @@
+package bkapi
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// LevelTrace is the level of request bodies, below [slog.LevelDebug].
+const LevelTrace = slog.LevelDebug - 4
+
+// maxLoggedBytes bounds a request body in the log.
+const maxLoggedBytes = 16 << 10
+
+// logBody writes what the caller asked for. It is called before the credentials
+// are added, and takes them out of the caller's own part all the same: a start
+// command may carry the same token.
+func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
+	if !c.log.Enabled(ctx, LevelTrace) {
+		return
+	}
+
+	c.log.LogAttrs(ctx, LevelTrace, "calling API",
+		slog.String("api", call.api.Name),
+		slog.String("url", call.url),
+		slog.String("request_id", call.requestID),
+		slog.String("body", cut(c.redact.text(string(body)), maxLoggedBytes)),
+	)
+}
+
+// logAttempt writes one line per try. Bodies of answers are never logged.
+func (c *Client) logAttempt(
+	ctx context.Context, call *call, ans answer, env envelope, failure *Error, took time.Duration,
+) {
+	if !c.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+
+	code, requestID := env.code, call.requestIDOf(ans, env)
+	if failure != nil {
+		code, requestID = failure.Code, failure.RequestID
+	}
+
+	attrs := []slog.Attr{
+		slog.String("api", call.api.Name),
+		slog.String("url", call.url),
+		slog.Int("attempt", call.attempts),
+		slog.Int("status", ans.status),
+		slog.Int64("code", code),
+		slog.Int64("ms", took.Milliseconds()),
+		slog.Int("bytes", len(ans.body)),
+		slog.String("request_id", requestID),
+	}
+	if failure != nil {
+		attrs = append(attrs, slog.String("kind", string(failure.Kind)))
+	}
+
+	c.log.LogAttrs(ctx, slog.LevelDebug, "called API", attrs...)
+}
+
+// logRetry says why a call is made again.
+func (c *Client) logRetry(ctx context.Context, call *call, failure *Error) {
+	c.log.LogAttrs(ctx, slog.LevelWarn, "repeating API call",
+		slog.String("api", call.api.Name),
+		slog.String("url", call.url),
+		slog.Int("attempt", call.attempts),
+		slog.Int64("wait_ms", call.wait.Milliseconds()),
+		slog.String("request_id", failure.RequestID),
+		slog.String("reason", failure.brief()),
+	)
+}

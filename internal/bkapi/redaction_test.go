@@ -1,0 +1,133 @@
+package bkapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+)
+
+// canary has every sort of character that an encoding changes.
+const canary = `canary"<&>+/\é%tail`
+
+// marker is no secret and echoed right behind one, so it shows that what the
+// server echoed has come as far as it would have with the secret in it.
+const marker = "MARK"
+
+// echoes is every way in which a server may say a secret back.
+func echoes(secret string) map[string]http.HandlerFunc {
+	inJSON, _ := json.Marshal(secret + marker)
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(inJSON))
+	ascii := strings.ReplaceAll(plain, "é", `\u00e9`)
+	nested, _ := json.Marshal(string(inJSON))
+	nestedASCII, _ := json.Marshal(ascii)
+
+	return map[string]http.HandlerFunc{
+		"html-page":        replyAs("text/html", http.StatusOK, html.EscapeString(secret+marker)),
+		"error-page":       replyAs("text/plain", http.StatusBadRequest, secret+marker),
+		"not-json":         reply(http.StatusOK, secret+marker),
+		"message":          reply(http.StatusOK, fmt.Sprintf(`{"result":false,"code":5,"message":%s}`, inJSON)),
+		"message-object":   reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, inJSON)),
+		"message-unescape": reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, plain)),
+		"message-ascii":    reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, ascii)),
+		"nested-ascii":     reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, nestedASCII)),
+		"message-nested":   reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, nested)),
+		"status-message":   reply(http.StatusForbidden, fmt.Sprintf(`{"code":5,"message":%s}`, inJSON)),
+		"retried-message":  reply(http.StatusBadGateway, fmt.Sprintf(`{"code":5,"message":%s}`, inJSON)),
+		"word-as-code":     reply(http.StatusOK, fmt.Sprintf(`{"code":%s}`, inJSON)),
+		"request-id":       reply(http.StatusOK, fmt.Sprintf(`{"code":5,"request_id":%s}`, inJSON)),
+		"query-escaped":    reply(http.StatusOK, "a="+url.QueryEscape(secret)+marker),
+		"path-escaped":     reply(http.StatusOK, "/"+url.PathEscape(secret)+marker),
+		"across-the-cut":   reply(http.StatusOK, marker+strings.Repeat("x", 105)+secret),
+		"content-type":     replyAs(secret+marker, http.StatusOK, "text"),
+		"broken-http":      raw(secret + marker + "\r\n\r\n"),
+		"redirect":         redirectTo("http://"+marker+".example.com/?t="+url.QueryEscape(secret), http.StatusFound),
+	}
+}
+
+// secretsIn returns the pieces of a secret that a text has in it.
+func secretsIn(text, secret string) []string {
+	var found []string
+	for _, piece := range []string{secret[:6], secret[len(secret)-4:]} {
+		if strings.Contains(text, piece) {
+			found = append(found, piece)
+		}
+	}
+
+	return found
+}
+
+func TestClient_keepsSecrets(t *testing.T) {
+	t.Parallel()
+
+	users := map[string]func(*bkapi.Config){
+		"app-secret":   func(cfg *bkapi.Config) { cfg.AppSecret = canary },
+		"token":        func(cfg *bkapi.Config) { cfg.Username, cfg.Token = "", canary },
+		"access-token": func(cfg *bkapi.Config) { cfg.Username, cfg.AccessToken = "", canary },
+	}
+	for user, set := range users {
+		for echo, handler := range echoes(canary) {
+			t.Run(user+"/"+echo, func(t *testing.T) {
+				t.Parallel()
+
+				text := everythingSaid(t, handler, set)
+				if !strings.Contains(strings.ToLower(text), strings.ToLower(marker)) {
+					t.Fatalf("the echo has not come through, so this proves nothing: %s", text)
+				}
+				if found := secretsIn(text, canary); len(found) > 0 {
+					t.Errorf("found %q in: %s", found, text)
+				}
+			})
+		}
+	}
+}
+
+// TestClient_keepsSecrets_control has servers say back a secret that the client
+// does not know for one, so it must be found: otherwise the test above could not
+// fail.
+func TestClient_keepsSecrets_control(t *testing.T) {
+	t.Parallel()
+
+	for echo, handler := range echoes(canary) {
+		if echo == "redirect" {
+			continue // the query of a target is never quoted
+		}
+		text := everythingSaid(t, handler, func(*bkapi.Config) {})
+		if len(secretsIn(text, canary)) == 0 {
+			t.Errorf("%s: not found in: %s", echo, text)
+		}
+	}
+}
+
+// everythingSaid returns all log lines and the error of a call, with the chain
+// that the error wraps.
+func everythingSaid(t *testing.T, handler http.HandlerFunc, set func(*bkapi.Config)) string {
+	t.Helper()
+
+	j := &journal{}
+	cfg := testConfig(newServer(t, handler).URL)
+	cfg.Logger = j.logger()
+	set(&cfg)
+	_, err := newClient(t, cfg).Call(t.Context(), query, map[string]string{"cmd": cfg.AppSecret}, nil)
+	if err == nil {
+		t.Fatal("no error to look at")
+	}
+
+	var text strings.Builder
+	for err := err; err != nil; err = errors.Unwrap(err) {
+		fmt.Fprintf(&text, "%v\n%+v\n%#v\n", err, err, err)
+	}
+
+	// As the log's text, not as its JSON.
+	for _, line := range j.lines(t) {
+		fmt.Fprintln(&text, line)
+	}
+
+	return text.String()
+}

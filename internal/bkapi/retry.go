@@ -1,0 +1,131 @@
+package bkapi
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRetryAfter is the longest wait that a server may ask for. A longer one is a
+// clock that is wrong, and a user who waits for nothing.
+const maxRetryAfter = time.Hour
+
+// retryPolicy is the budget of a call.
+type retryPolicy struct {
+	max     int
+	waitMin time.Duration
+	waitMax time.Duration
+}
+
+// passingStatus reports whether a status tells of trouble that may pass, while
+// saying nothing of what became of the request.
+func passingStatus(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout,
+		http.StatusInternalServerError,
+		http.StatusBadGateway,
+		http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// worthRetry is the retry table of the package documentation. BadForms is how
+// many answers of this call were not an envelope, this one included.
+func worthRetry(e *Error, badForms int) bool {
+	switch e.Kind {
+	case KindConnect:
+		return true
+	case KindStatus:
+		return e.turnedAway() || (e.Repeatable && passingStatus(e.Status))
+	case KindRefused:
+		return e.turnedAway() || (e.Repeatable && esbTrouble(e.Code))
+	case KindLost:
+		return e.Repeatable
+	case KindFormat:
+		return e.Repeatable && badForms <= 1
+	default:
+		return false
+	}
+}
+
+// checkRetry decides whether the call goes on after a try, and how long it waits.
+func (c *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
+	var failure *Error
+	if !errors.As(err, &failure) || ctx.Err() != nil {
+		return false, nil //nolint:nilerr // the error goes on as it is; this one would be about the check
+	}
+	if failure.Kind == KindFormat {
+		c.badForms++
+	}
+	if !worthRetry(failure, c.badForms) || c.attempts > c.client.retry.max {
+		return false, nil
+	}
+
+	c.wait = c.client.retry.wait(c.attempts, failure.retryAfter)
+
+	// A wait beyond the deadline could only end in "deadline exceeded", which
+	// hides the reason and helps nobody sooner.
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= c.wait {
+		return false, nil
+	}
+
+	if failure.Sent && !failure.turnedAway() {
+		c.reached = true
+	}
+	c.client.logRetry(ctx, c, failure)
+
+	return true, nil
+}
+
+// backoff hands the wait that checkRetry decided on to go-retryablehttp.
+func (c *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
+	return c.wait
+}
+
+// wait returns the pause after the given try, counted from 1. It doubles with
+// each and is drawn from the upper half, so that requests which failed together
+// do not come back together. What the server asks for counts when it is longer
+// than the shortest wait.
+func (p retryPolicy) wait(attempt int, asked time.Duration) time.Duration {
+	if asked > 0 && asked >= p.waitMin {
+		return asked
+	}
+
+	longest := p.waitMin
+	for range attempt {
+		if longest >= p.waitMax/2 {
+			longest = p.waitMax
+
+			break
+		}
+		longest *= 2
+	}
+	shortest := max(p.waitMin, longest/2)
+
+	return shortest + time.Duration(rand.Float64()*float64(longest-shortest))
+}
+
+// retryAfter returns how long the server asks us to stay away, in either of the
+// header's two forms, and 0 when it does not ask.
+func retryAfter(ans answer, now time.Time) time.Duration {
+	if ans.status != http.StatusTooManyRequests && ans.status != http.StatusServiceUnavailable {
+		return 0
+	}
+
+	value := strings.TrimSpace(ans.header.Get("Retry-After"))
+	var asked time.Duration
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		asked = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(value); err == nil {
+		asked = date.Sub(now)
+	}
+
+	return min(max(asked, 0), maxRetryAfter)
+}

@@ -1,0 +1,75 @@
+package bkapi
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of the connection that nobody has needed to set so far. RequestTimeout
+// holds on top of them.
+const (
+	dialTimeout      = 15 * time.Second
+	handshakeTimeout = 15 * time.Second
+
+	// idleTimeout is well below the 60 s after which load balancers commonly
+	// drop a connection: whoever hangs up first never loses a request to it.
+	idleTimeout = 30 * time.Second
+
+	maxIdleConnections = 64
+	maxHeaderBytes     = 1 << 20
+)
+
+// newTransport returns a transport that verifies the server, takes the proxy from
+// the environment and speaks HTTP/1.1 only.
+func newTransport(cfg Config) (*http.Transport, error) {
+	roots, err := rootCertificates(cfg.CACert)
+	if err != nil {
+		return nil, err
+	}
+
+	// HTTP/1.1 only: Go's HTTP/2 client sends a request again by itself after a
+	// PROTOCOL_ERROR from the peer (golang/go#47635), whether or not the server
+	// has acted on it. Its HTTP/1.1 client does so for a POST only when not one
+	// byte was written.
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+
+	return &http.Transport{
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		Protocols:   &protocols,
+		TLSClientConfig: &tls.Config{
+			MinVersion: tls.VersionTLS12,
+			RootCAs:    roots,
+			// Off unless the user asks for it by that name.
+			InsecureSkipVerify: cfg.InsecureSkipVerify, //nolint:gosec // an explicit choice of the user
+		},
+		TLSHandshakeTimeout:    handshakeTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConns:           maxIdleConnections,
+		MaxIdleConnsPerHost:    maxIdleConnections,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}, nil
+}
+
+// rootCertificates returns the system's roots and those of the PEM text besides,
+// or nil, which is the system's, when there is no text.
+func rootCertificates(pem []byte) (*x509.CertPool, error) {
+	if len(pem) == 0 {
+		return nil, nil
+	}
+
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		// A container without a certificate store still has the given ones.
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, &ConfigError{"CACert", "no PEM certificate in it"}
+	}
+
+	return roots, nil
+}
