@@ -1,0 +1,82 @@
+// Command bk-simulator is BlueKing's process service on one machine, for trying
+// out the provider and for testing against it without a platform.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errUsage):
+		os.Exit(2)
+	default:
+		fmt.Fprintln(os.Stderr, "bk-simulator:", err)
+		os.Exit(1)
+	}
+}
+
+// errUsage is a mistake in the flags, which has been explained already.
+var errUsage = errors.New("usage")
+
+// run serves until ctx ends.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	opts, err := parseOptions(args, stderr)
+	if err != nil {
+		return err
+	}
+	sim := opts.server(stderr)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opts.listen)
+	if err != nil {
+		return err
+	}
+	if err := sim.Start(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+
+	srv := &http.Server{
+		Handler:           sim,
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(slog.NewTextHandler(stderr, nil), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+
+	url := "http://" + listener.Addr().String()
+	fmt.Fprintln(stdout, "listening on "+url)
+	if opts.readyFile != "" {
+		err = os.WriteFile(opts.readyFile, []byte(url+"\n"), 0o600)
+	}
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case err = <-served:
+		}
+	}
+
+	// Answers under way get a moment; a client that waits longer is cut off.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if srv.Shutdown(bounded) != nil {
+		_ = srv.Close()
+	}
+	if opts.readyFile != "" {
+		_ = os.Remove(opts.readyFile)
+	}
+	return errors.Join(err, sim.Close())
+}

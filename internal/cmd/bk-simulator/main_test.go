@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// buffer is written by the command and read by the test.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// start runs the command and returns its URL and a function that ends it and
+// returns its error.
+func start(t *testing.T, stderr io.Writer, args ...string) (url string, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := run(ctx, append([]string{"-listen", "127.0.0.1:0"}, args...), in, stderr)
+		_ = in.CloseWithError(err)
+		done <- err
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		cancel()
+		t.Fatalf("not ready: %v, %v", err, <-done)
+	}
+	stop = sync.OnceValue(func() error {
+		cancel()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(10 * time.Second):
+			return errors.New("it does not end")
+		}
+	})
+	t.Cleanup(func() { _ = stop() })
+	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !found {
+		t.Fatalf("ready line %q", line)
+	}
+	return url, stop
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	return send(t, http.MethodGet, url, "")
+}
+
+func send(t *testing.T, method, url, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: HTTP %d, %v: %s", method, url, resp.StatusCode, err, data)
+	}
+	return string(data)
+}
+
+const registration = `{"bk_app_code":"app","bk_app_secret":"shh","bk_username":"admin",
+	"meta":{"namespace":"web","name":"nginx"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}],
+	"spec":{"identity":{"proc_name":"nginx","setup_path":"/opt","pid_path":"/run/nginx.pid","user":"root"},
+	"control":{},"resource":{"cpu":1,"mem":1},"monitor_policy":{"auto_type":1}}}`
+
+func TestRun_servesAndRemembers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	state, ready := filepath.Join(dir, "state.json"), filepath.Join(dir, "ready")
+	args := []string{
+		"-hosts", "0:10.0.0.1,0:10.0.0.2", "-admit", "10.1.0.0/16", "-app-code", "app", "-app-secret", "shh",
+		"-state", state, "-ready-file", ready,
+	}
+	var log buffer
+	url, stop := start(t, &log, args...)
+
+	answer := send(t, http.MethodPost, url+"/api/c/compapi/v2/gse/register_proc_info/", registration)
+	if !strings.Contains(answer, `"0:0:10.0.0.1:web:nginx":{"content":"","error_code":0`) {
+		t.Errorf("answer: %s", answer)
+	}
+	if index := get(t, url+"/_sim/"); !strings.Contains(index, "curl") {
+		t.Errorf("index: %s", index)
+	}
+	if !strings.Contains(log.String(), " register_proc_info web:nginx hosts=1 code=0 ") {
+		t.Errorf("log: %s", log.String())
+	}
+	if data, err := os.ReadFile(ready); err != nil || string(data) != url+"\n" {
+		t.Errorf("ready file: %q, %v", data, err)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if _, err := os.Stat(ready); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the ready file is still there: %v", err)
+	}
+
+	var quiet buffer
+	url, _ = start(t, &quiet, append(args, "-quiet")...)
+	if processes := get(t, url+"/_sim/processes"); !strings.Contains(processes, `"registered": true`) {
+		t.Errorf("after a restart: %s", processes)
+	}
+	send(t, http.MethodPost, url+"/api/c/compapi/v2/gse/register_proc_info/", registration)
+	if quiet.String() != "" {
+		t.Errorf("quiet: %s", quiet.String())
+	}
+}
+
+func TestRun_refusesFlags(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"every-interface": {[]string{"-listen", "0.0.0.0:8091", "-local"}, `"0.0.0.0" is not a loopback address`},
+		"no-interface":    {[]string{"-listen", ":8091", "-local"}, `"" is not a loopback address`},
+		"another-machine": {[]string{"-listen", "192.0.2.1:8091", "-local"}, "not a loopback address"},
+		"no-port":         {[]string{"-listen", "127.0.0.1", "-local"}, "missing port"},
+		"no-hosts":        {nil, "no host is declared"},
+		"bad-host":        {[]string{"-hosts", "web-1"}, `host "web-1": want "cloud:ip"`},
+		"bad-prefix":      {[]string{"-admit", "10.0.0.0"}, "10.0.0.0"},
+		"root-alone":      {[]string{"-root", "x", "-hosts", "0:10.0.0.1"}, "-root is for -local hosts"},
+		"argument":        {[]string{"-local", "now"}, `unexpected argument "now"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stderr buffer
+			err := run(t.Context(), test.args, io.Discard, &stderr)
+			if !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), test.want) {
+				t.Errorf("got %v: %s", err, stderr.String())
+			}
+		})
+	}
+}
+
+func TestRun_help(t *testing.T) {
+	t.Parallel()
+	var stderr buffer
+	err := run(t.Context(), []string{"-h"}, io.Discard, &stderr)
+	if !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("got %v", err)
+	}
+	for _, want := range []string{"-admit CIDR", "-root directory", "BK_ENDPOINT=http://127.0.0.1:8091", "/_sim/"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q is not in the help:\n%s", want, stderr.String())
+		}
+	}
+}
+
+func TestRun_reportsAStateFileItCannotRead(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-local", "-state", file}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// options are the flags, checked.
+type options struct {
+	listen    string
+	hosts     []string
+	admit     []netip.Prefix
+	local     bool
+	root      string
+	state     string
+	appCode   string
+	appSecret string
+	username  string
+	supervise time.Duration
+	stop      bool
+	readyFile string
+	quiet     bool
+}
+
+const usage = `bk-simulator is BlueKing's process service (GSE) on one machine.
+
+It answers the process APIs of GSE as the ESB offers them, at
+  http://127.0.0.1:8091/api/c/compapi/v2/gse/<name>/
+and, at http://127.0.0.1:8091/_sim/, switches for everything that can go wrong,
+each with a curl example. It listens on this machine only.
+
+  bk-simulator -hosts 0:10.0.0.1,0:10.0.0.2        two virtual hosts
+  bk-simulator -admit 10.0.0.0/16                  65,536 virtual hosts
+  bk-simulator -local -root ./sandbox -state ./sandbox/state.json
+                                                   127.0.0.1, 127.0.0.2, ... run
+                                                   their commands for real
+
+A virtual host keeps the books and runs nothing. A local host runs the commands
+that it is given, as you. With -root each has its own tree: /opt/app of host
+127.0.0.2 is <root>/127.0.0.2/opt/app.
+
+Terraform reaches it with
+  BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin
+
+Flags:
+`
+
+func parseOptions(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	fs := flag.NewFlagSet("bk-simulator", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() {
+		_, _ = io.WriteString(stderr, usage)
+		fs.PrintDefaults()
+	}
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:8091", "loopback `address` to listen on; port 0 picks a free one")
+	fs.Func("hosts", "declare `hosts`, as cloud:ip or cloud:supplier:ip; repeat it or separate by commas", o.addHosts)
+	fs.Func("admit", "declare every address in a `CIDR`, in any cloud area; may be repeated", o.addPrefix)
+	fs.BoolVar(&o.local, "local", false, "run commands for 127.0.0.0/8, and declare those hosts")
+	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
+	fs.StringVar(&o.state, "state", "", "`file` to keep processes in, so that they survive a restart")
+	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code let in")
+	fs.StringVar(&o.appSecret, "app-secret", simulator.DefaultAppSecret, "the only bk_app_secret let in")
+	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
+	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
+	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
+	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write the URL to when ready, removed at the end")
+	fs.BoolVar(&o.quiet, "quiet", false, "no log line per call")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errUsage
+	}
+	if err := o.check(fs); err != nil {
+		fmt.Fprintf(stderr, "bk-simulator: %v\nSee bk-simulator -h.\n", err)
+		return nil, errUsage
+	}
+	return o, nil
+}
+
+func (o *options) addHosts(list string) error {
+	for host := range strings.SplitSeq(list, ",") {
+		if err := simulator.CheckHost(host); err != nil {
+			return err
+		}
+		o.hosts = append(o.hosts, host)
+	}
+	return nil
+}
+
+func (o *options) addPrefix(cidr string) error {
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return err
+	}
+	o.admit = append(o.admit, prefix)
+	return nil
+}
+
+func (o *options) check(fs *flag.FlagSet) error {
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return fmt.Errorf("-listen: %w", err)
+	}
+	// The control endpoint has no credentials and local hosts run commands.
+	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return fmt.Errorf("-listen: %q is not a loopback address", host)
+	}
+	if o.root != "" && !o.local {
+		return errors.New("-root is for -local hosts")
+	}
+	if !o.local && len(o.hosts) == 0 && len(o.admit) == 0 {
+		return errors.New("no host is declared: give -hosts, -admit or -local")
+	}
+	return nil
+}
+
+// keptCalls and keptTasks bound the memory of a simulator that runs for days.
+const (
+	keptCalls = 10_000
+	keptTasks = 10_000
+)
+
+func (o *options) server(stderr io.Writer) *simulator.Server {
+	sim := &simulator.Server{
+		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username,
+		Local: o.local, Root: o.root,
+		Supervise: o.supervise, StopProcesses: o.stop,
+		StateFile: o.state,
+		MaxCalls:  keptCalls, MaxTasks: keptTasks,
+		ErrorLog: stderr,
+	}
+	if !o.quiet {
+		var mu sync.Mutex
+		sim.OnCall = func(c simulator.Call) {
+			line := callLine(c)
+			mu.Lock()
+			defer mu.Unlock()
+			_, _ = io.WriteString(stderr, line)
+		}
+	}
+	sim.AddHost(o.hosts...)
+	for _, prefix := range o.admit {
+		sim.Admit(prefix)
+	}
+	return sim
+}
+
+// callLine is the log line of one call: time, API, op, process, number of hosts,
+// what came of it, and how long that took.
+func callLine(c simulator.Call) string {
+	api := c.API
+	if c.Op >= 0 {
+		api = fmt.Sprintf("%s op=%d", api, c.Op)
+	}
+	process := "-"
+	if c.Namespace != "" {
+		process = c.Namespace + ":" + c.Name
+	}
+	outcome := fmt.Sprintf("code=%d", c.Code)
+	switch {
+	case c.Status == 0:
+		outcome = "dropped"
+	case c.Status != 200:
+		outcome = fmt.Sprintf("http=%d", c.Status)
+	case c.Code != 0:
+		outcome += fmt.Sprintf(" %q", c.Message)
+	}
+	return fmt.Sprintf("%s %s %s hosts=%d %s %s\n",
+		c.Start.Format("15:04:05.000"), api, process, len(c.Hosts), outcome,
+		c.End.Sub(c.Start).Round(100*time.Microsecond))
+}

@@ -1,0 +1,251 @@
+package simulator
+
+import (
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// localProcess is what the agent of a local host holds beyond the process.
+type localProcess struct {
+	// turn is held while a command runs: an agent does one thing at a time to a
+	// process, or a stop could overtake the start before it.
+	turn    sync.Mutex
+	sampled sample
+}
+
+func (s *Server) localLocked(key procKey) *localProcess {
+	lp := s.locals[key]
+	if lp == nil {
+		lp = &localProcess{}
+		s.locals[key] = lp
+	}
+	return lp
+}
+
+// needsAgent reports whether an operation runs commands. Registering and
+// hosting do not; a query runs version_cmd and health_cmd.
+func (s *Server) needsAgent(it *item) bool {
+	switch it.op {
+	case OpStart, OpStop, OpQuery, OpRestart, OpReload, OpKill:
+		return it.spec != nil
+	default:
+		return false
+	}
+}
+
+// runLocked carries out an operation on a local host in the background; until
+// it is done its entry is in progress.
+func (s *Server) runLocked(e *entry) {
+	if s.closed {
+		s.settleEntryLocked(e, newVerdict(CodeAgentAbnormal), s.now())
+		return
+	}
+	e.state = entryRunning
+	lp := s.localLocked(e.key())
+	s.wg.Go(func() {
+		v := s.runItem(lp, e.item, e.target)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.settleEntryLocked(e, v, s.now())
+	})
+}
+
+// runItem carries out one operation on a local host and returns when it is done.
+func (s *Server) runItem(lp *localProcess, it *item, t target) verdict {
+	lp.turn.Lock()
+	defer lp.turn.Unlock()
+	if it.op == OpQuery {
+		return s.queryLocal(it, t)
+	}
+
+	s.mu.Lock()
+	p := s.processLocked(it, t)
+	s.lookLocked(p, it.spec)
+	v, refused := refuseControl(p, it)
+	if refused {
+		v.content = controlContent(p, it, v.message)
+		s.pruneLocked(p)
+	}
+	s.mu.Unlock()
+	if refused {
+		return v
+	}
+
+	v, pid := s.command(it, t)
+	version := ""
+	if pid > 0 && (it.op == OpStart || it.op == OpRestart) {
+		version = s.ask(t, it.spec, "version_cmd")
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beforeChangeLocked(procKey{t.key, it.namespace, it.name})
+	// It may have been unregistered meanwhile.
+	p = s.processLocked(it, t)
+	s.conclude(p, it, v.code, pid, version)
+	v.content = controlContent(p, it, v.message)
+	s.pruneLocked(p)
+	s.changedLocked()
+	return v
+}
+
+// conclude writes down what a command has done. pid is that of the process
+// after it, 0 if there is none.
+func (s *Server) conclude(p *process, it *item, code, pid int, version string) {
+	switch {
+	case pid == 0:
+		p.stopped()
+	case it.op == OpStart || it.op == OpRestart:
+		s.startedLocked(p, pid)
+		p.version = version
+	default:
+		p.running, p.pid = true, pid
+	}
+	if pid > 0 && p.spec == nil {
+		p.spec = it.spec
+	}
+	if code != CodeOK {
+		return
+	}
+	switch it.op {
+	case OpStart:
+		s.startHostsLocked(p, it)
+		p.wanted = statusRunning
+	case OpRestart:
+		p.wanted = statusRunning
+	case OpStop, OpKill:
+		p.unhost()
+		p.wanted = statusStopped
+	}
+}
+
+// command runs the command of an operation and the check after it.
+func (s *Server) command(it *item, t target) (v verdict, pid int) {
+	field := commandNames[it.op]
+	pidPath := s.localPath(t, it.spec.pidPath)
+	output, err := s.shell(t, it.spec, it.spec.commands[field])
+	if err != nil {
+		return newVerdict(CodeCommandFailed).because("%s: %v\n%s", field, err, output), livePID(pidPath)
+	}
+	switch it.op {
+	case OpStart, OpRestart:
+		s.pause(s.seconds(it.spec.startCheckSecs))
+		if pid := livePID(pidPath); pid > 0 {
+			return newVerdict(CodeOK), pid
+		}
+		return newVerdict(CodeCheckFailed).because("start check failed: no process by %s", it.spec.pidPath), 0
+	case OpStop, OpKill:
+		if pid := s.waitGone(pidPath, s.seconds(it.spec.stopCheckSecs)); pid > 0 {
+			return newVerdict(CodeCheckFailed).because("stop check failed: process %d is still running", pid), pid
+		}
+		return newVerdict(CodeOK), 0
+	default:
+		if pid := livePID(pidPath); pid > 0 {
+			return newVerdict(CodeOK), pid
+		}
+		return newVerdict(CodeCheckFailed).because("%s check failed: process is not running", field), 0
+	}
+}
+
+// queryLocal answers a query and runs the commands that belong to one.
+func (s *Server) queryLocal(it *item, t target) verdict {
+	version := s.ask(t, it.spec, "version_cmd")
+	health := s.ask(t, it.spec, "health_cmd")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := procKey{t.key, it.namespace, it.name}
+	p := s.procs[key]
+	if p == nil {
+		p = &process{key: key, target: t, pid: -1}
+	}
+	s.lookLocked(p, it.spec)
+	p.version, p.health = version, health
+	v := newVerdict(CodeOK)
+	v.content = s.queryContentLocked(p, it)
+	return v
+}
+
+// ask returns the raw output of an optional command, as the real agent does:
+// whatever it prints is the version.
+func (s *Server) ask(t target, sp *spec, field string) string {
+	if sp.commands[field] == "" {
+		return ""
+	}
+	output, err := s.shell(t, sp, sp.commands[field])
+	if err != nil {
+		return ""
+	}
+	return output
+}
+
+// observeLocked brings what is held about a local process up to date.
+func (s *Server) observeLocked(p *process) {
+	if p.spec != nil && s.isLocal(p.target) {
+		s.lookLocked(p, p.spec)
+	}
+}
+
+// lookLocked finds a local process by its pid file. One that is gone without a
+// stop has died, and supervision may revive it.
+func (s *Server) lookLocked(p *process, sp *spec) {
+	pid := livePID(s.localPath(p.target, sp.pidPath))
+	switch {
+	case pid > 0:
+		if !p.running && p.lastStartTime == 0 {
+			p.lastStartTime = s.now().Unix()
+		}
+		p.running, p.pid, p.died = true, pid, false
+		if p.spec == nil {
+			p.spec = sp // so that it can be found again
+		}
+	case p.running:
+		p.stopped()
+		p.died = p.hosted
+	}
+}
+
+// localPath maps a path of a spec to this machine; see Root.
+func (s *Server) localPath(t target, path string) string {
+	if s.Root == "" {
+		return path
+	}
+	return filepath.Join(s.localRoot(t), filepath.FromSlash(path))
+}
+
+func (s *Server) localRoot(t target) string { return filepath.Join(s.Root, t.ip.String()) }
+
+// seconds is a number of seconds of a monitor policy.
+func (s *Server) seconds(n int64) time.Duration {
+	second := s.Second
+	if second == 0 {
+		second = time.Second
+	}
+	return time.Duration(n) * second
+}
+
+// pause waits, or less if the server is being closed.
+func (s *Server) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// waitGone waits until the process is gone and returns 0, or its pid if it is
+// still there after limit.
+func (s *Server) waitGone(pidPath string, limit time.Duration) int {
+	deadline := time.Now().Add(limit)
+	for {
+		pid := livePID(pidPath)
+		if pid == 0 || !time.Now().Before(deadline) || s.ctx.Err() != nil {
+			return pid
+		}
+		s.pause(min(10*time.Millisecond, max(limit/10, time.Millisecond)))
+	}
+}

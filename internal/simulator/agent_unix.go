@@ -1,0 +1,21 @@
+//go:build unix
+
+package simulator
+
+import (
+	"errors"
+	"syscall"
+)
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// killGroup kills the session that a command leads.
+func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+
+func killPID(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// pidExists asks with signal 0; a process of another user exists too.
+func pidExists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}

@@ -1,0 +1,217 @@
+package simulator
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"time"
+)
+
+// Call is one recorded request.
+type Call struct {
+	// Seq counts calls from 1, in the order they arrived.
+	Seq  int    `json:"seq"`
+	Face string `json:"face"` // "esb"
+	API  string `json:"api"`  // the last path segment, such as "operate_proc_v2"
+	// Method and Path are as sent.
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	// RequestID is the X-Bkapi-Request-Id that was sent, or the one made up.
+	RequestID string `json:"request_id"`
+	// Op is the op type, of the first item or of the polled task; -1 if none.
+	Op        int    `json:"op"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Hosts are those of all items, as "cloud:ip". For a poll it is empty.
+	Hosts []string `json:"hosts,omitempty"`
+	// TaskID is the task that was started or polled.
+	TaskID string            `json:"task_id,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Spec is the first item's spec as canonical JSON.
+	Spec json.RawMessage `json:"spec,omitempty"`
+	// Body is the request with its secrets replaced by "***". It is shared
+	// between copies and must not be changed.
+	Body json.RawMessage `json:"body,omitempty"`
+	// Header holds the headers that clients of BlueKing send on purpose.
+	Header map[string]string `json:"header,omitempty"`
+	// Status is the HTTP status, 0 while the call is under way or if it was
+	// dropped. Code and Message are the envelope's.
+	Status  int    `json:"status"`
+	Code    int    `json:"code"`
+	Message string `json:"message,omitempty"`
+	// Start is when the call came in, End when its answer was ready.
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+}
+
+// CallList is a record of calls, oldest first.
+type CallList []Call
+
+// Of returns the calls of one API, or of those that a path.Match pattern such
+// as "operate_*" matches.
+func (c CallList) Of(api string) CallList {
+	var out CallList
+	for _, call := range c {
+		if ok, err := path.Match(api, call.API); ok && err == nil {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// OfOp returns the operations of one op type.
+func (c CallList) OfOp(op int) CallList {
+	var out CallList
+	for _, call := range c.Of("operate_proc*") {
+		if call.Op == op {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// Count returns how many calls of an API there are.
+func (c CallList) Count(api string) int { return len(c.Of(api)) }
+
+// HostCalls returns how many host entries the calls of an API have together.
+func (c CallList) HostCalls(api string) int {
+	n := 0
+	for _, call := range c.Of(api) {
+		n += len(call.Hosts)
+	}
+	return n
+}
+
+// On returns the calls that name a host, given as "cloud:ip".
+func (c CallList) On(host string) CallList {
+	var out CallList
+	for _, call := range c {
+		if slices.Contains(call.Hosts, host) {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// Last returns the latest call, or the zero Call if there is none.
+func (c CallList) Last() Call {
+	if len(c) == 0 {
+		return Call{}
+	}
+	return c[len(c)-1]
+}
+
+// APIs returns the API names in order, which is how a test reads a sequence.
+func (c CallList) APIs() []string {
+	out := make([]string, 0, len(c))
+	for _, call := range c {
+		out = append(out, call.API)
+	}
+	return out
+}
+
+func (c *Call) clone() Call {
+	out := *c
+	out.Hosts = slices.Clone(c.Hosts)
+	out.Labels = maps.Clone(c.Labels)
+	out.Header = maps.Clone(c.Header)
+	return out
+}
+
+// Calls returns the recorded calls to the faces. A call is recorded when it
+// arrives and completed before its answer is sent, so a client that has its
+// answer finds its call complete.
+func (s *Server) Calls() CallList {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(CallList, 0, len(s.calls))
+	for _, call := range s.calls {
+		out = append(out, call.clone())
+	}
+	return out
+}
+
+// ResetCalls forgets the recorded calls and the largest number in flight.
+func (s *Server) ResetCalls() {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = nil
+	s.maxInFlight = s.inFlight
+}
+
+// MaxInFlight returns the largest number of requests that the faces handled at
+// the same moment.
+func (s *Server) MaxInFlight() int {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.maxInFlight
+}
+
+func (s *Server) recordLocked(call *Call) {
+	s.callSeq++
+	call.Seq = s.callSeq
+	s.calls = append(s.calls, call)
+	if s.MaxCalls > 0 && len(s.calls) > s.MaxCalls {
+		s.calls = s.calls[len(s.calls)-s.MaxCalls:]
+	}
+}
+
+// describe fills in what a request says.
+func (c *Call) describe(items []*item) {
+	if len(items) == 0 {
+		return
+	}
+	first := items[0]
+	c.Op = max(first.op, noOp)
+	c.Namespace, c.Name, c.Labels = first.namespace, first.name, first.labels
+	if first.spec != nil {
+		c.Spec = first.spec.raw
+	}
+	for _, it := range items {
+		for _, t := range it.targets {
+			c.Hosts = append(c.Hosts, string(t.key))
+		}
+	}
+}
+
+var recordedHeaders = []string{
+	"Accept-Language", "Blueking-Language", "Content-Type", "User-Agent",
+	"X-Bk-Tenant-Id", "X-Bkapi-Request-Id", "X-Request-Id",
+}
+
+func pickHeader(h http.Header) map[string]string {
+	out := make(map[string]string)
+	for _, name := range recordedHeaders {
+		if v := h.Get(name); v != "" {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// secretNames are the members of a body that a record must not keep.
+var secretNames = []string{"bk_app_secret", "app_secret", "bk_token", "access_token", "bk_ticket"}
+
+// redact removes secrets from a body, and everything from one that cannot be
+// read, since nobody knows what is in it.
+func redact(body []byte) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return nil
+	}
+	for _, name := range secretNames {
+		if _, found := members[name]; found {
+			members[name] = json.RawMessage(`"***"`)
+		}
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return out
+}

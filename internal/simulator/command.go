@@ -1,0 +1,88 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// outputLimit is how much of a command's output is kept.
+const outputLimit = 64 << 10
+
+// keptEnvironment is what a command sees of the simulator's own environment. It
+// is a short list because that environment may hold credentials.
+var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL", "TMPDIR", "TZ"}
+
+// shell runs a command line of a spec in its setup_path and returns its output.
+//
+// The output goes to a file and not through a pipe, because a daemon that the
+// command leaves behind keeps it open: waiting for the end of a pipe would be
+// waiting for the daemon. The command leads a session of its own, so that the
+// daemon outlives the simulator, and so that a timeout ends all of the command
+// and nothing else.
+//
+//nolint:contextcheck,nolintlint // no caller's context may end what an agent does; read by contextcheck itself
+func (s *Server) shell(t target, sp *spec, line string) (string, error) {
+	dir := s.localPath(t, sp.setupPath)
+	if s.Root != "" {
+		for _, d := range []string{dir, filepath.Dir(s.localPath(t, sp.pidPath))} {
+			if err := os.MkdirAll(d, 0o750); err != nil {
+				return "", err
+			}
+		}
+	}
+	out, err := os.CreateTemp("", "bk-simulator-*.out")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		_ = out.Close()
+		_ = os.Remove(out.Name())
+	}()
+
+	// A command that is under way is let finish when the server closes: killing
+	// it half way would leave a process that nobody knows of.
+	limit := s.seconds(sp.opTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = s.environment(t)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = ownSession()
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	err = cmd.Run()
+	output := readOutput(out)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+		return output, fmt.Errorf("timed out after %ds", sp.opTimeout)
+	}
+	return output, err
+}
+
+func (s *Server) environment(t target) []string {
+	env := []string{"BK_HOST_IP=" + t.ip.String()}
+	if s.Root != "" {
+		env = append(env, "BK_HOST_ROOT="+s.localRoot(t))
+	}
+	for _, name := range keptEnvironment {
+		if v, set := os.LookupEnv(name); set {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func readOutput(f *os.File) string {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return ""
+	}
+	data, err := io.ReadAll(io.LimitReader(f, outputLimit))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,125 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// document is a content that is still to be encoded. Encoding a thousand of them
+// takes longer than all the rest of a query, so it is put off until the lock is
+// released; a document is a copy and does not change.
+type document struct{ v any }
+
+// encodeContent returns a JSON document for use as a string, indented as the
+// real one is.
+func encodeContent(v any) string {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "   ")
+	if err := enc.Encode(v); err != nil {
+		return ""
+	}
+	return buf.String()
+}
+
+// controlContent is the content of start, stop, restart, reload and kill.
+func controlContent(p *process, it *item, result string) document {
+	type value struct {
+		FuncID     string `json:"funcID"`
+		InstanceID string `json:"instanceID"`
+		IsAuto     bool   `json:"isAuto"`
+		ProcName   string `json:"procName"`
+		Result     string `json:"result"`
+		SetupPath  string `json:"setupPath"`
+	}
+	return document{map[string][]value{"value": {{
+		IsAuto:    p.hosted,
+		ProcName:  it.spec.procName,
+		Result:    result,
+		SetupPath: it.spec.setupPath,
+	}}}}
+}
+
+type queryContent struct {
+	IP       string         `json:"ip"`
+	Process  []queryProcess `json:"process"`
+	Timezone int            `json:"timezone"`
+	UTCTime  string         `json:"utctime"`
+	UTCTime2 string         `json:"utctime2"`
+}
+
+type queryProcess struct {
+	Instance []queryInstance `json:"instance"`
+	ProcName string          `json:"procname"`
+}
+
+type queryInstance struct {
+	CmdLine       string  `json:"cmdline"`
+	CPUUsage      float64 `json:"cpuUsage"`
+	CPUUsageAve   float64 `json:"cpuUsageAve"`
+	DiskSize      int64   `json:"diskSize"`
+	ElapsedTime   int64   `json:"elapsedTime"`
+	Health        string  `json:"health"`
+	IsAuto        bool    `json:"isAuto"`
+	LastStartTime int64   `json:"last_start_time"`
+	PhyMemUsage   float64 `json:"phyMemUsage"`
+	PID           int     `json:"pid"` // -1 when not running
+	ProcessName   string  `json:"processName"`
+	RegisterTime  int64   `json:"register_time"` // 0 when not registered
+	ReportTime    int64   `json:"report_time"`
+	StartTime     string  `json:"startTime"`
+	Stat          string  `json:"stat"`
+	STime         string  `json:"stime"`
+	ThreadCount   int     `json:"threadCount"`
+	UsePhyMem     int64   `json:"usePhyMem"`
+	UTime         string  `json:"utime"`
+	Version       string  `json:"version"`
+}
+
+// queryContentLocked is the content of a query (op 2). It has an instance even
+// for a process that nobody ever started or hosted, as clients have observed:
+// an empty instance list is a failure, not a stopped process.
+func (s *Server) queryContentLocked(p *process, it *item) document {
+	now := s.now()
+	procName := it.name
+	if it.spec != nil {
+		procName = it.spec.procName
+	}
+	instance := queryInstance{
+		Health:      p.health,
+		IsAuto:      p.hosted,
+		PID:         -1,
+		ProcessName: procName,
+		ReportTime:  now.Unix(),
+		STime:       "0",
+		UTime:       "0",
+		Version:     p.version,
+	}
+	if p.listed() {
+		instance.RegisterTime = p.registerTime
+		instance.LastStartTime = p.lastStartTime
+	}
+	if p.running {
+		started := time.Unix(p.lastStartTime, 0)
+		use := s.usageLocked(p)
+		instance.PID = p.pid
+		instance.LastStartTime = p.lastStartTime
+		instance.StartTime = started.UTC().Format(time.DateTime)
+		instance.ElapsedTime = max(0, now.Unix()-p.lastStartTime)
+		instance.Stat = "S"
+		instance.ThreadCount = 1
+		instance.CPUUsage, instance.CPUUsageAve = use.cpu, use.cpu
+		instance.PhyMemUsage, instance.UsePhyMem = use.mem, use.rss
+		if it.spec != nil {
+			instance.CmdLine = it.spec.commands["start_cmd"]
+		}
+	}
+	return document{queryContent{
+		IP:       p.target.spelling,
+		Process:  []queryProcess{{Instance: []queryInstance{instance}, ProcName: procName}},
+		UTCTime:  now.UTC().Format(time.DateTime),
+		UTCTime2: now.UTC().Format(time.DateTime),
+	}}
+}

@@ -1,0 +1,94 @@
+package simulator
+
+// controlIndex is what GET /_sim/ shows. $SIM stands for the server's own URL.
+const controlIndex = `bk-simulator: BlueKing's process service on one machine
+
+The API is at $SIM/api/c/compapi/v2/gse/<name>/ (POST).
+What follows controls the simulator itself; it needs no credentials.
+
+LOOK
+
+  Processes: what is registered, hosted, running, and with which spec
+    curl -s $SIM/_sim/processes
+
+  Calls: every request so far, without its secrets
+    curl -s $SIM/_sim/calls
+    curl -s -X DELETE $SIM/_sim/calls
+
+  Tasks: when each was accepted and settled, and how often it was polled
+    curl -s $SIM/_sim/tasks
+
+  Violations: requests that no document allows
+    curl -s $SIM/_sim/violations
+    curl -s -X DELETE $SIM/_sim/violations
+
+ACT AS SOMEBODY ELSE
+
+  The process dies (and is brought back if it is hosted)
+    curl -s $SIM/_sim/act -d '{"action":"kill","host":"0:10.0.0.1","namespace":"web","name":"nginx"}'
+
+  A colleague stops it, unhosts it, unregisters it, hosts it, starts it
+    the same with "stop", "unhost", "unregister", "host", "start"
+
+  A colleague registers it
+    curl -s $SIM/_sim/act -d '{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","labels":{},"spec":{}}'
+
+  A task's result is forgotten
+    curl -s $SIM/_sim/act -d '{"action":"expire","task_id":"GSETASK:S:20240101000000.000000:1"}'
+
+  A host's agent goes away, and comes back
+    curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","reachable":false}'
+    curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","reachable":true}'
+
+  The cached status stands still, and moves again (queries, op 2, stay live)
+    curl -s $SIM/_sim/status -d '{"frozen":true}'
+    curl -s $SIM/_sim/status -d '{"frozen":false}'
+
+  One round of supervision, now
+    curl -s -X POST $SIM/_sim/tick
+
+FAULTS
+
+  A fault matches by "api", "op", "hosts", "namespace", "name" (all optional),
+  from the match after "skip", for "times" matches (0: always). Undo:
+    curl -s -X DELETE $SIM/_sim/faults
+    curl -s -X DELETE "$SIM/_sim/faults?id=1"
+
+  The task is queued for three polls (-1: for ever)
+    curl -s $SIM/_sim/faults -d '{"queued":3}'
+
+  A host is in progress for two polls, or left out of two answers
+    curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"pending":2}'
+    curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"missing":2}'
+
+  A host fails; with "apply" the operation takes effect all the same
+    curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"op":0,"code":65535,"message":"no such file","times":1}'
+    curl -s $SIM/_sim/faults -d '{"op":0,"code":836,"apply":true}'
+
+  A host's agent does not answer: 117 at once, or 115 for ever
+    curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"117"}'
+    curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"pending"}'
+
+  Operations take their time
+    curl -s $SIM/_sim/faults -d '{"api":"operate_*","takes":"5s"}'
+
+  A gateway fails, refuses, or wants a pause
+    curl -s $SIM/_sim/faults -d '{"http_status":502,"body":"<html>bad gateway</html>","times":1}'
+    curl -s $SIM/_sim/faults -d '{"http_status":429,"header":{"Retry-After":"1"},"times":1}'
+
+  The platform refuses (a 200 with result false)
+    curl -s $SIM/_sim/faults -d '{"envelope_code":1306201,"envelope_message":"third-party error","times":1}'
+
+  The answer is lost: "before" or "after" processing, or "mid" of it
+    curl -s $SIM/_sim/faults -d '{"api":"operate_proc_v2","drop":"after","times":1}'
+
+  The answer is late
+    curl -s $SIM/_sim/faults -d '{"delay":"2s"}'
+
+  The answer looks odd
+    curl -s $SIM/_sim/faults -d '{"extra_keys":{"0:10.9.9.9:web:nginx":{"error_code":0,"error_msg":"","content":""}}}'
+    curl -s $SIM/_sim/faults -d '{"spelling":"errcode"}'
+    curl -s $SIM/_sim/faults -d '{"envelope":{"code":"00","result":null}}'
+    curl -s $SIM/_sim/faults -d '{"content_shape":"object"}'   (or null, broken, empty, no-instance)
+    curl -s $SIM/_sim/faults -d '{"api":"operate_*","task_id":""}'
+`

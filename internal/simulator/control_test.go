@@ -1,0 +1,152 @@
+package simulator_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// switchOn calls the control endpoint and returns the status and the body.
+func (c *client) switchOn(method, path, body string) (int, string) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/_sim/"+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+func TestControl_switches(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	on := func(method, path, body, want string) {
+		t.Helper()
+		if status, got := c.switchOn(method, path, body); status != http.StatusOK || !strings.Contains(got, want) {
+			t.Errorf("%s %s: HTTP %d: %s", method, path, status, got)
+		}
+	}
+	process := `"host":"0:10.0.0.1","namespace":"web","name":"nginx"`
+
+	on("POST", "act", `{"action":"register",`+process+`,"labels":{"team":"sre"},"spec":`+registerSpec+`}`, "")
+	on("GET", "processes", "", `"registered": true`)
+	on("POST", "act", `{"action":"host",`+process+`}`, "")
+	on("POST", "act", `{"action":"start",`+process+`}`, "")
+	if got := state(c.sim, "10.0.0.1"); got != "RHr" {
+		t.Errorf("state %s", got)
+	}
+	on("POST", "act", `{"action":"kill",`+process+`}`, "")
+	on("POST", "tick", "", "")
+	if got := state(c.sim, "10.0.0.1"); got != "RHr" {
+		t.Errorf("after kill and tick: %s", got)
+	}
+	on("POST", "act", `{"action":"stop",`+process+`}`, "")
+	on("POST", "act", `{"action":"unregister",`+process+`}`, "")
+	if got := state(c.sim, "10.0.0.1"); got != "---" {
+		t.Errorf("in the end: %s", got)
+	}
+
+	on("POST", "faults", `{"op":2,"code":-1}`, `"id": 1`)
+	on("POST", "faults", `{"op":2,"code":-1}`, `"id": 2`)
+	on("DELETE", "faults?id=1", "", "")
+	if v := c.do(simulator.OpQuery, "10.0.0.1"); v.code != -1 {
+		t.Errorf("with a fault: %+v", v)
+	}
+	on("DELETE", "faults", "", "")
+	on("GET", "tasks", "", `"polls": 1`)
+	on("GET", "calls", "", `"api": "operate_proc_v2"`)
+	on("DELETE", "calls", "", "")
+	if got := c.sim.Calls(); len(got) != 0 {
+		t.Errorf("calls: %v", got.APIs())
+	}
+	on("PUT", "agents", `{"host":"0:10.0.0.1","reachable":false}`, "")
+	if v := c.do(simulator.OpQuery, "10.0.0.1"); v.code != 117 {
+		t.Errorf("without an agent: %+v", v)
+	}
+	on("POST", "status", `{"frozen":true}`, "")
+	on("POST", "status", `{"frozen":false}`, "")
+	on("GET", "violations", "", "")
+	on("DELETE", "violations", "", "")
+}
+
+func TestControl_refuses(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	for _, test := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "nothing", "", 404},
+		{"POST", "calls", "", 404},
+		{"POST", "faults", `{"pendign":1}`, 400},
+		{"POST", "faults", `{"drop":"now"}`, 400},
+		{"POST", "faults", `{"hosts":["web-1"]}`, 400},
+		{"POST", "act", `{"action":"dance"}`, 400},
+		{"POST", "act", `{"action":"kill","host":"0:10.0.0.1","namespace":"web","name":"nginx"}`, 400},
+		{"POST", "act", `{"action":"register","host":"0:10.9.9.9","namespace":"web","name":"nginx","spec":{}}`, 400},
+		{"PUT", "agents", `{"host":"web-1"}`, 400},
+	} {
+		if status, body := c.switchOn(test.method, test.path, test.body); status != test.status {
+			t.Errorf("%s %s %s: HTTP %d: %s", test.method, test.path, test.body, status, body)
+		}
+	}
+}
+
+func TestControl_answersThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		host, remote, origin string
+		status               int
+	}{
+		"loopback":      {"127.0.0.1:8091", "127.0.0.1:40000", "", 200},
+		"localhost":     {"localhost:8091", "[::1]:40000", "", 200},
+		"other-name":    {"evil.example.com", "127.0.0.1:40000", "", 403},
+		"lookalike":     {"127.0.0.1.evil.example.com:8091", "127.0.0.1:40000", "", 403},
+		"other-machine": {"127.0.0.1:8091", "192.0.2.1:40000", "", 403},
+		"web-page":      {"127.0.0.1:8091", "127.0.0.1:40000", "https://evil.example.com", 403},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/_sim/calls", nil)
+			req.Host, req.RemoteAddr = test.host, test.remote
+			if test.origin != "" {
+				req.Header.Set("Origin", test.origin)
+			}
+			rec := httptest.NewRecorder()
+			(&simulator.Server{}).ServeHTTP(rec, req)
+			if rec.Code != test.status {
+				t.Errorf("HTTP %d, want %d", rec.Code, test.status)
+			}
+		})
+	}
+}
+
+// Every fault in the index is one that the endpoint takes.
+func TestControl_indexIsTrue(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	_, index := c.switchOn("GET", "", "")
+	bodies := regexp.MustCompile(`/_sim/faults -d '(.*)'`).FindAllStringSubmatch(index, -1)
+	if len(bodies) < 15 || strings.Contains(index, "$SIM") || !strings.Contains(index, c.url+"/_sim/act") {
+		t.Fatalf("%d faults in the index:\n%s", len(bodies), index)
+	}
+	for _, body := range bodies {
+		if status, answer := c.switchOn("POST", "faults", body[1]); status != http.StatusOK {
+			t.Errorf("%s: HTTP %d: %s", body[1], status, answer)
+		}
+	}
+}

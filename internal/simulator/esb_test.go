@@ -1,0 +1,276 @@
+package simulator_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func TestESB_documentedSamples(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	sim.AddHost("1:10.0.0.1")
+	c := newClient(t, sim)
+
+	env := c.send("register_proc_info", readFile(t, "testdata/register_proc_info.json"))
+	want := map[string]any{"1:2:10.0.0.1:gse:proc-test": map[string]any{
+		"error_code": 0.0, "error_msg": "success", "content": "",
+	}}
+	if env.Code != 0 || env.Message != "success" || !reflect.DeepEqual(env.Data, want) {
+		t.Errorf("register_proc_info: got %+v, want data %v", env, want)
+	}
+	p, ok := sim.Process("1:10.0.0.1", "gse", "proc-test")
+	var sent struct {
+		Spec any `json:"spec"`
+	}
+	var kept any
+	if err := json.Unmarshal([]byte(readFile(t, "testdata/register_proc_info.json")), &sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(p.Spec, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if !ok || !reflect.DeepEqual(kept, sent.Spec) || p.Labels["proc_name"] != "proc-test" {
+		t.Errorf("kept %v and labels %v, want what was sent", kept, p.Labels)
+	}
+
+	env = c.send("operate_proc_v2", readFile(t, "testdata/operate_proc_v2.json"))
+	id, _ := env.Data["task_id"].(string)
+	if !strings.HasPrefix(id, "GSETASK:") {
+		t.Fatalf("operate_proc_v2: %+v", env)
+	}
+	if v := verdictOf(t, c.poll(id).Data, "1:10.0.0.1:gse:proc-test"); v.code != 0 || v.message != "success" {
+		t.Errorf("get_proc_operate_result_v2: %+v", v)
+	}
+
+	hosts := `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":1}]`
+	env = c.send("get_proc_status_v2", `{"meta":{"namespace":"gse","name":"proc-test","labels":{"procname":"proc-test"}},`+hosts+`}`)
+	row := rowsOf(t, env)["10.0.0.1"]
+	for _, name := range []string{
+		"meta", "host", "flag", "status", "isauto", "message", "pid", "version", "register_time",
+		"last_start_time", "report_time", "cpu_usage", "mem_usage", "fd", "disk", "net",
+	} {
+		if _, ok := row[name]; !ok {
+			t.Errorf("get_proc_status_v2: %s is missing", name)
+		}
+	}
+
+	env = c.send("unregister_proc_info", `{"meta":{"namespace":"gse","name":"proc-test","labels":{"proc_name":"proc-test"}},
+		"hosts":[{"ip":"10.0.0.1","bk_cloud_id":1,"bk_supplier_id":2}]}`)
+	if !reflect.DeepEqual(env.Data, want) {
+		t.Errorf("unregister_proc_info: %+v", env)
+	}
+}
+
+func TestESB_refusesWhatNoDocumentAllows(t *testing.T) {
+	t.Parallel()
+	register := firstBody("register_proc_info", `{"team":"sre"}`, "10.0.0.1")
+	operate := `{` + meta("{}") + `,` + cloudHosts("10.0.0.1") + `,"op_type":0,"spec":` + operateSpec + `}`
+	multi := `{"proc_operate_req":[` + operate + `,` + operate + `]}`
+	tests := map[string]struct {
+		api, body string
+		old, new  string
+		want      string
+	}{
+		"unknown-field-at-the-root":      {"register_proc_info", register, `{"meta"`, `{"no_request":true,"meta"`, "no_request: unknown field"},
+		"unknown-field-deep-down":        {"register_proc_info", register, `"start_cmd"`, `"run_cmd"`, "spec.control.run_cmd: unknown field"},
+		"case-counts":                    {"register_proc_info", register, `"cpu"`, `"CPU"`, "spec.resource.CPU: unknown field"},
+		"op-timeout-in-first-generation": {"register_proc_info", register, `"auto_type":1`, `"auto_type":1,"op_timeout":60`, "spec.monitor_policy.op_timeout: unknown field"},
+		"newer-policy-name":              {"register_proc_info", register, `"monitor_policy"`, `"alive_monitor_policy"`, "spec.alive_monitor_policy: unknown field"},
+		"missing-supplier":               {"register_proc_info", register, `,"bk_supplier_id":7`, ``, "hosts[0].bk_supplier_id: required field is missing"},
+		"supplier-in-second-generation":  {"operate_proc_v2", operate, `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":0`, "hosts[0].bk_supplier_id: unknown field"},
+		"missing-user":                   {"register_proc_info", register, `,"user":"root"`, ``, "spec.identity.user: required field is missing"},
+		"missing-memory":                 {"register_proc_info", register, `,"mem":10`, ``, "spec.resource.mem: required field is missing"},
+		"label-not-a-string":             {"register_proc_info", register, `"sre"`, `5`, "meta.labels.team: want a string, got the number 5"},
+		"cloud-not-an-integer":           {"register_proc_info", register, `"bk_cloud_id":0`, `"bk_cloud_id":"0"`, "hosts[0].bk_cloud_id: want an integer, got a string"},
+		"cloud-fractional":               {"register_proc_info", register, `"bk_cloud_id":0`, `"bk_cloud_id":0.5`, "hosts[0].bk_cloud_id: want an integer, got 0.5"},
+		"null-for-an-optional-field":     {"register_proc_info", register, `"./stop.sh"`, `null`, "spec.control.stop_cmd: want a string, got null"},
+		"not-an-address":                 {"register_proc_info", register, `10.0.0.1`, `web-1`, `hosts[0].ip: "web-1" is not an IP address`},
+		"relative-path":                  {"register_proc_info", register, `"/opt/nginx"`, `"opt/nginx"`, "spec.identity.setup_path: must be an absolute path"},
+		"empty-name":                     {"register_proc_info", register, `"name":"nginx"`, `"name":""`, "meta.name: must not be empty"},
+		"auto-type":                      {"register_proc_info", register, `"auto_type":1`, `"auto_type":3`, "spec.monitor_policy.auto_type: must be 0, 1 or 2"},
+		"negative-limit":                 {"register_proc_info", register, `30.5`, `-1`, "spec.resource.cpu: must not be negative"},
+		"no-hosts":                       {"operate_proc_v2", operate, cloudHosts("10.0.0.1"), `"hosts":[]`, "hosts: must not be empty"},
+		"two-policies":                   {"operate_proc_v2", operate, `"alive_monitor_policy"`, `"monitor_policy":{"auto_type":1},"alive_monitor_policy"`, "spec.monitor_policy: is another name of alive_monitor_policy, which is given too"},
+		"no-policy":                      {"operate_proc_v2", operate, `,"alive_monitor_policy":{"auto_type":1,"op_timeout":60}`, ``, "spec.alive_monitor_policy: required field is missing"},
+		"missing-op-type":                {"operate_proc_v2", operate, `"op_type":0,`, ``, "op_type: required field is missing"},
+		"spec-missing-from-an-item":      {"operate_proc_multi", multi, `},` + operate, `},{` + meta("{}") + `,` + cloudHosts("10.0.0.1") + `,"op_type":0}`, "proc_operate_req[1].spec: required field is missing"},
+		"empty-task":                     {"get_proc_operate_result_v2", `{"task_id":""}`, "", "", "task_id: must not be empty"},
+		"name-in-sync":                   {"sync_proc_status", `{` + meta("{}") + `,"page":{"start":0,"limit":10}}`, "", "", "meta.labels: unknown field"},
+		"page-too-large":                 {"sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1001}}`, "", "", "page.limit: must be between 1 and 1000"},
+		"spec-in-unregister":             {"unregister_proc_info", register, "", "", "spec: unknown field"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newVirtual(t)
+			body := strings.Replace(test.body, test.old, test.new, 1)
+			if test.old != "" && body == test.body {
+				t.Fatalf("%q is not in the body", test.old)
+			}
+			env := c.send(test.api, body)
+			want := "Parameters error, " + test.want
+			if env.Code != simulator.CodeArgumentError || env.Message != want || env.Data != nil {
+				t.Errorf("got %d %q, want %d %q", env.Code, env.Message, simulator.CodeArgumentError, want)
+			}
+			if got := c.sim.Violations(); len(got) != 1 || got[0] != test.api+": "+want {
+				t.Errorf("violations: %q", got)
+			}
+			if got := c.sim.Processes(); len(got) != 0 {
+				t.Errorf("a refused request left %+v", got)
+			}
+			c.sim.ResetViolations()
+		})
+	}
+}
+
+func TestESB_acceptsBothSpellings(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	operate := `{` + meta("{}") + `,` + cloudHosts("10.0.0.1") + `,"op_type":2,"spec":` + operateSpec + `}`
+	for _, change := range [][2]string{
+		{`"alive_monitor_policy"`, `"monitor_policy"`},
+		{`"op_timeout":60`, `"crontab_rule":""`},
+		{`"op_timeout":60`, `"crotab_rule":""`},
+		{`"alive_monitor_policy"`, `"resource":{"cpu":1,"mem":1},"alive_monitor_policy"`},
+		{`"/opt/nginx"`, `"C:\\gse\\nginx"`},
+	} {
+		if env := c.send("operate_proc_v2", strings.Replace(operate, change[0], change[1], 1)); env.Code != 0 {
+			t.Errorf("%s: %s", change[1], env.Message)
+		}
+	}
+}
+
+func TestESB_credentials(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		credentials string
+		want        string // part of the message, empty for success
+	}{
+		"good":            {`"bk_app_code":"app","bk_app_secret":"secret","bk_username":"admin"`, ""},
+		"token":           {`"bk_app_code":"app","bk_app_secret":"secret","bk_token":"tk"`, ""},
+		"access-token":    {`"bk_app_code":"app","bk_app_secret":"secret","access_token":"at"`, ""},
+		"no-code":         {`"bk_app_secret":"secret","bk_username":"admin"`, "[bk_app_code] cannot be empty"},
+		"no-secret":       {`"bk_app_code":"app","bk_username":"admin"`, "[bk_app_secret] cannot be empty"},
+		"wrong-code":      {`"bk_app_code":"other","bk_app_secret":"secret","bk_username":"admin"`, "Invalid APP Code"},
+		"wrong-secret":    {`"bk_app_code":"app","bk_app_secret":"guess","bk_username":"admin"`, "APP Secret verification failed"},
+		"no-user":         {`"bk_app_code":"app","bk_app_secret":"secret"`, "User authentication failed"},
+		"wrong-user":      {`"bk_app_code":"app","bk_app_secret":"secret","bk_username":"eve"`, "User authentication failed"},
+		"secret-a-number": {`"bk_app_code":"app","bk_app_secret":1,"bk_username":"admin"`, "[bk_app_secret] cannot be empty"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, &simulator.Server{AppCode: "app", AppSecret: "secret", Username: "admin"})
+			resp, err := c.post("sync_proc_status", `{`+test.credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			var env envelope
+			if err := json.NewDecoder(resp.Body).Decode(&env); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case test.want == "" && env.Code != 0:
+				t.Errorf("refused: %d %s", env.Code, env.Message)
+			case test.want != "" && (env.Code != simulator.CodeSystemError || !strings.Contains(env.Message, test.want)):
+				t.Errorf("got %d %q, want %d with %q", env.Code, env.Message, simulator.CodeSystemError, test.want)
+			}
+		})
+	}
+}
+
+func TestESB_unknownRoutes(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	if env := c.send("operate_process", `{"x":1}`); env.Code != simulator.CodeAPINotFound {
+		t.Errorf("unknown name: %+v", env)
+	}
+	for _, test := range []struct {
+		method, path string
+		status       int
+	}{
+		{http.MethodGet, "/api/c/compapi/v2/gse/sync_proc_status/", http.StatusMethodNotAllowed},
+		{http.MethodPost, "/api/c/compapi/v2/cc/search_host/", http.StatusNotFound},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), test.method, c.url+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != test.status {
+			t.Errorf("%s %s: HTTP %d, want %d", test.method, test.path, resp.StatusCode, test.status)
+		}
+	}
+	if got := len(c.sim.Violations()); got != 3 {
+		t.Errorf("%d violations, want 3: %q", got, c.sim.Violations())
+	}
+	c.sim.ResetViolations()
+}
+
+func TestESB_trailingSlashIsOptional(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/api/c/compapi/v2/gse/sync_proc_status",
+		strings.NewReader(`{`+credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Bkapi-Request-Id", "given")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"code":0,"data":{"count":0,"proc_infos":[]},"message":"success","request_id":"given","result":true}`
+	if got := strings.TrimSpace(string(body)); got != want || resp.Header.Get("X-Bkapi-Request-Id") != "given" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestESB_keys(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	sim.AddHost("0:10.0.0.1", "0:2001:db8::1")
+	c := newClient(t, sim)
+
+	// An address comes back as it was spelt, whatever its canonical form.
+	for _, ip := range []string{"2001:db8::1", "2001:0db8:0::1"} {
+		if v := c.do(simulator.OpQuery, ip); v.code != 0 {
+			t.Errorf("query on %s: %+v", ip, v)
+		}
+	}
+	if v := c.call("register_proc_info", "2001:db8::1"); v.code != simulator.CodeFailed || !strings.Contains(v.message, "IPv4") {
+		t.Errorf("register on IPv6: %+v", v)
+	}
+
+	env := c.send("operate_proc_v2", `{`+meta("{}")+`,`+cloudHosts("10.0.0.1", "10.0.0.1")+`,"op_type":0,"spec":`+operateSpec+`}`)
+	id, _ := env.Data["task_id"].(string)
+	if data := c.poll(id).Data; len(data) != 1 || verdictOf(t, data, "0:10.0.0.1:web:nginx").code != 0 {
+		t.Errorf("a host that is given twice: %v", data)
+	}
+}
+
+func TestESB_maxHostsPerRequest(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, &simulator.Server{MaxHostsPerRequest: 1})
+	env := c.send("register_proc_info", firstBody("register_proc_info", "{}", "10.0.0.1", "10.0.0.2"))
+	if env.Code != simulator.CodeArgumentError || !strings.Contains(env.Message, "2 hosts are more than 1") {
+		t.Errorf("got %+v", env)
+	}
+	c.sim.ResetViolations()
+}

@@ -1,0 +1,240 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+)
+
+// Fault changes how matching requests or hosts are answered. Its JSON form,
+// with durations as "500ms", is what the control endpoint takes.
+//
+// The first block of fields says what a fault matches; the zero value matches
+// everything. The others say what it does, and with whom it is matched:
+//
+//   - effects per request apply to one exchange;
+//   - effects per host and per task are handed to an operation on a host when
+//     it is accepted (or at its next poll, if the fault is injected later) and
+//     stay with it to its end. For first generation calls, an operation is the
+//     run of repeated calls from the first 115 to the verdict.
+type Fault struct {
+	// API is an API name or a path.Match pattern, such as "operate_proc_v2" or
+	// "get_*". Effects per host of an operation match by the API that started
+	// it or, if API names it, by get_proc_operate_result_v2.
+	API string `json:"api,omitempty"`
+	// Op is an op type. A result poll has the op of its task.
+	Op *int `json:"op,omitempty"`
+	// Hosts are addresses such as "0:10.0.0.1". A request matches if any of its
+	// hosts does.
+	Hosts     []string `json:"hosts,omitempty"`
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	// Skip lets the first so many matches through, Times ends the fault after
+	// it applied so often; 0 means never. Matches are requests for effects per
+	// request, tasks for Queued, and operations on one host (not polls) for
+	// effects per host.
+	Skip  int `json:"skip,omitempty"`
+	Times int `json:"times,omitempty"`
+
+	// Effects per host.
+
+	// Missing leaves the host out of the next so many answers, -1 for ever.
+	// With an API that names get_proc_status_v2 or sync_proc_status, it leaves
+	// the row of every match out of the answer.
+	Missing int `json:"missing,omitempty"`
+	// Pending answers 115 for the host so many times, -1 for ever; after
+	// Missing, if both are given. An operation with a task takes effect when it
+	// is accepted and is only reported late; a first generation call takes
+	// effect when it settles, or at once with Apply, and the repeated call then
+	// finds its own work done.
+	Pending int `json:"pending,omitempty"`
+	// Code is the host's verdict. The operation then does not happen, unless
+	// Apply is true. Message and Content go with it; Content is any JSON value.
+	Code    *int   `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	Content any    `json:"content,omitempty"`
+	Apply   bool   `json:"apply,omitempty"`
+	// ContentShape changes the content: "object" is the JSON unpacked, "null"
+	// is null, "broken" is cut in half, "empty" is "", and "no-instance" is a
+	// query's content with an empty instance list.
+	ContentShape string `json:"content_shape,omitempty"`
+	// Unreachable is how an agent that is away looks: "117" at once, or
+	// "pending", 115 for ever. The operation does not happen, and the cached
+	// status keeps its old row.
+	Unreachable string `json:"unreachable,omitempty"`
+	// Takes makes the operation settle so long after it was accepted.
+	Takes time.Duration `json:"-"`
+
+	// Effects per task.
+
+	// Queued answers so many result polls with code 1000115, -1 for ever; before
+	// Missing and Pending. QueuedData is the data of those answers, null unless
+	// given.
+	Queued     int `json:"queued,omitempty"`
+	QueuedData any `json:"queued_data,omitempty"`
+
+	// Effects per request. Unless Apply is true, a request that is answered by
+	// HTTPStatus or EnvelopeCode is not processed.
+
+	// HTTPStatus, Header and Body replace the answer. Header alone adds to it.
+	HTTPStatus int               `json:"http_status,omitempty"`
+	Header     map[string]string `json:"header,omitempty"`
+	Body       string            `json:"body,omitempty"`
+	// EnvelopeCode and EnvelopeMessage answer 200 with result false.
+	EnvelopeCode    *int   `json:"envelope_code,omitempty"`
+	EnvelopeMessage string `json:"envelope_message,omitempty"`
+	// Envelope replaces members of the envelope; null removes one. For example
+	// {"code": "00", "result": null}.
+	Envelope map[string]any `json:"envelope,omitempty"`
+	// Drop closes the connection "before" processing, "after" processing
+	// without an answer, or in the "mid"dle of the answer.
+	Drop string `json:"drop,omitempty"`
+	// Delay holds the request back before it is processed.
+	Delay time.Duration `json:"-"`
+	// ExtraKeys are added to a result map.
+	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
+	// Spelling "errcode" names the members of a result errcode and errmsg.
+	Spelling string `json:"spelling,omitempty"`
+	// TaskID is answered in place of the real task id.
+	TaskID *string `json:"task_id,omitempty"`
+}
+
+type faultJSON Fault
+
+type faultDurations struct {
+	*faultJSON
+	Takes string `json:"takes,omitempty"`
+	Delay string `json:"delay,omitempty"`
+}
+
+// MarshalJSON writes durations as strings.
+func (f Fault) MarshalJSON() ([]byte, error) {
+	out := faultDurations{faultJSON: (*faultJSON)(&f)}
+	if f.Takes != 0 {
+		out.Takes = f.Takes.String()
+	}
+	if f.Delay != 0 {
+		out.Delay = f.Delay.String()
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON refuses unknown members, so that a misspelt switch does not
+// silently do nothing.
+func (f *Fault) UnmarshalJSON(data []byte) error {
+	*f = Fault{}
+	in := faultDurations{faultJSON: (*faultJSON)(f)}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		text string
+		into *time.Duration
+	}{{in.Takes, &f.Takes}, {in.Delay, &f.Delay}} {
+		if d.text == "" {
+			continue
+		}
+		parsed, err := time.ParseDuration(d.text)
+		if err != nil {
+			return err
+		}
+		*d.into = parsed
+	}
+	return nil
+}
+
+func (f Fault) validate() error {
+	if _, err := path.Match(f.API, ""); err != nil {
+		return fmt.Errorf("api: %w", err)
+	}
+	for _, addr := range f.Hosts {
+		if _, err := parseTarget(addr); err != nil {
+			return err
+		}
+	}
+	for _, choice := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"content_shape", f.ContentShape, []string{"", "object", "null", "broken", "empty", "no-instance"}},
+		{"unreachable", f.Unreachable, []string{"", "117", "pending"}},
+		{"drop", f.Drop, []string{"", "before", "after", "mid"}},
+		{"spelling", f.Spelling, []string{"", "errcode"}},
+	} {
+		if !slices.Contains(choice.allowed, choice.value) {
+			return fmt.Errorf("%s: %q is none of %q", choice.name, choice.value, choice.allowed)
+		}
+	}
+	if f.HTTPStatus != 0 && (f.HTTPStatus < 200 || f.HTTPStatus > 599) {
+		return fmt.Errorf("http_status: %d is no status of an answer", f.HTTPStatus)
+	}
+	return nil
+}
+
+func (f Fault) perRequest() bool {
+	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 ||
+		f.ExtraKeys != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil
+}
+
+func (f Fault) perHost() bool {
+	return f.Missing != 0 || f.Pending != 0 || f.Code != nil || f.Unreachable != "" || f.Takes != 0 ||
+		f.ContentShape != ""
+}
+
+// Inject adds a fault and returns its number. It panics on a fault that cannot
+// be: a fault in a test is a constant. Faults apply in the order they were
+// injected; where two answer the same thing, the first one does.
+func (s *Server) Inject(f Fault) int {
+	id, err := s.inject(f)
+	if err != nil {
+		panic("simulator: fault: " + err.Error())
+	}
+	return id
+}
+
+func (s *Server) inject(f Fault) (int, error) {
+	s.init()
+	if err := f.validate(); err != nil {
+		return 0, err
+	}
+	internal := &fault{Fault: f}
+	if len(f.Hosts) > 0 {
+		internal.hosts = make(map[hostKey]bool, len(f.Hosts))
+		for _, addr := range f.Hosts {
+			t, err := parseTarget(addr)
+			if err != nil {
+				return 0, err
+			}
+			internal.hosts[t.key] = true
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faultSeq++
+	internal.id = s.faultSeq
+	s.faults = append(s.faults, internal)
+	return internal.id, nil
+}
+
+// ClearFaults removes every fault. What one has already done to a task stays
+// with the task; a first generation call, which has no task, starts afresh.
+func (s *Server) ClearFaults() {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+	clear(s.repeats)
+}
+
+// ClearFault removes one fault by its number, if it is still there.
+func (s *Server) ClearFault(id int) {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = slices.DeleteFunc(s.faults, func(f *fault) bool { return f.id == id })
+}

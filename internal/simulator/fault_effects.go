@@ -1,0 +1,56 @@
+package simulator
+
+import "time"
+
+// effects are the faults of one request put together.
+type effects struct {
+	delay           time.Duration
+	drop            string
+	status          int
+	header          map[string]string
+	body            string
+	envelopeCode    *int
+	envelopeMessage string
+	envelope        map[string]any
+	extraKeys       map[string]any
+	spelling        string
+	taskID          *string
+	apply           bool
+}
+
+func combine(faults []*fault) effects {
+	var fx effects
+	for _, f := range faults {
+		fx.delay += f.Delay
+		if fx.drop == "" {
+			fx.drop = f.Drop
+		}
+		if fx.status == 0 && fx.envelopeCode == nil && (f.HTTPStatus != 0 || f.EnvelopeCode != nil) {
+			fx.status, fx.body = f.HTTPStatus, f.Body
+			fx.envelopeCode, fx.envelopeMessage = f.EnvelopeCode, f.EnvelopeMessage
+			fx.apply = f.Apply
+		}
+		fx.header = merge(fx.header, f.Header)
+		fx.envelope = merge(fx.envelope, f.Envelope)
+		fx.extraKeys = merge(fx.extraKeys, f.ExtraKeys)
+		if fx.spelling == "" {
+			fx.spelling = f.Spelling
+		}
+		if fx.taskID == nil {
+			fx.taskID = f.TaskID
+		}
+	}
+	return fx
+}
+
+func merge[V any](into, from map[string]V) map[string]V {
+	for key, v := range from {
+		if into == nil {
+			into = make(map[string]V)
+		}
+		if _, taken := into[key]; !taken {
+			into[key] = v
+		}
+	}
+	return into
+}

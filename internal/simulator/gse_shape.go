@@ -1,0 +1,206 @@
+package simulator
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// The request shapes of GSE's process APIs, after the ESB documents of the same
+// names. Names and obligations are the documents'; where the tables and the
+// samples spell a field differently, both spellings are let in.
+
+var metaShape = object(map[string]field{
+	"namespace": required(nameShape),
+	"name":      required(nameShape),
+	"labels":    optional(shape{kind: kindMap, elem: &textShape}),
+})
+
+// namespaceShape is the meta of sync_proc_status, which has no name.
+var namespaceShape = object(map[string]field{
+	"namespace": required(nameShape),
+})
+
+var pageShape = object(map[string]field{
+	"start": required(countShape),
+	"limit": required(shape{kind: kindInteger, check: func(v any) (string, string) {
+		if n := integerOf(v); n < 1 || n > pageLimit {
+			return "", "must be between 1 and 1000"
+		}
+		return "", ""
+	}}),
+})
+
+const pageLimit = 1000
+
+// ipShape leaves IPv6 in: only the first generation refuses it, per host.
+var ipShape = shape{kind: kindString, check: func(v any) (string, string) {
+	if _, err := newTarget(0, 0, v.(string)); err != nil { //nolint:forcetypeassert // its kind was checked
+		return "", err.Error()
+	}
+	return "", ""
+}}
+
+// hostsShape differs by generation: the first tells suppliers apart.
+func hostsShape(supplier bool) shape {
+	host := map[string]field{
+		"ip":          required(ipShape),
+		"bk_cloud_id": required(countShape),
+	}
+	if supplier {
+		host["bk_supplier_id"] = required(countShape)
+	}
+	return shape{kind: kindList, elem: &shape{kind: kindObject, fields: host}, check: notEmpty}
+}
+
+func notEmpty(v any) (string, string) {
+	if items, ok := v.([]any); ok && len(items) == 0 {
+		return "", "must not be empty"
+	}
+	return "", ""
+}
+
+var identityShape = object(map[string]field{
+	"index_key":   optional(textShape), // in the samples only
+	"proc_name":   required(nameShape),
+	"setup_path":  required(absolutePathShape),
+	"pid_path":    required(absolutePathShape),
+	"config_path": optional(emptyOrAbsolutePathShape),
+	"log_path":    optional(emptyOrAbsolutePathShape),
+	"user":        required(nameShape),
+})
+
+var controlShape = object(map[string]field{
+	"start_cmd":   optional(textShape),
+	"stop_cmd":    optional(textShape),
+	"restart_cmd": optional(textShape),
+	"reload_cmd":  optional(textShape),
+	"kill_cmd":    optional(textShape),
+	"version_cmd": optional(textShape),
+	"health_cmd":  optional(textShape),
+})
+
+var resourceShape = object(map[string]field{
+	"cpu":  required(numberShape),
+	"mem":  required(numberShape),
+	"fd":   optional(countShape),
+	"disk": optional(countShape),
+	"net":  optional(countShape),
+})
+
+// policyShape differs by generation: only the second knows op_timeout.
+func policyShape(opTimeout bool) shape {
+	policy := map[string]field{
+		"auto_type": required(shape{kind: kindInteger, check: func(v any) (string, string) {
+			if n := integerOf(v); n < 0 || n > 2 {
+				return "", "must be 0, 1 or 2"
+			}
+			return "", ""
+		}}),
+		"start_check_secs": optional(countShape),
+		"stop_check_secs":  optional(countShape),
+		"start_retries":    optional(countShape),
+		"start_interval":   optional(countShape),
+		"crontab_rule":     optional(textShape), // as in the tables
+		"crotab_rule":      optional(textShape), // as in the samples
+	}
+	if opTimeout {
+		policy["op_timeout"] = optional(countShape)
+	}
+	return object(policy)
+}
+
+var specFields = map[string]field{
+	"identity":           required(identityShape),
+	"control":            required(controlShape),
+	"warn_report_policy": optional(object(map[string]field{"report_id": optional(integerShape)})),
+	"configmap": optional(list(object(map[string]field{
+		"path": optional(emptyOrAbsolutePathShape),
+		"md5":  optional(textShape),
+	}))),
+}
+
+// registerSpecShape is the spec of register_proc_info and update_proc_info.
+var registerSpecShape = object(with(specFields, map[string]field{
+	"resource":       required(resourceShape),
+	"monitor_policy": required(policyShape(false)),
+}))
+
+// operateSpecShape is the spec of operate_proc_v2 and operate_proc_multi. Their
+// documents have no resource, yet real clients send it; and monitor_policy is
+// the older name of the policy.
+var operateSpecShape = shape{
+	kind: kindObject,
+	fields: with(specFields, map[string]field{
+		"resource":             optional(resourceShape),
+		"monitor_policy":       optional(policyShape(true)),
+		"alive_monitor_policy": optional(policyShape(true)),
+	}),
+	check: func(v any) (string, string) {
+		spec, _ := v.(map[string]any)
+		_, older := spec["monitor_policy"]
+		_, newer := spec["alive_monitor_policy"]
+		switch {
+		case older && newer:
+			return "monitor_policy", "is another name of alive_monitor_policy, which is given too"
+		case !older && !newer:
+			return "alive_monitor_policy", "required field is missing"
+		}
+		return "", ""
+	},
+}
+
+var operateFields = map[string]field{
+	"meta":    required(metaShape),
+	"hosts":   required(hostsShape(false)),
+	"op_type": required(integerShape),
+	"spec":    required(operateSpecShape),
+}
+
+// requestShapes are the bodies, without credentials, by API name.
+var requestShapes = map[string]map[string]field{
+	"register_proc_info": {
+		"meta":  required(metaShape),
+		"hosts": required(hostsShape(true)),
+		"spec":  required(registerSpecShape),
+	},
+	"update_proc_info": {
+		"meta":  required(metaShape),
+		"hosts": required(hostsShape(true)),
+		"spec":  required(registerSpecShape),
+	},
+	"unregister_proc_info": {
+		"meta":  required(metaShape),
+		"hosts": required(hostsShape(true)),
+	},
+	"operate_proc_v2": operateFields,
+	"operate_proc_multi": {
+		"proc_operate_req": required(shape{kind: kindList, elem: &shape{kind: kindObject, fields: operateFields}, check: notEmpty}),
+	},
+	"get_proc_operate_result_v2": {
+		"task_id": required(nameShape),
+	},
+	"get_proc_status_v2": {
+		"meta":  required(metaShape),
+		"hosts": required(hostsShape(false)),
+	},
+	"sync_proc_status": {
+		"meta": required(namespaceShape),
+		"page": required(pageShape),
+	},
+}
+
+func with(base, more map[string]field) map[string]field {
+	fields := maps.Clone(base)
+	maps.Copy(fields, more)
+	return fields
+}
+
+// integerOf reads a value whose shape was checked.
+func integerOf(v any) int64 {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0
+	}
+	i, _ := n.Int64()
+	return i
+}

@@ -1,0 +1,225 @@
+package simulator
+
+import (
+	"fmt"
+)
+
+// item is one process on some hosts, and what to do about it: the unit that
+// every face translates to.
+type item struct {
+	op              int // an op type, noOp, or one of the first generation below
+	namespace, name string
+	labels          map[string]string
+	spec            *spec // nil where the API has none
+	targets         []target
+}
+
+// The first generation has no op types; these stand for its API names.
+const (
+	noOp         = -1
+	opRegister   = -2
+	opUpdate     = -3
+	opUnregister = -4
+)
+
+// illegal reports whether no document knows the op type. It is answered per
+// host, as the table of per-host codes has it.
+func (it *item) illegal() bool {
+	switch it.op {
+	case noOp, opRegister, opUpdate, opUnregister, OpQuery, OpHost, OpUnhost:
+		return false
+	default:
+		_, control := commandNames[it.op]
+		return !control
+	}
+}
+
+// verdict is how an operation ended on one host.
+type verdict struct {
+	code    int
+	message string
+	content any // a string, a document, or what a fault makes of it
+}
+
+func newVerdict(code int) verdict {
+	return verdict{code: code, message: codeMessage(code), content: ""}
+}
+
+func (v verdict) because(format string, args ...any) verdict {
+	v.message = fmt.Sprintf(format, args...)
+	return v
+}
+
+// applyLocked carries out an operation on a virtual host, or that part of one
+// on a local host that runs no command. What each op does to hosting is in the
+// op_type row of operate_proc_v2's document; the rest is told by clients.
+func (s *Server) applyLocked(it *item, t target) verdict {
+	key := procKey{t.key, it.namespace, it.name}
+	if it.op == OpQuery {
+		return s.queryLocked(it, t)
+	}
+	s.beforeChangeLocked(key)
+	v := s.changeLocked(it, t)
+	if p := s.procs[key]; p != nil {
+		s.pruneLocked(p)
+	}
+	s.changedLocked()
+	return v
+}
+
+func (s *Server) changeLocked(it *item, t target) verdict {
+	p := s.processLocked(it, t)
+	switch it.op {
+	case opRegister:
+		if p.registered {
+			return newVerdict(CodeAlreadyRegistered)
+		}
+		s.registerLocked(p, it)
+		return newVerdict(CodeOK)
+	case opUpdate:
+		if !p.registered && !s.UpdateUpserts {
+			return newVerdict(CodeNotRegistered)
+		}
+		s.registerLocked(p, it)
+		return newVerdict(CodeOK)
+	case opUnregister:
+		if !p.registered {
+			return newVerdict(CodeNotRunning).because("process is not registered")
+		}
+		p.registered = false
+		p.unhost()
+		return newVerdict(CodeOK)
+	case OpHost:
+		s.hostLocked(p, it)
+		return newVerdict(CodeOK)
+	case OpUnhost:
+		if !p.listed() {
+			return newVerdict(CodeNotRunning).because("process is not hosted")
+		}
+		p.unhost()
+		return newVerdict(CodeOK)
+	case OpStart, OpStop, OpRestart, OpReload, OpKill:
+		v := s.controlLocked(p, it)
+		v.content = controlContent(p, it, v.message)
+		return v
+	default:
+		return newVerdict(CodeIllegalOp)
+	}
+}
+
+func (s *Server) queryLocked(it *item, t target) verdict {
+	p := s.procs[procKey{t.key, it.namespace, it.name}]
+	if p == nil {
+		p = &process{target: t, pid: -1}
+	}
+	v := newVerdict(CodeOK)
+	v.content = s.queryContentLocked(p, it)
+	return v
+}
+
+// controlLocked pretends to run a command on a virtual host.
+func (s *Server) controlLocked(p *process, it *item) verdict {
+	if v, refused := refuseControl(p, it); refused {
+		return v
+	}
+	if it.spec.opTimeout == 0 {
+		// Clients learnt never to send 0: it is no "no limit".
+		return newVerdict(CodeCommandFailed).because("%s timed out after 0s", commandNames[it.op])
+	}
+	switch it.op {
+	case OpStart, OpRestart:
+		if it.spec.autoType == autoOnce {
+			p.lastStartTime = s.now().Unix()
+			p.stopped()
+			return newVerdict(CodeCheckFailed)
+		}
+		s.startedLocked(p, s.newPIDLocked())
+		if _, given := it.spec.commands["version_cmd"]; given {
+			p.version = virtualVersion
+		}
+		if it.spec.startCheckSecs == 0 {
+			// The check comes before the process has written its pid file.
+			return newVerdict(CodeCheckFailed)
+		}
+		if it.op == OpStart {
+			s.startHostsLocked(p, it)
+		}
+		p.wanted = statusRunning
+	case OpStop, OpKill:
+		p.stopped()
+		p.unhost()
+		p.wanted = statusStopped
+	case OpReload:
+	}
+	return newVerdict(CodeOK)
+}
+
+// virtualVersion is what the version_cmd of every virtual process prints.
+const virtualVersion = "1.0.0"
+
+// refuseControl is what the agent checks before it runs a command, the same for
+// virtual and local hosts. A refusal leaves hosting as it was, which clients
+// have seen: a real 829 says isAuto true.
+func refuseControl(p *process, it *item) (verdict, bool) {
+	switch {
+	case it.op == OpStart && p.running:
+		return newVerdict(CodeAlreadyRunning), true
+	case (it.op == OpStop || it.op == OpKill) && !p.running:
+		return newVerdict(CodeNotRunning), true
+	case it.op == OpReload && !p.running:
+		return newVerdict(CodeCheckFailed).because("reload check failed: process is not running"), true
+	case it.spec.commands[commandNames[it.op]] == "":
+		return newVerdict(CodeCommandFailed).because("%s is not given in spec.control", commandNames[it.op]), true
+	}
+	return verdict{}, false
+}
+
+// commandNames are the fields of spec.control that the control ops run.
+var commandNames = map[int]string{
+	OpStart:   "start_cmd",
+	OpStop:    "stop_cmd",
+	OpRestart: "restart_cmd",
+	OpReload:  "reload_cmd",
+	OpKill:    "kill_cmd",
+}
+
+func (s *Server) registerLocked(p *process, it *item) {
+	p.registered = true
+	p.store(it)
+	s.observeLocked(p)
+	s.stampLocked(p)
+	p.wanted = statusStopped
+	if p.running || p.hosted {
+		p.wanted = statusRunning
+	}
+	if s.RegisterHosts {
+		s.hostLocked(p, it)
+	}
+}
+
+func (s *Server) hostLocked(p *process, it *item) {
+	p.store(it)
+	p.hosted = true
+	p.wanted = statusRunning
+	p.retries = 0
+	p.died = s.HostingStarts && !p.running
+	s.stampLocked(p)
+}
+
+// startHostsLocked is the hosting that a successful start brings along. Whether
+// it replaces the spec of an earlier registration is not known; keeping it is
+// the cautious reading.
+func (s *Server) startHostsLocked(p *process, it *item) {
+	if !p.listed() || s.StartReplaces || p.spec == nil {
+		p.store(it)
+	}
+	p.hosted = true
+	p.retries = 0
+	s.stampLocked(p)
+}
+
+func (p *process) unhost() {
+	p.hosted = false
+	p.died = false
+	p.retries = 0
+}

@@ -1,0 +1,193 @@
+package simulator
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// procKey identifies a process: one name in one namespace on one host.
+type procKey struct {
+	host            hostKey
+	namespace, name string
+}
+
+// process is what GSE and the agent together hold about one process.
+type process struct {
+	key    procKey
+	target target
+
+	registered bool // by register_proc_info
+	hosted     bool // the agent watches over it
+	running    bool
+	wanted     int // flag of the cached status: statusRunning or statusStopped
+	pid        int
+	version    string
+	health     string
+	message    string
+
+	registerTime  int64 // epoch seconds
+	lastStartTime int64 // epoch seconds
+
+	labels map[string]string
+	spec   *spec
+
+	// died is set when a hosted process is found dead that nobody stopped: only
+	// those are revived.
+	died      bool
+	retries   int
+	nextTry   time.Time
+	revivedAt time.Time
+}
+
+// Numbers of flag and status in a cached status row. 0 is "not registered",
+// which no row ever says: such a process has no row.
+const (
+	statusRunning = 1
+	statusStopped = 2
+)
+
+// listed reports whether the cached status has a row for the process.
+func (p *process) listed() bool { return p.registered || p.hosted }
+
+// Process is a copy of what the simulator holds about one process.
+type Process struct {
+	Host       string `json:"host"` // "cloud:ip"
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Registered bool   `json:"registered"` // by register_proc_info
+	Hosted     bool   `json:"hosted"`     // revived when it dies
+	Running    bool   `json:"running"`
+	PID        int    `json:"pid"` // -1 when not running
+	Version    string `json:"version"`
+	// RegisterTime and LastStartTime are epoch seconds. RegisterTime grows with
+	// every registration and hosting, even within one second.
+	RegisterTime  int64             `json:"register_time"`
+	LastStartTime int64             `json:"last_start_time"`
+	Labels        map[string]string `json:"labels"`
+	Spec          json.RawMessage   `json:"spec"` // as sent, keys sorted; null if none was
+}
+
+func (p *process) snapshot() Process {
+	out := Process{
+		Host: string(p.key.host), Namespace: p.key.namespace, Name: p.key.name,
+		Registered: p.registered, Hosted: p.hosted, Running: p.running,
+		PID: p.pid, Version: p.version,
+		RegisterTime: p.registerTime, LastStartTime: p.lastStartTime,
+		Labels: maps.Clone(p.labels),
+		Spec:   json.RawMessage("null"),
+	}
+	if p.spec != nil {
+		out.Spec = slices.Clone(p.spec.raw)
+	}
+	return out
+}
+
+// Process returns one process, and false if nothing is held about it: it is
+// then neither registered nor hosted nor running.
+func (s *Server) Process(addr, namespace, name string) (Process, bool) {
+	s.init()
+	t, err := parseTarget(addr)
+	if err != nil {
+		return Process{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settleLocked()
+	p := s.procs[procKey{t.key, namespace, name}]
+	if p == nil {
+		return Process{}, false
+	}
+	s.observeLocked(p)
+	return p.snapshot(), true
+}
+
+// Processes returns all of them, ordered by namespace, name and host.
+func (s *Server) Processes() []Process {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settleLocked()
+	out := make([]Process, 0, len(s.procs))
+	for _, p := range s.procs {
+		s.observeLocked(p)
+		out = append(out, p.snapshot())
+	}
+	slices.SortFunc(out, func(a, b Process) int {
+		return cmp.Or(
+			cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Host, b.Host),
+		)
+	})
+	return out
+}
+
+// processLocked returns the process of an item on a host, made if need be.
+func (s *Server) processLocked(it *item, t target) *process {
+	key := procKey{t.key, it.namespace, it.name}
+	p := s.procs[key]
+	if p == nil {
+		p = &process{key: key, target: t, pid: -1, wanted: statusStopped}
+		s.procs[key] = p
+		s.status.forget(key.namespace)
+	}
+	return p
+}
+
+// pruneLocked forgets a process about which there is nothing left to know.
+func (s *Server) pruneLocked(p *process) {
+	if !p.listed() && !p.running && s.procs[p.key] == p {
+		delete(s.procs, p.key)
+		s.status.forget(p.key.namespace)
+	}
+}
+
+// stampLocked gives a (re-)registration its time: the clock's, but never one
+// that this process had before, so that clients can tell two registrations
+// within one second apart.
+func (s *Server) stampLocked(p *process) {
+	p.registerTime = max(s.now().Unix(), s.registered[p.key]+1)
+	s.registered[p.key] = p.registerTime
+}
+
+func (s *Server) startedLocked(p *process, pid int) {
+	p.running = true
+	p.pid = pid
+	p.lastStartTime = s.now().Unix()
+	p.died = false
+}
+
+func (p *process) stopped() {
+	p.running = false
+	p.pid = -1
+}
+
+// newPIDLocked invents the pid of a virtual process.
+func (s *Server) newPIDLocked() int {
+	s.nextPID++
+	return s.nextPID
+}
+
+// store keeps the spec and labels of an item.
+func (p *process) store(it *item) {
+	p.labels = it.labels
+	if it.spec != nil {
+		p.spec = it.spec
+	}
+}
+
+func (s *Server) lookup(addr, namespace, name string) (*process, error) {
+	t, err := parseTarget(addr)
+	if err != nil {
+		return nil, err
+	}
+	p := s.procs[procKey{t.key, namespace, name}]
+	if p == nil {
+		return nil, fmt.Errorf("no process %s:%s on %s", namespace, name, addr)
+	}
+	return p, nil
+}

@@ -1,0 +1,45 @@
+package simulator
+
+import "encoding/json"
+
+// render is the content of a result as it is sent.
+func (r result) render() any {
+	content := r.content
+	if doc, ok := content.(document); ok {
+		content = encodeContent(doc.v)
+	}
+	return reshape(content, r.shape)
+}
+
+// reshape spoils a content in one of the ways that clients have had to bear.
+func reshape(content any, how string) any {
+	doc, isText := content.(string)
+	switch how {
+	case "empty":
+		return ""
+	case "null":
+		return nil
+	case "broken":
+		if isText {
+			return doc[:len(doc)/2]
+		}
+	case "object":
+		var unpacked any
+		if isText && json.Unmarshal([]byte(doc), &unpacked) == nil {
+			return unpacked
+		}
+	case "no-instance":
+		var unpacked map[string]any
+		if !isText || json.Unmarshal([]byte(doc), &unpacked) != nil {
+			return content
+		}
+		processes, _ := unpacked["process"].([]any)
+		for _, p := range processes {
+			if members, ok := p.(map[string]any); ok {
+				members["instance"] = []any{}
+			}
+		}
+		return encodeContent(unpacked)
+	}
+	return content
+}

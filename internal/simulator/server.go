@@ -1,0 +1,226 @@
+package simulator
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Credentials that the zero value of [Server] accepts.
+const (
+	DefaultAppCode   = "bk_test"
+	DefaultAppSecret = "s3cret"
+)
+
+// esbPrefix is the path of GSE's APIs behind the ESB.
+const esbPrefix = "/api/c/compapi/v2/gse/"
+
+// controlPrefix is the path of the control endpoint, which no BlueKing has.
+const controlPrefix = "/_sim/"
+
+// Server is BlueKing on one machine. Its zero value is ready to use; the
+// exported fields must not change once it serves.
+type Server struct {
+	// AppCode and AppSecret are the only application let in, if non-empty;
+	// otherwise DefaultAppCode and DefaultAppSecret are.
+	AppCode   string
+	AppSecret string
+	// Username, Token and AccessToken are the only values let in as
+	// bk_username, bk_token and access_token, if non-empty; otherwise any
+	// non-empty value is.
+	Username    string
+	Token       string
+	AccessToken string
+
+	// MaxHostsPerRequest refuses requests with more hosts, if non-zero.
+	MaxHostsPerRequest int
+	// MaxCalls and MaxTasks forget the oldest calls and tasks beyond so many,
+	// if non-zero. A forgotten task answers like an expired one.
+	MaxCalls int
+	MaxTasks int
+
+	// RegisterHosts makes register_proc_info host the process as well. The
+	// documents leave open whether it does.
+	RegisterHosts bool
+	// UpdateUpserts makes update_proc_info register an unregistered process
+	// instead of refusing it with CodeNotRegistered.
+	UpdateUpserts bool
+	// HostingStarts makes supervision start a process that was hosted while it
+	// was stopped. By default an agent revives only what it saw die.
+	HostingStarts bool
+	// StartReplaces makes a successful start replace the spec and the labels of
+	// a process that is registered or hosted already. By default a start keeps
+	// them and stores its own only where there were none.
+	StartReplaces bool
+	// ExpiredEmpty makes the result of an unknown task an empty success instead
+	// of CodeTaskQueued for ever. Clients report either.
+	ExpiredEmpty bool
+	// LagCalls is the number of cached status answers about a process that
+	// still show its old row after each change.
+	LagCalls int
+
+	// Local makes 127.0.0.0/8 local hosts, in every cloud area, without
+	// declaring them: their commands really run, on this machine, as this
+	// user, whatever identity.user says.
+	Local bool
+	// Root gives each local host its own file system, if non-empty: a path P
+	// in the spec of host 127.0.0.N means <Root>/127.0.0.N/P, and setup_path
+	// and the directory of pid_path are made when absent. Commands are run in
+	// setup_path, with BK_HOST_IP set to the host's address and BK_HOST_ROOT to
+	// its tree; absolute paths inside a command are left alone.
+	Root string
+	// Second is how long one second of a monitor policy takes on local hosts,
+	// if non-zero. Tests make it short.
+	Second time.Duration
+	// Supervise is the interval of supervision after Start, if non-zero.
+	// Otherwise only Tick supervises.
+	Supervise time.Duration
+	// StopProcesses makes Close stop what local hosts still run.
+	StopProcesses bool
+
+	// StateFile is loaded by Start and written after changes, if non-empty.
+	StateFile string
+	// OnCall is told of each call before its answer is sent, if non-nil. It
+	// must not call the server.
+	OnCall func(Call)
+	// ErrorLog is where failures without a caller go, if non-nil.
+	ErrorLog io.Writer
+	// Now is the clock, if non-nil.
+	Now func() time.Time
+
+	once   sync.Once
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu          sync.Mutex
+	closed      bool
+	hosts       map[hostKey]bool
+	admitted    []netip.Prefix
+	unreachable map[hostKey]bool
+	procs       map[procKey]*process
+	registered  map[procKey]int64 // the last register_time given out, outliving the process
+	nextPID     int
+	tasks       map[string]*task
+	taskOrder   []string
+	taskSeq     int
+	due         []*entry // operations that settle at a time of their own
+	repeats     map[repeatKey]*entry
+	status      statusCache
+	faults      []*fault
+	faultSeq    int
+	calls       []*Call
+	callSeq     int
+	violations  []string
+	inFlight    int
+	maxInFlight int
+	changed     chan struct{} // capacity 1: something to save
+	saving      sync.Mutex
+	locals      map[procKey]*localProcess
+}
+
+func (s *Server) init() {
+	s.once.Do(func() {
+		//nolint:forbidigo // the zero value has no caller whose context it could take
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.hosts = make(map[hostKey]bool)
+		s.unreachable = make(map[hostKey]bool)
+		s.procs = make(map[procKey]*process)
+		s.registered = make(map[procKey]int64)
+		s.tasks = make(map[string]*task)
+		s.repeats = make(map[repeatKey]*entry)
+		s.locals = make(map[procKey]*localProcess)
+		s.changed = make(chan struct{}, 1)
+		s.nextPID = 1000
+	})
+}
+
+// ServeHTTP answers the faces and the control endpoint.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.init()
+	switch path := r.URL.Path; {
+	case strings.HasPrefix(path, controlPrefix):
+		s.serveControl(w, r)
+	case strings.HasPrefix(path, esbPrefix):
+		name := strings.TrimSuffix(strings.TrimPrefix(path, esbPrefix), "/")
+		s.exchange(w, r, esbFace{}, name)
+	default:
+		s.exchange(w, r, esbFace{}, "")
+	}
+}
+
+// Start loads the state file and begins supervision and saving, as far as
+// StateFile and Supervise ask for them. Close ends what it began. A server that
+// is only an http.Handler in a test needs no Start.
+func (s *Server) Start() error {
+	s.init()
+	if s.StateFile != "" {
+		if err := s.loadState(); err != nil {
+			return err
+		}
+		s.wg.Go(s.saveLoop)
+	}
+	if s.Supervise > 0 {
+		s.wg.Go(s.superviseLoop)
+	}
+	return nil
+}
+
+// Close ends supervision, waits for the commands of local hosts that are still
+// running, and writes the state file. It stops the processes themselves only if
+// StopProcesses asks for it.
+func (s *Server) Close() error {
+	s.init()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+	if s.StopProcesses {
+		s.stopLocalProcesses()
+	}
+	if s.StateFile != "" {
+		return s.saveState()
+	}
+	return nil
+}
+
+func (s *Server) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}
+
+// changedLocked asks for a save.
+func (s *Server) changedLocked() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Violations lists the requests that no document allows, each as
+// "api: path: what is wrong". Refused credentials are not among them.
+func (s *Server) Violations() []string {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.violations...)
+}
+
+// ResetViolations forgets them, for tests that provoke some.
+func (s *Server) ResetViolations() {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violations = nil
+}

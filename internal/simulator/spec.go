@@ -1,0 +1,148 @@
+package simulator
+
+import (
+	"encoding/json"
+)
+
+// spec is what the agent acts on, read from a checked body. raw is the whole of
+// it, canonical JSON that hosts of one request share.
+type spec struct {
+	raw       json.RawMessage
+	procName  string
+	setupPath string
+	pidPath   string
+	commands  map[string]string // by field name: start_cmd, stop_cmd, ...
+	autoType  int64
+
+	startCheckSecs int64 // 5 if not given
+	stopCheckSecs  int64 // 5 if not given: an invention, the documents name no default
+	startRetries   int64 // 4 if not given
+	startInterval  int64 // 10 if not given
+	opTimeout      int64 // 60 if not given
+
+	cpu, mem *float64 // percent of the whole machine, nil for no limit
+}
+
+// Auto types of a monitor policy.
+const (
+	autoPeriodic = 0
+	autoResident = 1
+	autoOnce     = 2
+)
+
+func newSpec(v any) *spec {
+	tree, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return nil
+	}
+	identity := objectOf(tree["identity"])
+	s := &spec{
+		raw:       raw,
+		procName:  stringOf(identity["proc_name"]),
+		setupPath: stringOf(identity["setup_path"]),
+		pidPath:   stringOf(identity["pid_path"]),
+		commands:  stringsOf(tree["control"]),
+	}
+	policy := objectOf(tree["monitor_policy"])
+	if policy == nil {
+		policy = objectOf(tree["alive_monitor_policy"])
+	}
+	s.autoType = integerOf(policy["auto_type"])
+	for name, setting := range map[string]struct {
+		value *int64
+		unset int64
+	}{
+		"start_check_secs": {&s.startCheckSecs, 5},
+		"stop_check_secs":  {&s.stopCheckSecs, 5},
+		"start_retries":    {&s.startRetries, 4},
+		"start_interval":   {&s.startInterval, 10},
+		"op_timeout":       {&s.opTimeout, 60},
+	} {
+		*setting.value = setting.unset
+		if v, given := policy[name]; given {
+			*setting.value = integerOf(v)
+		}
+	}
+	resource := objectOf(tree["resource"])
+	s.cpu = floatOf(resource["cpu"])
+	s.mem = floatOf(resource["mem"])
+	return s
+}
+
+// parseSpec reads a spec kept as JSON.
+func parseSpec(raw []byte) (*spec, error) {
+	tree, err := decodeTree(raw)
+	if err != nil {
+		return nil, err
+	}
+	return newSpec(tree), nil
+}
+
+func objectOf(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func stringOf(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func stringsOf(v any) map[string]string {
+	members := objectOf(v)
+	out := make(map[string]string, len(members))
+	for key, member := range members {
+		out[key] = stringOf(member)
+	}
+	return out
+}
+
+func floatOf(v any) *float64 {
+	n, ok := v.(json.Number)
+	if !ok {
+		return nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil
+	}
+	return &f
+}
+
+// itemOf reads what an item of a checked request says about one process.
+func itemOf(tree map[string]any) *item {
+	meta := objectOf(tree["meta"])
+	it := &item{
+		op:        noOp,
+		namespace: stringOf(meta["namespace"]),
+		name:      stringOf(meta["name"]),
+		labels:    stringsOf(meta["labels"]),
+		spec:      newSpec(tree["spec"]),
+	}
+	if op, given := tree["op_type"]; given {
+		it.op = int(integerOf(op))
+	}
+	hosts, _ := tree["hosts"].([]any)
+	it.targets = make([]target, 0, len(hosts))
+	seen := make(map[hostKey]int, len(hosts))
+	for _, v := range hosts {
+		host := objectOf(v)
+		t, err := newTarget(integerOf(host["bk_cloud_id"]), integerOf(host["bk_supplier_id"]), stringOf(host["ip"]))
+		if err != nil {
+			continue
+		}
+		// The same host twice is one operation, and the later spelling is the
+		// one that answers: on the wire both would have the same key.
+		if i, again := seen[t.key]; again {
+			it.targets[i] = t
+			continue
+		}
+		seen[t.key] = len(it.targets)
+		it.targets = append(it.targets, t)
+	}
+	return it
+}
