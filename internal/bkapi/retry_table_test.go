@@ -34,7 +34,7 @@ func retryTable() []retryRow {
 	return []retryRow{
 		{
 			what: "no connection", repeatable: "yes", otherwise: "yes", kind: bkapi.KindConnect, unsent: true,
-			steps:   []http.HandlerFunc{ok(`{}`)},
+			steps: []http.HandlerFunc{ok(`{}`)},
 			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
 				t.Helper()
 				cfg.Endpoint = closedEndpoint(t)
