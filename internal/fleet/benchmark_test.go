@@ -1,0 +1,70 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func BenchmarkParseHost(b *testing.B) {
+	for name, address := range map[string]string{
+		"ipv4":     "0:10.0.0.1",
+		"supplier": "0:0:10.0.0.1",
+		"ipv6":     "0:2001:db8::1",
+		"agent-id": "020000000052540033339016776504400061",
+		"wrong":    "10.0.0.1",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = fleet.ParseHost(address, 0)
+			}
+		})
+	}
+}
+
+// A plan builds the roster of every resource more than once.
+func BenchmarkRoster10000(b *testing.B) {
+	addresses := make(map[string]string, 10000)
+	for i := range 10000 {
+		addresses[fmt.Sprintf("web-%d", i)] = fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		roster, faults := fleet.NewRoster(addresses, 0)
+		if len(faults) > 0 || roster.Len() != 10000 {
+			b.Fatal(faults)
+		}
+	}
+}
+
+func BenchmarkInspect10000(b *testing.B) {
+	all := make([]fleet.Host, 10000)
+	statuses := make(map[fleet.Host]fleet.Status, len(all))
+	for i := range all {
+		h, err := fleet.ParseHost(fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all[i], statuses[h] = h, row(fleet.Running, true, 5)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if report, err := fleet.Inspect(b.Context(), onFile{nil, statuses}, all, declared(fleet.EnsureRunning)); err != nil || len(report.Drift) > 0 {
+			b.Fatal(report.Drift, err)
+		}
+	}
+}
+
+// onFile is a fleet.Process that knows the cached status alone.
+type onFile struct {
+	fleet.Process
+
+	statuses map[fleet.Host]fleet.Status
+}
+
+func (f onFile) CachedStatus(context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return f.statuses, nil
+}

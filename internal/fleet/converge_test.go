@@ -1,0 +1,295 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+var (
+	well    = fleet.Outcome{Verdict: fleet.Done}
+	noop    = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true, Code: 828}
+	taken   = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850}
+	away    = fleet.Outcome{Verdict: fleet.Failed, Code: 117}
+	errDown = errors.New("down")
+)
+
+// left is an outcome that leaves something to do.
+func left(o fleet.Outcome, what fleet.Drift) fleet.Outcome {
+	o.Left = what
+	return o
+}
+
+func repeated(o fleet.Outcome) fleet.Outcome {
+	o.Repeated = true
+	return o
+}
+
+type (
+	byHost = map[int]fleet.Outcome
+	byOp   = map[fleet.Operation]byHost
+)
+
+func TestConverge(t *testing.T) {
+	t.Parallel()
+	var (
+		registered = declared(fleet.EnsureRegistered)
+		hosted     = declared(fleet.EnsureHosted)
+		running    = declared(fleet.EnsureRunning)
+		bare       = row(fleet.Stopped, false, 5) // as a registration leaves it
+		foreign    = labelled(bare, carrying("v1-ffffffffffffffff"))
+		fail       = cannotSay(errDown)
+		absent     = fleet.Status{State: fleet.Unregistered}
+	)
+	tests := map[string]struct {
+		want    fleet.Declared
+		change  fleet.Change
+		process process
+		calls   []string
+		results byHost
+	}{
+		"nothing-to-do": {hosted, fleet.Change{}, process{}, nil, nil},
+		"order-decides": {
+			registered, fleet.Change{Register: hosts(1, 2, 3), Order: hosts(3, 1, 7)}, process{},
+			[]string{"register 3 1"}, byHost{3: well, 1: well},
+		},
+		"each-its-own-call": {
+			registered, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3)}, process{},
+			[]string{"register 1", "reregister 2"}, byHost{1: well, 2: well, 3: well},
+		},
+		"register-fails": {
+			registered, fleet.Change{Register: hosts(1, 2)},
+			process{register: done(byHost{2: away})},
+			[]string{"register 1 2"}, byHost{1: well, 2: left(away, fleet.NotRegistered)},
+		},
+		"reregister-fails": {
+			hosted, fleet.Change{Reregister: hosts(1, 2)},
+			process{reregister: done(byHost{2: away})},
+			[]string{"reregister 1 2", "cached 1"}, byHost{1: well, 2: left(away, fleet.OtherSpec)},
+		},
+
+		"taken-by-another": {
+			hosted, fleet.Change{Register: hosts(1, 2)},
+			process{register: done(byHost{2: taken}), cached: says(map[int]fleet.Status{2: foreign})},
+			[]string{"register 1 2", "cached 2", "cached 1"}, byHost{1: well, 2: left(taken, fleet.NotRegistered)},
+		},
+		"taken-without-labels": {
+			hosted, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, nil))},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.NotRegistered)},
+		},
+		"taken-lagging": {
+			hosted, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(absent)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.NotRegistered)},
+		},
+		"taken-and-file-closed": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: fail},
+			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown}, fleet.NotRegistered)},
+		},
+		"taken-and-adopted": {
+			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},
+			process{register: done(byHost{2: taken})},
+			[]string{"register 1 2", "reregister 2", "cached 1 2"}, byHost{1: well, 2: well},
+		},
+		"adoption-fails": {
+			registered, fleet.Change{Register: hosts(1), Adopt: true},
+			process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
+			[]string{"register 1", "reregister 1"}, byHost{1: left(away, fleet.NotRegistered)},
+		},
+		"failed-is-not-adopted": {
+			registered, fleet.Change{Register: hosts(1), Adopt: true},
+			process{register: done(byHost{1: away})},
+			[]string{"register 1"}, byHost{1: left(away, fleet.NotRegistered)},
+		},
+		"own-fingerprint": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(bare)},
+			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+		},
+		"own-fingerprint-is-brought-up": {
+			hosted, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(bare)},
+			[]string{"register 1", "cached 1", "cached 1", "host 1"}, byHost{1: well},
+		},
+		"repeated-lagging": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: repeated(taken)}), cached: answer(absent)},
+			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+		},
+		"repeated-taken-by-another": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(taken), fleet.NotRegistered)},
+		},
+		"repeated-without-fingerprints": {
+			fleet.Declared{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+		},
+		"taken-without-fingerprints": {
+			fleet.Declared{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(bare)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.NotRegistered)},
+		},
+		"repeated-and-failed-otherwise": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: repeated(away)})},
+			[]string{"register 1"}, byHost{1: left(repeated(away), fleet.NotRegistered)},
+		},
+
+		"hosted/only-the-bare": {
+			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
+			process{cached: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},
+			[]string{"register 1", "reregister 2", "cached 1 2 3 4", "host 1 4"}, byHost{1: well, 2: well, 3: well, 4: well},
+		},
+		"hosted/not-the-failed": {
+			hosted, fleet.Change{Register: hosts(1, 2)},
+			process{register: done(byHost{1: away}), cached: answer(bare)},
+			[]string{"register 1 2", "cached 2", "host 2"}, byHost{1: left(away, fleet.NotRegistered), 2: well},
+		},
+		"hosted/hosting-fails": {
+			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
+			process{cached: answer(bare), operate: doneOps(byOp{fleet.HostIt: {1: away, 2: away}})},
+			[]string{"register 1", "cached 1 2", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+		},
+		"hosted/file-closed": {
+			hosted, fleet.Change{Register: hosts(1)},
+			process{cached: fail},
+			[]string{"register 1", "cached 1"},
+			byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}, fleet.NotHosted)},
+		},
+		"running/only-those-down": {
+			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
+			process{cached: says(map[int]fleet.Status{1: bare})},
+			[]string{"register 1", "cached 1 2", "start 1"}, byHost{1: well, 2: well},
+		},
+		"running/state-unknown": {
+			running, fleet.Change{Settle: hosts(1)},
+			process{cached: answer(fleet.Status{State: fleet.Unknown})},
+			[]string{"cached 1", "start 1"}, byHost{1: well},
+		},
+		"running/found-running": { // a start that had nothing to do hosts nothing
+			running, fleet.Change{Settle: hosts(1, 2)},
+			process{cached: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
+			[]string{"cached 1 2", "start 1 2", "host 1"}, byHost{1: well, 2: well},
+		},
+		"running/but-bare": {
+			running, fleet.Change{Settle: hosts(1)},
+			process{cached: answer(row(fleet.Running, false, 5))},
+			[]string{"cached 1", "host 1"}, byHost{1: well},
+		},
+		"running/start-fails": {
+			running, fleet.Change{Settle: hosts(1, 2)},
+			process{cached: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
+			[]string{"cached 1 2", "start 1 2"}, byHost{1: left(away, fleet.NotRunning), 2: well},
+		},
+		"running/hosting-fails": {
+			running, fleet.Change{Settle: hosts(1, 2)},
+			process{
+				cached:  says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
+				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.HostIt: {1: away, 2: away}}),
+			},
+			[]string{"cached 1 2", "start 1", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+		},
+		"running/file-closed": {
+			running, fleet.Change{Settle: hosts(1)},
+			process{cached: fail},
+			[]string{"cached 1"},
+			byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}, fleet.NotRunning)},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.change.Order == nil {
+				test.change.Order = hosts(1, 2, 3, 4)
+			}
+			results := fleet.Converge(t.Context(), &test.process, test.want, test.change)
+			wantResults(t, test.results, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+// What is left to do at a host that no wave reached is what was to be done there.
+func TestConverge_leftOfWavesNotTried(t *testing.T) {
+	t.Parallel()
+	change := fleet.Change{
+		Register: hosts(1, 2), Reregister: hosts(3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
+		Rollout: fleet.Rollout{BatchSize: 1},
+	}
+	for ensure, settle := range map[fleet.Ensure]fleet.Drift{fleet.EnsureHosted: fleet.NotHosted, fleet.EnsureRunning: fleet.NotRunning} {
+		t.Run(string(ensure), func(t *testing.T) {
+			t.Parallel()
+			p := &process{register: done(byHost{1: away})}
+			results := fleet.Converge(t.Context(), p, declared(ensure), change)
+			p.wantCalls(t, "register 1")
+			stopped := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
+			wantResults(t, byHost{
+				1: left(away, fleet.NotRegistered), 2: left(stopped, fleet.NotRegistered),
+				3: left(stopped, fleet.OtherSpec), 4: left(stopped, settle),
+			}, results)
+		})
+	}
+}
+
+// A wave is brought up before the next one is registered. Hosts that are not to
+// be touched take no place in it.
+func TestConverge_waves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{cached: answer(row(fleet.Stopped, false, 5))}
+		start := time.Now()
+		results := fleet.Converge(t.Context(), p, declared(fleet.EnsureRunning), fleet.Change{
+			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
+			Rollout: fleet.Rollout{BatchSize: 2, Pause: time.Minute},
+		})
+		p.wantCalls(t,
+			"register 3", "reregister 4", "cached 4 3", "start 4 3",
+			"register 2 1", "cached 2 1", "start 2 1",
+		)
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("took %s, want one pause", took)
+		}
+		if failures := results.Failures(); len(failures) > 0 {
+			t.Errorf("failures: %v", failures)
+		}
+	})
+}
+
+func TestConverge_interrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &process{
+		cached: answer(row(fleet.Stopped, false, 5)),
+		operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host) fleet.Results {
+			cancel()
+			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
+		},
+	}
+	results := fleet.Converge(ctx, p, declared(fleet.EnsureHosted), fleet.Change{
+		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{BatchSize: 1},
+	})
+	p.wantCalls(t, "register 1", "cached 1", "host 1")
+	wantResults(t, byHost{
+		1: {Verdict: fleet.Pending, Err: context.Canceled, Left: fleet.NotHosted},
+		2: {Verdict: fleet.NotTried, Err: context.Canceled, Left: fleet.NotRegistered, Meaning: fleet.StoppedByInterrupt},
+	}, results)
+}
+
+func TestConverge_keepsTheCallersSlices(t *testing.T) {
+	t.Parallel()
+	order := hosts(1, 2, 3, 4)
+	fleet.Converge(t.Context(), &process{}, declared(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order})
+	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
+		t.Errorf("Order (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,183 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Ensure is how far a hosted process is looked after.
+type Ensure string
+
+// How far a hosted process is looked after, each more than the one before.
+const (
+	EnsureRegistered Ensure = "registered"
+	EnsureHosted     Ensure = "hosted"
+	EnsureRunning    Ensure = "running"
+)
+
+// Ensures are all of them, each asking for more than the one before.
+func Ensures() []Ensure { return []Ensure{EnsureRegistered, EnsureHosted, EnsureRunning} }
+
+// Declared is what a registration is held against.
+type Declared struct {
+	Ensure Ensure
+	// FingerprintLabel is the label that carries Fingerprint. With "" neither the
+	// spec nor the labels of a registration are compared.
+	FingerprintLabel string
+	Fingerprint      string
+	// Labels are those of the registration, without the fingerprint.
+	Labels map[string]string
+	// HasSpec is false after an import: a live query needs a spec, so what is on
+	// file must do.
+	HasSpec bool
+}
+
+// AllLabels are the labels that a registration carries, the fingerprint among
+// them.
+func (d Declared) AllLabels() map[string]string {
+	if d.FingerprintLabel == "" {
+		return d.Labels
+	}
+	labels := maps.Clone(d.Labels)
+	if labels == nil {
+		labels = make(map[string]string, 1)
+	}
+	labels[d.FingerprintLabel] = d.Fingerprint
+	return labels
+}
+
+// Drift is why a host is not as declared. The zero value is no drift.
+type Drift string
+
+// Every way in which a host can differ from what is declared.
+const (
+	NotRegistered Drift = "not registered"
+	OtherSpec     Drift = "registered with another spec"
+	OtherLabels   Drift = "registered with other labels"
+	NotHosted     Drift = "registered but not hosted"
+	NotRunning    Drift = "hosted but not running"
+)
+
+// ParseDrift finds the drift that a reason (as Report and state carry it) speaks
+// of; a reason of another kind gives NotRegistered, the case in which nothing is
+// taken for granted.
+func ParseDrift(reason string) Drift {
+	for _, d := range []Drift{OtherSpec, OtherLabels, NotHosted, NotRunning} {
+		if strings.HasPrefix(reason, string(d)) {
+			return d
+		}
+	}
+	return NotRegistered
+}
+
+// Report is what an inspection found.
+type Report struct {
+	// Drift holds the hosts that are confirmed not to be as declared.
+	Drift map[Host]Drift
+	// Unreachable holds the hosts that look wrong on file and could not be asked.
+	Unreachable map[Host]Status
+	// Cached is what the platform has on file, by host.
+	Cached map[Host]Status
+}
+
+// Inspect compares hosts with what is declared. One cached query comes first,
+// because it is cheap; it may lag by minutes, so what looks wrong there is only
+// suspected, and asked of the agents before it counts.
+func Inspect(ctx context.Context, p Process, hosts []Host, want Declared) (Report, error) {
+	report := Report{Drift: make(map[Host]Drift), Unreachable: make(map[Host]Status)}
+	cached, err := p.CachedStatus(ctx, hosts)
+	if err != nil {
+		return report, fmt.Errorf("reading the cached status: %w", err)
+	}
+	report.Cached = cached
+	var suspects []Host
+	for _, h := range hosts {
+		if drift := want.judge(cached[h]); drift != "" {
+			report.Drift[h] = drift
+			suspects = append(suspects, h)
+		}
+	}
+	if len(suspects) == 0 || !want.HasSpec {
+		return report, nil
+	}
+	live, err := p.LiveStatus(ctx, suspects)
+	if err != nil {
+		return report, fmt.Errorf("asking the agents of %d hosts that look changed: %w", len(suspects), err)
+	}
+	for _, h := range suspects {
+		now, known := live[h]
+		if !known || now.State == Unknown {
+			delete(report.Drift, h)
+			report.Unreachable[h] = now
+			continue
+		}
+		if drift := want.judge(confirmed(cached[h], now)); drift != "" {
+			report.Drift[h] = drift
+		} else {
+			delete(report.Drift, h)
+		}
+	}
+	return report, nil
+}
+
+// judge says how a status differs from what is declared.
+func (d Declared) judge(s Status) Drift {
+	if s.State == Unregistered {
+		return NotRegistered
+	}
+	if drift := d.judgeLabels(s.Labels); drift != "" {
+		return drift
+	}
+	if d.Ensure != EnsureRegistered && s.HostedKnown && !s.Hosted {
+		return NotHosted
+	}
+	if d.Ensure == EnsureRunning && s.State != Running {
+		return NotRunning
+	}
+	return ""
+}
+
+func (d Declared) judgeLabels(labels map[string]string) Drift {
+	if d.FingerprintLabel == "" || labels == nil {
+		return ""
+	}
+	switch carried := labels[d.FingerprintLabel]; {
+	case carried == d.Fingerprint:
+	case carried != "" && !strings.HasPrefix(carried, FingerprintVersion):
+		// Written by a release that counts otherwise: it says nothing of the spec.
+		return ""
+	default:
+		return OtherSpec
+	}
+	if !maps.Equal(labels, d.AllLabels()) {
+		return OtherLabels
+	}
+	return ""
+}
+
+// Ours tells whether a registration is the very one that is declared.
+func (d Declared) Ours(s Status) bool {
+	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
+}
+
+// confirmed puts what is on file and what the agent says together.
+func confirmed(onFile, live Status) Status {
+	status := live
+	status.Labels = onFile.Labels
+	if older := onFile.RegisterTime > 0 && onFile.RegisterTime < live.RegisterTime; older || onFile.State == Unregistered {
+		// The registration on file is an older one than the agent's, so its
+		// labels say nothing of today's.
+		status.Labels = nil
+	}
+	if !live.HostedKnown {
+		status.Hosted, status.HostedKnown = onFile.Hosted, onFile.HostedKnown
+	}
+	// An agent answers about any process it is asked for, registered or not.
+	registered := onFile.State != Unregistered || live.Hosted || live.RegisterTime > 0
+	if !registered {
+		status.State = Unregistered
+	}
+	return status
+}

@@ -1,0 +1,321 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+const (
+	label    = "tf_spec"
+	ownPrint = "v1-0123456789abcdef"
+)
+
+// carrying are labels with a fingerprint.
+func carrying(fingerprint string) map[string]string {
+	return map[string]string{"team": "sre", label: fingerprint}
+}
+
+// declared wants labels and a fingerprint besides.
+func declared(ensure fleet.Ensure) fleet.Declared {
+	return fleet.Declared{
+		Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint,
+		Labels: map[string]string{"team": "sre"}, HasSpec: true,
+	}
+}
+
+// row is a cached status; live is what an agent says, which has no labels.
+func row(state fleet.State, hosted bool, registered int64) fleet.Status {
+	return fleet.Status{State: state, Hosted: hosted, HostedKnown: true, Labels: carrying(ownPrint), RegisterTime: registered}
+}
+
+func live(state fleet.State, hosted bool, registered int64) fleet.Status {
+	return fleet.Status{State: state, Hosted: hosted, HostedKnown: true, RegisterTime: registered}
+}
+
+func labelled(s fleet.Status, labels map[string]string) fleet.Status {
+	s.Labels = labels
+	return s
+}
+
+func hostingUnknown(s fleet.Status) fleet.Status {
+	s.Hosted, s.HostedKnown = false, false
+	return s
+}
+
+// Every row is one host; live is nil where the host must not be asked.
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	const (
+		registered = fleet.EnsureRegistered
+		hosted     = fleet.EnsureHosted
+		running    = fleet.EnsureRunning
+		silent     = fleet.Drift("unreachable")
+	)
+	absent := fleet.Status{State: fleet.Unregistered}
+	unreachable := &fleet.Status{State: fleet.Unknown, Code: 117}
+	says := func(s fleet.Status) *fleet.Status { return &s }
+
+	tests := map[string]struct {
+		ensure fleet.Ensure
+		cached fleet.Status
+		live   *fleet.Status
+		want   fleet.Drift
+	}{
+		"registered/as-declared":       {registered, row(fleet.Stopped, false, 5), nil, ""},
+		"registered/stopped-is-enough": {registered, row(fleet.Stopped, true, 5), nil, ""},
+		"registered/gone":              {registered, absent, says(live(fleet.Stopped, false, 0)), fleet.NotRegistered},
+		"registered/gone-and-running":  {registered, absent, says(live(fleet.Running, false, 0)), fleet.NotRegistered},
+		"registered/lagging-hosted":    {registered, absent, says(live(fleet.Stopped, true, 0)), ""},
+		"registered/lagging-time":      {registered, absent, says(live(fleet.Stopped, false, 9)), ""},
+		"registered/unreachable":       {registered, absent, unreachable, silent},
+		"registered/agent-says-gone":   {registered, absent, says(live(fleet.Unregistered, false, 0)), fleet.NotRegistered},
+		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, carrying(ownPrint)), nil, ""},
+
+		"hosted/as-declared":         {hosted, row(fleet.Stopped, true, 5), nil, ""},
+		"hosted/hosting-not-on-file": {hosted, hostingUnknown(row(fleet.Stopped, false, 5)), nil, ""},
+		"hosted/not-hosted":          {hosted, row(fleet.Running, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted},
+		"hosted/lagging":             {hosted, row(fleet.Running, false, 5), says(live(fleet.Running, true, 5)), ""},
+		"hosted/lagging-gone":        {hosted, absent, says(live(fleet.Running, true, 9)), ""},
+		"hosted/agent-does-not-say":  {hosted, row(fleet.Running, false, 5), says(hostingUnknown(live(fleet.Running, false, 5))), fleet.NotHosted},
+		"hosted/gone":                {hosted, absent, says(live(fleet.Running, false, 0)), fleet.NotRegistered},
+		"hosted/late-registration":   {hosted, absent, says(live(fleet.Stopped, false, 9)), fleet.NotHosted},
+		"hosted/unreachable":         {hosted, row(fleet.Running, false, 5), unreachable, silent},
+
+		"running/as-declared":       {running, row(fleet.Running, true, 5), nil, ""},
+		"running/stopped":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Stopped, true, 5)), fleet.NotRunning},
+		"running/lagging":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Running, true, 5)), ""},
+		"running/not-hosted":        {running, row(fleet.Stopped, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted},
+		"running/neither":           {running, row(fleet.Stopped, false, 5), says(live(fleet.Stopped, false, 5)), fleet.NotHosted},
+		"running/unknown-on-file":   {running, labelled(fleet.Status{State: fleet.Unknown}, carrying(ownPrint)), says(live(fleet.Running, true, 5)), ""},
+		"running/unreachable":       {running, row(fleet.Stopped, true, 5), unreachable, silent},
+		"running/lagging-gone-down": {running, absent, says(live(fleet.Stopped, true, 9)), fleet.NotRunning},
+
+		"labels/none-in-answer":      {hosted, labelled(row(fleet.Running, true, 5), nil), nil, ""},
+		"labels/empty":               {hosted, labelled(row(fleet.Running, true, 5), map[string]string{}), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
+		"labels/without-fingerprint": {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"}), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
+		"labels/other-fingerprint":   {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
+		"labels/other-version":       {hosted, labelled(row(fleet.Running, true, 5), carrying("v2-ffffffffffffffff")), nil, ""},
+		"labels/other-version-down":  {running, labelled(row(fleet.Stopped, true, 5), carrying("v2-ffffffffffffffff")), says(live(fleet.Stopped, true, 5)), fleet.NotRunning},
+		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
+		"labels/one-fewer":           {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
+		"labels/before-hosting":      {hosted, labelled(row(fleet.Running, false, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 5)), fleet.OtherSpec},
+		"labels/stale":               {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), ""},
+		"labels/stale-but-unhosted":  {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 6)), fleet.NotHosted},
+		"labels/agent-older":         {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 4)), fleet.OtherSpec},
+		// Without a time on file, nothing says that the row is an old one.
+		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec},
+		"labels/no-time-at-all":  {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec},
+		// The labels of a row that says "unregistered" are those of the past.
+		"labels/of-an-unregistered-row": {hosted, labelled(row(fleet.Unregistered, false, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{cached: answer(test.cached)}
+			want := fleet.Report{
+				Drift: map[fleet.Host]fleet.Drift{}, Unreachable: map[fleet.Host]fleet.Status{},
+				Cached: map[fleet.Host]fleet.Status{host(1): test.cached},
+			}
+			wantCalls := []string{"cached 1"}
+			if test.live != nil {
+				p.live = answer(*test.live)
+				wantCalls = append(wantCalls, "live 1")
+			}
+			switch test.want {
+			case "":
+			case silent:
+				want.Unreachable[host(1)] = *test.live
+			default:
+				want.Drift[host(1)] = test.want
+			}
+			got, err := fleet.Inspect(t.Context(), p, hosts(1), declared(test.ensure))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, byString); diff != "" {
+				t.Errorf("report (-want +got):\n%s", diff)
+			}
+			p.wantCalls(t, wantCalls...)
+		})
+	}
+}
+
+// answer gives every host the same status.
+func answer(s fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+		statuses := make(map[fleet.Host]fleet.Status)
+		for _, h := range hosts {
+			statuses[h] = s
+		}
+		return statuses, nil
+	}
+}
+
+func TestInspect_asksSuspectsOnly(t *testing.T) {
+	t.Parallel()
+	p := &process{
+		cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 4: row(fleet.Stopped, false, 5), 5: {State: fleet.Unregistered}}),
+		live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+			return map[fleet.Host]fleet.Status{
+				host(2): live(fleet.Stopped, false, 0),
+				host(4): live(fleet.Running, true, 5),
+			}, nil // and host 5 is left out
+		},
+	}
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), declared(fleet.EnsureHosted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantCalls(t, "cached 1 2 3 4 5", "live 2 4 5")
+	if diff := cmp.Diff(map[int]fleet.Drift{2: fleet.NotRegistered}, byNumber(got.Drift)); diff != "" {
+		t.Errorf("drift (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int]fleet.Status{5: {}}, byNumber(got.Unreachable)); diff != "" {
+		t.Errorf("unreachable (-want +got):\n%s", diff)
+	}
+}
+
+// After an import there is no spec to ask with, so what is on file must do.
+func TestInspect_withoutSpec(t *testing.T) {
+	t.Parallel()
+	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: row(fleet.Running, false, 5)})}
+	want := declared(fleet.EnsureHosted)
+	want.HasSpec = false
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantCalls(t, "cached 1 2 3")
+	if diff := cmp.Diff(map[int]fleet.Drift{2: fleet.NotRegistered, 3: fleet.NotHosted}, byNumber(got.Drift)); diff != "" {
+		t.Errorf("drift (-want +got):\n%s", diff)
+	}
+}
+
+func TestInspect_withoutFingerprint(t *testing.T) {
+	t.Parallel()
+	p := &process{cached: answer(labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")))}
+	want := declared(fleet.EnsureHosted)
+	want.FingerprintLabel = ""
+	got, err := fleet.Inspect(t.Context(), p, hosts(1), want)
+	if err != nil || len(got.Drift) > 0 {
+		t.Errorf("got %v, %v, want no drift: neither spec nor labels count", got.Drift, err)
+	}
+	p.wantCalls(t, "cached 1")
+}
+
+func TestInspect_errors(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	tests := map[string]struct {
+		process process
+		want    error
+		says    string
+		calls   []string
+	}{
+		"cached":  {process{cached: cannotSay(down)}, down, "reading the cached status", []string{"cached 1 2"}},
+		"live":    {process{cached: answer(fleet.Status{State: fleet.Unregistered}), live: cannotSay(down)}, down, "asking the agents of 2 hosts", []string{"cached 1 2", "live 1 2"}},
+		"context": {process{cached: cannotSay(context.Canceled)}, context.Canceled, "reading the cached status", []string{"cached 1 2"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &test.process
+			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), declared(fleet.EnsureHosted)); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want %q and %v", err, test.says, test.want)
+			}
+			p.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+func TestDeclared_AllLabels(t *testing.T) {
+	t.Parallel()
+	own := func() map[string]string { return map[string]string{"team": "sre"} }
+	tests := map[string]struct {
+		declared fleet.Declared
+		want     map[string]string
+	}{
+		"with":            {fleet.Declared{FingerprintLabel: label, Fingerprint: ownPrint, Labels: own()}, carrying(ownPrint)},
+		"without-others":  {fleet.Declared{FingerprintLabel: label, Fingerprint: ownPrint}, map[string]string{label: ownPrint}},
+		"turned-off":      {fleet.Declared{Fingerprint: ownPrint, Labels: own()}, own()},
+		"turned-off-none": {fleet.Declared{Fingerprint: ownPrint}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := maps.Clone(test.declared.Labels)
+			if diff := cmp.Diff(test.want, test.declared.AllLabels()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, test.declared.Labels); diff != "" {
+				t.Errorf("the declared labels were changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDeclared_Ours(t *testing.T) {
+	t.Parallel()
+	turnedOff := declared(fleet.EnsureHosted)
+	turnedOff.FingerprintLabel = ""
+	tests := map[string]struct {
+		declared fleet.Declared
+		status   fleet.Status
+		want     bool
+	}{
+		"ours":         {declared(fleet.EnsureHosted), row(fleet.Stopped, false, 5), true},
+		"unregistered": {declared(fleet.EnsureHosted), row(fleet.Unregistered, false, 5), false},
+		"other":        {declared(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), false},
+		"no-labels":    {declared(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), nil), false},
+		"turned-off":   {turnedOff, row(fleet.Stopped, false, 5), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.declared.Ours(test.status); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestParseDrift(t *testing.T) {
+	t.Parallel()
+	for _, drift := range []fleet.Drift{fleet.NotRegistered, fleet.OtherSpec, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning} {
+		for _, reason := range []string{string(drift), string(drift) + ": 117, the agent is abnormal or not found"} {
+			if got := fleet.ParseDrift(reason); got != drift {
+				t.Errorf("%q: got %q, want %q", reason, got, drift)
+			}
+		}
+	}
+	for _, reason := range []string{"", "a reason of a later release"} {
+		if got := fleet.ParseDrift(reason); got != fleet.NotRegistered {
+			t.Errorf("%q: got %q, want %q", reason, got, fleet.NotRegistered)
+		}
+	}
+}
+
+func TestEnsures_askMoreEach(t *testing.T) {
+	t.Parallel()
+	down := row(fleet.Stopped, false, 5)
+	want := []fleet.Drift{"", fleet.NotHosted, fleet.NotHosted}
+	var got []fleet.Drift
+	for _, ensure := range fleet.Ensures() {
+		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), declared(ensure))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, report.Drift[host(1)])
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

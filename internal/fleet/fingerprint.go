@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// FingerprintVersion begins every fingerprint of this canonical form. A change
+// of the form needs a new version, or every host would look changed.
+const FingerprintVersion = "v1-"
+
+// Fingerprint is FingerprintVersion and the first 16 hexadecimal characters of
+// the SHA-256 of the canonical form of what is registered: the JSON object
+// {"labels": {…}, "spec": {…}} as the register call would send it, with object
+// keys sorted, no white space, absent fields left out, numbers in their shortest
+// form, and labels without the fingerprint itself ({} where there are none).
+func Fingerprint(spec any, labels map[string]string) (string, error) {
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("encoding the spec: %w", err)
+	}
+	// Through a map, because that is what sorts the keys of a struct, and with
+	// numbers as they are spelt, because a float64 rounds the large ones.
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return "", fmt.Errorf("sorting the spec: %w", err)
+	}
+	canonical, err := json.Marshal(map[string]any{"labels": labels, "spec": fields})
+	if err != nil {
+		return "", fmt.Errorf("encoding the canonical form: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return FingerprintVersion + hex.EncodeToString(sum[:8]), nil
+}

@@ -1,0 +1,122 @@
+package fleet_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// A changed fingerprint makes every host of every user look changed: whoever
+// edits one of these needs another FingerprintVersion.
+func TestFingerprint_golden(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		spec      any
+		labels    map[string]string
+		canonical string
+		want      string
+	}{
+		"empty": {
+			map[string]any{}, nil,
+			`{"labels":{},"spec":{}}`,
+			"v1-df07f794e9051fc4",
+		},
+		"map": {
+			map[string]any{"user": "root", "cpu": 30.0, "mem": 0.5, "control": map[string]any{"start_cmd": "a && b", "all": []string{"z", "y"}}},
+			map[string]string{"team": "sre", "env": "生产"},
+			`{"labels":{"env":"生产","team":"sre"},"spec":{"control":{"all":["z","y"],"start_cmd":"a \u0026\u0026 b"},"cpu":30,"mem":0.5,"user":"root"}}`,
+			"v1-2c18283abd9ddfd7",
+		},
+		"struct": {
+			struct {
+				Z string `json:"z"`
+				B *int   `json:"b,omitempty"`
+				A int64  `json:"a"`
+			}{Z: "last", A: 7},
+			map[string]string{},
+			`{"labels":{},"spec":{"a":7,"z":"last"}}`,
+			"v1-13cfb448e97bc511",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := fleet.Fingerprint(test.spec, test.labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			sum := sha256.Sum256([]byte(test.canonical))
+			if documented := fleet.FingerprintVersion + hex.EncodeToString(sum[:])[:16]; got != documented {
+				t.Errorf("got %s, which is not that of %s (%s)", got, test.canonical, documented)
+			}
+		})
+	}
+}
+
+func TestFingerprint_largeNumbers(t *testing.T) {
+	t.Parallel()
+	of := func(id int64) string {
+		sum, err := fleet.Fingerprint(map[string]any{"report_id": id}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	if of(math.MaxInt64) == of(math.MaxInt64-1) {
+		t.Error("two large numbers have one fingerprint")
+	}
+}
+
+func TestFingerprint_labels(t *testing.T) {
+	t.Parallel()
+	of := func(labels map[string]string) string {
+		sum, err := fleet.Fingerprint(map[string]any{"a": 1}, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	base := of(map[string]string{"a": "1", "b": "2", "c": "3"})
+	for range 20 { // the order of a map differs from one walk to the next
+		if other := of(map[string]string{"c": "3", "b": "2", "a": "1"}); other != base {
+			t.Fatalf("the order of labels matters: %s, %s", base, other)
+		}
+	}
+	for name, labels := range map[string]map[string]string{
+		"value": {"a": "1", "b": "2", "c": "4"}, "key": {"a": "1", "b": "2", "d": "3"}, "fewer": {"a": "1", "b": "2"}, "none": nil,
+	} {
+		if of(labels) == base {
+			t.Errorf("%s: another set of labels has the same fingerprint", name)
+		}
+	}
+	if of(nil) != of(map[string]string{}) {
+		t.Error("no labels and an empty set of labels differ")
+	}
+}
+
+func TestFingerprint_refuses(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]any{"not-json": make(chan int), "not-an-object": []int{1}} {
+		if sum, err := fleet.Fingerprint(spec, nil); err == nil || sum != "" {
+			t.Errorf("%s: got %q, %v, want an error alone", name, sum, err)
+		}
+	}
+}
+
+func TestFingerprint_version(t *testing.T) {
+	t.Parallel()
+	sum, err := fleet.Fingerprint(map[string]any{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hash, ok := strings.CutPrefix(sum, fleet.FingerprintVersion); !ok || len(hash) != 16 {
+		t.Errorf("got %q, want %s and 16 characters", sum, fleet.FingerprintVersion)
+	}
+}

@@ -1,0 +1,154 @@
+package fleet_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestParseHost(t *testing.T) {
+	t.Parallel()
+	agent := strings.Repeat("02", 16)
+	tests := map[string]struct {
+		address  string
+		supplier int
+		full     string // String
+		short    string // Address
+	}{
+		"cloud-ip":                 {"0:10.0.0.1", 0, "0:0:10.0.0.1", "0:10.0.0.1"},
+		"default-supplier":         {"3:10.0.0.1", 7, "3:7:10.0.0.1", "3:10.0.0.1"},
+		"own-supplier":             {"1:2:10.0.0.1", 7, "1:2:10.0.0.1", "1:10.0.0.1"},
+		"own-supplier-zero":        {"1:0:10.0.0.1", 7, "1:0:10.0.0.1", "1:10.0.0.1"},
+		"large-cloud":              {"2000001:10.0.0.1", 0, "2000001:0:10.0.0.1", "2000001:10.0.0.1"},
+		"ipv6":                     {"0:2001:db8::1", 0, "0:0:[2001:db8::1]", "0:2001:db8::1"},
+		"ipv6-long":                {"0:2001:0DB8:0:0:0:0:0:1", 0, "0:0:[2001:db8::1]", "0:2001:db8::1"},
+		"ipv6-supplier":            {"0:5:[2001:db8::1]", 0, "0:5:[2001:db8::1]", "0:2001:db8::1"},
+		"ipv6-leading-colons":      {"0:::1", 0, "0:0:[::1]", "0:::1"},
+		"ipv6-unspecified":         {"0:::", 0, "0:0:[::]", "0:::"},
+		"ipv6-looks-like-supplier": {"1:2:3::4", 9, "1:9:[2:3::4]", "1:2:3::4"},
+		"ipv4-mapped":              {"0:::ffff:10.0.0.1", 0, "0:0:10.0.0.1", "0:10.0.0.1"},
+		"ipv4-mapped-brackets":     {"0:4:[::ffff:10.0.0.1]", 0, "0:4:10.0.0.1", "0:10.0.0.1"},
+		"agent-id-32":              {agent, 3, agent, agent},
+		"agent-id-36":              {agent + "abcd", 0, agent + "abcd", agent + "abcd"},
+		"agent-id-64":              {agent + agent, 0, agent + agent, agent + agent},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host, err := fleet.ParseHost(test.address, test.supplier)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if host.String() != test.full {
+				t.Errorf("String: got %q, want %q", host, test.full)
+			}
+			if host.Address() != test.short {
+				t.Errorf("Address: got %q, want %q", host.Address(), test.short)
+			}
+			if again, err := fleet.ParseHost(host.String(), test.supplier+1); err != nil || again != host {
+				t.Errorf("String does not lead back: got %v, %v", again, err)
+			}
+			if again, err := fleet.ParseHost(host.Address(), test.supplier); err != nil || again.Place() != host.Place() {
+				t.Errorf("Address does not lead back to the same place: got %v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestParseHost_parts(t *testing.T) {
+	t.Parallel()
+	byIP, err := fleet.ParseHost("1:2:10.0.0.1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if byIP.CloudID() != 1 || byIP.SupplierID() != 2 || byIP.IP().String() != "10.0.0.1" || byIP.AgentID() != "" {
+		t.Errorf("by IP: got %d, %d, %s, %q", byIP.CloudID(), byIP.SupplierID(), byIP.IP(), byIP.AgentID())
+	}
+	if other := fleet.NewHost(1, 3, byIP.IP()); other == byIP || other.Place() != byIP.Place() {
+		t.Error("another supplier id should be another host in the same place")
+	}
+	agentID := strings.Repeat("0a", 18)
+	byAgent, err := fleet.ParseHost(agentID, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if byAgent.AgentID() != agentID || byAgent.IP().IsValid() || byAgent.SupplierID() != 0 {
+		t.Errorf("by agent id: got %q, %s, %d", byAgent.AgentID(), byAgent.IP(), byAgent.SupplierID())
+	}
+}
+
+func TestParseHost_refuses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ address, says string }{
+		"empty":                   {"", "no bk_cloud_id"},
+		"no-cloud":                {"10.0.0.1", "no bk_cloud_id"},
+		"agent-id-too-short":      {strings.Repeat("a", 31), "no bk_cloud_id"},
+		"agent-id-too-long":       {strings.Repeat("a", 65), "no bk_cloud_id"},
+		"agent-id-not-hex":        {strings.Repeat("g", 32), "no bk_cloud_id"},
+		"agent-id-and-newline":    {strings.Repeat("a", 32) + "\n", "no bk_cloud_id"},
+		"cloud-empty":             {":10.0.0.1", "bk_cloud_id"},
+		"cloud-negative":          {"-1:10.0.0.1", "bk_cloud_id"},
+		"cloud-plus":              {"+1:10.0.0.1", "bk_cloud_id"},
+		"cloud-leading-zero":      {"01:10.0.0.1", "bk_cloud_id"},
+		"cloud-word":              {"default:10.0.0.1", "bk_cloud_id"},
+		"cloud-too-large":         {"99999999999999999999:10.0.0.1", "bk_cloud_id"},
+		"cloud-space":             {" 0:10.0.0.1", "bk_cloud_id"},
+		"cloud-digits-elsewhere":  {"٣:10.0.0.1", "bk_cloud_id"},
+		"supplier-negative":       {"0:-1:10.0.0.1", "bk_supplier_id"},
+		"supplier-leading-zero":   {"0:00:10.0.0.1", "bk_supplier_id"},
+		"supplier-empty":          {"0::10.0.0.1", "bk_supplier_id"},
+		"supplier-empty-brackets": {"0::[2001:db8::1]", "bk_supplier_id"},
+		"ip-missing":              {"0:", "not an IP address"},
+		"ip-missing-supplier":     {"0:0:", "not an IP address"},
+		"ip-short":                {"0:10.0.0", "not an IP address"},
+		"ip-too-large":            {"0:10.0.0.256", "not an IP address"},
+		"ip-leading-zero":         {"0:10.0.0.01", "not an IP address"},
+		"ip-space":                {"0:10.0.0.1 ", "not an IP address"},
+		"ip-port":                 {"0:0:10.0.0.1:80", "not an IP address"},
+		"ip-name":                 {"0:web-1", "not an IP address"},
+		"ip-prefix":               {"0:10.0.0.0/8", "not an IP address"},
+		"ipv6-two-gaps":           {"0:2001::db8::1", "not an IP address"},
+		"brackets-open":           {"0:0:[2001:db8::1", "not an IP address"},
+		"brackets-empty":          {"0:0:[]", "not an IP address"},
+		"zone":                    {"0:fe80::1%eth0", "leave out %eth0"},
+		"zone-brackets":           {"0:0:[fe80::1%eth0]", "leave out %eth0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host, err := fleet.ParseHost(test.address, 0)
+			if err == nil {
+				t.Fatalf("got %v, want an error", host)
+			}
+			if host != (fleet.Host{}) {
+				t.Errorf("got %v beside the error", host)
+			}
+			if !strings.Contains(err.Error(), test.says) {
+				t.Errorf("error does not say %q: %v", test.says, err)
+			}
+		})
+	}
+}
+
+func FuzzParseHost(f *testing.F) {
+	for _, address := range []string{
+		"0:10.0.0.1", "1:2:10.0.0.1", "0:2001:db8::1", "0:0:[2001:db8::1]", "1:2:3::4", "0:::ffff:10.0.0.1",
+		strings.Repeat("0a", 18), "0:fe80::1%eth0", "0:0:[10.0.0.1]", "-1:10.0.0.1", "0::", "[:]", "",
+	} {
+		f.Add(address, 0)
+	}
+	f.Fuzz(func(t *testing.T, address string, supplier int) {
+		host, err := fleet.ParseHost(address, max(supplier, 0))
+		if err != nil {
+			return
+		}
+		again, err := fleet.ParseHost(host.String(), 0)
+		if err != nil || again != host {
+			t.Errorf("%q became %q, which became %q, %v", address, host, again, err)
+		}
+		if short, err := fleet.ParseHost(host.Address(), 0); err != nil || short.Place() != host.Place() {
+			t.Errorf("%q has the address %q, which is at %v, %v", address, host.Address(), short, err)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package fleet
+
+import "context"
+
+// OnDestroy is what becomes of the process itself when it is unregistered.
+type OnDestroy string
+
+// What is done to the process before its host is unregistered.
+const (
+	DestroyUnregister OnDestroy = "unregister"
+	DestroyStop       OnDestroy = "stop"
+	DestroyKill       OnDestroy = "kill"
+)
+
+// OnDestroys are all of them, the gentlest first.
+func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
+
+// Release unregisters hosts, wave by wave, after stopping or killing the process
+// where that is asked for. A host whose process did not stop stays registered.
+func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, rollout Rollout) Results {
+	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
+		results := Same(wave.Hosts, Outcome{Verdict: Done})
+		switch first {
+		case DestroyStop:
+			results.Merge(p.Operate(ctx, Stop, wave.Hosts))
+		case DestroyKill:
+			results.Merge(p.Operate(ctx, Kill, wave.Hosts))
+		default: // it goes on running
+		}
+		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
+			results.Merge(p.Unregister(ctx, stopped))
+		}
+		return results
+	})
+}
+
+// Run runs an operation on hosts, wave by wave. unsure holds hosts on which an
+// earlier run of it may have worked although its answer was lost: they are asked
+// first and left alone where they are as wanted.
+func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]bool, rollout Rollout) Results {
+	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
+		results := make(Results, len(wave.Hosts))
+		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
+		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
+		if len(rest) > 0 {
+			results.Merge(p.Operate(ctx, op, rest))
+		}
+		if op == Stop || op == Kill {
+			results.Merge(unhostIdle(ctx, p, pickFunc(rest, func(h Host) bool {
+				return results[h].OK() && results[h].AlreadyDone
+			})))
+		}
+		return results
+	})
+}
+
+// askFirst settles the hosts that are already as the operation would leave them,
+// and those that cannot be asked. A restart or a reload leaves nothing behind to
+// ask for, so those run again.
+func askFirst(ctx context.Context, p Process, op Operation, hosts []Host) Results {
+	if len(hosts) == 0 || op == Restart || op == Reload {
+		return nil
+	}
+	status, err := p.LiveStatus(ctx, hosts)
+	if err != nil {
+		return Same(hosts, Outcome{Verdict: Lost, Err: err, Meaning: "whether an earlier " + string(op) + " worked could not be asked"})
+	}
+	results := make(Results)
+	for _, h := range hosts {
+		switch s := status[h]; {
+		case s.State == Unknown:
+			results[h] = Outcome{Verdict: Lost, Code: s.Code, Message: s.Message, Meaning: "whether an earlier " + string(op) + " worked is not known"}
+		case op == Start && s.State == Running, op != Start && s.State != Running && s.HostedKnown && !s.Hosted:
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+		}
+	}
+	return results
+}
+
+// unhostIdle removes hosting from hosts whose process was found not running: a
+// stop that has nothing to stop leaves hosting on (observed in a client's logs),
+// and the agent would start the process again.
+func unhostIdle(ctx context.Context, p Process, hosts []Host) Results {
+	if len(hosts) == 0 {
+		return nil
+	}
+	status, err := p.LiveStatus(ctx, hosts)
+	if err != nil {
+		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "not running, but whether it is still hosted could not be asked"})
+	}
+	results := make(Results)
+	for _, h := range hosts {
+		if s := status[h]; s.State == Unknown {
+			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not running, but whether it is still hosted is not known"}
+		}
+	}
+	// Where the answer does not speak of hosting, unhosting does no harm.
+	hosted := pickFunc(hosts, func(h Host) bool {
+		s := status[h]
+		return s.State != Unknown && (s.Hosted || !s.HostedKnown)
+	})
+	if len(hosted) > 0 {
+		results.Merge(p.Operate(ctx, Unhost, hosted))
+	}
+	return results
+}

@@ -1,0 +1,200 @@
+package fleet_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		first   fleet.OnDestroy
+		rollout fleet.Rollout
+		process process
+		calls   []string
+		results byHost
+	}{
+		"unregister": {
+			fleet.DestroyUnregister, fleet.Rollout{}, process{},
+			[]string{"unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"unregister-fails": {
+			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away})},
+			[]string{"unregister 1 2 3"}, byHost{1: well, 2: away, 3: well},
+		},
+		"stop": {
+			fleet.DestroyStop, fleet.Rollout{}, process{},
+			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"kill": {
+			fleet.DestroyKill, fleet.Rollout{}, process{},
+			[]string{"kill 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"nothing-to-stop": {
+			fleet.DestroyStop, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}})},
+			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"stop-fails": {
+			fleet.DestroyStop, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
+			[]string{"stop 1 2 3", "unregister 2"}, byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
+		},
+		"every-stop-fails": {
+			fleet.DestroyKill, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
+			[]string{"kill 1 2 3"}, byHost{1: away, 2: away, 3: away},
+		},
+		"wave-by-wave": {
+			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{},
+			[]string{"stop 1 2", "unregister 1 2", "stop 3", "unregister 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"stopped-by-failures": {
+			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
+			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, test.rollout)
+			wantResults(t, test.results, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	var (
+		up        = live(fleet.Running, true, 5)
+		stopped   = live(fleet.Stopped, false, 5)
+		idle      = live(fleet.Stopped, true, 5) // hosted and not running
+		maybeIdle = hostingUnknown(stopped)
+		silent    = fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found"}
+		already   = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		notAsked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: silent.Message, Meaning: "not running, but whether it is still hosted is not known"}
+	)
+	tests := map[string]struct {
+		op      fleet.Operation
+		unsure  []int
+		process process
+		calls   []string
+		results byHost
+	}{
+		"start":   {fleet.Start, nil, process{}, []string{"start 1 2"}, byHost{1: well, 2: well}},
+		"restart": {fleet.Restart, nil, process{}, []string{"restart 1 2"}, byHost{1: well, 2: well}},
+		"stop":    {fleet.Stop, nil, process{}, []string{"stop 1 2"}, byHost{1: well, 2: well}},
+		"fails":   {fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: away}})}, []string{"kill 1 2"}, byHost{1: away, 2: well}},
+
+		"start-found-running": {fleet.Start, nil, process{operate: doneOps(byOp{fleet.Start: {1: noop}})}, []string{"start 1 2"}, byHost{1: noop, 2: well}},
+		"stop-found-idle": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
+			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
+		},
+		"kill-found-idle": {
+			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: stopped, 2: idle})},
+			[]string{"kill 1 2", "live 1 2", "unhost 2"}, byHost{1: noop, 2: well},
+		},
+		"idle-hosting-not-said": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(maybeIdle)},
+			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
+		},
+		"idle-unhosting-fails": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unhost: {1: away}}), live: answer(idle)},
+			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: away, 2: well},
+		},
+		"idle-agent-silent": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
+			[]string{"stop 1 2", "live 1 2", "unhost 2"}, byHost{1: notAsked, 2: well},
+		},
+		"idle-cannot-be-asked": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
+			[]string{"stop 1 2", "live 1"},
+			byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: "not running, but whether it is still hosted could not be asked"}, 2: well},
+		},
+
+		"unsure-start-worked": {fleet.Start, []int{1}, process{live: answer(up)}, []string{"live 1", "start 2"}, byHost{1: already, 2: well}},
+		"unsure-start-did-not": {
+			fleet.Start, []int{1, 2}, process{live: says(map[int]fleet.Status{2: stopped})},
+			[]string{"live 1 2", "start 2"}, byHost{1: already, 2: well},
+		},
+		"unsure-stop-worked":         {fleet.Stop, []int{1}, process{live: answer(stopped)}, []string{"live 1", "stop 2"}, byHost{1: already, 2: well}},
+		"unsure-stop-of-all":         {fleet.Stop, []int{1, 2}, process{live: answer(stopped)}, []string{"live 1 2"}, byHost{1: already, 2: already}},
+		"unsure-stop-did-not":        {fleet.Stop, []int{1}, process{live: answer(up)}, []string{"live 1", "stop 1 2"}, byHost{1: well, 2: well}},
+		"unsure-stop-only-unhosted":  {fleet.Stop, []int{1}, process{live: answer(live(fleet.Running, false, 5))}, []string{"live 1", "stop 1 2"}, byHost{1: well, 2: well}},
+		"unsure-kill-left-hosting":   {fleet.Kill, []int{1}, process{live: answer(idle)}, []string{"live 1", "kill 1 2"}, byHost{1: well, 2: well}},
+		"unsure-stop-hosting-unsaid": {fleet.Stop, []int{1}, process{live: answer(maybeIdle)}, []string{"live 1", "stop 1 2"}, byHost{1: well, 2: well}},
+		"unsure-stop-left-idle": {
+			fleet.Stop, []int{1}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
+			[]string{"live 1", "stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
+		},
+		"unsure-agent-silent": {
+			fleet.Stop, []int{1}, process{live: answer(silent)}, []string{"live 1", "stop 2"},
+			byHost{1: {Verdict: fleet.Lost, Code: 117, Message: silent.Message, Meaning: "whether an earlier stop worked is not known"}, 2: well},
+		},
+		"unsure-cannot-be-asked": {
+			fleet.Start, []int{1}, process{live: cannotSay(errDown)}, []string{"live 1", "start 2"},
+			byHost{1: {Verdict: fleet.Lost, Err: errDown, Meaning: "whether an earlier start worked could not be asked"}, 2: well},
+		},
+		"unsure-elsewhere": {fleet.Start, []int{9}, process{}, []string{"start 1 2"}, byHost{1: well, 2: well}},
+		// A restart or a reload leaves nothing behind to ask for.
+		"unsure-restart": {fleet.Restart, []int{1}, process{}, []string{"restart 1 2"}, byHost{1: well, 2: well}},
+		"unsure-reload":  {fleet.Reload, []int{1, 2}, process{}, []string{"reload 1 2"}, byHost{1: well, 2: well}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			unsure := make(map[fleet.Host]bool)
+			for _, n := range test.unsure {
+				unsure[host(n)] = true
+			}
+			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
+			wantResults(t, test.results, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+func TestRun_waves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{live: answer(live(fleet.Stopped, false, 0))}
+		start := time.Now()
+		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), map[fleet.Host]bool{host(2): true, host(4): true},
+			fleet.Rollout{BatchSize: 2, Pause: 30 * time.Second})
+		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("took %s, want two pauses", took)
+		}
+	})
+}
+
+func TestRun_interruptedDuringPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		p := &process{}
+		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, fleet.Rollout{BatchSize: 1, Pause: time.Hour})
+		p.wantCalls(t, "restart 1")
+		wantResults(t, byHost{1: well, 2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, results)
+	})
+}
+
+// The order is the one in which users read them.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]fleet.Operation{"start", "stop", "restart", "reload", "kill"}, fleet.Operations()); diff != "" {
+		t.Errorf("Operations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]fleet.OnDestroy{"unregister", "stop", "kill"}, fleet.OnDestroys()); diff != "" {
+		t.Errorf("OnDestroys (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]fleet.Ensure{"registered", "hosted", "running"}, fleet.Ensures()); diff != "" {
+		t.Errorf("Ensures (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Verdict is how one host came out of one call.
+type Verdict int
+
+const (
+	// Done means that the host is as asked, whether the call made it so or it was so before.
+	Done Verdict = iota
+	// Failed means that the platform refused or reported a failure for this host.
+	Failed
+	// Pending means that the call ended, by its deadline or by an interrupt, before the
+	// platform had a verdict for this host. The operation may still finish.
+	Pending
+	// Lost means that the request may have reached the platform and no answer came back.
+	// Whether the operation ran is not known, so it must not be repeated blindly.
+	Lost
+	// NotTried means that nothing was sent for this host.
+	NotTried
+)
+
+// Outcome is what became of one host in one call.
+type Outcome struct {
+	Verdict Verdict
+	// Code is the platform's per-host code (0 where there is none), Meaning says
+	// it in words, Message is the platform's own text, which for a failed command
+	// is the command's output.
+	Code    int64
+	Meaning string
+	Message string
+	// AlreadyDone: the platform said that there was nothing to do (828, 829, 850).
+	AlreadyDone bool
+	// Repeated: the call was made more than once for this host, so "already done"
+	// may well be our own doing.
+	Repeated bool
+	// Left is what is still not as declared after a Converge; empty where the
+	// host is.
+	Left      Drift
+	TaskID    string
+	RequestID string
+	// Err is set where the whole call failed and the platform said nothing of
+	// this host in particular. Hosts of one call share the same Err.
+	Err error
+}
+
+// OK tells whether the host is as it was asked to be.
+func (o Outcome) OK() bool { return o.Verdict == Done }
+
+// Results are the outcomes of one call by host.
+type Results map[Host]Outcome
+
+// Same gives every host the same outcome.
+func Same(hosts []Host, o Outcome) Results {
+	results := make(Results, len(hosts))
+	for _, h := range hosts {
+		results[h] = o
+	}
+	return results
+}
+
+// Merge adds the results of a later call, which win.
+func (r Results) Merge(later Results) { maps.Copy(r, later) }
+
+// Failures are the outcomes that are not OK.
+func (r Results) Failures() Results {
+	failures := make(Results)
+	for h, o := range r {
+		if !o.OK() {
+			failures[h] = o
+		}
+	}
+	return failures
+}
+
+// Succeeded are the hosts of the list whose outcome is OK, in the list's order.
+func (r Results) Succeeded(hosts []Host) []Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool {
+		o, known := r[h]
+		return !known || !o.OK()
+	})
+}
+
+// TaskIDs are the tasks that the results name, sorted, each once.
+func (r Results) TaskIDs() []string { return r.distinct(func(o Outcome) string { return o.TaskID }) }
+
+func (r Results) distinct(of func(Outcome) string) []string {
+	seen := make(map[string]bool)
+	for _, o := range r {
+		if v := of(o); v != "" {
+			seen[v] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Interrupted tells whether err is the end of a context by the user's hand
+// rather than by a deadline.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
+
+// Ended tells whether err is the end of a context, by hand or by its deadline.
+func Ended(err error) bool { return Interrupted(err) || errors.Is(err, context.DeadlineExceeded) }

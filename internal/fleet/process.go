@@ -1,0 +1,77 @@
+package fleet
+
+import "context"
+
+// Operation is something the platform can do to a process.
+type Operation string
+
+// The operations of the platform.
+const (
+	Start   Operation = "start"
+	Stop    Operation = "stop"
+	Restart Operation = "restart"
+	Reload  Operation = "reload"
+	Kill    Operation = "kill"
+	// HostIt makes the agent revive the process when it dies; it does not start it.
+	HostIt Operation = "host"
+	// Unhost ends that; it does not stop the process.
+	Unhost Operation = "unhost"
+)
+
+// Operations are those a user can ask for, in the order of the documents.
+func Operations() []Operation { return []Operation{Start, Stop, Restart, Reload, Kill} }
+
+// State is what a process is doing on one host.
+type State string
+
+// The states of a process on one host.
+const (
+	Running      State = "running"
+	Stopped      State = "stopped"
+	Unregistered State = "unregistered"
+	// Unknown means that the platform could not say (agent unreachable, answer unreadable).
+	Unknown State = "unknown"
+)
+
+// Status is what the platform says of a process on one host.
+type Status struct {
+	State State
+	// Hosted: the agent revives the process. HostedKnown is false where the
+	// answer does not say.
+	Hosted      bool
+	HostedKnown bool
+	// Labels are those of the registration; nil where the answer carries none.
+	Labels  map[string]string
+	PID     int64
+	Version string
+	// CPUUsage and MemUsage are percent of the whole machine.
+	CPUUsage, MemUsage float64
+	// RegisterTime is epoch seconds of the registration, 0 where not known. Only
+	// its order is used: a cached status with an older one than the live status
+	// is out of date.
+	RegisterTime int64
+	// Code and Message say why State is Unknown.
+	Code    int64
+	Message string
+}
+
+// Process is one process, with a name and a spec, on a platform. Every method
+// returns an outcome or a status for each host that it was given, waits until
+// the platform has settled or ctx ends, and splits what is too large for one
+// request.
+type Process interface {
+	// Register makes the platform know the process on these hosts. A host where
+	// it is registered already comes back Failed and AlreadyDone.
+	Register(ctx context.Context, hosts []Host) Results
+	// Reregister replaces the registration.
+	Reregister(ctx context.Context, hosts []Host) Results
+	// Unregister is Done where there was no registration.
+	Unregister(ctx context.Context, hosts []Host) Results
+	// Operate runs an operation once. It is never sent twice.
+	Operate(ctx context.Context, op Operation, hosts []Host) Results
+	// CachedStatus is what the platform has on file, which may lag by minutes.
+	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
+	// LiveStatus asks the agents. It cannot tell a process that is not
+	// registered from one that is registered but neither hosted nor running.
+	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
+}

@@ -1,0 +1,157 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// host is 0:10.0.0.n. Tests speak of hosts by that number.
+func host(n int) fleet.Host {
+	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))
+}
+
+func hosts(numbers ...int) []fleet.Host {
+	list := make([]fleet.Host, len(numbers))
+	for i, n := range numbers {
+		list[i] = host(n)
+	}
+	return list
+}
+
+func number(h fleet.Host) int { return int(h.IP().As4()[3]) }
+
+// byNumber makes results readable in a diff.
+func byNumber[V any](byHost map[fleet.Host]V) map[int]V {
+	numbered := make(map[int]V, len(byHost))
+	for h, v := range byHost {
+		numbered[number(h)] = v
+	}
+	return numbered
+}
+
+// process is a fleet.Process made of functions. A nil function says that all is
+// well, or that every host is registered, hosted and running. Each call leaves a
+// line, such as "stop 1 2".
+type process struct {
+	register, reregister, unregister func([]fleet.Host) fleet.Results
+	operate                          func(context.Context, fleet.Operation, []fleet.Host) fleet.Results
+	cached, live                     func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
+
+	calls []string
+}
+
+var _ fleet.Process = (*process)(nil)
+
+func (p *process) Register(_ context.Context, hosts []fleet.Host) fleet.Results {
+	return p.answer("register", p.register, hosts)
+}
+
+func (p *process) Reregister(_ context.Context, hosts []fleet.Host) fleet.Results {
+	return p.answer("reregister", p.reregister, hosts)
+}
+
+func (p *process) Unregister(_ context.Context, hosts []fleet.Host) fleet.Results {
+	return p.answer("unregister", p.unregister, hosts)
+}
+
+func (p *process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+	var say func([]fleet.Host) fleet.Results
+	if p.operate != nil {
+		say = func(hosts []fleet.Host) fleet.Results { return p.operate(ctx, op, hosts) }
+	}
+	return p.answer(string(op), say, hosts)
+}
+
+func (p *process) CachedStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return p.status("cached", p.cached, hosts)
+}
+
+func (p *process) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return p.status("live", p.live, hosts)
+}
+
+func (p *process) answer(name string, say func([]fleet.Host) fleet.Results, hosts []fleet.Host) fleet.Results {
+	p.record(name, hosts)
+	if say == nil {
+		return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})
+	}
+	return say(hosts)
+}
+
+func (p *process) status(name string, say func([]fleet.Host) (map[fleet.Host]fleet.Status, error), hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	p.record(name, hosts)
+	if say == nil {
+		return says(nil)(hosts)
+	}
+	return say(hosts)
+}
+
+func (p *process) record(name string, hosts []fleet.Host) {
+	for _, h := range hosts {
+		name += fmt.Sprintf(" %d", number(h))
+	}
+	p.calls = append(p.calls, name)
+}
+
+// wantCalls compares the calls so far.
+func (p *process) wantCalls(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, p.calls, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// done answers Done, but for the hosts that are listed.
+func done(but map[int]fleet.Outcome) func([]fleet.Host) fleet.Results {
+	return func(hosts []fleet.Host) fleet.Results {
+		results := make(fleet.Results, len(hosts))
+		for _, h := range hosts {
+			results[h] = but[number(h)]
+		}
+		return results
+	}
+}
+
+// doneOps is done by operation.
+func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context, fleet.Operation, []fleet.Host) fleet.Results {
+	return func(_ context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+		return done(but[op])(hosts)
+	}
+}
+
+// healthy is a host on which all is as declared.
+var healthy = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true}
+
+// says answers healthy, but for the hosts that are listed.
+func says(but map[int]fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+		statuses := make(map[fleet.Host]fleet.Status, len(hosts))
+		for _, h := range hosts {
+			status, listed := but[number(h)]
+			if !listed {
+				status = healthy
+			}
+			statuses[h] = status
+		}
+		return statuses, nil
+	}
+}
+
+func cannotSay(err error) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return nil, err }
+}
+
+// wantResults compares results with outcomes by host number.
+func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
+	t.Helper()
+	if diff := cmp.Diff(want, byNumber(got), cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}

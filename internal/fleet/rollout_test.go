@@ -1,0 +1,231 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// log keeps the waves that started, as hosts by number, and when.
+type log struct {
+	waves [][]int
+	of    []int
+	at    []time.Duration
+}
+
+// act fails the listed hosts, and ends a wave with then, if there is one.
+func (l *log) act(started time.Time, failing map[int]bool, then func(wave int)) func(context.Context, fleet.Wave) fleet.Results {
+	return func(_ context.Context, wave fleet.Wave) fleet.Results {
+		results := make(fleet.Results)
+		var numbers []int
+		for _, h := range wave.Hosts {
+			numbers = append(numbers, number(h))
+			if failing[number(h)] {
+				results[h] = fleet.Outcome{Verdict: fleet.Failed}
+			} else {
+				results[h] = fleet.Outcome{Verdict: fleet.Done}
+			}
+		}
+		l.waves = append(l.waves, numbers)
+		l.of = append(l.of, wave.Of)
+		l.at = append(l.at, time.Since(started))
+		if wave.Number != len(l.waves) {
+			l.of[len(l.of)-1] = -wave.Number // waves are numbered from 1
+		}
+		if then != nil {
+			then(wave.Number)
+		}
+		return results
+	}
+}
+
+func TestRollout_Run_waves(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		rollout  fleet.Rollout
+		hosts    []fleet.Host
+		failing  map[int]bool
+		waves    [][]int
+		notTried map[int]bool
+	}{
+		"no-hosts":         {fleet.Rollout{BatchSize: 2}, nil, nil, nil, nil},
+		"zero-value":       {fleet.Rollout{}, hosts(3, 1, 2), nil, [][]int{{3, 1, 2}}, nil},
+		"negative-size":    {fleet.Rollout{BatchSize: -1}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
+		"one-by-one":       {fleet.Rollout{BatchSize: 1}, hosts(2, 1, 3), nil, [][]int{{2}, {1}, {3}}, nil},
+		"remainder":        {fleet.Rollout{BatchSize: 2}, hosts(1, 2, 3, 4, 5), nil, [][]int{{1, 2}, {3, 4}, {5}}, nil},
+		"larger-than-all":  {fleet.Rollout{BatchSize: 9}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
+		"a-failure-stops":  {fleet.Rollout{BatchSize: 2}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true}, [][]int{{1, 2}}, map[int]bool{3: true, 4: true, 5: true}},
+		"as-many-as-may":   {fleet.Rollout{BatchSize: 2, MaxFailed: 1}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true}, [][]int{{1, 2}, {3, 4}, {5}}, nil},
+		"failures-add-up":  {fleet.Rollout{BatchSize: 2, MaxFailed: 1}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true, 4: true}, [][]int{{1, 2}, {3, 4}}, map[int]bool{5: true}},
+		"last-wave-failed": {fleet.Rollout{BatchSize: 2}, hosts(1, 2, 3), map[int]bool{3: true}, [][]int{{1, 2}, {3}}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log log
+			results := test.rollout.Run(t.Context(), test.hosts, log.act(time.Now(), test.failing, nil))
+			if diff := cmp.Diff(test.waves, log.waves); diff != "" {
+				t.Errorf("waves (-want +got):\n%s", diff)
+			}
+			want := make(map[int]fleet.Outcome)
+			for _, h := range test.hosts {
+				switch n := number(h); {
+				case test.notTried[n]:
+					want[n] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
+				case test.failing[n]:
+					want[n] = fleet.Outcome{Verdict: fleet.Failed}
+				default:
+					want[n] = fleet.Outcome{Verdict: fleet.Done}
+				}
+			}
+			wantResults(t, want, results)
+		})
+	}
+}
+
+func TestRollout_Run_countsWaves(t *testing.T) {
+	t.Parallel()
+	var log log
+	fleet.Rollout{BatchSize: 2}.Run(t.Context(), hosts(1, 2, 3, 4, 5), log.act(time.Now(), nil, nil))
+	if diff := cmp.Diff([]int{3, 3, 3}, log.of); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A wave begins only when the one before has ended, and the pause is counted
+// from there. Nobody waits before the first or after the last.
+func TestRollout_Run_pauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var log log
+		rollout := fleet.Rollout{BatchSize: 1, Pause: time.Minute}
+		rollout.Run(t.Context(), hosts(1, 2, 3), log.act(start, nil, func(int) { <-time.After(10 * time.Second) }))
+		want := []time.Duration{0, 70 * time.Second, 140 * time.Second}
+		if diff := cmp.Diff(want, log.at); diff != "" {
+			t.Errorf("starts (-want +got):\n%s", diff)
+		}
+		if took := time.Since(start); took != 150*time.Second {
+			t.Errorf("took %s, want 2m30s", took)
+		}
+	})
+}
+
+func TestRollout_Run_doesNotPauseAfterTooManyFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var log log
+		fleet.Rollout{BatchSize: 1, Pause: time.Hour}.Run(t.Context(), hosts(1, 2), log.act(start, map[int]bool{1: true}, nil))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("took %s, want no pause before a wave that will not start", took)
+		}
+	})
+}
+
+// A context that ends at a minute and a half, in every way there is.
+func TestRollout_Run_ends(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("SIGTERM")
+	after := func(cancel func()) func() { return func() { time.AfterFunc(90*time.Second, cancel) } }
+	tests := map[string]struct {
+		end    func(context.Context) (context.Context, context.CancelFunc)
+		reason string
+		cause  error
+	}{
+		"interrupt": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				after(cancel)()
+				return ctx, cancel
+			}, fleet.StoppedByInterrupt, context.Canceled,
+		},
+		"interrupt-with-cause": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancelCause(ctx)
+				after(func() { cancel(stop) })()
+				return ctx, func() { cancel(nil) }
+			}, fleet.StoppedByInterrupt, stop,
+		},
+		"deadline": {
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 90*time.Second)
+			}, fleet.StoppedByDeadline, context.DeadlineExceeded,
+		},
+	}
+	// Where the time is spent: in the pause after a wave, or in the second wave,
+	// whose hosts have failed by then or not.
+	moments := map[string]struct {
+		rollout fleet.Rollout
+		failing map[int]bool
+		spend   func(wave int)
+		waves   [][]int
+	}{
+		"in-pause": {fleet.Rollout{BatchSize: 1, Pause: time.Minute}, nil, nil, [][]int{{1}, {2}}},
+		"in-wave":  {fleet.Rollout{BatchSize: 1, Pause: time.Minute}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}}},
+		"in-wave-no-pause": {
+			fleet.Rollout{BatchSize: 1}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
+		},
+		// The wave failed because its time was up, and so did all that follow.
+		"in-wave-that-fails": {
+			fleet.Rollout{BatchSize: 1}, map[int]bool{2: true}, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
+		},
+	}
+	for how, test := range tests {
+		for when, moment := range moments {
+			t.Run(how+"/"+when, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					ctx, cancel := test.end(t.Context())
+					defer cancel()
+					var log log
+					results := moment.rollout.Run(ctx, hosts(1, 2, 3, 4), log.act(start, moment.failing, moment.spend))
+					if diff := cmp.Diff(moment.waves, log.waves); diff != "" {
+						t.Errorf("waves (-want +got):\n%s", diff)
+					}
+					for n := len(moment.waves) + 1; n <= 4; n++ {
+						o := results[host(n)]
+						if o.Verdict != fleet.NotTried || o.Meaning != test.reason || !errors.Is(o.Err, test.cause) {
+							t.Errorf("host %d: got %+v, want NotTried, %q and %v", n, o, test.reason, test.cause)
+						}
+					}
+					if took := time.Since(start); took > 100*time.Second {
+						t.Errorf("took %s, want an end at once", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestRollout_Run_endedBefore(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		cause  error
+		reason string
+	}{
+		"canceled": {nil, fleet.StoppedByInterrupt},
+		"cause":    {errors.New("SIGTERM"), fleet.StoppedByInterrupt},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(test.cause)
+			var log log
+			results := fleet.Rollout{}.Run(ctx, hosts(1, 2), log.act(time.Now(), nil, nil))
+			if len(log.waves) > 0 {
+				t.Errorf("waves %v started", log.waves)
+			}
+			want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: test.reason, Err: context.Canceled}
+			wantResults(t, map[int]fleet.Outcome{1: want, 2: want}, results)
+		})
+	}
+}

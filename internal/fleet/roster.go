@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Roster is a set of hosts in which each has the key that its owner gave it.
+// Hosts are told apart by address; keys are names for people.
+type Roster struct {
+	keys  []string // sorted
+	hosts []Host   // hosts[i] belongs to keys[i]
+	index map[Host]string
+}
+
+// AddressError is an entry of a hosts map that cannot stand.
+type AddressError struct {
+	Key string
+	Err error
+}
+
+func (e *AddressError) Error() string { return fmt.Sprintf("host %q: %s", e.Key, e.Err) }
+
+func (e *AddressError) Unwrap() error { return e.Err }
+
+// NewRoster parses a map of host key to host address. It reports every entry
+// that cannot be parsed and every pair of keys that mean the same host; the
+// roster holds the others.
+func NewRoster(addresses map[string]string, supplier int) (Roster, []*AddressError) {
+	var (
+		roster = Roster{index: make(map[Host]string, len(addresses))}
+		faults []*AddressError
+		places = make(map[Host]string, len(addresses))
+	)
+	for _, key := range slices.Sorted(maps.Keys(addresses)) {
+		host, err := ParseHost(addresses[key], supplier)
+		if err != nil {
+			faults = append(faults, &AddressError{Key: key, Err: err})
+			continue
+		}
+		if other, taken := places[host.Place()]; taken {
+			faults = append(faults, &AddressError{Key: key, Err: fmt.Errorf(
+				"%q is the same host as %q under key %q; name each host once", addresses[key], addresses[other], other)})
+			continue
+		}
+		places[host.Place()] = key
+		roster.keys = append(roster.keys, key)
+		roster.hosts = append(roster.hosts, host)
+		roster.index[host] = key
+	}
+	return roster, faults
+}
+
+// Len is the number of hosts.
+func (r Roster) Len() int { return len(r.hosts) }
+
+// Hosts are in the order of their keys. The slice is the caller's to change.
+func (r Roster) Hosts() []Host { return slices.Clone(r.hosts) }
+
+// Key is the key of a host, or its address where the roster does not hold it.
+func (r Roster) Key(host Host) string {
+	if key, ok := r.index[host]; ok {
+		return key
+	}
+	return host.Address()
+}
+
+// Has tells whether the roster holds the host under any key.
+func (r Roster) Has(host Host) bool {
+	_, ok := r.index[host]
+	return ok
+}
+
+// Without are the hosts of r that other does not hold, in the order of their keys.
+func (r Roster) Without(other Roster) []Host {
+	return r.Pick(func(h Host) bool { return !other.Has(h) })
+}
+
+// Pick are the hosts for which keep is true, in the order of their keys.
+func (r Roster) Pick(keep func(Host) bool) []Host {
+	var picked []Host
+	for _, h := range r.hosts {
+		if keep(h) {
+			picked = append(picked, h)
+		}
+	}
+	return picked
+}
+
+// All yields key and host in the order of the keys.
+func (r Roster) All(yield func(string, Host) bool) {
+	for i, key := range r.keys {
+		if !yield(key, r.hosts[i]) {
+			return
+		}
+	}
+}
+
+// String lists the keys, for logs.
+func (r Roster) String() string { return strings.Join(r.keys, ", ") }

@@ -1,0 +1,179 @@
+package fleet_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// roster is one without faults.
+func roster(t *testing.T, addresses map[string]string) fleet.Roster {
+	t.Helper()
+	r, faults := fleet.NewRoster(addresses, 0)
+	for _, fault := range faults {
+		t.Fatal(fault)
+	}
+	return r
+}
+
+func TestNewRoster_faults(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		addresses map[string]string
+		want      []string
+		holds     []string
+	}{
+		"none": {nil, nil, nil},
+		"good": {map[string]string{"b": "0:10.0.0.2", "a": "0:10.0.0.1"}, nil, []string{"a", "b"}},
+		"another-cloud": {
+			map[string]string{"a": "0:10.0.0.1", "b": "1:10.0.0.1"}, nil, []string{"a", "b"},
+		},
+		"same-address": {
+			map[string]string{"b": "0:10.0.0.1", "a": "0:10.0.0.1"},
+			[]string{`host "b": "0:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`},
+			[]string{"a"},
+		},
+		"another-spelling": {
+			map[string]string{"a": "0:2001:db8::1", "b": "0:2001:DB8:0::1"},
+			[]string{`host "b": "0:2001:DB8:0::1" is the same host as "0:2001:db8::1" under key "a"; name each host once`},
+			[]string{"a"},
+		},
+		// The operate and status APIs do not carry the supplier id.
+		"another-supplier": {
+			map[string]string{"a": "0:1:10.0.0.1", "b": "0:2:10.0.0.1"},
+			[]string{`host "b": "0:2:10.0.0.1" is the same host as "0:1:10.0.0.1" under key "a"; name each host once`},
+			[]string{"a"},
+		},
+		"three-of-a-kind": {
+			map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1", "c": "0:::ffff:10.0.0.1"},
+			[]string{
+				`host "b": "0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`,
+				`host "c": "0:::ffff:10.0.0.1" is the same host as "0:10.0.0.1" under key "a"; name each host once`,
+			},
+			[]string{"a"},
+		},
+		"unreadable-among-good": {
+			map[string]string{"a": "0:10.0.0.1", "b": "0:fe80::1%eth0", "c": "0:10.0.0.3"},
+			[]string{`host "b": not a host address: "0:fe80::1%eth0": an IPv6 zone means nothing to another machine; leave out %eth0`},
+			[]string{"a", "c"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			roster, faults := fleet.NewRoster(test.addresses, 0)
+			var got, holds []string
+			for _, fault := range faults {
+				got = append(got, fault.Error())
+			}
+			for key := range roster.All {
+				holds = append(holds, key)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.holds, holds); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
+			}
+			if roster.Len() != len(test.holds) {
+				t.Errorf("Len: got %d, want %d", roster.Len(), len(test.holds))
+			}
+		})
+	}
+}
+
+func TestNewRoster_supplier(t *testing.T) {
+	t.Parallel()
+	r, faults := fleet.NewRoster(map[string]string{"a": "0:10.0.0.1"}, 8)
+	if len(faults) > 0 || r.Hosts()[0].SupplierID() != 8 {
+		t.Errorf("got %v, %v, want the supplier id 8", r.Hosts(), faults)
+	}
+}
+
+func TestAddressError_unwraps(t *testing.T) {
+	t.Parallel()
+	inner := errors.New("inner")
+	if err := error(&fleet.AddressError{Key: "a", Err: inner}); !errors.Is(err, inner) {
+		t.Errorf("%v does not wrap its cause", err)
+	}
+}
+
+func TestRoster_order(t *testing.T) {
+	t.Parallel()
+	r := roster(t, map[string]string{"c": "0:10.0.0.1", "a": "0:10.0.0.3", "b": "0:10.0.0.2"})
+	want := hosts(3, 2, 1)
+	if diff := cmp.Diff(want, r.Hosts(), byString); diff != "" {
+		t.Errorf("Hosts (-want +got):\n%s", diff)
+	}
+	if got := r.String(); got != "a, b, c" {
+		t.Errorf("String: got %q", got)
+	}
+	odd := r.Pick(func(h fleet.Host) bool { return number(h) != 2 })
+	if diff := cmp.Diff(hosts(3, 1), odd, byString); diff != "" {
+		t.Errorf("Pick (-want +got):\n%s", diff)
+	}
+	for key, h := range r.All {
+		if key != "a" || h != host(3) {
+			t.Errorf("All begins with %s, %v", key, h)
+		}
+		break
+	}
+	slices.Reverse(r.Hosts())
+	if diff := cmp.Diff(want, r.Hosts(), byString); diff != "" {
+		t.Errorf("the caller changed the roster (-want +got):\n%s", diff)
+	}
+}
+
+func TestRoster_keys(t *testing.T) {
+	t.Parallel()
+	r := roster(t, map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:10.0.0.2"})
+	if got := r.Key(host(2)); got != "web-2" {
+		t.Errorf("Key of a host that it holds: got %q", got)
+	}
+	if got := r.Key(host(9)); got != "0:10.0.0.9" {
+		t.Errorf("Key of another host: got %q, want its address", got)
+	}
+	if !r.Has(host(1)) || r.Has(host(9)) {
+		t.Error("Has: want host 1 and not host 9")
+	}
+	var none fleet.Roster
+	if none.Has(host(1)) || none.Len() != 0 || none.Key(host(1)) != "0:10.0.0.1" || none.Hosts() != nil {
+		t.Error("the zero roster should hold nothing")
+	}
+}
+
+func TestRoster_Without(t *testing.T) {
+	t.Parallel()
+	before := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}
+	tests := map[string]struct {
+		after         map[string]string
+		gone, arrived []fleet.Host
+	}{
+		"same":             {before, nil, nil},
+		"empty":            {nil, hosts(1, 2, 3), nil},
+		"renamed-key":      {map[string]string{"x": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, nil, nil},
+		"other-spelling":   {map[string]string{"a": "0:0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, nil, nil},
+		"swapped":          {map[string]string{"a": "0:10.0.0.2", "b": "0:10.0.0.1", "c": "0:10.0.0.3"}, nil, nil},
+		"from-the-middle":  {map[string]string{"a": "0:10.0.0.1", "c": "0:10.0.0.3"}, hosts(2), nil},
+		"key-moved-to-new": {map[string]string{"a": "0:10.0.0.9", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, hosts(1), hosts(9)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old, fresh := roster(t, before), roster(t, test.after)
+			if diff := cmp.Diff(test.gone, old.Without(fresh), byString); diff != "" {
+				t.Errorf("gone (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.arrived, fresh.Without(old), byString); diff != "" {
+				t.Errorf("arrived (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// byString shows hosts in a diff as people write them.
+var byString = cmp.Transformer("String", fleet.Host.String)
