@@ -1,0 +1,60 @@
+package gse
+
+import (
+	"context"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// apigw is the face behind the bk-gse API gateway of GSE 2.0. No client is known
+// to register a process there; they host it (operation 3 of operate_proc_multi),
+// which is what registering means on this face.
+type apigw struct{}
+
+func (apigw) endpoint(name string, repeatable bool) bkapi.API {
+	return bkapi.API{Name: name, Path: "api/v2/proc/" + name, Repeatable: repeatable}
+}
+
+// multiRequest is the body of operate_proc_multi. The whole list is one task.
+type multiRequest struct {
+	Requests []operateRequest `json:"proc_operate_req"`
+}
+
+// register looks first: hosting a process that somebody else hosts replaces
+// theirs without a word, where the ESB face would answer 850.
+func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	onFile, err := p.CachedStatus(ctx, hosts)
+	if err != nil {
+		return fleet.Same(hosts, unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be read"}))
+	}
+	results := make(fleet.Results, len(hosts))
+	var free []fleet.Host
+	for _, h := range hosts {
+		if onFile[h].State == fleet.Unregistered {
+			free = append(free, h)
+			continue
+		}
+		results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
+	}
+	results.Merge(f.multi(ctx, p, fleet.HostIt, free))
+	return results
+}
+
+func (f apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	return f.multi(ctx, p, fleet.HostIt, hosts)
+}
+
+func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	return f.multi(ctx, p, fleet.Unhost, hosts)
+}
+
+func (f apigw) multi(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+	if p.spec == nil && len(hosts) > 0 {
+		return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"})
+	}
+	api := f.endpoint(apiMulti, repeatable(op))
+	return p.inBatches(ctx, hosts, func(ctx context.Context, batch []fleet.Host) fleet.Results {
+		return p.submit(ctx, api, callOf(op, p.spec), multiRequest{Requests: []operateRequest{p.request(op, batch)}}, batch, &contents{})
+	})
+}

@@ -1,0 +1,109 @@
+package gse
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func BenchmarkFingerprint(b *testing.B) {
+	spec := sampleSpec()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := fleet.Fingerprint(spec, sampleMeta.Labels); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParseStatus(b *testing.B) {
+	content := json.RawMessage(asText(one(`{"pid":42,"isAuto":true,"version":"1.25.3\n","cpuUsage":1.5,"register_time":1600000000}`)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := parseStatus(content); s.State != fleet.Running {
+			b.Fatal(s)
+		}
+	}
+}
+
+// An answer about a full request: decoded, and its verdicts handed to the hosts.
+func BenchmarkSettle(b *testing.B) {
+	var (
+		all     = hosts(DefaultMaxHosts)
+		start   = callOf(fleet.Start, sampleSpec())
+		key     = func(h fleet.Host) string { return keyV2(h, sampleMeta) }
+		stamp   = func(o fleet.Outcome) fleet.Outcome { return o }
+		results = make([]string, 0, len(all))
+	)
+	for _, h := range all {
+		results = append(results, fmt.Sprintf("%q:%s", h.Address()+":gse:proc-test", code(0)))
+	}
+	body := []byte("{" + strings.Join(results, ",") + "}")
+	b.ReportAllocs()
+	for b.Loop() {
+		var answers resultMap
+		if err := json.Unmarshal(body, &answers); err != nil {
+			b.Fatal(err)
+		}
+		if rest := start.settle(answers, all, key, stamp, make(fleet.Results, len(all)), make(fleet.Results)); len(rest) > 0 {
+			b.Fatal(rest)
+		}
+	}
+}
+
+// What polling adds to an operation: the time from its end until it is noticed,
+// and the requests that this takes. Everything runs on a clock that is twenty
+// times as fast, and the figures are given for a real one. Operations of one
+// benchmark last from three quarters to five quarters of their nominal time, so
+// that no interval is lucky with them.
+func BenchmarkWaitOverhead(b *testing.B) {
+	const speed = 20
+	fixed := func(interval time.Duration) poll.Backoff { return poll.Backoff{First: interval, Max: interval} }
+	waits := []struct {
+		name    string
+		backoff poll.Backoff
+	}{
+		{"default", poll.DefaultBackoff()}, {"every-2s", fixed(2 * time.Second)},
+		{"every-3s", fixed(3 * time.Second)}, {"every-5s", fixed(5 * time.Second)},
+	}
+	for _, nominal := range []time.Duration{500 * time.Millisecond, 2 * time.Second, 20 * time.Second} {
+		for _, wait := range waits {
+			b.Run(fmt.Sprintf("%s/%s", nominal, wait.name), func(b *testing.B) {
+				sim := &simulator.Server{}
+				backoff := wait.backoff
+				backoff.First /= speed
+				backoff.Max /= speed
+				client := newTestClient(b, newSim(b, sim), func(_ *bkapi.Config, opts *Options) { opts.Backoff = backoff })
+				p := client.Process(sampleMeta, sampleSpec())
+				var added, taken time.Duration
+				n := 0
+				for b.Loop() {
+					n++
+					// Multiples of the golden ratio spread evenly, however many there are.
+					_, spread := math.Modf(float64(n) * math.Phi)
+					takes := time.Duration(float64(nominal) * (0.75 + spread/2) / speed)
+					sim.ClearFaults()
+					sim.Inject(simulator.Fault{API: apiOperate, Takes: takes})
+					start := time.Now()
+					if failures := p.Operate(b.Context(), fleet.Restart, hosts(1)).Failures(); len(failures) > 0 {
+						b.Fatal(failures)
+					}
+					added += time.Since(start) - takes
+					taken += takes
+				}
+				b.ReportMetric(0, "ns/op") // the time of a fast clock says nothing
+				b.ReportMetric(speed*added.Seconds()*1000/float64(n), "added-ms/op")
+				b.ReportMetric(100*added.Seconds()/taken.Seconds(), "added-%")
+				b.ReportMetric(float64(sim.Calls().Count(apiResult))/float64(n), "polls/op")
+			})
+		}
+	}
+}

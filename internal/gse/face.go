@@ -1,0 +1,122 @@
+package gse
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Endpoint names, the same on every face that has them.
+const (
+	apiRegister   = "register_proc_info"
+	apiUpdate     = "update_proc_info"
+	apiUnregister = "unregister_proc_info"
+	apiMulti      = "operate_proc_multi"
+	apiOperate    = "operate_proc_v2"
+	apiResult     = "get_proc_operate_result_v2"
+	apiStatus     = "get_proc_status_v2"
+	apiSync       = "sync_proc_status"
+)
+
+// face is how one face of the platform is written to.
+type face interface {
+	// endpoint says where an API lives and whether calling it twice is as good
+	// as calling it once.
+	endpoint(name string, repeatable bool) bkapi.API
+	// register, reregister and unregister are fleet.Process's, whose endpoints
+	// differ most between the faces.
+	register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
+	reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
+	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
+}
+
+// hostV1 is a host in the v1 documents (register, update, unregister).
+type hostV1 struct {
+	IP         string `json:"ip"`
+	CloudID    int    `json:"bk_cloud_id"`
+	SupplierID int    `json:"bk_supplier_id"`
+}
+
+// hostV2 is a host in the v2 documents (operate, status).
+type hostV2 struct {
+	IP      string `json:"ip"`
+	CloudID int    `json:"bk_cloud_id"`
+}
+
+func hostsV1(hosts []fleet.Host) []hostV1 {
+	list := make([]hostV1, len(hosts))
+	for i, h := range hosts {
+		list[i] = hostV1{IP: h.IP().String(), CloudID: h.CloudID(), SupplierID: h.SupplierID()}
+	}
+	return list
+}
+
+// target names the hosts of a v2 request: by agent id or by address, never both,
+// because the platform ignores the addresses then.
+type target struct {
+	Hosts    []hostV2 `json:"hosts,omitempty"`
+	AgentIDs []string `json:"agent_id_list,omitempty"`
+}
+
+// targetOf expects hosts that are all named in one way (see inBatches).
+func targetOf(hosts []fleet.Host) target {
+	var t target
+	for _, h := range hosts {
+		if id := h.AgentID(); id != "" {
+			t.AgentIDs = append(t.AgentIDs, id)
+		} else {
+			t.Hosts = append(t.Hosts, hostV2{IP: h.IP().String(), CloudID: h.CloudID()})
+		}
+	}
+	return t
+}
+
+// keyV1 is bk_cloud_id:bk_supplier_id:ip:namespace:name.
+func keyV1(h fleet.Host, m Meta) string {
+	return strings.Join([]string{strconv.Itoa(h.CloudID()), strconv.Itoa(h.SupplierID()), h.IP().String(), m.Namespace, m.Name}, ":")
+}
+
+// keyV2 is bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name for a
+// host that the request named by its agent id.
+func keyV2(h fleet.Host, m Meta) string {
+	return strings.Join([]string{h.Address(), m.Namespace, m.Name}, ":")
+}
+
+// resultMap is `data` of every call that answers per host. Whatever is not an
+// object of results (null, "", []) is no result yet.
+type resultMap map[string]hostResult
+
+func (m *resultMap) UnmarshalJSON(raw []byte) error {
+	var results map[string]hostResult
+	if err := json.Unmarshal(raw, &results); err != nil {
+		results = nil
+	}
+	*m = results
+	return nil
+}
+
+// settle moves every host with a final verdict from pending to results, and
+// keeps what was last said of the others.
+func (c call) settle(answers resultMap, pending []fleet.Host, key func(fleet.Host) string,
+	stamp func(fleet.Outcome) fleet.Outcome, results, last fleet.Results,
+) (rest []fleet.Host) {
+	for _, h := range pending {
+		answer, found := answers[key(h)]
+		if !found {
+			rest = append(rest, h)
+			continue
+		}
+		outcome, final := c.outcome(answer)
+		if !final {
+			last[h] = stamp(outcome)
+			rest = append(rest, h)
+			continue
+		}
+		results[h] = stamp(outcome)
+	}
+	return rest
+}

@@ -1,0 +1,110 @@
+package gse
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// The process of the documents' samples.
+var sampleMeta = Meta{Namespace: "gse", Name: "proc-test", Labels: map[string]string{"proc_name": "proc-test"}}
+
+// sampleSpec is the spec of the documents' samples, with every field set.
+func sampleSpec() *Spec {
+	return &Spec{
+		Identity: Identity{
+			IndexKey: new(""), ProcName: "proc-test", SetupPath: "/data/gsetest/", PIDPath: "/data/gsetest/proc-test.pid",
+			ConfigPath: new("/data/gsetest/proc-test.conf"), LogPath: new("/data/gsetest/logs/"), User: "root",
+		},
+		Control: Control{
+			StartCmd: new("./start.sh"), StopCmd: new("./stop.sh"), RestartCmd: new("./restart.sh"), ReloadCmd: new("./reload.sh"),
+			KillCmd: new("./kill.sh"), VersionCmd: new("./version.sh"), HealthCmd: new("./health.sh"),
+		},
+		Resource: &Resource{CPU: 10, Mem: 10, FD: new(int64(10000)), Disk: new(int64(100)), Net: new(int64(0))},
+		MonitorPolicy: MonitorPolicy{
+			AutoType: AutoResident, StartCheckSecs: new(int64(5)), StopCheckSecs: new(int64(5)),
+			StartRetries: new(int64(3)), StartInterval: new(int64(20)), CrontabRule: new(""),
+		},
+		WarnReportPolicy: &WarnReportPolicy{ReportID: new(int64(0))},
+		ConfigMap:        []ConfigFile{{Path: new(""), MD5: new("")}},
+		OpTimeout:        new(int64(30)),
+	}
+}
+
+// minimalSpec has the fields that the documents require and no other.
+func minimalSpec() *Spec {
+	return &Spec{
+		Identity:      Identity{ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx.pid", User: "root"},
+		Resource:      &Resource{CPU: 30, Mem: 12.5},
+		MonitorPolicy: MonitorPolicy{AutoType: AutoPeriodic},
+	}
+}
+
+// host is 0:10.0.0.n, up to 0:10.0.255.255.
+func host(n int) fleet.Host {
+	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
+}
+
+// hosts are those from 1 to n.
+func hosts(n int) []fleet.Host {
+	list := make([]fleet.Host, n)
+	for i := range list {
+		list[i] = host(i + 1)
+	}
+	return list
+}
+
+func numberOf(h fleet.Host) int {
+	ip := h.IP().As4()
+	return int(ip[2])<<8 | int(ip[3])
+}
+
+// v1 and v2 are the result keys of host n, from the documents rather than from
+// the code under test.
+func v1(n int) string { return fmt.Sprintf("0:0:10.0.0.%d:gse:proc-test", n) }
+func v2(n int) string { return fmt.Sprintf("0:10.0.0.%d:gse:proc-test", n) }
+
+// said is a result map of JSON values by key.
+func said(pairs ...string) string {
+	text := "{"
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf("%q:%s", pairs[i], pairs[i+1])
+	}
+	return text + "}"
+}
+
+// code is a result as the documents spell it.
+func code(n int) string {
+	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
+}
+
+// outcome is what becomes of such a result.
+func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
+	message := fmt.Sprintf("message %d", n)
+	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: Meaning(int64(n), message), RequestID: "req-1"}
+}
+
+// byTask is an outcome of task T.
+func byTask(o fleet.Outcome) fleet.Outcome {
+	o.TaskID = "T"
+	return o
+}
+
+func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
+	t.Helper()
+	numbered := make(map[int]fleet.Outcome, len(got))
+	for h, o := range got {
+		numbered[numberOf(h)] = o
+	}
+	if diff := cmp.Diff(want, numbered, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,274 @@
+package gse
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const label = "tf_spec"
+
+// declaredProcess is a process on a simulator that carries its fingerprint, and
+// what it is held against.
+func declaredProcess(t *testing.T, sim *simulator.Server, ensure fleet.Ensure) (*Process, fleet.Declared) {
+	t.Helper()
+	want := fleet.Declared{
+		Ensure: ensure, FingerprintLabel: label, Fingerprint: fingerprint(t, sampleSpec()),
+		Labels: sampleMeta.Labels, HasSpec: true,
+	}
+	p := simProcess(t, sim, 0)
+	p.meta.Labels = want.AllLabels()
+	return p, want
+}
+
+// on is the process on host n.
+func on(sim *simulator.Server, n int) simulator.Process {
+	process, _ := sim.Process(host(n).Address(), "gse", "proc-test")
+	return process
+}
+
+func wantAPIs(t *testing.T, sim *simulator.Server, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, slices.Compact(sim.Calls().APIs())); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func converge(t *testing.T, p *Process, want fleet.Declared, n int) fleet.Results {
+	t.Helper()
+	return fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(n), Order: hosts(n)})
+}
+
+// A process is registered, brought up, found as declared, and released.
+func TestFlow_life(t *testing.T) {
+	t.Parallel()
+	tests := map[fleet.Ensure]struct {
+		hosted, running bool
+		create          []string
+	}{
+		fleet.EnsureRegistered: {false, false, []string{apiRegister}},
+		fleet.EnsureHosted:     {true, false, []string{apiRegister, apiStatus, apiOperate, apiResult}},
+		fleet.EnsureRunning:    {true, true, []string{apiRegister, apiStatus, apiOperate, apiResult}},
+	}
+	for ensure, test := range tests {
+		t.Run(string(ensure), func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p, want := declaredProcess(t, sim, ensure)
+			if failures := converge(t, p, want, 3).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			wantAPIs(t, sim, test.create...)
+			for n := 1; n <= 3; n++ {
+				if got := on(sim, n); !got.Registered || got.Hosted != test.hosted || got.Running != test.running || !maps.Equal(got.Labels, want.AllLabels()) {
+					t.Errorf("host %d: got %+v", n, got)
+				}
+			}
+			sim.ResetCalls()
+			report, err := fleet.Inspect(t.Context(), p, hosts(3), want)
+			if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
+				t.Errorf("got %+v, %v, want no drift", report, err)
+			}
+			wantAPIs(t, sim, apiStatus)
+			if failures := fleet.Release(t.Context(), p, hosts(3), fleet.DestroyStop, fleet.Rollout{}).Failures(); len(failures) > 0 {
+				t.Error(failures)
+			}
+			for n := 1; n <= 3; n++ {
+				if got := on(sim, n); got.Registered || got.Hosted || got.Running {
+					t.Errorf("host %d: got %+v, want nothing left", n, got)
+				}
+			}
+		})
+	}
+}
+
+func TestFlow_drift(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		disturb func(*simulator.Server, string) error
+		want    fleet.Drift
+	}{
+		"none":     {func(*simulator.Server, string) error { return nil }, ""},
+		"unhosted": {func(s *simulator.Server, at string) error { return s.Unhost(at, "gse", "proc-test") }, fleet.NotHosted},
+		"killed":   {func(s *simulator.Server, at string) error { return s.KillProcess(at, "gse", "proc-test") }, fleet.NotRunning},
+		"replaced": {func(s *simulator.Server, at string) error {
+			return s.Register(at, "gse", "proc-test", map[string]string{label: "v1-ffffffffffffffff"}, `{"identity":{"proc_name":"other"}}`)
+		}, fleet.OtherSpec},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p, want := declaredProcess(t, sim, fleet.EnsureRunning)
+			if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			if err := test.disturb(sim, host(2).Address()); err != nil {
+				t.Fatal(err)
+			}
+			report, err := fleet.Inspect(t.Context(), p, hosts(2), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Drift[host(2)] != test.want || report.Drift[host(1)] != "" || len(report.Unreachable) > 0 {
+				t.Errorf("got %+v, want %q on host 2 alone", report, test.want)
+			}
+		})
+	}
+}
+
+// The cached status lags: the agent's own word counts.
+func TestFlow_lag(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p, want := declaredProcess(t, sim, fleet.EnsureRunning)
+	sim.FreezeStatus()
+	results := converge(t, p, want, 2)
+	if failures := results.Failures(); len(failures) > 0 {
+		t.Fatal(failures)
+	}
+	sim.ResetCalls()
+	report, err := fleet.Inspect(t.Context(), p, hosts(2), want)
+	if err != nil || len(report.Drift) > 0 {
+		t.Errorf("got %+v, %v, want no drift: the file is old", report, err)
+	}
+	wantAPIs(t, sim, apiStatus, apiOperate, apiResult)
+	sim.SetReachable(host(1).Address(), false)
+	report, err = fleet.Inspect(t.Context(), p, hosts(2), want)
+	if _, away := report.Unreachable[host(1)]; err != nil || !away || len(report.Drift) > 0 {
+		t.Errorf("got %+v, %v, want host 1 to be unreachable", report, err)
+	}
+}
+
+// Whatever became of the first call, the process ends up registered once and
+// nobody else is blamed for it.
+func TestFlow_registeredTwice(t *testing.T) {
+	t.Parallel()
+	tests := map[string]simulator.Fault{
+		"answer-lost":            {API: apiRegister, Drop: "after", Times: 1},
+		"half-an-answer":         {API: apiRegister, Drop: "mid", Times: 1},
+		"in-progress":            {API: apiRegister, Pending: 3},
+		"in-progress-but-done":   {API: apiRegister, Pending: 1, Apply: true, Times: 2},
+		"left-out-of-the-answer": {API: apiRegister, Missing: 2},
+	}
+	for name, fault := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p, want := declaredProcess(t, sim, fleet.EnsureHosted)
+			sim.Inject(fault)
+			if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 {
+				t.Error(failures)
+			}
+			if sim.Calls().Count(apiRegister) < 2 {
+				t.Error("the fault did not happen")
+			}
+		})
+	}
+}
+
+func TestFlow_createAgain(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p, want := declaredProcess(t, sim, fleet.EnsureHosted)
+	if err := sim.Register(host(2).Address(), "gse", "proc-test", map[string]string{"owner": "another"}, `{}`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second create finds the hosts of the first, which are its own
+		results := converge(t, p, want, 3)
+		if got := results[host(2)]; got.OK() || got.Code != CodeRegistered || got.Left != fleet.NotRegistered || !got.AlreadyDone {
+			t.Errorf("host 2: got %+v, want it to be another's", got)
+		}
+		if failures := results.Failures(); len(failures) != 1 {
+			t.Errorf("failures: %v", failures)
+		}
+	}
+	results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: true})
+	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(on(sim, 2).Labels, want.AllLabels()) {
+		t.Errorf("got %v, want host 2 to be adopted", failures)
+	}
+}
+
+// A start whose answer is lost is sent once. The next run asks before it acts.
+func TestFlow_lostAnswer(t *testing.T) {
+	t.Parallel()
+	start := simulator.OpStart
+	for _, drop := range []string{"before", "after"} {
+		t.Run(drop, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p, _ := declaredProcess(t, sim, fleet.EnsureRunning)
+			sim.Inject(simulator.Fault{API: apiOperate, Op: &start, Drop: drop, Times: 1})
+			results := fleet.Run(t.Context(), p, fleet.Start, hosts(2), nil, fleet.Rollout{})
+			for n := 1; n <= 2; n++ {
+				if results[host(n)].Verdict != fleet.Lost {
+					t.Errorf("host %d: got %+v, want Lost", n, results[host(n)])
+				}
+			}
+			if n := sim.Calls().OfOp(start).Count(apiOperate); n != 1 {
+				t.Errorf("the start was sent %d times", n)
+			}
+			results = fleet.Run(t.Context(), p, fleet.Start, hosts(2), map[fleet.Host]bool{host(1): true, host(2): true}, fleet.Rollout{})
+			if failures := results.Failures(); len(failures) > 0 || !on(sim, 1).Running || !on(sim, 2).Running {
+				t.Errorf("failures: %v", failures)
+			}
+			want := map[string]int{"before": 2, "after": 1}[drop]
+			if n := sim.Calls().OfOp(start).Count(apiOperate); n != want {
+				t.Errorf("in all, the start was sent %d times, want %d", n, want)
+			}
+		})
+	}
+}
+
+// A stop that finds nothing to stop leaves hosting on, which would revive the
+// process: hosting is taken away as well.
+func TestFlow_stopOfIdle(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p, want := declaredProcess(t, sim, fleet.EnsureHosted)
+	if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 {
+		t.Fatal(failures)
+	}
+	results := fleet.Run(t.Context(), p, fleet.Stop, hosts(2), nil, fleet.Rollout{})
+	if failures := results.Failures(); len(failures) > 0 || on(sim, 1).Hosted || on(sim, 2).Hosted {
+		t.Errorf("got %v, want the hosts to be unhosted", failures)
+	}
+}
+
+func TestFlow_oneShot(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p := simProcess(t, sim, 0)
+	p.spec.MonitorPolicy.AutoType = AutoOneShot
+	if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() || got.AlreadyDone || got.Code != CodeCheckFailed {
+		t.Errorf("got %+v, want 836 to be a success", got)
+	}
+}
+
+// The addresses of IPv6 hosts are in the keys of results, colons and all.
+func TestFlow_ipv6(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	sim.AddHost("0:2001:db8::1")
+	p := simProcess(t, sim, 0)
+	h, err := fleet.ParseHost("0:2001:DB8::1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Operate(t.Context(), fleet.Start, []fleet.Host{h})[h]; !got.OK() {
+		t.Errorf("start: got %+v", got)
+	}
+	live, err := p.LiveStatus(t.Context(), []fleet.Host{h})
+	if err != nil || live[h].State != fleet.Running {
+		t.Errorf("live: got %+v, %v", live[h], err)
+	}
+	cached, err := p.CachedStatus(t.Context(), []fleet.Host{h})
+	if err != nil || cached[h].State != fleet.Running {
+		t.Errorf("cached: got %+v, %v", cached[h], err)
+	}
+}

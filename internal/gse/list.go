@@ -1,0 +1,66 @@
+package gse
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// pageLimit is the largest page of sync_proc_status, by its document.
+const pageLimit = 1000
+
+// syncRequest is the body of sync_proc_status.
+type syncRequest struct {
+	Meta struct {
+		Namespace string `json:"namespace"`
+	} `json:"meta"`
+	Page struct {
+		Start int `json:"start"`
+		Limit int `json:"limit"`
+	} `json:"page"`
+}
+
+// Row is one process on one host as sync_proc_status lists it.
+type Row struct {
+	Name   string
+	Host   fleet.Host
+	Status fleet.Status
+}
+
+// List yields every process of a namespace, page by page. Rows move between
+// pages while others come and go, so a row that shows twice is yielded once; one
+// that is skipped cannot be known. supplier is the supplier id of rows without.
+func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
+	type identity struct {
+		name string
+		host fleet.Host
+	}
+	seen := make(map[identity]bool)
+	for start := 0; ; start += pageLimit {
+		var request syncRequest
+		request.Meta.Namespace = namespace
+		request.Page.Start, request.Page.Limit = start, pageLimit
+		var page statusAnswer
+		if _, err := c.api.Call(ctx, c.face.endpoint(apiSync, true), request, &page); err != nil {
+			return fmt.Errorf("listing namespace %q from row %d: %w", namespace, start, err)
+		}
+		for _, info := range page.ProcInfos {
+			host, ok := info.host(supplier)
+			if !ok {
+				host, ok = info.agent()
+			}
+			id := identity{name: string(info.Meta.Name), host: host}
+			if !ok || seen[id] || string(info.Meta.Namespace) != namespace {
+				continue
+			}
+			seen[id] = true
+			if !yield(Row{Name: id.name, Host: host, Status: info.status()}) {
+				return nil
+			}
+		}
+		if len(page.ProcInfos) == 0 || (page.Count.known && float64(start+pageLimit) >= page.Count.value) {
+			return nil
+		}
+	}
+}

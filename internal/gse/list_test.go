@@ -1,0 +1,155 @@
+package gse
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// page is an answer of sync_proc_status.
+func page(count string, rows ...string) exchange {
+	if count != "" {
+		count = `"count":` + count + `,`
+	}
+	return exchange{api: apiSync, reply: data(`{` + count + `"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
+}
+
+// rows are those of proc-test on hosts from first to last.
+func rows(first, last int) []string {
+	list := make([]string, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		ip := host(n).IP().String()
+		list = append(list, fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":%q,"bk_cloud_id":0},"status":1}`, ip))
+	}
+	return list
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i + 1
+	}
+	return list
+}
+
+func TestList_pages(t *testing.T) {
+	t.Parallel()
+	foreign := strings.Replace(rows(7, 7)[0], `"gse"`, `"other"`, 1)
+	tests := map[string]struct {
+		steps []exchange
+		want  []int // hosts in order
+	}{
+		"none":             {[]exchange{page("0")}, nil},
+		"null":             {[]exchange{{api: apiSync, reply: data("null")}}, nil},
+		"one-page":         {[]exchange{page("3", rows(1, 3)...)}, upTo(3)},
+		"full-page":        {[]exchange{page("1000", rows(1, 1000)...)}, upTo(1000)},
+		"two-pages":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001)},
+		"three-pages":      {[]exchange{page("2500", rows(1, 1000)...), page("2500", rows(1001, 2000)...), page("2500", rows(2001, 2500)...)}, upTo(2500)},
+		"row-twice":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(999, 1001)...)}, upTo(1001)},
+		"count-grows":      {[]exchange{page("1000.5", rows(1, 1000)...), page("2001", rows(1001, 2000)...), page("2001", rows(2001, 2001)...)}, upTo(2001)},
+		"count-shrinks":    {[]exchange{page("2500", rows(1, 1000)...), page("1900", rows(1001, 1900)...)}, upTo(1900)},
+		"count-too-large":  {[]exchange{page("9999", rows(1, 1000)...), page("9999", rows(1001, 1002)...), page("9999")}, upTo(1002)},
+		"count-missing":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1001, 1002)...), page("")}, upTo(1002)},
+		"count-as-text":    {[]exchange{page(`"3"`, rows(1, 3)...)}, upTo(3)},
+		"short-page":       {[]exchange{page("1002", rows(1, 998)...), page("1002", rows(999, 1002)...)}, upTo(1002)},
+		"other-namespaces": {[]exchange{page("3", rows(1, 1)[0], foreign, rows(2, 2)[0])}, upTo(2)},
+		"broken-rows":      {[]exchange{page("4", `{"meta":{"namespace":"gse"}}`, `7`, `{"meta":3}`, rows(1, 1)[0])}, upTo(1)},
+		"passing-trouble":  {[]exchange{page("1001", rows(1, 1000)...), {api: apiSync, reply: answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, test.steps...)
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+			var got []int
+			err := client.List(t.Context(), "gse", 0, func(row Row) bool {
+				if row.Name != "proc-test" || row.Status.State != fleet.Running {
+					t.Errorf("got %+v", row)
+				}
+				got = append(got, numberOf(row.Host))
+				return true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("hosts (-want +got):\n%s", diff)
+			}
+			wantPages(t, script.requests())
+		})
+	}
+}
+
+// wantPages checks that each request asks for the next thousand rows, or for
+// the same as the one before, which failed.
+func wantPages(t *testing.T, bodies []json.RawMessage) {
+	t.Helper()
+	var starts []int
+	for _, body := range bodies {
+		var request syncRequest
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Fatal(err)
+		}
+		if request.Page.Limit != 1000 || request.Meta.Namespace != "gse" {
+			t.Errorf("asked for %s", body)
+		}
+		starts = append(starts, request.Page.Start)
+	}
+	for i, start := range slices.Compact(starts) {
+		if start != i*1000 {
+			t.Errorf("pages start at %v", starts)
+		}
+	}
+}
+
+// One host may run many processes, and the same name may be in two clouds.
+func TestList_tellsRowsApart(t *testing.T) {
+	t.Parallel()
+	row := rows(1, 1)[0]
+	_, url := newScript(t, page("5",
+		row, row,
+		strings.Replace(row, "proc-test", "other", 1),
+		strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4`, 1),
+		strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4,"bk_supplier_id":2`, 1),
+	))
+	var got []string
+	if err := quick(t, url).List(t.Context(), "gse", 9, func(row Row) bool {
+		got = append(got, row.Name+" "+row.Host.String())
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"proc-test 0:9:10.0.0.1", "other 0:9:10.0.0.1", "proc-test 4:9:10.0.0.1", "proc-test 4:2:10.0.0.1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestList_stops(t *testing.T) {
+	t.Parallel()
+	script, url := newScript(t, page("2500", rows(1, 1000)...))
+	seen := 0
+	if err := quick(t, url).List(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
+		t.Errorf("got %d rows, %v, want to stop at 5", seen, err)
+	}
+	if n := len(script.requests()); n != 1 {
+		t.Errorf("got %d requests, want 1", n)
+	}
+}
+
+func TestList_fails(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, page("2500", rows(1, 1000)...), exchange{api: apiSync, reply: refusal(1306000, "null")})
+	err := quick(t, url).List(t.Context(), "gse", 0, func(Row) bool { return true })
+	if !bkapi.HasCode(err, 1306000) || !strings.Contains(err.Error(), `listing namespace "gse" from row 1000`) {
+		t.Errorf("got %v, want the platform's reason and where", err)
+	}
+}

@@ -1,0 +1,144 @@
+package gse
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// An operation whose answer is lost is not sent again; one that can be repeated
+// without harm is.
+func TestOperate_accepting(t *testing.T) {
+	t.Parallel()
+	const (
+		once    = fleet.Restart // and every other operation that runs a command
+		noIDYet = `{"task_id":""}`
+	)
+	start := func(reply http.HandlerFunc) exchange { return exchange{api: apiOperate, reply: reply} }
+	finished := result(said(v2(1), code(0)))
+	tests := map[string]struct {
+		op    fleet.Operation
+		steps []exchange
+		want  fleet.Verdict
+		says  string
+	}{
+		"start-lost":           {fleet.Start, []exchange{start(gone)}, fleet.Lost, "after the request was sent"},
+		"stop-lost":            {fleet.Stop, []exchange{start(gone)}, fleet.Lost, ""},
+		"restart-lost":         {fleet.Restart, []exchange{start(gone)}, fleet.Lost, ""},
+		"reload-lost":          {fleet.Reload, []exchange{start(gone)}, fleet.Lost, ""},
+		"kill-lost":            {fleet.Kill, []exchange{start(gone)}, fleet.Lost, ""},
+		"host-lost":            {fleet.HostIt, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"unhost-lost":          {fleet.Unhost, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"host-lost-for-good":   {fleet.HostIt, []exchange{times(3, start(gone))}, fleet.Failed, ""},
+		"bad-gateway":          {once, []exchange{start(answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
+		"gateway-timeout":      {once, []exchange{start(answer(http.StatusGatewayTimeout, "<html>"))}, fleet.Lost, "HTTP 504"},
+		"host-bad-gateway":     {fleet.HostIt, []exchange{start(answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
+		"unreadable":           {once, []exchange{start(answer(http.StatusOK, "<html>"))}, fleet.Lost, ""},
+		"bus-lost-it":          {once, []exchange{start(refusal(1306208, "null"))}, fleet.Lost, ""},
+		"too-many":             {once, []exchange{times(2, start(answer(http.StatusTooManyRequests, "{}"))), accepted, finished}, fleet.Done, ""},
+		"too-many-for-good":    {once, []exchange{times(3, start(answer(http.StatusTooManyRequests, "{}")))}, fleet.Failed, "HTTP 429"},
+		"forbidden":            {once, []exchange{start(answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`))}, fleet.Failed, "HTTP 403"},
+		"refused":              {once, []exchange{start(refusal(1306000, "null"))}, fleet.Failed, "1306000"},
+		"empty-task-id":        {once, []exchange{start(data(noIDYet))}, fleet.Lost, "named no task"},
+		"null-task-id":         {once, []exchange{start(data(`{"task_id":null}`))}, fleet.Lost, "named no task"},
+		"no-task":              {once, []exchange{start(data("null"))}, fleet.Lost, "named no task"},
+		"number-for-task-id":   {once, []exchange{start(data(`{"task_id":7}`))}, fleet.Lost, ""},
+		"host-empty-task-id":   {fleet.HostIt, []exchange{start(data(noIDYet))}, fleet.Failed, "named no task"},
+		"unhost-empty-task-id": {fleet.Unhost, []exchange{start(data(noIDYet))}, fleet.Failed, "named no task"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.steps...)
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 2 })
+			got := client.Process(sampleMeta, sampleSpec()).Operate(t.Context(), test.op, hosts(1))[host(1)]
+			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
+				t.Fatalf("got %+v, want verdict %d", got, test.want)
+			}
+			if got.Err != nil && !strings.Contains(got.Err.Error(), test.says) {
+				t.Errorf("got %v, want %q", got.Err, test.says)
+			}
+		})
+	}
+}
+
+// The platform may have taken a request that was under way when the context
+// ended. One that never left it has not.
+func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		op     fleet.Operation
+		before bool // the context ends before the request
+		want   fleet.Verdict
+	}{
+		"start-before": {fleet.Start, true, fleet.NotTried},
+		"host-before":  {fleet.HostIt, true, fleet.NotTried},
+		"start-during": {fleet.Start, false, fleet.Lost},
+		"kill-during":  {fleet.Kill, false, fleet.Lost},
+		"host-during":  {fleet.HostIt, false, fleet.Pending},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var steps []exchange
+			if test.before {
+				cancel()
+			} else {
+				steps = []exchange{{api: apiOperate, reply: hang(cancel)}}
+			}
+			_, url := newScript(t, steps...)
+			got := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, test.op, hosts(1))[host(1)]
+			if got.Verdict != test.want || !errors.Is(got.Err, context.Canceled) {
+				t.Errorf("got %+v, want verdict %d and %v", got, test.want, context.Canceled)
+			}
+		})
+	}
+}
+
+// Nobody listens, so nothing was sent: the operation did not run.
+func TestOperate_noConnection(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	p := quick(t, server.URL).Process(sampleMeta, sampleSpec())
+	for _, op := range []fleet.Operation{fleet.Start, fleet.HostIt} {
+		if got := p.Operate(t.Context(), op, hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
+			t.Errorf("%s: got %+v, want a plain failure", op, got)
+		}
+	}
+	if got := p.Register(t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
+		t.Errorf("register: got %+v, want a plain failure", got)
+	}
+	if _, err := p.CachedStatus(t.Context(), hosts(1)); err == nil {
+		t.Error("cached status: got no error")
+	}
+	if _, err := p.LiveStatus(t.Context(), hosts(1)); err == nil {
+		t.Error("live status: got no error")
+	}
+}
+
+func TestProcess_noHosts(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t)
+	p := quick(t, url).Process(sampleMeta, sampleSpec())
+	if results := p.Register(t.Context(), nil); len(results) > 0 {
+		t.Errorf("Register: %v", results)
+	}
+	if results := p.Operate(t.Context(), fleet.Start, nil); len(results) > 0 {
+		t.Errorf("Operate: %v", results)
+	}
+	if statuses, err := p.CachedStatus(t.Context(), nil); len(statuses) > 0 || err != nil {
+		t.Errorf("CachedStatus: %v, %v", statuses, err)
+	}
+	if statuses, err := p.LiveStatus(t.Context(), nil); len(statuses) > 0 || err != nil {
+		t.Errorf("LiveStatus: %v, %v", statuses, err)
+	}
+}

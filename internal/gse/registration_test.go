@@ -1,0 +1,190 @@
+package gse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func again(o fleet.Outcome) fleet.Outcome {
+	o.Repeated = true
+	return o
+}
+
+func register(reply string) exchange { return exchange{api: apiRegister, reply: data(reply)} }
+
+// There is no task to ask for: the call itself is repeated, for the hosts that
+// have no verdict yet.
+func TestRegister_repeats(t *testing.T) {
+	t.Parallel()
+	taken := fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already", RequestID: "req-1"}
+	tests := map[string]struct {
+		steps []exchange
+		want  map[int]fleet.Outcome
+		asked [][]int // hosts of each request
+	}{
+		"at-once": {
+			[]exchange{register(said(v1(1), code(0), v1(2), code(0), v1(3), code(850)))},
+			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: taken},
+			[][]int{{1, 2, 3}},
+		},
+		"in-progress": {
+			[]exchange{
+				register(said(v1(1), code(0), v1(2), code(115), v1(3), code(115))),
+				register(said(v1(2), code(115), v1(3), code(0))),
+				register(said(v1(2), code(850))),
+			},
+			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: again(taken), 3: again(outcome(fleet.Done, 0))},
+			[][]int{{1, 2, 3}, {2, 3}, {2}},
+		},
+		"missing": {
+			[]exchange{register("{}"), register("null"), register(said(v1(1), code(0), v1(2), code(0), v1(3), code(117)))},
+			map[int]fleet.Outcome{1: again(outcome(fleet.Done, 0)), 2: again(outcome(fleet.Done, 0)), 3: again(outcome(fleet.Failed, 117))},
+			[][]int{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}},
+		},
+		// A host that is not asked again cannot change its verdict.
+		"settled-and-mentioned-again": {
+			[]exchange{
+				register(said(v1(1), code(0), v1(2), code(0), v1(3), code(115))),
+				register(said(v1(1), code(117), v1(3), code(0), "9:0:10.0.0.1:gse:proc-test", code(0))),
+			},
+			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: again(outcome(fleet.Done, 0))},
+			[][]int{{1, 2, 3}, {3}},
+		},
+		"keys-without-supplier": {
+			[]exchange{register(said(v2(1), code(0), v2(2), code(0), v2(3), code(0))), register(said(v1(1), code(0), v1(2), code(0), v1(3), code(0)))},
+			map[int]fleet.Outcome{1: again(outcome(fleet.Done, 0)), 2: again(outcome(fleet.Done, 0)), 3: again(outcome(fleet.Done, 0))},
+			[][]int{{1, 2, 3}, {1, 2, 3}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, test.steps...)
+			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
+			wantResults(t, test.want, results)
+			if diff := cmp.Diff(test.asked, hostsOf(t, script.requests())); diff != "" {
+				t.Errorf("hosts asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// hostsOf are the hosts of each request, by number.
+func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
+	t.Helper()
+	lists := make([][]int, len(bodies))
+	for i, body := range bodies {
+		var request struct {
+			Hosts []struct {
+				IP string `json:"ip"`
+			} `json:"hosts"`
+		}
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range request.Hosts {
+			parsed, err := fleet.ParseHost("0:"+h.IP, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists[i] = append(lists[i], numberOf(parsed))
+		}
+	}
+	return lists
+}
+
+// A retry after a lost answer is a repetition as well: the 850 may be our own.
+func TestRegister_resent(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, exchange{api: apiRegister, reply: gone}, register(said(v1(1), code(850))))
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+	got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]
+	if got.Verdict != fleet.Failed || !got.AlreadyDone || !got.Repeated {
+		t.Errorf("got %+v, want registered already, perhaps by ourselves", got)
+	}
+}
+
+// One that was turned away was not a first time.
+func TestRegister_turnedAwayIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, exchange{api: apiRegister, reply: answer(http.StatusTooManyRequests, "{}")}, register(said(v1(1), code(850))))
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+	if got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]; got.Repeated {
+		t.Errorf("got %+v, want Repeated to be false", got)
+	}
+}
+
+func TestRegister_fails(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t,
+		register(said(v1(1), code(0), v1(2), code(115))),
+		exchange{api: apiRegister, reply: refusal(1306000, "null")})
+	results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
+	if !results[host(1)].OK() {
+		t.Errorf("host 1: got %+v, want its verdict kept", results[host(1)])
+	}
+	for n := 2; n <= 3; n++ {
+		if got := results[host(n)]; got.Verdict != fleet.Failed || !bkapi.HasCode(got.Err, 1306000) {
+			t.Errorf("host %d: got %+v, want a failure with the platform's reason", n, got)
+		}
+	}
+}
+
+// Whether the platform got the request decides what is said of a host that has
+// no verdict when the context ends.
+func TestRegister_ends(t *testing.T) {
+	t.Parallel()
+	halfway := register(said(v1(1), code(0), v1(2), code(115)))
+	tests := map[string]struct {
+		steps   func(end func()) []exchange
+		endAt   int // after so many answers, 0 for never, -1 for before the first request
+		want    fleet.Verdict
+		settled bool // host 1 has its verdict, and host 2 was in progress
+	}{
+		"before":               {func(func()) []exchange { return nil }, -1, fleet.NotTried, false},
+		"during-first-request": {func(end func()) []exchange { return []exchange{{api: apiRegister, reply: hang(end)}} }, 0, fleet.Pending, false},
+		"between":              {func(func()) []exchange { return []exchange{times(forEver, halfway)} }, 3, fleet.Pending, true},
+		"during-second-request": {
+			func(end func()) []exchange { return []exchange{halfway, {api: apiRegister, reply: hang(end)}} }, 0, fleet.Pending, true,
+		},
+		"never-mentioned": {func(func()) []exchange { return []exchange{times(forEver, register("{}"))} }, 3, fleet.Pending, false},
+	}
+	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
+		for name, test := range tests {
+			t.Run(how+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				ctx, end := ending(t, cause)
+				if test.endAt < 0 {
+					end()
+				}
+				_, url := newScript(t, test.steps(end)...)
+				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) {
+					cfg.Logger = onCall(apiRegister, func(n int) {
+						if n == test.endAt {
+							end()
+						}
+					})
+				})
+				results := client.Process(sampleMeta, sampleSpec()).Register(ctx, hosts(2))
+				if results[host(1)].OK() != test.settled {
+					t.Errorf("host 1: got %+v", results[host(1)])
+				}
+				got := results[host(2)]
+				if inProgress := got.Code == CodeInProgress; inProgress != test.settled {
+					t.Errorf("host 2: got code %d", got.Code)
+				}
+				if got.Verdict != test.want || !errors.Is(got.Err, cause) {
+					t.Errorf("host 2: got %+v, want verdict %d and %v", got, test.want, cause)
+				}
+			})
+		}
+	}
+}

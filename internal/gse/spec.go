@@ -1,0 +1,131 @@
+package gse
+
+import "github.com/blueking/terraform-provider-bk/internal/fleet"
+
+// Meta names a process. Source: register_proc_info, `meta`.
+type Meta struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels,omitempty"`
+}
+
+// Spec is what the agent needs to know of a process. Its JSON is the `spec` of
+// register_proc_info; operate_proc_v2 wants another shape (see operateSpec). A nil
+// pointer is left out of the request, so that the server's default applies.
+type Spec struct {
+	Identity         Identity          `json:"identity"`
+	Control          Control           `json:"control"`
+	Resource         *Resource         `json:"resource,omitempty"`
+	MonitorPolicy    MonitorPolicy     `json:"monitor_policy"`
+	WarnReportPolicy *WarnReportPolicy `json:"warn_report_policy,omitempty"`
+	ConfigMap        []ConfigFile      `json:"configmap,omitempty"`
+	// OpTimeout (seconds a command may take) belongs to the policy in the
+	// operate document and does not exist in the register document.
+	OpTimeout *int64 `json:"-"`
+}
+
+// Identity is `spec.identity`. Paths are absolute.
+type Identity struct {
+	IndexKey   *string `json:"index_key,omitempty"`
+	ProcName   string  `json:"proc_name"`
+	SetupPath  string  `json:"setup_path"`
+	PIDPath    string  `json:"pid_path"`
+	ConfigPath *string `json:"config_path,omitempty"`
+	LogPath    *string `json:"log_path,omitempty"`
+	User       string  `json:"user"`
+}
+
+// Control is `spec.control`: commands, which the agent runs in SetupPath.
+type Control struct {
+	StartCmd   *string `json:"start_cmd,omitempty"`
+	StopCmd    *string `json:"stop_cmd,omitempty"`
+	RestartCmd *string `json:"restart_cmd,omitempty"`
+	ReloadCmd  *string `json:"reload_cmd,omitempty"`
+	KillCmd    *string `json:"kill_cmd,omitempty"`
+	VersionCmd *string `json:"version_cmd,omitempty"`
+	HealthCmd  *string `json:"health_cmd,omitempty"`
+}
+
+// Resource is `spec.resource`: limits. CPU and Mem are percent of the whole
+// machine; the others are reserved by the document.
+type Resource struct {
+	CPU  float64 `json:"cpu"`
+	Mem  float64 `json:"mem"`
+	FD   *int64  `json:"fd,omitempty"`
+	Disk *int64  `json:"disk,omitempty"`
+	Net  *int64  `json:"net,omitempty"`
+}
+
+// Kinds of hosting (auto_type).
+const (
+	AutoPeriodic = 0
+	AutoResident = 1
+	AutoOneShot  = 2
+)
+
+// MonitorPolicy is `spec.monitor_policy` of register_proc_info. Times are
+// seconds. CrontabRule has the spelling of the documents' tables; their samples
+// say crotab_rule.
+type MonitorPolicy struct {
+	AutoType       int64   `json:"auto_type"`
+	StartCheckSecs *int64  `json:"start_check_secs,omitempty"`
+	StopCheckSecs  *int64  `json:"stop_check_secs,omitempty"`
+	StartRetries   *int64  `json:"start_retries,omitempty"`
+	StartInterval  *int64  `json:"start_interval,omitempty"`
+	CrontabRule    *string `json:"crontab_rule,omitempty"`
+}
+
+// WarnReportPolicy is `spec.warn_report_policy`.
+type WarnReportPolicy struct {
+	ReportID *int64 `json:"report_id,omitempty"`
+}
+
+// ConfigFile is an element of `spec.configmap`.
+type ConfigFile struct {
+	Path *string `json:"path,omitempty"`
+	MD5  *string `json:"md5,omitempty"`
+}
+
+// operateSpec is the `spec` of operate_proc_v2: the policy has another name and a
+// timeout, and only hosting sends limits.
+type operateSpec struct {
+	Identity           Identity           `json:"identity"`
+	Control            Control            `json:"control"`
+	Resource           *Resource          `json:"resource,omitempty"`
+	AliveMonitorPolicy aliveMonitorPolicy `json:"alive_monitor_policy"`
+	WarnReportPolicy   *WarnReportPolicy  `json:"warn_report_policy,omitempty"`
+	ConfigMap          []ConfigFile       `json:"configmap,omitempty"`
+}
+
+type aliveMonitorPolicy struct {
+	MonitorPolicy
+	OpTimeout *int64 `json:"op_timeout,omitempty"`
+}
+
+func (s *Spec) forOperate() operateSpec {
+	return operateSpec{
+		Identity:           s.Identity,
+		Control:            s.Control,
+		AliveMonitorPolicy: aliveMonitorPolicy{MonitorPolicy: s.MonitorPolicy, OpTimeout: s.OpTimeout},
+		WarnReportPolicy:   s.WarnReportPolicy,
+		ConfigMap:          s.ConfigMap,
+	}
+}
+
+// Command is the command of an operation, nil where the spec has none.
+func (c Control) Command(op fleet.Operation) *string {
+	switch op {
+	case fleet.Start:
+		return c.StartCmd
+	case fleet.Stop:
+		return c.StopCmd
+	case fleet.Restart:
+		return c.RestartCmd
+	case fleet.Reload:
+		return c.ReloadCmd
+	case fleet.Kill:
+		return c.KillCmd
+	default: // the agent's own operations run no command
+		return nil
+	}
+}

@@ -1,0 +1,319 @@
+package gse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// The documents' sample, with the comma that it lacks.
+const sampleRow = `{
+  "meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
+  "host": {"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2},
+  "flag": 1, "status": 1, "isauto": true, "message": "", "pid": 1234, "version": "1.0.1\n",
+  "register_time": 1600000000, "last_start_time": 1600000001, "report_time": 1600000002,
+  "cpu_usage": 1.5, "mem_usage": 0.5, "fd": 10, "disk": 0, "net": 0
+}`
+
+func TestProcRow(t *testing.T) {
+	t.Parallel()
+	var (
+		at     = "1:2:10.0.0.1"
+		labels = map[string]string{"proc_name": "proc-test"}
+		where  = `"host":{"ip":"10.0.0.1","bk_cloud_id":1,"bk_supplier_id":2}`
+	)
+	tests := map[string]struct {
+		row  string
+		at   string // "" where the row names no host
+		want fleet.Status
+	}{
+		"documented": {sampleRow, at, fleet.Status{
+			State: fleet.Running, Hosted: true, HostedKnown: true, Labels: labels, PID: 1234, Version: "1.0.1",
+			CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000,
+		}},
+		"numbers-as-text": {
+			`{"host":{"ip":"10.0.0.1","bk_cloud_id":"1","bk_supplier_id":"2"},"status":"2","isauto":"0","pid":"-1","cpu_usage":"1.5","mem_usage":"0.5","register_time":"1600000000"}`, at,
+			fleet.Status{State: fleet.Stopped, HostedKnown: true, PID: -1, CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000},
+		},
+		"not-finite":         {`{` + where + `,"status":1,"cpu_usage":"nan","mem_usage":1e999}`, at, fleet.Status{State: fleet.Running}},
+		"unregistered":       {`{` + where + `,"status":0,"isauto":false}`, at, fleet.Status{State: fleet.Unregistered, HostedKnown: true}},
+		"running":            {`{` + where + `,"status":1}`, at, fleet.Status{State: fleet.Running}},
+		"stopped":            {`{` + where + `,"status":2}`, at, fleet.Status{State: fleet.Stopped}},
+		"status-unexplained": {`{` + where + `,"status":7}`, at, fleet.Status{State: fleet.Unknown, Message: "the platform's row has status 7, which no document explains"}},
+		"status-missing":     {`{` + where + `,"flag":1}`, at, fleet.Status{State: fleet.Unknown, Message: "the platform's row has no status"}},
+		"status-null":        {`{` + where + `,"status":null}`, at, fleet.Status{State: fleet.Unknown, Message: "the platform's row has no status"}},
+		"is-auto-camel":      {`{` + where + `,"status":1,"isAuto":true}`, at, fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true}},
+		"labels-null":        {`{` + where + `,"status":1,"meta":{"labels":null}}`, at, fleet.Status{State: fleet.Running}},
+		"labels-empty":       {`{` + where + `,"status":1,"meta":{"labels":{}}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{}}},
+		"labels-list":        {`{` + where + `,"status":1,"meta":{"labels":[]}}`, at, fleet.Status{State: fleet.Running}},
+		// A peer of this client sends its process id as a label, as a number.
+		"labels-number": {`{` + where + `,"status":1,"meta":{"labels":{"bk_process_id":12,"none":null}}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{"bk_process_id": "12", "none": ""}}},
+		"no-supplier":   {`{"host":{"ip":"10.0.0.1","bk_cloud_id":1},"status":1}`, "1:9:10.0.0.1", fleet.Status{State: fleet.Running}},
+		"ipv6":          {`{"host":{"ip":"2001:DB8::0:1","bk_cloud_id":0,"bk_supplier_id":0},"status":1}`, "0:0:[2001:db8::1]", fleet.Status{State: fleet.Running}},
+		"ipv4-mapped":   {`{"host":{"ip":"::ffff:10.0.0.1","bk_cloud_id":0,"bk_supplier_id":0},"status":1}`, "0:0:10.0.0.1", fleet.Status{State: fleet.Running}},
+		"no-host":       {`{"status":1}`, "", fleet.Status{State: fleet.Running}},
+		"odd-ip":        {`{"host":{"ip":7,"bk_cloud_id":0},"status":1}`, "", fleet.Status{State: fleet.Running}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var row procRow
+			if err := json.Unmarshal([]byte(test.row), &row); err != nil {
+				t.Fatal(err)
+			}
+			if h, ok := row.host(9); ok != (test.at != "") || ok && h.String() != test.at {
+				t.Errorf("host: got %s, %t, want %q", h, ok, test.at)
+			}
+			if diff := cmp.Diff(test.want, row.status()); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzProcRow(f *testing.F) {
+	for _, seed := range []string{
+		sampleRow, `{"status":"1","isauto":"True"}`, `{"host":{"ip":"::ffff:10.0.0.1","bk_cloud_id":1e999},"status":1.5}`,
+		`{"meta":{"labels":{"a":1}},"status":null,"cpu_usage":"nan"}`, `{"meta":[],"host":"10.0.0.1"}`, `[]`, `null`,
+	} {
+		f.Add([]byte(`{"count":1,"proc_infos":[` + seed + `]}`))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var page statusAnswer
+		if err := json.Unmarshal(raw, &page); err != nil {
+			t.Skip()
+		}
+		for _, row := range page.ProcInfos {
+			wantSound(t, row.status())
+			if h, ok := row.host(0); ok && !h.IP().IsValid() {
+				t.Errorf("host %s without an IP", h)
+			}
+		}
+	})
+}
+
+// onFile is a row of process gse:proc-test.
+func onFile(n, status int) string {
+	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.%d","bk_cloud_id":0},"status":%d}`, n, status)
+}
+
+func cached(rows ...string) exchange {
+	return exchange{api: apiStatus, reply: data(`{"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
+}
+
+func TestCachedStatus(t *testing.T) {
+	t.Parallel()
+	var (
+		running = fleet.Status{State: fleet.Running}
+		stopped = fleet.Status{State: fleet.Stopped}
+		absent  = fleet.Status{State: fleet.Unregistered}
+	)
+	tests := map[string]struct {
+		step exchange
+		want map[int]fleet.Status
+	}{
+		"rows":             {cached(onFile(2, 2), onFile(1, 1)), map[int]fleet.Status{1: running, 2: stopped}},
+		"no-row":           {cached(onFile(1, 1)), map[int]fleet.Status{1: running, 2: absent}},
+		"no-rows":          {cached(), map[int]fleet.Status{1: absent, 2: absent}},
+		"null":             {exchange{api: apiStatus, reply: data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
+		"one-object":       {exchange{api: apiStatus, reply: data(`{"proc_infos":` + onFile(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
+		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, onFile(2, 1)), map[int]fleet.Status{1: absent, 2: running}},
+		"another-host":     {cached(onFile(1, 1), onFile(9, 2)), map[int]fleet.Status{1: running, 2: absent}},
+		"another-process":  {cached(strings.Replace(onFile(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
+		"another-space":    {cached(strings.Replace(onFile(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},
+		"another-supplier": {cached(strings.Replace(onFile(1, 1), `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":5`, 1)), map[int]fleet.Status{1: running, 2: absent}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.step)
+			got, err := quick(t, url).Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStatuses(t, test.want, got)
+		})
+	}
+}
+
+func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fleet.Status) {
+	t.Helper()
+	numbered := make(map[int]fleet.Status, len(got))
+	for h, s := range got {
+		numbered[numberOf(h)] = s
+	}
+	if diff := cmp.Diff(want, numbered); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// The status API does not carry supplier ids, so its rows are found without.
+func TestCachedStatus_supplier(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, cached(onFile(1, 1)))
+	h := fleet.NewHost(0, 5, host(1).IP())
+	got, err := quick(t, url).Process(sampleMeta, nil).CachedStatus(t.Context(), []fleet.Host{h})
+	if err != nil || got[h].State != fleet.Running {
+		t.Errorf("got %v, %v, want the row without supplier id", got, err)
+	}
+}
+
+// One batch that fails leaves no status at all: a host that was not asked about
+// must not look unregistered.
+func TestCachedStatus_fails(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, cached(onFile(1, 1)), exchange{api: apiStatus, reply: refusal(1306000, "null")})
+	client := newTestClient(t, url, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = 1 })
+	if got, err := client.Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
+		t.Errorf("got %v, %v, want the error alone", got, err)
+	}
+}
+
+func answered(n int, instance string) []string {
+	return []string{v2(n), `{"error_code":0,"error_msg":"success","content":` + asText(one(instance)) + `}`}
+}
+
+func TestLiveStatus(t *testing.T) {
+	t.Parallel()
+	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
+	first, second := answered(1, `{"pid":42,"isAuto":true}`), answered(2, `{"pid":42,"isAuto":true}`)
+	tests := map[string]struct {
+		steps []exchange
+		want  map[int]fleet.Status
+	}{
+		"answered":  {[]exchange{accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
+		"in-turn":   {[]exchange{accepted, queued, result(said(first...)), result(said(second...))}, map[int]fleet.Status{1: up, 2: up}},
+		"resent":    {[]exchange{{api: apiOperate, reply: gone}, accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
+		"one-fails": {[]exchange{accepted, result(said(append(first, v2(2), code(117))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}}},
+		"all-fail": {[]exchange{accepted, result(said(v2(1), code(117), v2(2), code(-1)))}, map[int]fleet.Status{
+			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1"},
+		}},
+		// 828 and 829 answer operations; of a query they say nothing.
+		"odd-success":  {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829"}}},
+		"odd-content":  {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON"}}},
+		"first-answer": {[]exchange{accepted, result(said(first...)), result(said(append(answered(1, `{"pid":-1}`), second...)...))}, map[int]fleet.Status{1: up, 2: up}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.steps...)
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStatuses(t, test.want, got)
+		})
+	}
+}
+
+// A host that has not answered when the time is up is unknown; that is no error.
+func TestLiveStatus_timeIsUp(t *testing.T) {
+	t.Parallel()
+	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
+	tests := map[string]struct {
+		last exchange
+		want map[int]fleet.Status
+	}{
+		"one-in-progress": {result(said(append(answered(1, `{"pid":42,"isAuto":true}`), v2(2), code(115))...)), map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 115, Message: "still in progress: message 115"}}},
+		"one-missing":     {result(said(answered(1, `{"pid":42,"isAuto":true}`)...)), map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the platform's result did not mention the host"}}},
+		"queued":          {queued, map[int]fleet.Status{1: {State: fleet.Unknown, Message: "the task was still queued"}, 2: {State: fleet.Unknown, Message: "the task was still queued"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, accepted, times(forEver, test.last))
+			ctx := newDeadline(t)
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) {
+				cfg.Logger = onCall(apiResult, func(n int) {
+					if n == 3 {
+						ctx.expire()
+					}
+				})
+			})
+			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(ctx, hosts(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStatuses(t, test.want, got)
+		})
+	}
+}
+
+// Where the call itself fails and no host got an answer, that is an error: an
+// application without permission must not look like a fleet of dead agents.
+func TestLiveStatus_fails(t *testing.T) {
+	t.Parallel()
+	forbidden := answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)
+	tests := map[string]struct {
+		steps []exchange
+		says  string
+	}{
+		"refused":          {[]exchange{{api: apiOperate, reply: refusal(1306000, "null")}}, "1306000"},
+		"forbidden":        {[]exchange{{api: apiOperate, reply: forbidden}}, "no permission"},
+		"lost":             {[]exchange{{api: apiOperate, reply: gone}}, "after the request was sent"},
+		"no-task":          {[]exchange{{api: apiOperate, reply: data(`{}`)}}, "named no task"},
+		"result-forbidden": {[]exchange{accepted, {api: apiResult, reply: forbidden}}, "no permission"},
+		"result-refused":   {[]exchange{accepted, {api: apiResult, reply: refusal(1306000, "null")}}, "1306000"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.steps...)
+			got, err := quick(t, url).Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
+			if got != nil || err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, %v, want an error that says %q", got, err, test.says)
+			}
+		})
+	}
+}
+
+// One batch that fails is no error of the call, and its hosts say why they are
+// unknown. Which of the two comes first is not known.
+func TestLiveStatus_oneBatchFails(t *testing.T) {
+	t.Parallel()
+	refused := exchange{api: apiOperate, reply: refusal(1306000, "null")}
+	tests := map[string]struct {
+		other string // how the other batch's host is answered
+		says  string
+	}{
+		"other-answers": {said(append(answered(1, `{"pid":42}`), answered(2, `{"pid":42}`)...)...), ""},
+		"other-fails":   {said(v2(1), code(117), v2(2), code(117)), "the agent is abnormal or not found: message 117"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, refused, accepted, result(test.other))
+			client := newTestClient(t, url, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = 1 })
+			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages := []string{got[host(1)].Message, got[host(2)].Message}
+			slices.SortFunc(messages, func(a, b string) int { return len(a) - len(b) })
+			if messages[0] != test.says || !strings.Contains(messages[1], "1306000") {
+				t.Errorf("got %q, want %q and why the other was refused", messages, test.says)
+			}
+		})
+	}
+}
+
+func TestLiveStatus_endedBefore(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, url := newScript(t)
+	if got, err := quick(t, url).Process(sampleMeta, sampleSpec()).LiveStatus(ctx, hosts(2)); got != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v, want %v", got, err, context.Canceled)
+	}
+}
