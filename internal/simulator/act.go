@@ -93,6 +93,7 @@ func (s *Server) act(addr, namespace, name string, change func(*process)) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settleLocked()
+	t = s.resolveLocked(t)
 	if !s.knownLocked(t) {
 		return fmt.Errorf("host %s is not declared", addr)
 	}

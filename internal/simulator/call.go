@@ -13,18 +13,20 @@ import (
 type Call struct {
 	// Seq counts calls from 1, in the order they arrived.
 	Seq  int    `json:"seq"`
-	Face string `json:"face"` // "esb"
+	Face string `json:"face"` // "esb", "apigw" or "job"
 	API  string `json:"api"`  // the last path segment, such as "operate_proc_v2"
 	// Method and Path are as sent.
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	// RequestID is the X-Bkapi-Request-Id that was sent, or the one made up.
 	RequestID string `json:"request_id"`
-	// Op is the op type, of the first item or of the polled task; -1 if none.
+	// Op is the op type, of the first item or of the polled task; -1 if none. For
+	// JOB's manage_proc it is the one that reaches the agent.
 	Op        int    `json:"op"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Hosts are those of all items, as "cloud:ip". For a poll it is empty.
+	// Hosts are those of all items, as "cloud:ip" or, where the request named a
+	// host by it, its agent id. For a poll it is empty.
 	Hosts []string `json:"hosts,omitempty"`
 	// TaskID is the task that was started or polled.
 	TaskID string            `json:"task_id,omitempty"`
@@ -61,11 +63,12 @@ func (c CallList) Of(api string) CallList {
 	return out
 }
 
-// OfOp returns the operations of one op type.
+// OfOp returns the operations of one op type, over all faces.
 func (c CallList) OfOp(op int) CallList {
 	var out CallList
-	for _, call := range c.Of("operate_proc*") {
-		if call.Op == op {
+	for _, call := range c {
+		// A poll has the op of its task too, but no spec.
+		if call.Op == op && op != noOp && call.Spec != nil {
 			out = append(out, call)
 		}
 	}
@@ -84,7 +87,8 @@ func (c CallList) HostCalls(api string) int {
 	return n
 }
 
-// On returns the calls that name a host, given as "cloud:ip".
+// On returns the calls that name a host, given as "cloud:ip" or, if they name it
+// by that, its agent id.
 func (c CallList) On(host string) CallList {
 	var out CallList
 	for _, call := range c {
@@ -174,7 +178,7 @@ func (c *Call) describe(items []*item) {
 	}
 	for _, it := range items {
 		for _, t := range it.targets {
-			c.Hosts = append(c.Hosts, string(t.key))
+			c.Hosts = append(c.Hosts, t.name())
 		}
 	}
 }
@@ -190,6 +194,9 @@ func pickHeader(h http.Header) map[string]string {
 		if v := h.Get(name); v != "" {
 			out[name] = v
 		}
+	}
+	if v := h.Get(authorizationHeader); v != "" {
+		out[authorizationHeader] = string(redact([]byte(v)))
 	}
 	return out
 }

@@ -44,6 +44,25 @@ const (
 	CodeArgumentError = 1306406
 )
 
+// Codes of the gateway itself, which come with an HTTP status. They are those of
+// the open source gateway (TencentBlueKing/blueking-apigateway-apisix,
+// plugins/bk-core/errorx.lua); which of them bk-gse's edition says is known with
+// medium confidence.
+const (
+	// CodeInvalidArgs comes with 400.
+	CodeInvalidArgs = 1640001
+	// CodeAppUnverified and CodeUserUnverified come with 401.
+	CodeAppUnverified  = 1640101
+	CodeUserUnverified = 1640102
+	// CodeCrossTenant comes with 403.
+	CodeCrossTenant = 1640302
+	// CodeGatewayAPINotFound comes with 404.
+	CodeGatewayAPINotFound = 1640401
+)
+
+// CodeJobIllegalParameter is JOB's answer to a request it does not take.
+const CodeJobIllegalParameter = 1241002
+
 // Op types of operate_proc_v2 and operate_proc_multi. 5 and 6 do not exist.
 const (
 	OpStart   = 0

@@ -43,6 +43,7 @@ func controlContent(p *process, it *item, result string) document {
 }
 
 type queryContent struct {
+	AgentID  string         `json:"bk_agent_id,omitempty"`
 	IP       string         `json:"ip"`
 	Process  []queryProcess `json:"process"`
 	Timezone int            `json:"timezone"`
@@ -117,6 +118,7 @@ func (s *Server) queryContentLocked(p *process, it *item) document {
 		}
 	}
 	return document{queryContent{
+		AgentID:  s.agentIDLocked(p.target),
 		IP:       p.target.spelling,
 		Process:  []queryProcess{{Instance: []queryInstance{instance}, ProcName: procName}},
 		UTCTime:  now.UTC().Format(time.DateTime),

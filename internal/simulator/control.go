@@ -35,7 +35,7 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 		s.ResetCalls()
 		writeJSON(w, struct{}{})
 	case "GET /_sim/violations":
-		writeJSON(w, map[string]any{"violations": s.Violations()})
+		writeJSON(w, map[string]any{"violations": append([]string{}, s.Violations()...)})
 	case "DELETE /_sim/violations":
 		s.ResetViolations()
 		writeJSON(w, struct{}{})
@@ -132,10 +132,17 @@ func (s *Server) controlAct(w http.ResponseWriter, r *http.Request) {
 func (s *Server) controlAgent(w http.ResponseWriter, r *http.Request) {
 	var agent struct {
 		Host      string `json:"host"`
+		AgentID   string `json:"agent_id"`
 		Reachable *bool  `json:"reachable"`
 	}
 	if !readControl(w, r, &agent) {
 		return
+	}
+	if agent.AgentID != "" {
+		if err := s.addAgent(agent.AgentID, agent.Host); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
 	}
 	if _, err := parseTarget(agent.Host); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -3,7 +3,9 @@ package simulator
 // controlIndex is what GET /_sim/ shows. $SIM stands for the server's own URL.
 const controlIndex = `bk-simulator: BlueKing's process service on one machine
 
-The API is at $SIM/api/c/compapi/v2/gse/<name>/ (POST).
+GSE behind the ESB is at $SIM/api/c/compapi/v2/gse/<name>/, GSE behind the API
+gateway at $SIM/api/bk-gse/prod/api/v2/proc/<name> (any prefix will do), and JOB
+at $SIM/api/c/compapi/v2/jobv3/<name>/ and .../job/<name>/, all by POST.
 What follows controls the simulator itself; it needs no credentials.
 
 LOOK
@@ -36,6 +38,9 @@ ACT AS SOMEBODY ELSE
   A task's result is forgotten
     curl -s $SIM/_sim/act -d '{"action":"expire","task_id":"GSETASK:S:20240101000000.000000:1"}'
 
+  A host is known by an agent id too: before anything is done to it
+    curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}'
+
   A host's agent goes away, and comes back
     curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","reachable":false}'
     curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","reachable":true}'
@@ -48,6 +53,9 @@ ACT AS SOMEBODY ELSE
     curl -s -X POST $SIM/_sim/tick
 
 FAULTS
+
+  A process of JOB has the namespace "job" and its key as its name: value_key or
+  setup_path/proc_name. Wherever a host is named, an agent id will do.
 
   A fault matches by "api", "op", "hosts", "namespace", "name" (all optional),
   from the match after "skip", for "times" matches (0: always). Undo:
@@ -76,6 +84,9 @@ FAULTS
     curl -s $SIM/_sim/faults -d '{"http_status":502,"body":"<html>bad gateway</html>","times":1}'
     curl -s $SIM/_sim/faults -d '{"http_status":429,"header":{"Retry-After":"1"},"times":1}'
 
+  The gateway lets the application in, but not to this API
+    curl -s $SIM/_sim/faults -d '{"http_status":403,"body":"{\"code\":1640301,\"code_name\":\"APP_NO_PERMISSION\",\"message\":\"App has no permission to the resource\",\"data\":null,\"result\":false}"}'
+
   The platform refuses (a 200 with result false)
     curl -s $SIM/_sim/faults -d '{"envelope_code":1306201,"envelope_message":"third-party error","times":1}'
 
@@ -89,6 +100,9 @@ FAULTS
     curl -s $SIM/_sim/faults -d '{"extra_keys":{"0:10.9.9.9:web:nginx":{"error_code":0,"error_msg":"","content":""}}}'
     curl -s $SIM/_sim/faults -d '{"spelling":"errcode"}'
     curl -s $SIM/_sim/faults -d '{"envelope":{"code":"00","result":null}}'
-    curl -s $SIM/_sim/faults -d '{"content_shape":"object"}'   (or null, broken, empty, no-instance)
+    curl -s $SIM/_sim/faults -d '{"content_shape":"object"}'   (or null, broken, empty, no-instance, no-isauto)
+    curl -s $SIM/_sim/faults -d '{"keys":"address"}'   (at the gateway, for an agent id: cloud:ip; or agent, the other way round)
+    curl -s $SIM/_sim/faults -d '{"keys":"host-first"}'   (JOB: cloud:ip:value_key; or path, whatever the value_key)
+    curl -s $SIM/_sim/faults -d '{"api":"get_proc_result","job_status":115}'   (JOB: beside hosts that have finished)
     curl -s $SIM/_sim/faults -d '{"api":"operate_*","task_id":""}'
 `

@@ -82,6 +82,25 @@ func TestControl_switches(t *testing.T) {
 	on("DELETE", "violations", "", "")
 }
 
+func TestControl_mapsAgentIDs(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	for body, want := range map[string]int{
+		`{"host":"0:10.0.0.1","agent_id":"` + agentA + `"}`:     http.StatusOK,
+		`{"host":"0:10.0.0.1","agent_id":"x"}`:                  http.StatusBadRequest,
+		`{"host":"` + agentB + `"}`:                             http.StatusOK,
+		`{"host":"` + agentB + `","agent_id":"` + agentA + `"}`: http.StatusBadRequest,
+	} {
+		if status, got := c.switchOn("PUT", "agents", body); status != want {
+			t.Errorf("%s: HTTP %d %s, want %d", body, status, got, want)
+		}
+	}
+	c.call("register_proc_info", "10.0.0.1")
+	if rows := c.gatewayRows(agents(agentA, agentB)); len(rows) != 1 {
+		t.Errorf("rows: %v", rows)
+	}
+}
+
 func TestControl_refuses(t *testing.T) {
 	t.Parallel()
 	c := newVirtual(t)

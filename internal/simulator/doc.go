@@ -12,20 +12,22 @@
 // # A first look
 //
 //	var sim simulator.Server
-//	sim.AddHost("0:10.0.0.1")
+//	sim.AddHost("0:10.0.0.1", "0200000007525400f355781710390005465c")
 //	srv := httptest.NewServer(&sim)
 //	defer sim.Close()
 //	defer srv.Close()
-//	// POST srv.URL + /api/c/compapi/v2/gse/register_proc_info/
+//	// ESB:     POST srv.URL + /api/c/compapi/v2/gse/register_proc_info/
+//	// gateway: POST srv.URL + /api/bk-gse/prod/api/v2/proc/operate_proc_multi
+//	// JOB:     POST srv.URL + /api/c/compapi/v2/jobv3/operate_process/
 //
 // The zero value answers; fields are knobs, to be set before the first request.
 //
 // # How it is built
 //
-// A face (esb.go and its request shapes) reads one dialect strictly and
-// translates it to one core; the core (process.go, operation.go, task.go)
-// holds hosts, processes and tasks and knows no HTTP. Faults (fault.go) bend
-// the answers, the record (call.go) keeps what was asked, and the control
+// A face (esb.go, gateway.go, job.go and their request shapes) reads one dialect
+// strictly and translates it to one core; the core (process.go, operation.go,
+// task.go) holds hosts, processes and tasks and knows no HTTP. Faults (fault.go)
+// bend the answers, the record (call.go) keeps what was asked, and the control
 // endpoint (control.go) lets another process do both.
 //
 // # What is modelled
@@ -37,6 +39,21 @@
 //     get_proc_operate_result_v2, get_proc_status_v2 and sync_proc_status.
 //   - The credentials in the body and the refusals of the ESB itself, with its
 //     own codes (1306xxx, from the open source ESB).
+//   - The API gateway of GSE 2.0: operate_proc_v2, operate_proc_multi,
+//     get_proc_operate_result_v2, get_proc_status_v2, sync_proc_status and
+//     update_proc_info under /api/v2/proc/, behind any prefix, with credentials
+//     in X-Bkapi-Authorization, agent ids, and the gateway's own refusals
+//     (16xxxxx, from the open source gateway; see [Server.UnverifiedStatus400]).
+//     It has no register and no unregister: op 3 registers and hosts, replacing
+//     what was there (see [Server.HostingOnce]), and op 4 leaves no row, though
+//     the process goes on running.
+//   - JOB, both generations: manage_proc, operate_process and get_proc_result
+//     (and the first two under their older names), after the ESB documents and
+//     the public code of JOB 3.4 to 3.6; see [Server.ManageProcBug] and
+//     [Server.JobRemoved]. Its processes are in the namespace "job", under the
+//     key by which the agent tells them apart: value_key or setup_path/proc_name.
+//   - Agent ids beside addresses: two names of one machine are two hosts, unless
+//     [Server.AddAgent] says otherwise.
 //   - The effect of every op type on running and hosting (operate_proc_v2),
 //     including those that only clients tell of: a stop of a stopped process
 //     (829) leaves hosting as it was, a one-shot process (auto_type 2) ends in
@@ -49,7 +66,11 @@
 //
 // # What is not modelled
 //
-//   - The gateway face, the JOB faces, process groups, agent ids.
+//   - Process groups; upgrade_to_agent_id, and what the gateway has beside
+//     process APIs, such as list_agent_state.
+//   - JOB's operate_proc, which makes up the commands by itself, and that JOB
+//     knows which hosts belong to which business: bk_biz_id is only looked at.
+//   - Windows: paths of Windows are taken, and no more than that.
 //   - The first generation's operate_proc, get_proc_operate_result and
 //     get_proc_status.
 //   - fd, disk and net limits (reserved in the documents), crontab_rule
@@ -59,5 +80,7 @@
 //
 // Where nothing is known, something had to be invented. Each invention is
 // marked as one where it is made; the codes among them are [CodeNotRegistered]
-// and [CodeFailed].
+// and [CodeFailed]. That the gateway refuses a body which does not fit with
+// [CodeInvalidArgs], as its request validation would, is another, and so is the
+// path of the offending field in JOB's refusals, which really name none.
 package simulator

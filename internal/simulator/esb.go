@@ -22,10 +22,31 @@ func (esbFace) read(s *Server, r *http.Request, api string, body []byte) (*reque
 		}
 	}
 	fields, known := requestShapes[api]
+	tree, refused := s.readESB(r, "gse/"+api, known, body)
+	if refused != nil {
+		return nil, refused
+	}
+	if p := object(with(fields, credentialFields)).match("", tree); p != nil {
+		return nil, unreadable(p.Error())
+	}
+	req := translate(api, tree)
+	for _, it := range req.items {
+		// The first generation's keys cannot hold an IPv6 address.
+		it.ipv4 = req.verb == verbAnswer
+	}
+	if p := s.overLimit(req); p != nil {
+		return nil, unreadable(p.Error())
+	}
+	return req, nil
+}
+
+// readESB does what the ESB does for every system behind it, and returns the
+// body with the credentials still in it.
+func (s *Server) readESB(r *http.Request, component string, known bool, body []byte) (map[string]any, *refusal) {
 	if !known {
 		return nil, &refusal{
 			status: http.StatusOK, code: CodeAPINotFound, violation: true,
-			message: "Not found, component class not found: gse/" + api,
+			message: "Not found, component class not found: " + component,
 		}
 	}
 	if r.Method != http.MethodPost {
@@ -42,17 +63,10 @@ func (esbFace) read(s *Server, r *http.Request, api string, body []byte) (*reque
 	if !ok {
 		return nil, unreadable("the body is not a JSON object")
 	}
-	if message := s.refuseCredentials(tree); message != "" {
-		return nil, &refusal{status: http.StatusOK, code: CodeSystemError, message: message}
+	if refused := s.refuseESB(tree); refused != nil {
+		return nil, refused
 	}
-	if p := object(with(fields, credentialFields)).match("", tree); p != nil {
-		return nil, unreadable(p.Error())
-	}
-	req := translate(api, tree)
-	if p := s.overLimit(req); p != nil {
-		return nil, unreadable(p.Error())
-	}
-	return req, nil
+	return tree, nil
 }
 
 func unreadable(what string) *refusal {
@@ -60,55 +74,6 @@ func unreadable(what string) *refusal {
 		status: http.StatusOK, code: CodeArgumentError, violation: true,
 		message: "Parameters error, " + what,
 	}
-}
-
-var credentialFields = map[string]field{
-	"bk_app_code":   optional(textShape),
-	"bk_app_secret": optional(textShape),
-	"bk_username":   optional(textShape),
-	"bk_token":      optional(textShape),
-	"access_token":  optional(textShape),
-}
-
-// refuseCredentials says what is wrong with the credentials in a body, nothing
-// if they are good. The ESB lets bk_username in only for applications on its
-// white list; the simulator's one application is on it.
-func (s *Server) refuseCredentials(body map[string]any) string {
-	get := func(name string) string { return stringOf(body[name]) }
-	wantCode, wantSecret := s.AppCode, s.AppSecret
-	if wantCode == "" {
-		wantCode = DefaultAppCode
-	}
-	if wantSecret == "" {
-		wantSecret = DefaultAppSecret
-	}
-	switch code, secret := get("bk_app_code"), get("bk_app_secret"); {
-	case code == "":
-		return "APP Code [bk_app_code] cannot be empty"
-	case secret == "":
-		return "APP Secret [bk_app_secret] cannot be empty"
-	case code != wantCode:
-		return "Invalid APP Code [bk_app_code=" + code + "], it is not registered"
-	case secret != wantSecret:
-		return "APP Secret verification failed for APP Code [bk_app_code=" + code + "]"
-	}
-	given := false
-	for _, user := range []struct{ name, want string }{
-		{"access_token", s.AccessToken}, {"bk_token", s.Token}, {"bk_username", s.Username},
-	} {
-		value := get(user.name)
-		if value == "" {
-			continue
-		}
-		if user.want != "" && value != user.want {
-			return "User authentication failed, " + user.name + " is not valid"
-		}
-		given = true
-	}
-	if !given {
-		return "User authentication failed, a user identity such as bk_token or bk_username must be given"
-	}
-	return ""
 }
 
 // overLimit refuses a request with more hosts than MaxHostsPerRequest.
@@ -164,44 +129,17 @@ func translate(api string, tree map[string]any) *request {
 	return req
 }
 
-func (esbFace) data(req *request, ans answer) any {
-	switch req.verb {
-	case verbOperate:
-		return map[string]any{"task_id": ans.taskID}
-	case verbStatus:
-		return map[string]any{"proc_infos": ans.rows}
-	case verbSync:
-		return map[string]any{"count": ans.total, "proc_infos": ans.rows}
-	default:
-		return esbResults(req.verb, ans)
-	}
-}
-
-// esbResults is the result map of a poll or of a first generation call.
-func esbResults(v verb, ans answer) map[string]any {
-	codeName, messageName := "error_code", "error_msg"
-	if ans.errcode {
-		codeName, messageName = "errcode", "errmsg"
-	}
-	out := make(map[string]any, len(ans.results)+len(ans.extra))
-	for _, r := range ans.results {
-		out[esbKey(v, r)] = map[string]any{
-			codeName: r.code, messageName: r.message, "content": r.render(),
-		}
-	}
-	for key, v := range ans.extra {
-		out[key] = v
-	}
-	return out
+func (esbFace) data(req *request, ans answer) (code int, message string, data any) {
+	return gseData(req, ans, func(r result) string { return esbKey(req.verb, r) })
 }
 
 // esbKey is the key of a result map: the first generation's has the supplier.
 func esbKey(v verb, r result) string {
-	key := strconv.FormatInt(r.target.cloud, 10) + ":"
+	host := r.target.cloudIP()
 	if v == verbAnswer {
-		key += strconv.FormatInt(r.target.supplier, 10) + ":"
+		host = strconv.FormatInt(r.target.cloud, 10) + ":" + strconv.FormatInt(r.target.supplier, 10) + ":" + r.target.spelling
 	}
-	return key + r.target.spelling + ":" + r.namespace + ":" + r.name
+	return host + ":" + r.namespace + ":" + r.name
 }
 
 // envelope is what the ESB makes of a backend's answer: result says whether

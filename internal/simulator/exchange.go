@@ -12,8 +12,8 @@ type face interface {
 	name() string
 	// read checks the credentials and the body and translates them.
 	read(s *Server, r *http.Request, api string, body []byte) (*request, *refusal)
-	// data is the data member of a successful answer.
-	data(req *request, ans answer) any
+	// data is the data member of an answer of the core, with its code and message.
+	data(req *request, ans answer) (code int, message string, data any)
 	// envelope wraps an answer.
 	envelope(code int, message string, data any, requestID string) map[string]any
 }
@@ -41,16 +41,21 @@ const (
 
 // answer is what the core says to a request.
 type answer struct {
-	code    int
-	message string
 	taskID  string
 	results []result
 	rows    []row
 	total   int
-	extra   map[string]any // result keys that a fault adds
-	errcode bool           // the older spelling of error_code
-	data    any            // in place of what the face would make of the above
-	raw     bool           // data counts
+
+	queued     bool // the task has no results yet
+	queuedData any
+
+	// What faults ask of the face.
+	extra     map[string]any // result keys to add
+	keys      string
+	jobStatus *int
+	errcode   bool // the older spelling of error_code
+
+	rowsWithoutHost bool
 }
 
 // refusal is an answer that a face gives by itself.
@@ -59,6 +64,8 @@ type refusal struct {
 	code      int
 	message   string
 	violation bool // no document allows the request
+	header    map[string]string
+	body      map[string]any // in place of an envelope
 }
 
 // bodyLimit is far beyond 1,000 hosts, and keeps a mistake from eating memory.
@@ -83,6 +90,11 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face, api st
 
 	s.mu.Lock()
 	if req != nil {
+		for _, it := range req.items {
+			for i, t := range it.targets {
+				it.targets[i] = s.resolveLocked(t)
+			}
+		}
 		call.describe(req.items)
 		for _, it := range req.items {
 			if it.illegal() {
@@ -104,11 +116,14 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face, api st
 	s.mu.Unlock()
 
 	if refused != nil {
-		s.send(w, call, reply{
-			status: refused.status,
-			body:   f.envelope(refused.code, refused.message, nil, call.RequestID),
-			code:   refused.code, message: refused.message,
-		})
+		rep := reply{
+			status: refused.status, header: refused.header, body: refused.body,
+			code: refused.code, message: refused.message,
+		}
+		if rep.body == nil {
+			rep.body = f.envelope(refused.code, refused.message, nil, call.RequestID)
+		}
+		s.send(w, call, rep)
 		return
 	}
 	s.answer(w, r, f, req, call, combine(faults))
@@ -153,12 +168,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face, req *req
 		rep.code, rep.message = *fx.envelopeCode, fx.envelopeMessage
 		rep.body = f.envelope(rep.code, rep.message, nil, call.RequestID)
 	default:
-		rep.code, rep.message = ans.code, ans.message
-		data := ans.data
-		if !ans.raw {
-			data = f.data(req, ans)
-		}
-		rep.body = f.envelope(ans.code, ans.message, data, call.RequestID)
+		var data any
+		rep.code, rep.message, data = f.data(req, ans)
+		rep.body = f.envelope(rep.code, rep.message, data, call.RequestID)
 	}
 	for name, v := range fx.envelope {
 		if v == nil {
@@ -179,7 +191,10 @@ func (s *Server) perform(req *request, fx effects) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settleLocked()
-	ans := answer{message: codeMessage(CodeOK), extra: fx.extraKeys, errcode: fx.spelling == "errcode"}
+	ans := answer{
+		extra: fx.extraKeys, keys: fx.keys, jobStatus: fx.jobStatus, errcode: fx.spelling == "errcode",
+		rowsWithoutHost: s.RowsWithoutHost,
+	}
 	switch req.verb {
 	case verbAnswer:
 		ans.results = s.answerLocked(req.api, req.items[0])
@@ -189,13 +204,7 @@ func (s *Server) perform(req *request, fx effects) answer {
 			ans.taskID = *fx.taskID
 		}
 	case verbPoll:
-		results, data, queued := s.pollLocked(req.api, req.taskID)
-		ans.results = results
-		if queued {
-			// In the words of the result store, as clients have logged them.
-			ans.code, ans.message = CodeTaskQueued, "redis reply is not string"
-			ans.data, ans.raw = data, true
-		}
+		ans.results, ans.queuedData, ans.queued = s.pollLocked(req.api, req.taskID)
 	case verbStatus:
 		ans.rows = s.statusLocked(req.api, req.items[0])
 	case verbSync:

@@ -23,12 +23,12 @@ import (
 type Fault struct {
 	// API is an API name or a path.Match pattern, such as "operate_proc_v2" or
 	// "get_*". Effects per host of an operation match by the API that started
-	// it or, if API names it, by get_proc_operate_result_v2.
+	// it or, if API names it, by the one that polls it.
 	API string `json:"api,omitempty"`
 	// Op is an op type. A result poll has the op of its task.
 	Op *int `json:"op,omitempty"`
-	// Hosts are addresses such as "0:10.0.0.1". A request matches if any of its
-	// hosts does.
+	// Hosts are addresses such as "0:10.0.0.1", or agent ids. A request matches if
+	// any of its hosts does.
 	Hosts     []string `json:"hosts,omitempty"`
 	Namespace string   `json:"namespace,omitempty"`
 	Name      string   `json:"name,omitempty"`
@@ -58,8 +58,9 @@ type Fault struct {
 	Content any    `json:"content,omitempty"`
 	Apply   bool   `json:"apply,omitempty"`
 	// ContentShape changes the content: "object" is the JSON unpacked, "null"
-	// is null, "broken" is cut in half, "empty" is "", and "no-instance" is a
-	// query's content with an empty instance list.
+	// is null, "broken" is cut in half, "empty" is "", "no-instance" is a query's
+	// content with an empty instance list, and "no-isauto" is one that does not
+	// say whether the process is hosted.
 	ContentShape string `json:"content_shape,omitempty"`
 	// Unreachable is how an agent that is away looks: "117" at once, or
 	// "pending", 115 for ever. The operation does not happen, and the cached
@@ -83,7 +84,8 @@ type Fault struct {
 	HTTPStatus int               `json:"http_status,omitempty"`
 	Header     map[string]string `json:"header,omitempty"`
 	Body       string            `json:"body,omitempty"`
-	// EnvelopeCode and EnvelopeMessage answer 200 with result false.
+	// EnvelopeCode and EnvelopeMessage answer 200 with result false, or without
+	// result at the gateway.
 	EnvelopeCode    *int   `json:"envelope_code,omitempty"`
 	EnvelopeMessage string `json:"envelope_message,omitempty"`
 	// Envelope replaces members of the envelope; null removes one. For example
@@ -96,6 +98,13 @@ type Fault struct {
 	Delay time.Duration `json:"-"`
 	// ExtraKeys are added to a result map.
 	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
+	// Keys names the hosts of a result map in another way than the request did,
+	// as far as another is known: "address" and "agent" at the gateway; from JOB
+	// "path" (setup_path/proc_name for a process with a value_key) and "host-first"
+	// (cloud:ip:value_key).
+	Keys string `json:"keys,omitempty"`
+	// JobStatus is the status beside JOB's results, which says nothing about them.
+	JobStatus *int `json:"job_status,omitempty"`
 	// Spelling "errcode" names the members of a result errcode and errmsg.
 	Spelling string `json:"spelling,omitempty"`
 	// TaskID is answered in place of the real task id.
@@ -161,9 +170,10 @@ func (f Fault) validate() error {
 		name, value string
 		allowed     []string
 	}{
-		{"content_shape", f.ContentShape, []string{"", "object", "null", "broken", "empty", "no-instance"}},
+		{"content_shape", f.ContentShape, []string{"", "object", "null", "broken", "empty", "no-instance", "no-isauto"}},
 		{"unreachable", f.Unreachable, []string{"", "117", "pending"}},
 		{"drop", f.Drop, []string{"", "before", "after", "mid"}},
+		{"keys", f.Keys, []string{"", "address", "agent", "path", "host-first"}},
 		{"spelling", f.Spelling, []string{"", "errcode"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
@@ -178,7 +188,7 @@ func (f Fault) validate() error {
 
 func (f Fault) perRequest() bool {
 	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 ||
-		f.ExtraKeys != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil
+		f.ExtraKeys != nil || f.Keys != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil
 }
 
 func (f Fault) perHost() bool {
@@ -205,16 +215,16 @@ func (s *Server) inject(f Fault) (int, error) {
 	internal := &fault{Fault: f}
 	if len(f.Hosts) > 0 {
 		internal.hosts = make(map[hostKey]bool, len(f.Hosts))
-		for _, addr := range f.Hosts {
-			t, err := parseTarget(addr)
-			if err != nil {
-				return 0, err
-			}
-			internal.hosts[t.key] = true
-		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, addr := range f.Hosts {
+		t, err := parseTarget(addr)
+		if err != nil {
+			return 0, err
+		}
+		internal.hosts[s.resolveLocked(t).key] = true
+	}
 	s.faultSeq++
 	internal.id = s.faultSeq
 	s.faults = append(s.faults, internal)

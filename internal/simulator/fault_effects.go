@@ -13,6 +13,8 @@ type effects struct {
 	envelopeMessage string
 	envelope        map[string]any
 	extraKeys       map[string]any
+	keys            string
+	jobStatus       *int
 	spelling        string
 	taskID          *string
 	apply           bool
@@ -33,6 +35,12 @@ func combine(faults []*fault) effects {
 		fx.header = merge(fx.header, f.Header)
 		fx.envelope = merge(fx.envelope, f.Envelope)
 		fx.extraKeys = merge(fx.extraKeys, f.ExtraKeys)
+		if fx.keys == "" {
+			fx.keys = f.Keys
+		}
+		if fx.jobStatus == nil {
+			fx.jobStatus = f.JobStatus
+		}
 		if fx.spelling == "" {
 			fx.spelling = f.Spelling
 		}

@@ -87,15 +87,17 @@ var resourceShape = object(map[string]field{
 	"net":  optional(countShape),
 })
 
+var autoTypeShape = shape{kind: kindInteger, check: func(v any) (string, string) {
+	if n := integerOf(v); n < 0 || n > 2 {
+		return "", "must be 0, 1 or 2"
+	}
+	return "", ""
+}}
+
 // policyShape differs by generation: only the second knows op_timeout.
 func policyShape(opTimeout bool) shape {
 	policy := map[string]field{
-		"auto_type": required(shape{kind: kindInteger, check: func(v any) (string, string) {
-			if n := integerOf(v); n < 0 || n > 2 {
-				return "", "must be 0, 1 or 2"
-			}
-			return "", ""
-		}}),
+		"auto_type":        required(autoTypeShape),
 		"start_check_secs": optional(countShape),
 		"stop_check_secs":  optional(countShape),
 		"start_retries":    optional(countShape),

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// hostKey names a host in its one canonical form, "cloud:ip". The supplier is
-// no part of it: the second generation of the API knows the same hosts without.
+// hostKey names a host in its one canonical form, "cloud:ip", or its agent id if
+// no address is known for it. The supplier is no part of it: the second
+// generation of the API knows the same hosts without.
 type hostKey string
 
 // target is a host as one request spelt it.
@@ -20,6 +21,8 @@ type target struct {
 	// spelling is the ip as it was sent: result keys repeat it, so that an
 	// IPv6 address in a long form comes back in that form.
 	spelling string
+	// agent is the agent id, if the request named the host by it.
+	agent string
 }
 
 func newTarget(cloud, supplier int64, ip string) (target, error) {
@@ -36,11 +39,14 @@ func newTarget(cloud, supplier int64, ip string) (target, error) {
 	}, nil
 }
 
-// parseTarget reads "cloud:ip", "cloud:supplier:ip" or, for IPv6 with a
-// supplier, "cloud:supplier:[ip]".
+// parseTarget reads "cloud:ip", "cloud:supplier:ip", for IPv6 with a supplier
+// "cloud:supplier:[ip]", or an agent id.
 func parseTarget(addr string) (target, error) {
 	bad := func() (target, error) {
-		return target{}, fmt.Errorf(`host %q: want "cloud:ip" or "cloud:supplier:ip"`, addr)
+		return target{}, fmt.Errorf(`host %q: want "cloud:ip", "cloud:supplier:ip" or an agent id`, addr)
+	}
+	if agentIDPattern.MatchString(addr) {
+		return agentTarget(addr), nil
 	}
 	head, rest, ok := strings.Cut(addr, ":")
 	if !ok {
@@ -71,8 +77,9 @@ func parseTarget(addr string) (target, error) {
 	return t, nil
 }
 
-// AddHost declares hosts, each "cloud:ip" or "cloud:supplier:ip". It panics on
-// anything else: an address in a test is a constant.
+// AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (32
+// to 64 hexadecimal characters). It panics on anything else: an address in a
+// test is a constant.
 func (s *Server) AddHost(addrs ...string) {
 	s.init()
 	s.mu.Lock()
@@ -82,7 +89,7 @@ func (s *Server) AddHost(addrs ...string) {
 		if err != nil {
 			panic("simulator: " + err.Error())
 		}
-		s.hosts[t.key] = true
+		s.hosts[s.resolveLocked(t).key] = true
 	}
 }
 
@@ -106,6 +113,7 @@ func (s *Server) SetReachable(addr string, reachable bool) {
 	s.init()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	t = s.resolveLocked(t)
 	s.hosts[t.key] = true
 	if reachable {
 		delete(s.unreachable, t.key)
@@ -121,7 +129,7 @@ func (s *Server) answersLocked(t target) bool {
 }
 
 func (s *Server) knownLocked(t target) bool {
-	if s.hosts[t.key] || s.isLocal(t) {
+	if s.hosts[t.key] || s.isLocal(t) || (s.AdmitAgents && !t.ip.IsValid()) {
 		return true
 	}
 	for _, prefix := range s.admitted {

@@ -12,6 +12,11 @@ type item struct {
 	labels          map[string]string
 	spec            *spec // nil where the API has none
 	targets         []target
+
+	ipv4 bool // the API takes no other addresses
+	// whole says that op 3 registers too, and that op 4 leaves no row: the
+	// gateway has no other names for that.
+	whole bool
 }
 
 // The first generation has no op types; these stand for its API names.
@@ -77,7 +82,9 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 		s.registerLocked(p, it)
 		return newVerdict(CodeOK)
 	case opUpdate:
-		if !p.registered && !s.UpdateUpserts {
+		// At the gateway a process that is hosted is registered, however it came.
+		known := p.registered || (it.whole && p.listed())
+		if !known && !s.UpdateUpserts {
 			return newVerdict(CodeNotRegistered)
 		}
 		s.registerLocked(p, it)
@@ -90,11 +97,20 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 		p.unhost()
 		return newVerdict(CodeOK)
 	case OpHost:
+		if it.whole {
+			if s.HostingOnce && p.listed() {
+				return newVerdict(CodeAlreadyRegistered)
+			}
+			p.registered = true
+		}
 		s.hostLocked(p, it)
 		return newVerdict(CodeOK)
 	case OpUnhost:
 		if !p.listed() {
 			return newVerdict(CodeNotRunning).because("process is not hosted")
+		}
+		if it.whole {
+			p.registered = false
 		}
 		p.unhost()
 		return newVerdict(CodeOK)
@@ -169,7 +185,7 @@ func refuseControl(p *process, it *item) (verdict, bool) {
 	case it.op == OpReload && !p.running:
 		return newVerdict(CodeCheckFailed).because("reload check failed: process is not running"), true
 	case it.spec.commands[commandNames[it.op]] == "":
-		return newVerdict(CodeCommandFailed).because("%s is not given in spec.control", commandNames[it.op]), true
+		return newVerdict(CodeCommandFailed).because("%s is not given", commandNames[it.op]), true
 	}
 	return verdict{}, false
 }

@@ -141,8 +141,8 @@ func TestOperation_specDecides(t *testing.T) {
 		message  string
 		to       string
 	}{
-		"no-start-command":     {simulator.OpStart, `"start_cmd":"./start.sh",`, ``, 65535, "start_cmd is not given in spec.control", "---"},
-		"no-restart-command":   {simulator.OpRestart, `"restart_cmd":"./restart.sh",`, ``, 65535, "restart_cmd is not given in spec.control", "---"},
+		"no-start-command":     {simulator.OpStart, `"start_cmd":"./start.sh",`, ``, 65535, "start_cmd is not given", "---"},
+		"no-restart-command":   {simulator.OpRestart, `"restart_cmd":"./restart.sh",`, ``, 65535, "restart_cmd is not given", "---"},
 		"one-shot":             {simulator.OpStart, `"auto_type":1`, `"auto_type":2`, 836, "start check failed: process is not running", "---"},
 		"no-time-for-check":    {simulator.OpStart, `"auto_type":1`, `"auto_type":1,"start_check_secs":0`, 836, "start check failed: process is not running", "--r"},
 		"no-time-for-commands": {simulator.OpStart, `"op_timeout":60`, `"op_timeout":0`, 65535, "start_cmd timed out after 0s", "---"},

@@ -20,7 +20,7 @@ type process struct {
 	key    procKey
 	target target
 
-	registered bool // by register_proc_info
+	registered bool // by register_proc_info, or op 3 at the gateway
 	hosted     bool // the agent watches over it
 	running    bool
 	wanted     int // flag of the cached status: statusRunning or statusStopped
@@ -55,10 +55,10 @@ func (p *process) listed() bool { return p.registered || p.hosted }
 
 // Process is a copy of what the simulator holds about one process.
 type Process struct {
-	Host       string `json:"host"` // "cloud:ip"
+	Host       string `json:"host"` // "cloud:ip", or an agent id without a known address
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
-	Registered bool   `json:"registered"` // by register_proc_info
+	Registered bool   `json:"registered"` // by register_proc_info, or op 3 at the gateway
 	Hosted     bool   `json:"hosted"`     // revived when it dies
 	Running    bool   `json:"running"`
 	PID        int    `json:"pid"` // -1 when not running
@@ -97,7 +97,7 @@ func (s *Server) Process(addr, namespace, name string) (Process, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settleLocked()
-	p := s.procs[procKey{t.key, namespace, name}]
+	p := s.procs[procKey{s.resolveLocked(t).key, namespace, name}]
 	if p == nil {
 		return Process{}, false
 	}
@@ -185,7 +185,7 @@ func (s *Server) lookup(addr, namespace, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := s.procs[procKey{t.key, namespace, name}]
+	p := s.procs[procKey{s.resolveLocked(t).key, namespace, name}]
 	if p == nil {
 		return nil, fmt.Errorf("no process %s:%s on %s", namespace, name, addr)
 	}

@@ -31,7 +31,7 @@ func (s *Server) answerLocked(api string, it *item) []result {
 			delete(s.repeats, key)
 			s.carryOutCallLocked(e)
 		}
-		if r, ok := e.report(); ok {
+		if r, ok := s.reportLocked(e); ok {
 			results = append(results, r)
 		}
 	}
@@ -44,7 +44,7 @@ func (s *Server) heldBackLocked(e *entry) bool {
 }
 
 func (s *Server) carryOutCallLocked(e *entry) {
-	if !e.target.ip.Is4() {
+	if e.item.ipv4 && !e.target.ip.Is4() {
 		// The first generation's keys cannot hold an IPv6 address, and clients
 		// keep to IPv4 there.
 		v := newVerdict(CodeFailed).because("ip %s is not an IPv4 address", e.target.spelling)

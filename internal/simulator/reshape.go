@@ -29,17 +29,30 @@ func reshape(content any, how string) any {
 			return unpacked
 		}
 	case "no-instance":
-		var unpacked map[string]any
-		if !isText || json.Unmarshal([]byte(doc), &unpacked) != nil {
-			return content
-		}
-		processes, _ := unpacked["process"].([]any)
-		for _, p := range processes {
-			if members, ok := p.(map[string]any); ok {
-				members["instance"] = []any{}
+		return eachProcess(content, func(process map[string]any) { process["instance"] = []any{} })
+	case "no-isauto":
+		return eachProcess(content, func(process map[string]any) {
+			instances, _ := process["instance"].([]any)
+			for _, v := range instances {
+				delete(objectOf(v), "isAuto")
 			}
-		}
-		return encodeContent(unpacked)
+		})
 	}
 	return content
+}
+
+// eachProcess changes the processes in the content of a query.
+func eachProcess(content any, change func(map[string]any)) any {
+	doc, isText := content.(string)
+	var unpacked map[string]any
+	if !isText || json.Unmarshal([]byte(doc), &unpacked) != nil {
+		return content
+	}
+	processes, _ := unpacked["process"].([]any)
+	for _, v := range processes {
+		if process := objectOf(v); process != nil {
+			change(process)
+		}
+	}
+	return encodeContent(unpacked)
 }

@@ -35,6 +35,15 @@ type Server struct {
 	Username    string
 	Token       string
 	AccessToken string
+	// TenantID is the only X-Bk-Tenant-Id that the gateway lets in, if
+	// non-empty; otherwise any is, and none. The other faces know no tenants.
+	TenantID string
+	// UnverifiedStatus400 makes the gateway answer refused credentials as its
+	// open source edition does today, with 400 and CodeInvalidArgs, in place of
+	// the 401 and the codes that the same source reserves for them.
+	UnverifiedStatus400 bool
+	// AdmitAgents declares every agent id.
+	AdmitAgents bool
 
 	// MaxHostsPerRequest refuses requests with more hosts, if non-zero.
 	MaxHostsPerRequest int
@@ -56,6 +65,19 @@ type Server struct {
 	// a process that is registered or hosted already. By default a start keeps
 	// them and stores its own only where there were none.
 	StartReplaces bool
+	// HostingOnce makes op 3 at the gateway refuse a process that has a row with
+	// CodeAlreadyRegistered, instead of giving it the new spec and labels.
+	HostingOnce bool
+	// RowsWithoutHost leaves host out of the cached status at the gateway.
+	// Clients disagree on whether it is there; bk_agent_id is, always.
+	RowsWithoutHost bool
+	// ManageProcBug makes JOB's manage_proc send its op types 1 and 2 to GSE as
+	// they are, where they mean stop and query, as the public code of JOB 3.4 to
+	// 3.6 does.
+	ManageProcBug bool
+	// JobRemoved takes the process APIs away from the JOB faces, as JOB 3.7 did.
+	// That the caller hears of it as a 404 is an invention.
+	JobRemoved bool
 	// ExpiredEmpty makes the result of an unknown task an empty success instead
 	// of CodeTaskQueued for ever. Clients report either.
 	ExpiredEmpty bool
@@ -100,6 +122,8 @@ type Server struct {
 	mu          sync.Mutex
 	closed      bool
 	hosts       map[hostKey]bool
+	addresses   map[string]target  // by agent id
+	agentIDs    map[hostKey]string // by address
 	admitted    []netip.Prefix
 	unreachable map[hostKey]bool
 	procs       map[procKey]*process
@@ -128,6 +152,8 @@ func (s *Server) init() {
 		//nolint:forbidigo // the zero value has no caller whose context it could take
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.hosts = make(map[hostKey]bool)
+		s.addresses = make(map[string]target)
+		s.agentIDs = make(map[hostKey]string)
 		s.unreachable = make(map[hostKey]bool)
 		s.procs = make(map[procKey]*process)
 		s.registered = make(map[procKey]int64)
@@ -148,6 +174,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, esbPrefix):
 		name := strings.TrimSuffix(strings.TrimPrefix(path, esbPrefix), "/")
 		s.exchange(w, r, esbFace{}, name)
+	case jobPath.MatchString(path):
+		parts := jobPath.FindStringSubmatch(path)
+		s.exchange(w, r, jobFace{component: parts[1]}, parts[2])
+	case strings.Contains(path, gatewayPrefix):
+		s.exchange(w, r, gatewayFace{}, gatewayAPI(path))
 	default:
 		s.exchange(w, r, esbFace{}, "")
 	}

@@ -52,6 +52,16 @@ func newSpec(v any) *spec {
 		policy = objectOf(tree["alive_monitor_policy"])
 	}
 	s.autoType = integerOf(policy["auto_type"])
+	s.setTimes(policy, func(v any) bool { return v != nil })
+	resource := objectOf(tree["resource"])
+	s.cpu = floatOf(resource["cpu"])
+	s.mem = floatOf(resource["mem"])
+	return s
+}
+
+// setTimes reads the times of a policy, with the documents' defaults for those
+// that are not given.
+func (s *spec) setTimes(policy map[string]any, given func(any) bool) {
 	for name, setting := range map[string]struct {
 		value *int64
 		unset int64
@@ -63,21 +73,20 @@ func newSpec(v any) *spec {
 		"op_timeout":       {&s.opTimeout, 60},
 	} {
 		*setting.value = setting.unset
-		if v, given := policy[name]; given {
+		if v := policy[name]; given(v) {
 			*setting.value = integerOf(v)
 		}
 	}
-	resource := objectOf(tree["resource"])
-	s.cpu = floatOf(resource["cpu"])
-	s.mem = floatOf(resource["mem"])
-	return s
 }
 
-// parseSpec reads a spec kept as JSON.
+// parseSpec reads a spec kept as JSON, in GSE's form or in JOB's.
 func parseSpec(raw []byte) (*spec, error) {
 	tree, err := decodeTree(raw)
 	if err != nil {
 		return nil, err
+	}
+	if members := objectOf(tree); members["identity"] == nil && members["proc_name"] != nil {
+		return parseJobSpec(members), nil
 	}
 	return newSpec(tree), nil
 }
@@ -126,23 +135,35 @@ func itemOf(tree map[string]any) *item {
 	if op, given := tree["op_type"]; given {
 		it.op = int(integerOf(op))
 	}
-	hosts, _ := tree["hosts"].([]any)
-	it.targets = make([]target, 0, len(hosts))
-	seen := make(map[hostKey]int, len(hosts))
-	for _, v := range hosts {
-		host := objectOf(v)
-		t, err := newTarget(integerOf(host["bk_cloud_id"]), integerOf(host["bk_supplier_id"]), stringOf(host["ip"]))
-		if err != nil {
-			continue
-		}
+	it.targets = targetsOf(tree["hosts"], tree["agent_id_list"])
+	return it
+}
+
+// targetsOf reads the hosts of a checked item, of which there is one kind.
+func targetsOf(hosts, agents any) []target {
+	named, _ := hosts.([]any)
+	ids, _ := agents.([]any)
+	targets := make([]target, 0, len(named)+len(ids))
+	seen := make(map[hostKey]int, len(named)+len(ids))
+	add := func(t target) {
 		// The same host twice is one operation, and the later spelling is the
 		// one that answers: on the wire both would have the same key.
 		if i, again := seen[t.key]; again {
-			it.targets[i] = t
-			continue
+			targets[i] = t
+			return
 		}
-		seen[t.key] = len(it.targets)
-		it.targets = append(it.targets, t)
+		seen[t.key] = len(targets)
+		targets = append(targets, t)
 	}
-	return it
+	for _, v := range named {
+		host := objectOf(v)
+		t, err := newTarget(integerOf(host["bk_cloud_id"]), integerOf(host["bk_supplier_id"]), stringOf(host["ip"]))
+		if err == nil {
+			add(t)
+		}
+	}
+	for _, v := range ids {
+		add(agentTarget(stringOf(v)))
+	}
+	return targets
 }

@@ -149,7 +149,7 @@ func (s *Server) loadState() error {
 }
 
 func (saved savedProc) process() (*process, error) {
-	t, err := parseTarget(saved.Host)
+	t, err := targetOf(saved.Host)
 	if err != nil {
 		return nil, err
 	}

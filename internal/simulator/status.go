@@ -25,6 +25,8 @@ type row struct {
 	FD            int     `json:"fd"`
 	Disk          int     `json:"disk"`
 	Net           int     `json:"net"`
+
+	agentID string // which the gateway shows
 }
 
 type rowMeta struct {
@@ -108,7 +110,7 @@ func (s *Server) rowLocked(p *process) row {
 	s.observeLocked(p)
 	r := row{
 		Meta:          rowMeta{Namespace: p.key.namespace, Name: p.key.name, Labels: maps.Clone(p.labels)},
-		Host:          rowHost{IP: p.target.ip.String(), CloudID: p.target.cloud},
+		Host:          rowHost{IP: p.target.address(), CloudID: p.target.cloud},
 		Flag:          p.wanted,
 		Status:        statusStopped,
 		IsAuto:        p.hosted,
@@ -118,6 +120,7 @@ func (s *Server) rowLocked(p *process) row {
 		RegisterTime:  p.registerTime,
 		LastStartTime: p.lastStartTime,
 		ReportTime:    s.now().Unix(),
+		agentID:       s.agentIDLocked(p.target),
 	}
 	if r.Meta.Labels == nil {
 		r.Meta.Labels = map[string]string{}
@@ -161,7 +164,9 @@ func (s *Server) statusLocked(api string, it *item) []row {
 			continue
 		}
 		if r, ok := s.showLocked(key); ok {
-			r.Host.IP = t.spelling
+			if t.agent == "" {
+				r.Host.IP = t.spelling
+			}
 			rows = append(rows, r)
 		}
 	}

@@ -41,6 +41,8 @@ func (e *entry) key() procKey { return procKey{e.target.key, e.item.namespace, e
 type result struct {
 	target          target
 	namespace, name string
+	agentID         string // of the host, if one is known
+	spec            *spec
 	verdict
 	shape string // what a fault does to the content
 }
@@ -223,16 +225,19 @@ func (s *Server) pollLocked(api, id string) (results []result, data any, queued 
 	results = make([]result, 0, len(t.entries))
 	for _, e := range t.entries {
 		s.handFaultsLocked(e, api, true)
-		if r, ok := e.report(); ok {
+		if r, ok := s.reportLocked(e); ok {
 			results = append(results, r)
 		}
 	}
 	return results, nil, false
 }
 
-// report is what an entry shows in one answer, and false if it is left out.
-func (e *entry) report() (result, bool) {
-	r := result{target: e.target, namespace: e.item.namespace, name: e.item.name}
+// reportLocked is what an entry shows in one answer, and false if it is left out.
+func (s *Server) reportLocked(e *entry) (result, bool) {
+	r := result{
+		target: e.target, namespace: e.item.namespace, name: e.item.name,
+		agentID: s.agentIDLocked(e.target), spec: e.item.spec,
+	}
 	switch {
 	case countdown(&e.missing):
 		return r, false

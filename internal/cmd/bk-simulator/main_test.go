@@ -138,6 +138,29 @@ func TestRun_servesAndRemembers(t *testing.T) {
 	}
 }
 
+func TestRun_tenantAndAgentIDs(t *testing.T) {
+	t.Parallel()
+	const agentID = "0200000007525400f355781710390005465c"
+	url, _ := start(t, io.Discard, "-quiet", "-hosts", "0:10.0.0.1,"+agentID, "-tenant", "system")
+	for tenant, want := range map[string]int{"system": http.StatusOK, "other": http.StatusForbidden} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/bk-gse/prod/api/v2/proc/get_proc_status_v2",
+			strings.NewReader(`{"meta":{"namespace":"web","name":"nginx"},"agent_id_list":["`+agentID+`"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Bkapi-Authorization", `{"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin"}`)
+		req.Header.Set("X-Bk-Tenant-Id", tenant)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("tenant %s: HTTP %d, want %d", tenant, resp.StatusCode, want)
+		}
+	}
+}
+
 func TestRun_refusesFlags(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -173,7 +196,7 @@ func TestRun_help(t *testing.T) {
 	if !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v", err)
 	}
-	for _, want := range []string{"-admit CIDR", "-root directory", "BK_ENDPOINT=http://127.0.0.1:8091", "/_sim/"} {
+	for _, want := range []string{"-admit CIDR", "-root directory", "-tenant", "BK_ENDPOINT=http://127.0.0.1:8091", "BK_GATEWAY=apigw", "/api/v2/proc/", "/jobv3/", "/_sim/"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is not in the help:\n%s", want, stderr.String())
 		}

@@ -25,6 +25,7 @@ type options struct {
 	appCode   string
 	appSecret string
 	username  string
+	tenant    string
 	supervise time.Duration
 	stop      bool
 	readyFile string
@@ -33,8 +34,11 @@ type options struct {
 
 const usage = `bk-simulator is BlueKing's process service (GSE) on one machine.
 
-It answers the process APIs of GSE as the ESB offers them, at
+It answers the process APIs of GSE as the ESB and the API gateway offer them, and
+those of JOB, at
   http://127.0.0.1:8091/api/c/compapi/v2/gse/<name>/
+  http://127.0.0.1:8091/api/bk-gse/prod/api/v2/proc/<name>
+  http://127.0.0.1:8091/api/c/compapi/v2/jobv3/<name>/
 and, at http://127.0.0.1:8091/_sim/, switches for everything that can go wrong,
 each with a curl example. It listens on this machine only.
 
@@ -50,6 +54,8 @@ that it is given, as you. With -root each has its own tree: /opt/app of host
 
 Terraform reaches it with
   BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin
+or, as the API gateway, with
+  BK_GATEWAY=apigw BK_ENDPOINT=http://127.0.0.1:8091/api/bk-gse/prod and the same credentials
 
 Flags:
 `
@@ -63,7 +69,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 		fs.PrintDefaults()
 	}
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:8091", "loopback `address` to listen on; port 0 picks a free one")
-	fs.Func("hosts", "declare `hosts`, as cloud:ip or cloud:supplier:ip; repeat it or separate by commas", o.addHosts)
+	fs.Func("hosts", "declare `hosts`, as cloud:ip, cloud:supplier:ip or an agent id; repeat it or separate by commas", o.addHosts)
 	fs.Func("admit", "declare every address in a `CIDR`, in any cloud area; may be repeated", o.addPrefix)
 	fs.BoolVar(&o.local, "local", false, "run commands for 127.0.0.0/8, and declare those hosts")
 	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
@@ -71,6 +77,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code let in")
 	fs.StringVar(&o.appSecret, "app-secret", simulator.DefaultAppSecret, "the only bk_app_secret let in")
 	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
+	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
 	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
 	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
 	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write the URL to when ready, removed at the end")
@@ -136,7 +143,7 @@ const (
 
 func (o *options) server(stderr io.Writer) *simulator.Server {
 	sim := &simulator.Server{
-		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username,
+		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username, TenantID: o.tenant,
 		Local: o.local, Root: o.root,
 		Supervise: o.supervise, StopProcesses: o.stop,
 		StateFile: o.state,

@@ -1,0 +1,186 @@
+package simulator
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// gatewayFace is GSE 2.0 behind the API gateway: credentials travel in a header,
+// hosts may be named by agent ids, an answer of GSE has no result, and what the
+// gateway itself refuses has an HTTP status. The refusals are those of the open
+// source gateway (TencentBlueKing/blueking-apigateway-apisix); that bk-gse's
+// gateway answers a body that does not fit its documents through the gateway's
+// own bk-request-validation is an invention.
+//
+// There is no register_proc_info and no unregister_proc_info: clients call op 3
+// and op 4 in their place. So op 3 registers and hosts, replacing the spec and
+// the labels, and op 4 takes away the registration with the hosting.
+type gatewayFace struct{}
+
+// gatewayPrefix is what a path has behind the address of the gateway's stage.
+const gatewayPrefix = "/api/v2/"
+
+const (
+	authorizationHeader = "X-Bkapi-Authorization"
+	tenantHeader        = "X-Bk-Tenant-Id"
+)
+
+// gatewayAPI is the name of the API in a path, or what stands for it in the path
+// of something else.
+func gatewayAPI(path string) string {
+	_, rest, _ := strings.Cut(path, gatewayPrefix)
+	name := strings.TrimPrefix(rest, "proc/")
+	return strings.TrimSuffix(name, "/")
+}
+
+func (gatewayFace) name() string { return "apigw" }
+
+func (gatewayFace) read(s *Server, r *http.Request, api string, raw []byte) (*request, *refusal) {
+	body, known := gatewayShapes[api]
+	known = known && strings.Contains(r.URL.Path, gatewayPrefix+"proc/"+api)
+	if !known || r.Method != http.MethodPost {
+		// To a gateway, a name it does not have and a verb it does not have are
+		// the same.
+		refused := gatewayRefusal(http.StatusNotFound, CodeGatewayAPINotFound, "API_NOT_FOUND",
+			"API not found [method="+strconv.Quote(r.Method)+" path="+strconv.Quote(r.URL.Path)+"]", "")
+		refused.violation = true
+		return nil, refused
+	}
+	if refused := s.refuseAuthorization(r.Header); refused != nil {
+		return nil, refused
+	}
+	if refused := s.refuseTenant(r.Header.Get(tenantHeader)); refused != nil {
+		return nil, refused
+	}
+	tree, err := decodeTree(raw)
+	if err != nil {
+		return nil, misfit("the body is not JSON: " + err.Error())
+	}
+	if p := body.match("", tree); p != nil {
+		return nil, misfit(p.Error())
+	}
+	req := translate(api, objectOf(tree))
+	for _, it := range req.items {
+		it.whole = true
+	}
+	if p := s.overLimit(req); p != nil {
+		return nil, misfit(p.Error())
+	}
+	return req, nil
+}
+
+// refuseAuthorization judges the header that holds the credentials.
+func (s *Server) refuseAuthorization(header http.Header) *refusal {
+	given := header.Get(authorizationHeader)
+	if given == "" {
+		return s.refuseGateway(nil)
+	}
+	tree, err := decodeTree([]byte(given))
+	if err != nil {
+		return misfit(authorizationHeader + " is not JSON: " + err.Error())
+	}
+	if p := object(credentialFields).match(authorizationHeader, tree); p != nil {
+		return misfit(p.Error())
+	}
+	return s.refuseGateway(objectOf(tree))
+}
+
+// refuseTenant is bk-tenant-validate for an application of all tenants and a
+// gateway of one.
+func (s *Server) refuseTenant(given string) *refusal {
+	reason := ""
+	switch {
+	case s.TenantID == "" || given == s.TenantID:
+		return nil
+	case given == "":
+		reason = "Cross-tenant calls are not allowed: header X-Bk-Tenant-Id is required and should not be empty."
+	default:
+		reason = "Cross-tenant calls are not allowed: gateway belongs to tenant " + s.TenantID + ", header tenant_id is " + given + "."
+	}
+	return gatewayRefusal(http.StatusForbidden, CodeCrossTenant, "CROSS_TENANT_FORBIDDEN", "Cross tenant forbidden", reason)
+}
+
+// misfit refuses what no document allows.
+func misfit(what string) *refusal {
+	refused := invalidArgs(what)
+	refused.violation = true
+	return refused
+}
+
+func invalidArgs(reason string) *refusal {
+	return gatewayRefusal(http.StatusBadRequest, CodeInvalidArgs, "INVALID_ARGS", "Parameters error", reason)
+}
+
+// gatewayRefusal is a refusal in the form that the gateway gives all of its own.
+func gatewayRefusal(status, code int, codeName, message, reason string) *refusal {
+	if reason != "" {
+		message += ` [reason="` + reason + `"]`
+	}
+	return &refusal{
+		status: status, code: code, message: message,
+		header: map[string]string{
+			"X-Bkapi-Error-Code":    strconv.Itoa(code),
+			"X-Bkapi-Error-Message": strings.Map(headerRune, message),
+		},
+		body: map[string]any{
+			"code": code, "code_name": codeName, "message": message, "data": nil, "result": false,
+		},
+	}
+}
+
+// headerRune leaves out what would end a header.
+func headerRune(r rune) rune {
+	if r < ' ' {
+		return -1
+	}
+	return r
+}
+
+func (gatewayFace) data(req *request, ans answer) (code int, message string, data any) {
+	code, message, data = gseData(req, ans, func(r result) string { return gatewayKey(r, ans.keys) })
+	if members, ok := data.(map[string]any); ok && ans.rows != nil {
+		members["proc_infos"] = ans.gatewayRows()
+	}
+	return code, message, data
+}
+
+// gatewayKey is the key of a result map. A host has the name that the request
+// gave it, unless a fault asks for the other one and there is one.
+func gatewayKey(r result, keys string) string {
+	host := r.target.agent
+	switch {
+	case keys == "address" && r.target.ip.IsValid(), host == "" && (keys != "agent" || r.agentID == ""):
+		host = r.target.cloudIP()
+	case keys == "agent" && r.agentID != "":
+		host = r.agentID
+	}
+	return host + ":" + r.namespace + ":" + r.name
+}
+
+// gatewayRow is a row of the cached status as the gateway shows it.
+type gatewayRow struct {
+	row
+	AgentID string   `json:"bk_agent_id"`
+	Host    *rowHost `json:"host,omitempty"`
+}
+
+// gatewayRows are the rows with bk_agent_id, empty for a host that is known by
+// its address alone. host is there for a host with a known address, unless
+// RowsWithoutHost: clients disagree about it.
+func (ans answer) gatewayRows() []gatewayRow {
+	rows := make([]gatewayRow, 0, len(ans.rows))
+	for _, r := range ans.rows {
+		shown := gatewayRow{row: r, AgentID: r.agentID}
+		if r.Host.IP != "" && !ans.rowsWithoutHost {
+			shown.Host = &r.Host
+		}
+		rows = append(rows, shown)
+	}
+	return rows
+}
+
+// envelope is that of an answer of GSE, which the gateway passes on as it is.
+func (gatewayFace) envelope(code int, message string, data any, _ string) map[string]any {
+	return map[string]any{"code": code, "message": message, "data": data}
+}

@@ -1,0 +1,67 @@
+package simulator
+
+import "maps"
+
+// agentIDLimit is the length of an agent id that the gateway's documents allow.
+const agentIDLimit = 64
+
+// agentIDListShape refuses the whole request for one empty id, as the real
+// server has been seen to.
+var agentIDListShape = shape{
+	kind: kindList,
+	elem: &shape{kind: kindString, check: func(v any) (string, string) {
+		switch id, _ := v.(string); {
+		case id == "":
+			return "", "must not be empty"
+		case len(id) > agentIDLimit:
+			return "", "must not be longer than 64 characters"
+		}
+		return "", ""
+	}},
+	check: notEmpty,
+}
+
+// oneSelector wants hosts named in one of two ways. The real server ignores
+// hosts beside agent_id_list; a client that sends both means something else.
+func oneSelector(v any) (string, string) {
+	members, _ := v.(map[string]any)
+	_, agents := members["agent_id_list"]
+	_, hosts := members["hosts"]
+	switch {
+	case agents && hosts:
+		return "hosts", "is ignored beside agent_id_list"
+	case !agents && !hosts:
+		return "agent_id_list", "required field is missing, or hosts"
+	}
+	return "", ""
+}
+
+// atGateway is a shape of the ESB's second generation with either selector.
+func atGateway(fields map[string]field) shape {
+	fields = maps.Clone(fields)
+	fields["hosts"] = optional(hostsShape(false))
+	fields["agent_id_list"] = optional(agentIDListShape)
+	return shape{kind: kindObject, fields: fields, check: oneSelector}
+}
+
+// gatewayShapes are the bodies by API name. No document of them is public: they
+// are the ESB's of the second generation with agent ids, which is what clients
+// send. Of the policy's two names either may be used, and op_timeout in both.
+var gatewayShapes = map[string]shape{
+	"update_proc_info": atGateway(map[string]field{
+		"meta": required(metaShape),
+		"spec": required(operateSpecShape),
+	}),
+	"operate_proc_v2": atGateway(operateFields),
+	"operate_proc_multi": object(map[string]field{
+		"proc_operate_req": required(gatewayItemsShape()),
+	}),
+	"get_proc_operate_result_v2": object(requestShapes["get_proc_operate_result_v2"]),
+	"get_proc_status_v2":         atGateway(requestShapes["get_proc_status_v2"]),
+	"sync_proc_status":           object(requestShapes["sync_proc_status"]),
+}
+
+func gatewayItemsShape() shape {
+	elem := atGateway(operateFields)
+	return shape{kind: kindList, elem: &elem, check: notEmpty}
+}

@@ -1,0 +1,88 @@
+package simulator
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+)
+
+// jobNamespace is where the core keeps JOB's processes. They have no namespace
+// and no name; their name here is the key by which the agent tells them apart on
+// one host, value_key or setup_path/proc_name. The cached status has them under
+// this namespace, which JOB itself has no way to ask for.
+const jobNamespace = "job"
+
+// jobKey is the key of one of process_infos.
+func jobKey(info map[string]any) string {
+	if key := stringOf(info["value_key"]); key != "" {
+		return key
+	}
+	return jobPathKey(stringOf(info["setup_path"]), stringOf(info["proc_name"]))
+}
+
+// jobPathKey joins as the documents' sample has it, with one slash; that a slash
+// at the end of setup_path counts as that one is an invention.
+func jobPathKey(setupPath, procName string) string {
+	return strings.TrimSuffix(setupPath, "/") + "/" + procName
+}
+
+// newJobSpec reads one of process_infos and keeps what JOB's server passes on.
+func newJobSpec(info map[string]any, operate bool) *spec {
+	kept := maps.Clone(info)
+	delete(kept, "ip_list")
+	for _, name := range []string{"cpu_lmt", "mem_lmt"} {
+		kept[name] = jobLimit(info[name])
+	}
+	if begin, given := info["start_check_begin_time"]; operate && given {
+		// operate_process copies it over the end.
+		kept["start_check_end_time"] = begin
+	}
+	return parseJobSpec(kept)
+}
+
+// jobLimit is a limit as JOB's server understands it: what is missing or out of
+// range is 0, without a word.
+func jobLimit(v any) json.Number {
+	n, _ := v.(json.Number)
+	if limit := integerOf(v); limit < 0 || limit > 100 || n == "" {
+		return "0"
+	}
+	return n
+}
+
+// parseJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
+// was not given, so it stands for the agent's default and not for 0.
+func parseJobSpec(tree map[string]any) *spec {
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return nil
+	}
+	s := &spec{
+		raw:       raw,
+		procName:  stringOf(tree["proc_name"]),
+		setupPath: stringOf(tree["setup_path"]),
+		pidPath:   stringOf(tree["pid_path"]),
+		commands:  make(map[string]string),
+		autoType:  integerOf(tree["type"]),
+		cpu:       jobCeiling(tree["cpu_lmt"]),
+		mem:       jobCeiling(tree["mem_lmt"]),
+	}
+	for _, name := range commandNames {
+		if line := stringOf(tree[name]); line != "" {
+			s.commands[name] = line
+		}
+	}
+	s.setTimes(map[string]any{
+		"start_check_secs": tree["start_check_begin_time"],
+		"op_timeout":       tree["op_timeout"],
+	}, func(v any) bool { return integerOf(v) != 0 })
+	return s
+}
+
+// jobCeiling is a limit, nil for none.
+func jobCeiling(v any) *float64 {
+	if integerOf(v) == 0 {
+		return nil
+	}
+	return floatOf(v)
+}
