@@ -1,0 +1,4 @@
+#!/bin/sh
+# Asks the service to stop. The agent checks that it does.
+set -eu
+kill "$(cat web.pid)"

@@ -1,0 +1,18 @@
+resource "bk_hosted_process" "web" {
+  meta  = { namespace = "web", name = "nginx" }
+  hosts = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2", web-3 = "0:10.0.0.3" }
+
+  spec = {
+    identity       = { proc_name = "nginx", setup_path = "/usr/sbin", pid_path = "/run/nginx.pid", user = "root" }
+    control        = { start_cmd = "./nginx", stop_cmd = "./nginx -s quit" }
+    resource       = { cpu = 30, mem = 10 }
+    monitor_policy = { auto_type = 1 }
+  }
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.out_of_sync) == 0
+      error_message = "Not on every host: ${join(", ", keys(self.out_of_sync))}."
+    }
+  }
+}

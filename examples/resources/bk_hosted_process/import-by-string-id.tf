@@ -1,0 +1,4 @@
+import {
+  to = bk_hosted_process.web
+  id = "web:nginx"
+}

@@ -1,0 +1,29 @@
+resource "bk_hosted_process" "web" {
+  meta = {
+    namespace = "web"
+    name      = "nginx"
+    labels    = { team = "sre" }
+  }
+
+  hosts = {
+    web-1 = "0:10.0.0.1"
+    web-2 = "0:10.0.0.2"
+  }
+
+  spec = {
+    identity = {
+      proc_name  = "nginx"
+      setup_path = "/usr/sbin"
+      pid_path   = "/run/nginx.pid"
+      user       = "root"
+    }
+    control = {
+      start_cmd   = "./nginx"
+      stop_cmd    = "./nginx -s quit"
+      reload_cmd  = "./nginx -s reload"
+      restart_cmd = "./nginx -s stop; ./nginx"
+    }
+    resource       = { cpu = 30, mem = 10 }
+    monitor_policy = { auto_type = 1, start_check_secs = 5 }
+  }
+}

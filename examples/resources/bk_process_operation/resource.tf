@@ -1,0 +1,15 @@
+# Restarts nginx, ten hosts at a time, whenever its configuration changes.
+resource "bk_process_operation" "restart" {
+  meta  = bk_hosted_process.web.meta
+  hosts = bk_hosted_process.web.hosts
+  spec  = bk_hosted_process.web.spec
+
+  operation = "restart"
+  triggers  = { config = sha256("worker_processes 4;") }
+
+  rollout = {
+    batch_size       = 10
+    pause            = "5s"
+    max_failed_hosts = 1
+  }
+}

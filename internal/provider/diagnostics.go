@@ -1,0 +1,144 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+)
+
+// Summaries are constant: Terraform prints the address beside them, and folds
+// warnings of one summary into one.
+const (
+	summaryInvalidHost     = "Invalid Host"
+	summaryInvalidProvider = "Invalid Provider Setting"
+	summaryInvalidSpec     = "Invalid Spec"
+	summaryInvalidImport   = "Invalid Import ID"
+	summaryNotConfigured   = "Provider Not Configured Yet"
+	summaryBug             = "Provider Bug"
+)
+
+const reportBug = "This is a bug in the provider; please report it."
+
+// callDiagnostic is the diagnostic of a call that failed as a whole. what says
+// in one sentence what was not done.
+func callDiagnostic(summary, what string, err error) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary, what+"\n\n"+explain(err))
+}
+
+// explain is the platform's answer or the fault of the way to it, the request
+// id, and what to do.
+func explain(err error) string {
+	var failure *bkapi.Error
+	if !errors.As(err, &failure) {
+		return sentence(err.Error())
+	}
+	text := strings.TrimSuffix(err.Error(), ".") + "."
+	if !strings.Contains(text, failure.URL) {
+		text += "\nURL: " + failure.URL
+	}
+	if todo := advice(failure); todo != "" {
+		text += "\n\n" + todo
+	}
+	return text
+}
+
+// advice is what a user can do about a failed call.
+func advice(e *bkapi.Error) string {
+	switch e.Kind {
+	case bkapi.KindConnect:
+		return "Check that the provider's endpoint is right and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
+	case bkapi.KindTLS:
+		return "If the platform's certificate comes from an authority of your own, set ca_cert_file to that authority's certificate."
+	case bkapi.KindRedirect:
+		return "If that is where the platform lives, set the provider's endpoint to it: credentials are never sent along with a redirect."
+	case bkapi.KindFormat:
+		return "Something other than the API answers there, often a login page or a proxy. Check the provider's endpoint and gateway."
+	case bkapi.KindRefused:
+		return "Those are the platform's own words. If they speak of the application, check app_code and app_secret, and that it may call " +
+			e.API + "; otherwise ask the platform's administrators and quote the request id."
+	case bkapi.KindLost:
+		return "The platform, or something on the way to it, is in trouble. Apply again when it is well."
+	case bkapi.KindCanceled:
+		return "If the time was up, raise the timeouts of this object."
+	case bkapi.KindStatus:
+		return statusAdvice(e)
+	default: // a request that cannot be built is for the developers
+		return reportBug
+	}
+}
+
+// statusAdvice is advice by HTTP status.
+func statusAdvice(e *bkapi.Error) string {
+	switch e.Status {
+	case 400, 401, 403: // the gateway says 400 of an application that it does not know
+		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants that API by API."
+	case 404:
+		return "The platform has no API " + e.API + " at this address. Check the provider's endpoint, and whether its gateway is esb or apigw."
+	case 413:
+		return "Lower max_hosts_per_request."
+	case 429:
+		return "Set requests_per_second, or lower max_concurrent_requests."
+	}
+	return "The platform, or something on the way to it, is in trouble. Apply again when it is well."
+}
+
+// notReady is the diagnostic for a call that must be made while the provider
+// block still waits for values of other resources.
+func notReady(p *platform) diag.Diagnostic {
+	if p == nil {
+		return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+reportBug)
+	}
+	return diag.NewErrorDiagnostic(summaryNotConfigured,
+		"The platform must be called now, but these settings of the provider block are not known before apply: "+
+			strings.Join(p.unknown, ", ")+".\n\nApply the resources that they come from first (with -target), or set them to known values.")
+}
+
+// notRefreshed is the same for a refresh, which can do without.
+func notRefreshed(p *platform) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Not Refreshed",
+		"The platform was not asked, because these settings of the provider block are not known before apply: "+
+			strings.Join(p.unknown, ", ")+". The plan goes by what is in state.")
+}
+
+func bugDiagnostic(err error) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summaryBug, sentence(err.Error())+" "+reportBug)
+}
+
+// configError anchors what the request path says of its configuration to the
+// attribute that it comes from.
+func configError(err error) diag.Diagnostic {
+	attributes := map[string]string{
+		"Endpoint": "endpoint", "Gateway": "gateway", "AppCode": "app_code", "AppSecret": "app_secret", "Username": "username",
+		"Token": "token", "AccessToken": "access_token", "TenantID": "tenant_id", "CACert": "ca_cert_file",
+		"RetryWaitMin": "retry_wait_min", "RetryWaitMax": "retry_wait_max", "RequestTimeout": "request_timeout", "MaxRetries": "max_retries",
+	}
+	var field *bkapi.ConfigError
+	if errors.As(err, &field) {
+		if name, ok := attributes[field.Field]; ok {
+			return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, sentence(name+" "+field.Reason))
+		}
+	}
+	return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return text
+	}
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
+
+func quotedProcess(namespace, name string) string {
+	return fmt.Sprintf("Process %q in namespace %q", name, namespace)
+}

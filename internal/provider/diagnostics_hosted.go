@@ -1,0 +1,76 @@
+package provider
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+const (
+	retriedAlone   = "Mend the cause and apply again: only these hosts are called."
+	destroyedAlone = "Mend the cause and destroy again: only these hosts are called."
+)
+
+// createFailed is a create of which nothing stands.
+func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
+	todo := "Mend the cause and apply again. Nothing was saved, so the next apply begins anew."
+	if anyTaken(failures) {
+		todo += "\n\n" + takenAdvice(h)
+	}
+	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s was not registered on %s.\n\n%s\n%s",
+		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures), todo))
+}
+
+// createPartial is a create that did some hosts. It is a warning by default,
+// because Terraform would answer an error by unregistering the hosts that are
+// well.
+func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) diag.Diagnostic {
+	what := fmt.Sprintf("%s is not as declared on %s. They stand in out_of_sync; the others are done.\n\n%s\n",
+		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures))
+	taken := ""
+	if anyTaken(failures) {
+		taken = "\n\n" + takenAdvice(h)
+	}
+	if as == partialError {
+		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+
+			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. "+
+			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+taken)
+	}
+	return diag.NewWarningDiagnostic("Hosted Process Created In Part", what+
+		"The next plan shows an update that retries these hosts alone."+taken)
+}
+
+func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
+		h.title, hostsText(len(failures), tried), hostRows(h.hosts, failures), retriedAlone))
+}
+
+func releaseFailed(h hostedProcess, keys fleet.Roster, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s is still registered on %s that were to %s.\n\n%s\n%s",
+		h.title, hostsText(len(stuck), tried), purpose, hostRows(keys, stuck), todo))
+}
+
+func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagnostic {
+	failures := make(fleet.Results, len(hosts))
+	for host, status := range hosts {
+		failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
+	}
+	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s looks changed on %s whose agents could not be asked, so that is not "+
+		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.",
+		h.title, hostsText(len(hosts), h.hosts.Len()), hostRows(h.hosts, failures)))
+}
+
+func anyTaken(failures fleet.Results) bool {
+	for _, o := range failures {
+		if o.Verdict == fleet.Failed && o.AlreadyDone {
+			return true
+		}
+	}
+	return false
+}
+
+func takenAdvice(h hostedProcess) string {
+	return "Where it is registered already, somebody else did that. " + h.takenAdvice
+}

@@ -1,0 +1,178 @@
+package provider
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// How much of a fleet's trouble one diagnostic shows.
+const (
+	maxRows        = 20
+	maxOutputLines = 3
+	maxLineRunes   = 160
+)
+
+// Reasons that leave open whether the platform did what was asked. State keeps
+// them, and the next run asks such hosts before it acts.
+const (
+	reasonUnknown     = "outcome unknown"
+	reasonInterrupted = "interrupted"
+	reasonTimeUp      = "no verdict when the time was up"
+)
+
+// hostRows is one row for each host that did not come out well, sorted by reason
+// and then by key, with the beginning of the command's own output under it; the
+// rest is counted. Errors of whole calls, tasks and requests follow.
+func hostRows(roster fleet.Roster, failures fleet.Results) string {
+	type row struct {
+		key, address, reason, output string
+	}
+	rows := make([]row, 0, len(failures))
+	for host, outcome := range failures {
+		rows = append(rows, row{roster.Key(host), host.Address(), reasonOf(outcome), output(outcome.Message)})
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.reason, b.reason), cmp.Compare(a.key, b.key)) })
+	var text strings.Builder
+	for i, r := range rows {
+		if i == maxRows {
+			fmt.Fprintf(&text, "  and %d more\n", len(rows)-maxRows)
+			break
+		}
+		place := r.key
+		if r.address != r.key {
+			place += " (" + r.address + ")"
+		}
+		fmt.Fprintf(&text, "  %s: %s\n%s", place, r.reason, r.output)
+	}
+	return text.String() + trailer(failures)
+}
+
+// reasonOf is an outcome in one line. It is what state keeps as well, so nothing
+// in it changes from one run to the next.
+func reasonOf(o fleet.Outcome) string {
+	what := o.Meaning
+	if o.Code != 0 {
+		what = strings.TrimSuffix(fmt.Sprintf("%d, %s", o.Code, o.Meaning), ", ")
+	}
+	switch o.Verdict {
+	case fleet.Lost:
+		return joined(reasonUnknown, cmp.Or(what, "the operation was sent and its answer got lost"))
+	case fleet.Pending:
+		if fleet.Interrupted(o.Err) {
+			return joined(reasonInterrupted, what)
+		}
+		return joined(reasonTimeUp, what)
+	case fleet.NotTried:
+		return cmp.Or(what, "not tried")
+	default: // the platform's code, or a failed call, below
+	}
+	if what == "" && o.Err != nil {
+		return "the call failed"
+	}
+	return cmp.Or(what, "failed")
+}
+
+func joined(what, more string) string {
+	if more == "" {
+		return what
+	}
+	return what + " (" + more + ")"
+}
+
+// output is the beginning of what a command printed, indented.
+func output(message string) string {
+	var (
+		text  strings.Builder
+		lines int
+	)
+	for line := range strings.Lines(strings.ToValidUTF8(message, "\uFFFD")) {
+		line = strings.TrimRight(strings.Map(printable, line), " ")
+		if line == "" {
+			continue
+		}
+		if lines == maxOutputLines {
+			text.WriteString("      …\n")
+			break
+		}
+		if runes := []rune(line); len(runes) > maxLineRunes {
+			line = string(runes[:maxLineRunes]) + "…"
+		}
+		lines++
+		text.WriteString("      " + line + "\n")
+	}
+	return text.String()
+}
+
+// printable keeps a command's output from steering the terminal.
+func printable(r rune) rune {
+	if r == '\t' {
+		return ' '
+	}
+	if r < ' ' || r == 0x7f {
+		return -1
+	}
+	return r
+}
+
+// trailer is what the platform's administrators ask for: tasks, requests, and
+// the errors of whole calls.
+func trailer(failures fleet.Results) string {
+	var tasks, requests, errs []string
+	for _, o := range failures {
+		tasks = append(tasks, o.TaskID)
+		requests = append(requests, o.RequestID)
+		if o.Err != nil && !interruptedOrUp(o) {
+			errs = append(errs, explain(o.Err))
+		}
+	}
+	var ids []string
+	if text := listed(tasks); text != "" {
+		ids = append(ids, "Task: "+text)
+	}
+	if text := listed(requests); text != "" {
+		ids = append(ids, "Request: "+text)
+	}
+	paragraphs := distinct(errs)
+	if len(paragraphs) > maxOutputLines {
+		paragraphs = paragraphs[:maxOutputLines]
+	}
+	if len(ids) > 0 {
+		paragraphs = slices.Insert(paragraphs, 0, strings.Join(ids, "\n"))
+	}
+	if len(paragraphs) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
+}
+
+// interruptedOrUp: the row says so already, and there is nothing to add.
+func interruptedOrUp(o fleet.Outcome) bool {
+	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
+}
+
+func listed(ids []string) string {
+	unique := distinct(ids)
+	if len(unique) > maxOutputLines {
+		return fmt.Sprintf("%s and %d more", strings.Join(unique[:maxOutputLines], ", "), len(unique)-maxOutputLines)
+	}
+	return strings.Join(unique, ", ")
+}
+
+// distinct is sorted, each once, without the empty one.
+func distinct(texts []string) []string {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// hostsText counts hosts in words.
+func hostsText(n, of int) string {
+	if of == 1 {
+		return "its one host"
+	}
+	return fmt.Sprintf("%d of %d hosts", n, of)
+}

@@ -1,0 +1,155 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// testRoster has hosts h01, h02 and so on at 0:10.0.0.1, 0:10.0.0.2 and so on.
+func testRoster(t *testing.T, n int) (fleet.Roster, []fleet.Host) {
+	t.Helper()
+	addresses := make(map[string]string, n)
+	for i := range n {
+		addresses[fmt.Sprintf("h%02d", i+1)] = fmt.Sprintf("0:10.0.0.%d", i+1)
+	}
+	roster, faults := fleet.NewRoster(addresses, 0)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return roster, roster.Hosts()
+}
+
+func TestHostRows(t *testing.T) {
+	t.Parallel()
+	roster, hosts := testRoster(t, 25)
+	lost := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindLost, Sent: true, RequestID: "r9", Attempts: 1, Err: errors.New("EOF")}
+	many := make(fleet.Results)
+	for _, h := range hosts {
+		many[h] = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:1"}
+	}
+	for name, c := range map[string]struct {
+		failures fleet.Results
+		want     string
+	}{
+		"sorted-by-reason-then-key": {
+			fleet.Results{
+				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", TaskID: "GSETASK:1", RequestID: "r1"},
+				hosts[0]: {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "line one\nline two\n\nline three\nline four\x1b[31m\n", TaskID: "GSETASK:1", RequestID: "r1"},
+				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:2", RequestID: "r2"},
+			},
+			`  h02 (0:10.0.0.2): 117, the agent is abnormal or not found
+  h03 (0:10.0.0.3): 117, the agent is abnormal or not found
+      agent is away
+  h01 (0:10.0.0.1): 65535, the command failed
+      line one
+      line two
+      line three
+      …
+
+Task: GSETASK:1, GSETASK:2
+Request: r1, r2
+`,
+		},
+		"every-kind-of-verdict": {
+			fleet.Results{
+				hosts[0]: {Verdict: fleet.Pending, Code: 115, Meaning: "still in progress", Err: context.DeadlineExceeded},
+				hosts[1]: {Verdict: fleet.Pending, Meaning: "the platform's result did not mention the host", Err: context.Canceled},
+				hosts[2]: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures},
+				hosts[3]: {Verdict: fleet.Failed, Code: 4711},
+			},
+			`  h04 (0:10.0.0.4): 4711
+  h02 (0:10.0.0.2): interrupted (the platform's result did not mention the host)
+  h01 (0:10.0.0.1): no verdict when the time was up (115, still in progress)
+  h03 (0:10.0.0.3): not tried: too many hosts had failed before its wave
+`,
+		},
+		"a-call-that-failed-is-told-once": {
+			fleet.Results{
+				hosts[0]: {Verdict: fleet.Lost, Err: lost},
+				hosts[1]: {Verdict: fleet.Lost, Err: lost},
+			},
+			`  h01 (0:10.0.0.1): outcome unknown (the operation was sent and its answer got lost)
+  h02 (0:10.0.0.2): outcome unknown (the operation was sent and its answer got lost)
+
+operate_proc_v2: no usable answer from https://paas/x after the request was sent: EOF (request id r9).
+
+The platform, or something on the way to it, is in trouble. Apply again when it is well.
+`,
+		},
+		"capped": {
+			many,
+			func() string {
+				var rows string
+				for i := range 20 {
+					rows += fmt.Sprintf("  h%02d (0:10.0.0.%d): 117, the agent is abnormal or not found\n", i+1, i+1)
+				}
+				return rows + "  and 5 more\n\nTask: GSETASK:1\n"
+			}(),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, hostRows(roster, c.failures)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCreatePartial(t *testing.T) {
+	t.Parallel()
+	roster, hosts := testRoster(t, 3)
+	h := hostedProcess{openedProcess: openedProcess{
+		title: quotedProcess("web", "nginx"), hosts: roster,
+		takenAdvice: "Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx.",
+	}}
+	failures := fleet.Results{hosts[1]: {
+		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.NotRegistered, RequestID: "r1",
+	}}
+	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts. They stand in out_of_sync; the others are done.
+
+  h02 (0:10.0.0.2): 850, the process is registered already
+
+Request: r1
+
+The next plan shows an update that retries these hosts alone.
+
+Where it is registered already, somebody else did that. Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx.`
+	if diff := cmp.Diff(want, createPartial(h, failures, partialWarn).Detail()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := stateReason(failures[hosts[1]]); got != "registered by somebody else: 850, the process is registered already" {
+		t.Errorf("state reason %q", got)
+	}
+}
+
+func TestOperationFailed(t *testing.T) {
+	t.Parallel()
+	roster, hosts := testRoster(t, 2)
+	o := processOperation{openedProcess: openedProcess{title: quotedProcess("web", "nginx"), hosts: roster}, operation: fleet.Restart}
+	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
+		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
+	}}, retriedAlone)
+	if got.Summary() != "Unable to Restart Process" {
+		t.Errorf("summary %q", got.Summary())
+	}
+	want := `Process "nginx" in namespace "web": restart did not succeed on 1 of 2 hosts.
+
+  h01 (0:10.0.0.1): 65535, the command failed
+      sh: ./restart.sh: not found
+
+Task: GSETASK:7
+Request: r7
+
+Mend the cause and apply again: only these hosts are called.`
+	if diff := cmp.Diff(want, got.Detail()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

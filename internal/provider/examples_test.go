@@ -1,0 +1,139 @@
+package provider
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// hostedExample is what other examples refer to.
+const hostedExample = "resources/bk_hosted_process/resource.tf"
+
+// Every published example is applied, and a second plan finds nothing to do.
+func TestAccExamples(t *testing.T) {
+	t.Parallel()
+	applied := map[string]string{ // example → what it refers to
+		"provider/provider.tf": "",
+		hostedExample:          "",
+		"resources/bk_process_operation/resource.tf":    hostedExample,
+		"data-sources/bk_process_status/data-source.tf": hostedExample,
+		"guides/partial-failure/main.tf":                "",
+		"guides/drift-in-ci/main.tf":                    "",
+		"guides/rolling-restart/main.tf":                "",
+		"start-order/main.tf":                           "",
+	}
+	elsewhere := map[string]string{
+		"resources/bk_hosted_process/import-by-string-id.tf": "TestAccExamples_import",
+		"demo/main.tf": "make demo",
+	}
+	for _, file := range exampleFiles(t) {
+		if elsewhere[file] != "" {
+			continue
+		}
+		needs, known := applied[file]
+		if !known {
+			t.Errorf("examples/%s is applied by no test", file)
+			continue
+		}
+		delete(applied, file)
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			sim := newSim(t)
+			config := sim.exampleConfig(t, file)
+			if needs != "" {
+				config += readExample(t, needs)
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: testFactories,
+				Steps: []resource.TestStep{{
+					Config: config,
+					ConfigPlanChecks: resource.ConfigPlanChecks{
+						PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+					},
+				}},
+			})
+			if file != "provider/provider.tf" && len(sim.Calls()) == 0 {
+				t.Error("the example called nothing")
+			}
+		})
+	}
+	for file := range applied {
+		t.Errorf("examples/%s does not exist", file)
+	}
+}
+
+// The ids of the import example lead to the process of the resource example.
+func TestAccExamples_import(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	text := readExample(t, "resources/bk_hosted_process/import.sh") + readExample(t, "resources/bk_hosted_process/import-by-string-id.tf")
+	ids := regexp.MustCompile(`['"](web:[^'"]+)['"]`).FindAllStringSubmatch(text, -1)
+	if len(ids) != 3 {
+		t.Fatalf("found %d import ids in the examples, want 3: %v", len(ids), ids)
+	}
+	config := sim.providerConfig() + readExample(t, hostedExample)
+	steps := []resource.TestStep{{Config: config}}
+	for _, id := range ids {
+		steps = append(steps, resource.TestStep{
+			ResourceName: "bk_hosted_process.web", ImportState: true, ImportStateId: id[1],
+			ImportStateVerify: true, ImportStateVerifyIgnore: []string{"spec", "hosts"},
+		})
+	}
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: testFactories, Steps: steps})
+}
+
+// exampleConfig is an example as it stands, with the simulator for its platform:
+// in its own provider block where it has one.
+func (s *testSim) exampleConfig(t *testing.T, file string) string {
+	t.Helper()
+	text := readExample(t, file)
+	if !strings.Contains(text, `provider "bk"`) {
+		return s.providerConfig() + text
+	}
+	for old, replacement := range map[string]string{
+		`"https://paas.example.com"`: fmt.Sprintf("%q", s.url),
+		`"platform-infra"`:           fmt.Sprintf("%q", simulator.DefaultAppCode),
+		"  sensitive = true\n":       fmt.Sprintf("  sensitive = true\n  default = %q\n", simulator.DefaultAppSecret),
+	} {
+		if !strings.Contains(text, old) {
+			t.Fatalf("%s does not have %q", file, old)
+		}
+		text = strings.Replace(text, old, replacement, 1)
+	}
+	return text
+}
+
+func readExample(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// exampleFiles are the .tf files below examples, with slashes.
+func exampleFiles(t *testing.T) []string {
+	t.Helper()
+	root := filepath.Join("..", "..", "examples")
+	var files []string
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".tf") {
+			relative, _ := filepath.Rel(root, path)
+			files = append(files, filepath.ToSlash(relative))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

@@ -1,0 +1,33 @@
+package provider
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// reasonsOf reads a map of host key to reason (out_of_sync, failed_hosts), by
+// host.
+func reasonsOf(byKey types.Map, hosts fleet.Roster) map[fleet.Host]string {
+	var (
+		texts   = stringMap(byKey)
+		reasons = make(map[fleet.Host]string, len(texts))
+	)
+	for key, host := range hosts.All {
+		if reason, ok := texts[key]; ok {
+			reasons[host] = reason
+		}
+	}
+	return reasons
+}
+
+// reasonsValue writes reasons by host key, for the hosts that the roster holds.
+func reasonsValue(hosts fleet.Roster, reasons map[fleet.Host]string) types.Map {
+	byKey := make(map[string]string, len(reasons))
+	for host, reason := range reasons {
+		if hosts.Has(host) {
+			byKey[hosts.Key(host)] = reason
+		}
+	}
+	return stringMapValue(byKey)
+}

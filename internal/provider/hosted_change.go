@@ -1,0 +1,157 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// begin is what create, update and delete have in common before their calls: the
+// clients' view of the model, and the one deadline.
+func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, standard time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
+	if diags.HasError() {
+		return hostedProcess{}, ctx, func() {}
+	}
+	if !r.platform.ready() {
+		diags.Append(notReady(r.platform))
+		return hostedProcess{}, ctx, func() {}
+	}
+	limit, d := timeout(ctx, standard)
+	diags.Append(d...)
+	h, d := hostedToAPI(ctx, m, r.platform)
+	diags.Append(d...)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return h, ctx, cancel
+}
+
+// hostedPast is what an update starts from.
+type hostedPast struct {
+	hosts      fleet.Roster
+	outOfSync  map[fleet.Host]string
+	ensure     fleet.Ensure
+	applied    applied
+	hasApplied bool
+}
+
+// change is the difference that an update has to bring about. What is as
+// declared is not in it, and so not called.
+func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Change, error) {
+	change := fleet.Change{
+		Register: h.hosts.Without(past.hosts),
+		Order:    h.hosts.Hosts(),
+		// The resource owns the name: a new or lost host that turns out to be
+		// registered is taken over.
+		Adopt:   true,
+		Rollout: h.rollout,
+	}
+	kept := h.hosts.Pick(past.hosts.Has)
+	if !past.hasApplied {
+		return change, h.compare(ctx, kept, &change)
+	}
+	var (
+		changed = !past.applied.registeredAs(h.declared)
+		raised  = rank(h.declared.Ensure) > rank(past.ensure)
+	)
+	for _, host := range kept {
+		reason, out := past.outOfSync[host]
+		switch drift := fleet.ParseDrift(reason); {
+		case out && drift == fleet.NotRegistered:
+			change.Register = append(change.Register, host)
+		case changed, out && (drift == fleet.OtherSpec || drift == fleet.OtherLabels):
+			change.Reregister = append(change.Reregister, host)
+		case out, raised:
+			change.Settle = append(change.Settle, host)
+		}
+	}
+	return change, nil
+}
+
+// compare sorts hosts by what the platform has on file, for a process whose last
+// registration is not known: the first apply after an import.
+func (h hostedProcess) compare(ctx context.Context, hosts []fleet.Host, change *fleet.Change) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	onFile, err := h.process.CachedStatus(ctx, hosts)
+	if err != nil {
+		return fmt.Errorf("reading the cached status: %w", err)
+	}
+	for _, host := range hosts {
+		switch status := onFile[host]; {
+		case h.declared.Ours(status):
+			change.Settle = append(change.Settle, host)
+		case status.State == fleet.Unregistered:
+			change.Register = append(change.Register, host)
+		default:
+			change.Reregister = append(change.Reregister, host)
+		}
+	}
+	return nil
+}
+
+func rank(e fleet.Ensure) int { return slices.Index(fleet.Ensures(), e) }
+
+// anyRegistered tells whether a create left anything that state must remember.
+func anyRegistered(results fleet.Results) bool {
+	for _, o := range results {
+		if o.OK() || o.Left != fleet.NotRegistered {
+			return true
+		}
+	}
+	return false
+}
+
+func stateReasons(failures fleet.Results) map[fleet.Host]string {
+	reasons := make(map[fleet.Host]string, len(failures))
+	for host, o := range failures {
+		reasons[host] = stateReason(o)
+	}
+	return reasons
+}
+
+// withStuck keeps hosts in state that could not be unregistered, so that the
+// next plan shows them leaving again. A key that the plan gave to another host
+// is not theirs any more; their address is a key then.
+func withStuck(hosts types.Map, prior fleet.Roster, stuck fleet.Results) types.Map {
+	if len(stuck) == 0 {
+		return hosts
+	}
+	all := stringMap(hosts)
+	for host := range stuck {
+		key := prior.Key(host)
+		if _, taken := all[key]; taken {
+			key = host.String()
+		}
+		all[key] = host.String()
+	}
+	return stringMapValue(all)
+}
+
+// only keeps the hosts that did not come out well.
+func only(hosts types.Map, roster fleet.Roster, failures fleet.Results) types.Map {
+	var (
+		left = make(map[string]string, len(failures))
+		all  = stringMap(hosts)
+	)
+	for key, host := range roster.All {
+		if _, failed := failures[host]; failed {
+			left[key] = all[key]
+		}
+	}
+	return stringMapValue(left)
+}
+
+// setIdentity does nothing for a resource without identity.
+func setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, identity any) diag.Diagnostics {
+	if to == nil || identity == nil {
+		return nil
+	}
+	return to.Set(ctx, identity)
+}

@@ -1,0 +1,130 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// hostedModel is the model of a resource that keeps a process registered.
+type hostedModel interface {
+	reference
+	lifecycle() *lifecycleModel
+	// resourceIdentity is nil where the resource has none.
+	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
+	// complete adds what a first refresh after an import learnt.
+	complete(ctx context.Context, p *platform, report fleet.Report)
+}
+
+// lifecycleModel is what such resources have in common.
+type lifecycleModel struct {
+	Ensure          types.String   `tfsdk:"ensure"`
+	AdoptExisting   types.Bool     `tfsdk:"adopt_existing"`
+	OnPartialCreate types.String   `tfsdk:"on_partial_create"`
+	OnDestroy       types.String   `tfsdk:"on_destroy"`
+	Rollout         types.Object   `tfsdk:"rollout"`
+	Timeouts        timeouts.Value `tfsdk:"timeouts"`
+	ID              types.String   `tfsdk:"id"`
+	OutOfSync       types.Map      `tfsdk:"out_of_sync"`
+}
+
+func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
+
+// onPartialCreate is what a create with some failures ends as.
+type onPartialCreate string
+
+const (
+	partialWarn  onPartialCreate = "warn"
+	partialError onPartialCreate = "error"
+)
+
+var onPartialCreates = []onPartialCreate{partialWarn, partialError}
+
+// hostedProcess is a model as the clients need it.
+type hostedProcess struct {
+	openedProcess
+	rollout fleet.Rollout
+}
+
+func hostedToAPI(ctx context.Context, m hostedModel, p *platform) (hostedProcess, diag.Diagnostics) {
+	var (
+		h     hostedProcess
+		diags diag.Diagnostics
+	)
+	h.openedProcess, diags = m.open(ctx, p)
+	h.declared.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	rollout, d := rolloutToAPI(ctx, m.lifecycle().Rollout)
+	h.rollout = rollout
+	diags.Append(d...)
+	return h, diags
+}
+
+// stateReason is an outcome as out_of_sync keeps it: first what is left to do,
+// by which the next update chooses its call, then why the last attempt failed.
+func stateReason(o fleet.Outcome) string {
+	if o.Verdict == fleet.Failed && o.AlreadyDone {
+		return "registered by somebody else: " + reasonOf(o)
+	}
+	return string(o.Left) + ": " + reasonOf(o)
+}
+
+// applied is what was last registered. It is kept beside state, because a
+// registration also depends on the provider block (default_labels), whose
+// earlier values are nowhere else.
+type applied struct {
+	FingerprintLabel string            `json:"fingerprint_label"`
+	Fingerprint      string            `json:"fingerprint"`
+	Labels           map[string]string `json:"labels"`
+}
+
+const appliedKey = "applied"
+
+type privateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+type privateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+func saveApplied(ctx context.Context, to privateWriter, d fleet.Declared) diag.Diagnostics {
+	raw, err := json.Marshal(applied{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels})
+	if err != nil {
+		return diag.Diagnostics{bugDiagnostic(err)}
+	}
+	return to.SetKey(ctx, appliedKey, raw)
+}
+
+// loadApplied gives false where nothing was kept, as after an import.
+func loadApplied(ctx context.Context, from privateReader) (applied, bool, diag.Diagnostics) {
+	var a applied
+	raw, diags := from.GetKey(ctx, appliedKey)
+	if len(raw) == 0 || diags.HasError() {
+		return a, false, diags
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		// What cannot be read is as good as nothing kept: hosts are looked at anew.
+		return a, false, diags
+	}
+	return a, true, diags
+}
+
+// registeredAs tells whether a declaration is what was last registered. It goes
+// by the fingerprint and not by attributes, so that what registering does not
+// send (op_timeout) makes no call.
+func (a applied) registeredAs(d fleet.Declared) bool {
+	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels)
+}
+
+// held puts what was last registered in the place of what is declared now: drift
+// is a difference from what was applied, a plan shows the rest.
+func (a applied) held(d fleet.Declared) fleet.Declared {
+	d.FingerprintLabel, d.Fingerprint, d.Labels = a.FingerprintLabel, a.Fingerprint, a.Labels
+	return d
+}

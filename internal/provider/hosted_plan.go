@@ -1,0 +1,81 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() {
+		return // a destroy needs no plan of ours
+	}
+	var model M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	plan := P(&model)
+	id := plan.identifier(ctx)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
+	resp.Diagnostics.Append(checkHosts(r.platform, plan)...)
+	if resp.Diagnostics.HasError() || req.State.Raw.IsNull() {
+		return
+	}
+
+	var was M
+	resp.Diagnostics.Append(req.State.Get(ctx, &was)...)
+	state := P(&was)
+	last, everApplied, diags := loadApplied(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	// What is out of sync is mended by an update. Terraform plans one where a
+	// planned value differs from state, and unknown differs from anything.
+	outOfSync := state.lifecycle().OutOfSync
+	switch {
+	case len(outOfSync.Elements()) > 0:
+		outOfSync = types.MapUnknown(types.StringType)
+	case everApplied && r.onlyProviderChanged(ctx, plan, state, last):
+		outOfSync = types.MapUnknown(types.StringType)
+		resp.Diagnostics.AddWarning("Labels Changed In The Provider Block",
+			fmt.Sprintf("default_labels or spec_fingerprint_label is not what %s was registered with, so its %d hosts are registered again. "+
+				"The plan shows it as a change of out_of_sync.", id.ValueString(), len(plan.hostsMap().Elements())))
+	}
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
+}
+
+// onlyProviderChanged tells whether registrations differ from the declaration
+// although the resource's own definition did not change: no attribute of the
+// resource would show that.
+func (r *hostedResource[M, P]) onlyProviderChanged(ctx context.Context, plan, state P, last applied) bool {
+	if !r.platform.ready() || !sameDefinition(plan, state) {
+		return false
+	}
+	o, diags := plan.open(ctx, r.platform)
+	return !diags.HasError() && !last.registeredAs(o.declared)
+}
+
+// checkHosts finds what only the provider block can tell of hosts. Hosts that are
+// not known yet are left out.
+func checkHosts(p *platform, m reference) diag.Diagnostics {
+	if !p.ready() {
+		return nil
+	}
+	roster, diags := rosterOf(*m.hostsMap(), p.supplier)
+	if m.takesAgentIDs(p) {
+		return diags
+	}
+	for key, host := range roster.All {
+		if host.AgentID() != "" {
+			addInvalid(&diags, path.Root("hosts").AtMapKey(key), summaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
+				"Set gateway = \"apigw\" in the provider block, or give the host as <bk_cloud_id>:<ip>")
+		}
+	}
+	return diags
+}

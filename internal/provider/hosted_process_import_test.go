@@ -1,0 +1,69 @@
+package provider
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
+)
+
+func TestParseImportID(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		id   string
+		want importID
+		err  bool
+	}{
+		"name-alone":           {id: "web:nginx", want: importID{namespace: "web", name: "nginx"}},
+		"one-address":          {id: "web:nginx@0:10.0.0.1", want: importID{namespace: "web", name: "nginx", addresses: []string{"0:10.0.0.1"}}},
+		"addresses":            {id: "web:nginx@0:10.0.0.1, 0:2001:db8::1", want: importID{namespace: "web", name: "nginx", addresses: []string{"0:10.0.0.1", "0:2001:db8::1"}}},
+		"name-with-colon":      {id: "web:nginx:1", want: importID{namespace: "web", name: "nginx:1"}},
+		"no-name":              {id: "web", err: true},
+		"empty-name":           {id: "web:", err: true},
+		"empty-namespace":      {id: ":nginx", err: true},
+		"no-address-behind-at": {id: "web:nginx@", err: true},
+		"empty-address":        {id: "web:nginx@0:10.0.0.1,,0:10.0.0.2", err: true},
+		"white-space":          {id: "we b:nginx", err: true},
+		"empty":                {id: "", err: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := parseImportID(c.id)
+			if (err != nil) != c.err {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil {
+				if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(importID{})); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	config := sim.providerConfig() + hostedConfig{hosts: `{ "0:10.0.0.2" = "0:10.0.0.2", "0:10.0.0.3" = "0:10.0.0.3" }`}.String()
+	resource.Test(t, resource.TestCase{
+		// Identity is in Terraform from 1.12 on, and in OpenTofu from 1.12 on.
+		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_12_0)},
+		ProtoV6ProviderFactories: testFactories,
+		Steps: []resource.TestStep{
+			{
+				Config: config,
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectIdentity(testResource, map[string]knownvalue.Check{
+					"namespace": knownvalue.StringExact("web"), "name": knownvalue.StringExact("nginx"),
+				})},
+			},
+			{
+				ResourceName: testResource, ImportState: true, ImportStateKind: resource.ImportBlockWithResourceIdentity,
+				// The first plan after an import shows the spec as set.
+				ExpectNonEmptyPlan: true,
+			},
+		},
+	})
+}

@@ -1,0 +1,57 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+)
+
+func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config hostedProcessModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() || config.Ensure.ValueString() != string(fleet.EnsureRunning) {
+		return
+	}
+	var autoType types.Int64
+	at := path.Root("spec").AtName("monitor_policy").AtName("auto_type")
+	if diags := req.Config.GetAttribute(ctx, at, &autoType); diags.HasError() || autoType.IsNull() || autoType.IsUnknown() {
+		return
+	}
+	if autoType.ValueInt64() != gse.AutoResident {
+		resp.Diagnostics.AddAttributeError(path.Root("ensure"), "Invalid Ensure",
+			fmt.Sprintf("Only a resident process (auto_type %d) goes on running; with auto_type %d, ensure must be %q or %q.",
+				gse.AutoResident, autoType.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
+	}
+}
+
+// ModifyPlan adds what only GSE has: labels.
+func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var meta types.Object
+	if !req.Plan.Raw.IsNull() && r.platform.ready() {
+		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("meta"), &meta)...)
+		resp.Diagnostics.Append(checkLabels(r.platform, meta)...)
+	}
+	r.hostedResource.ModifyPlan(ctx, req, resp)
+}
+
+// checkLabels refuses a label that the provider writes itself.
+func checkLabels(p *platform, meta types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	labels, ok := meta.Attributes()["labels"].(types.Map)
+	if !ok || p.fingerprintLabel == "" {
+		return diags
+	}
+	if _, taken := stringMap(labels)[p.fingerprintLabel]; taken {
+		diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(p.fingerprintLabel), "Invalid Label",
+			fmt.Sprintf("The provider writes the fingerprint of the spec into the label %q. Use another label, or set spec_fingerprint_label "+
+				"in the provider block to a label that is free.", p.fingerprintLabel))
+	}
+	return diags
+}

@@ -1,0 +1,49 @@
+package provider
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+)
+
+var (
+	_ hostedModel                         = (*hostedProcessModel)(nil)
+	_ resource.Resource                   = (*hostedProcessResource)(nil)
+	_ resource.ResourceWithConfigure      = (*hostedProcessResource)(nil)
+	_ resource.ResourceWithIdentity       = (*hostedProcessResource)(nil)
+	_ resource.ResourceWithImportState    = (*hostedProcessResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*hostedProcessResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*hostedProcessResource)(nil)
+)
+
+func newHostedProcessResource() resource.Resource { return &hostedProcessResource{} }
+
+type hostedProcessResource struct {
+	hostedResource[hostedProcessModel, *hostedProcessModel]
+}
+
+func (r *hostedProcessResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_hosted_process"
+}
+
+func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := referenceAttributes(referenceOptions{replaceOnRename: true, registers: true})
+	maps.Copy(attributes, lifecycleAttributes(ctx))
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and mends " +
+			"drift host by host. Destroying it unregisters it; the process itself goes on running unless `on_destroy` says otherwise.",
+		Attributes: attributes,
+	}
+}
+
+func (r *hostedProcessResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{
+		Attributes: map[string]identityschema.Attribute{
+			"namespace": identityschema.StringAttribute{Description: "Namespace of the process.", RequiredForImport: true},
+			"name":      identityschema.StringAttribute{Description: "Name of the process.", RequiredForImport: true},
+		},
+	}
+}

@@ -1,0 +1,87 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var model M
+	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	state := P(&model).lifecycle()
+	// First of all, because a state without identity (an older Terraform, or
+	// OpenTofu before 1.12) must not fail where the resource turns out to be gone.
+	identity, diags := P(&model).resourceIdentity(ctx)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
+	if r.platform != nil && len(r.platform.unknown) > 0 {
+		resp.Diagnostics.Append(notRefreshed(r.platform))
+		return
+	}
+	last, everApplied, diags := loadApplied(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Read, defaultReadTimeout, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	held := h.declared
+	if everApplied {
+		held = last.held(h.declared)
+	} else {
+		held.FingerprintLabel = "" // nothing was registered by this resource yet
+	}
+
+	report, err := fleet.Inspect(ctx, h.process, h.hosts.Hosts(), held)
+	if err != nil {
+		resp.Diagnostics.Append(callDiagnostic("Unable to Read Hosted Process",
+			h.title+" could not be looked up. Its state is kept as it was.", err))
+		return
+	}
+	if allGone(report, h.hosts.Len()) {
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	if !h.declared.HasSpec {
+		P(&model).complete(ctx, r.platform, report)
+	}
+	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, reasonsOf(state.OutOfSync, h.hosts)))
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	if len(report.Unreachable) > 0 {
+		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
+	}
+}
+
+func allGone(report fleet.Report, hosts int) bool {
+	gone := 0
+	for _, drift := range report.Drift {
+		if drift == fleet.NotRegistered {
+			gone++
+		}
+	}
+	return gone == hosts
+}
+
+// driftReasons keeps what state says of hosts that could not be asked, and the
+// longer story of hosts whose drift is the one that state tells already.
+func driftReasons(report fleet.Report, known map[fleet.Host]string) map[fleet.Host]string {
+	reasons := make(map[fleet.Host]string)
+	for host, drift := range report.Drift {
+		reasons[host] = string(drift)
+		if story, told := known[host]; told && fleet.ParseDrift(story) == drift {
+			reasons[host] = story
+		}
+	}
+	for host := range report.Unreachable {
+		if story, told := known[host]; told {
+			reasons[host] = story
+		}
+	}
+	return reasons
+}

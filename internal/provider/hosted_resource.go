@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// hostedResource is the life of a resource that keeps a process registered,
+// whichever API it goes through: M is its model.
+type hostedResource[M any, P interface {
+	*M
+	hostedModel
+}] struct{ platform *platform }
+
+func (r *hostedResource[M, P]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var model M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	plan := P(&model).lifecycle()
+	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Create, defaultChangeTimeout, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	hosts := h.hosts.Hosts()
+	results := fleet.Converge(ctx, h.process, h.declared, fleet.Change{
+		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
+	})
+
+	failures := results.Failures()
+	if !anyRegistered(results) {
+		resp.State.RemoveResource(ctx)
+		resp.Diagnostics.Append(createFailed(h, failures))
+		return
+	}
+	identity, diags := P(&model).resourceIdentity(ctx)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
+	plan.ID = types.StringValue(h.id)
+	plan.OutOfSync = reasonsValue(h.hosts, stateReasons(failures))
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, h.declared)...)
+	if len(failures) > 0 {
+		resp.Diagnostics.Append(createPartial(h, failures, onPartialCreate(plan.OnPartialCreate.ValueString())))
+	}
+}
+
+func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var model, was M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &was)...)
+	plan, state := P(&model).lifecycle(), P(&was).lifecycle()
+	last, everApplied, diags := loadApplied(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Update, defaultChangeTimeout, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	prior, diags := rosterOf(*P(&was).hostsMap(), r.platform.supplier)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	change, err := h.change(ctx, hostedPast{
+		hosts:      prior,
+		outOfSync:  reasonsOf(state.OutOfSync, prior),
+		ensure:     fleet.Ensure(state.Ensure.ValueString()),
+		applied:    last,
+		hasApplied: everApplied,
+	})
+	if err != nil {
+		resp.Diagnostics.Append(callDiagnostic("Unable to Update Hosted Process", h.title+
+			" was left as it is, because its status could not be read.", err))
+		return
+	}
+	results := fleet.Converge(ctx, h.process, h.declared, change)
+	removed := prior.Without(h.hosts)
+	released := fleet.Release(ctx, h.process, removed, fleet.OnDestroy(plan.OnDestroy.ValueString()), h.rollout)
+
+	failures, stuck := results.Failures(), released.Failures()
+	identity, diags := P(&model).resourceIdentity(ctx)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
+	plan.ID = types.StringValue(h.id)
+	plan.OutOfSync = reasonsValue(h.hosts, stateReasons(failures))
+	hosts := P(&model).hostsMap()
+	*hosts = withStuck(*hosts, prior, stuck)
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, h.declared)...)
+	if len(failures) > 0 {
+		resp.Diagnostics.Append(updateFailed(h, len(results), failures))
+	}
+	if len(stuck) > 0 {
+		resp.Diagnostics.Append(releaseFailed(h, prior, len(released), stuck, "leave the resource", retriedAlone))
+	}
+}
+
+func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var model M
+	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
+	state := P(&model).lifecycle()
+	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Delete, defaultChangeTimeout, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	first := fleet.OnDestroy(state.OnDestroy.ValueString())
+	if !h.declared.HasSpec {
+		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
+	}
+	results := fleet.Release(ctx, h.process, h.hosts.Hosts(), first, h.rollout)
+
+	stuck := results.Failures()
+	if len(stuck) == 0 {
+		return
+	}
+	// Hosts that are done leave the state, so that the next destroy asks only for
+	// the others.
+	hosts := P(&model).hostsMap()
+	*hosts = only(*hosts, h.hosts, stuck)
+	state.OutOfSync = stringMapValue(nil)
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(releaseFailed(h, h.hosts, len(results), stuck, "be destroyed", destroyedAlone))
+}

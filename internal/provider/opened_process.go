@@ -1,0 +1,56 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// reference is the part of a model that says which process it is about, and
+// where. GSE and JOB name processes differently; all that follows is the same.
+type reference interface {
+	// open gives the process on the platform. Every value must be known.
+	open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics)
+	// identifier is the id, unknown while what it is made of is.
+	identifier(ctx context.Context) types.String
+	// takesAgentIDs tells whether hosts may be given by agent id.
+	takesAgentIDs(p *platform) bool
+	// hostsMap is the hosts map of the model.
+	hostsMap() *types.Map
+	// definition is everything else: when it changes, the process is another, or
+	// is to run otherwise.
+	definition() []attr.Value
+	// commands are the object that holds the commands of operations, and where it
+	// stands in the configuration.
+	commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path)
+}
+
+// openedProcess is a process as the clients know it.
+type openedProcess struct {
+	// id is what Terraform calls it, title how a sentence about it begins.
+	id, title string
+	hosts     fleet.Roster
+	process   fleet.Process
+	// declared is what its registrations are held against, but for Ensure.
+	declared fleet.Declared
+	// takenAdvice tells how to get at a registration that somebody else made.
+	takenAdvice string
+}
+
+// sameDefinition tells whether two models are about the same process, run in the
+// same way.
+func sameDefinition(a, b reference) bool {
+	theirs := b.definition()
+	for i, value := range a.definition() {
+		if !value.Equal(theirs[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// operatedModel is the model of a resource that runs an operation.
+type operatedModel interface {
+	reference
+	run() *runModel
+}
+
+// runModel is what such resources have in common.
+type runModel struct {
+	Operation       types.String   `tfsdk:"operation"`
+	Rollout         types.Object   `tfsdk:"rollout"`
+	Triggers        types.Map      `tfsdk:"triggers"`
+	OnPartialCreate types.String   `tfsdk:"on_partial_create"`
+	OnDestroy       types.String   `tfsdk:"on_destroy"`
+	Timeouts        timeouts.Value `tfsdk:"timeouts"`
+	ID              types.String   `tfsdk:"id"`
+	TaskIDs         types.List     `tfsdk:"task_ids"`
+	FailedHosts     types.Map      `tfsdk:"failed_hosts"`
+}
+
+func (m *runModel) run() *runModel { return m }
+
+type processOperationModel struct {
+	referenceModel
+	runModel
+}
+
+// processOperation is a model as the clients need it.
+type processOperation struct {
+	openedProcess
+	operation fleet.Operation
+	rollout   fleet.Rollout
+}
+
+func operationToAPI(ctx context.Context, m operatedModel, p *platform) (processOperation, diag.Diagnostics) {
+	o := processOperation{operation: fleet.Operation(m.run().Operation.ValueString())}
+	var diags, d diag.Diagnostics
+	o.openedProcess, diags = m.open(ctx, p)
+	o.rollout, d = rolloutToAPI(ctx, m.run().Rollout)
+	diags.Append(d...)
+	return o, diags
+}
+
+// commandAttributes are the fields of spec.control by the operation that runs
+// them.
+var commandAttributes = map[fleet.Operation]string{
+	fleet.Start: "start_cmd", fleet.Stop: "stop_cmd", fleet.Restart: "restart_cmd",
+	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
+}
+
+// checkCommand refuses an operation whose command is not there, before anything
+// runs.
+func checkCommand(ctx context.Context, m reference, config tfsdk.Config, operation types.String) diag.Diagnostics {
+	var diags diag.Diagnostics
+	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]
+	commands, at := m.commands(ctx, config)
+	if !ok || commands.IsNull() || commands.IsUnknown() {
+		return diags
+	}
+	if command, ok := commands.Attributes()[name].(types.String); ok && command.IsNull() {
+		addInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set", operation.ValueString()))
+	}
+	return diags
+}
+
+// inDoubt tells whether a reason leaves open that the operation worked.
+func inDoubt(reason string) bool {
+	return strings.HasPrefix(reason, reasonUnknown) || strings.HasPrefix(reason, reasonTimeUp) || strings.HasPrefix(reason, reasonInterrupted)
+}
+
+// anyInDoubt is the same for outcomes.
+func anyInDoubt(results fleet.Results) bool {
+	for _, o := range results {
+		if inDoubt(reasonOf(o)) {
+			return true
+		}
+	}
+	return false
+}
+
+func failureReasons(failures fleet.Results) map[fleet.Host]string {
+	reasons := make(map[fleet.Host]string, len(failures))
+	for host, o := range failures {
+		reasons[host] = reasonOf(o)
+	}
+	return reasons
+}

@@ -1,0 +1,169 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// operatedResource is the life of a resource that runs an operation, whichever
+// API it goes through: M is its model.
+type operatedResource[M any, P interface {
+	*M
+	operatedModel
+}] struct{ platform *platform }
+
+func (r *operatedResource[M, P]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+func (r *operatedResource[M, P]) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var model M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	config := P(&model)
+	resp.Diagnostics.Append(checkCommand(ctx, config, req.Config, config.run().Operation)...)
+	resp.Diagnostics.Append(checkCommand(ctx, config, req.Config, config.run().OnDestroy)...)
+}
+
+func (r *operatedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() {
+		return // a destroy needs no plan of ours
+	}
+	var model, was M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	plan := P(&model)
+	resp.Diagnostics.Append(checkHosts(r.platform, plan)...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), plan.identifier(ctx))...)
+	if resp.Diagnostics.HasError() || req.State.Raw.IsNull() {
+		return
+	}
+
+	resp.Diagnostics.Append(req.State.Get(ctx, &was)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	tasks, failed := types.ListUnknown(types.StringType), types.MapUnknown(types.StringType)
+	if known(ctx, *plan.hostsMap()) {
+		due := r.due(plan, &was)
+		if len(due.hosts) == 0 {
+			tasks = P(&was).run().TaskIDs
+		}
+		if len(due.retried) == 0 {
+			// A run that fails ends with an error, so what can be planned is success.
+			failed = stringMapValue(nil)
+		}
+	}
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("task_ids"), tasks)...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
+}
+
+func (r *operatedResource[M, P]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var model M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	plan := P(&model).run()
+	o, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Create, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	results := fleet.Run(ctx, o.process, o.operation, o.hosts.Hosts(), nil, o.rollout)
+
+	failures := results.Failures()
+	if len(failures) == len(results) && !anyInDoubt(failures) {
+		resp.Diagnostics.Append(operationFailed(o, len(results), failures, "Mend the cause and apply again. Nothing was saved, so the next apply runs on every host."))
+		return
+	}
+	plan.settle(o, results)
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	if len(failures) > 0 {
+		resp.Diagnostics.Append(operationPartial(o, failures, onPartialCreate(plan.OnPartialCreate.ValueString())))
+	}
+}
+
+// Read asks nothing: an operation is an event, and how the process is now is
+// what bk_process_status tells.
+func (r *operatedResource[M, P]) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {
+}
+
+func (r *operatedResource[M, P]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var model, was M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &was)...)
+	plan := P(&model).run()
+	o, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Update, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	due := r.due(&model, &was)
+	if len(due.hosts) == 0 {
+		plan.ID, plan.TaskIDs, plan.FailedHosts = types.StringValue(o.id), P(&was).run().TaskIDs, stringMapValue(nil)
+		resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+		return
+	}
+	results := fleet.Run(ctx, o.process, o.operation, due.hosts, due.unsure, o.rollout)
+
+	plan.settle(o, results)
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	if failures := results.Failures(); len(failures) > 0 {
+		resp.Diagnostics.Append(operationFailed(o, len(results), failures, retriedAlone))
+	}
+}
+
+func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var model M
+	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
+	state := P(&model).run()
+	if resp.Diagnostics.HasError() || state.OnDestroy.IsNull() {
+		return
+	}
+	o, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Delete, &resp.Diagnostics)
+	defer cancel()
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	o.operation = fleet.Operation(state.OnDestroy.ValueString())
+
+	results := fleet.Run(ctx, o.process, o.operation, o.hosts.Hosts(), nil, o.rollout)
+
+	failures := results.Failures()
+	if len(failures) == 0 {
+		return
+	}
+	// Hosts that are done leave the state, so that the next destroy asks only for
+	// the others.
+	hosts := P(&model).hostsMap()
+	*hosts = only(*hosts, o.hosts, failures)
+	state.FailedHosts = stringMapValue(nil)
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(operationFailed(o, len(results), failures, destroyedAlone))
+}
+
+func (r *operatedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, diags *diag.Diagnostics) (processOperation, context.Context, context.CancelFunc) {
+	if diags.HasError() {
+		return processOperation{}, ctx, func() {}
+	}
+	if !r.platform.ready() {
+		diags.Append(notReady(r.platform))
+		return processOperation{}, ctx, func() {}
+	}
+	limit, d := timeout(ctx, defaultChangeTimeout)
+	diags.Append(d...)
+	o, d := operationToAPI(ctx, m, r.platform)
+	diags.Append(d...)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return o, ctx, cancel
+}

@@ -1,0 +1,90 @@
+package provider
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// dueHosts are the hosts on which an update has to run.
+type dueHosts struct {
+	hosts   []fleet.Host
+	retried []fleet.Host        // those of them on which the last run failed
+	unsure  map[fleet.Host]bool // those of them on which it may have worked
+}
+
+func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
+	supplier := 0
+	if r.platform != nil {
+		supplier = r.platform.supplier
+	}
+	// Addresses were checked by the plan; what cannot be read is left out there.
+	next, _ := rosterOf(*plan.hostsMap(), supplier)
+	prior, _ := rosterOf(*state.hostsMap(), supplier)
+	failed := reasonsOf(state.run().FailedHosts, prior)
+	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !plan.run().Triggers.Equal(state.run().Triggers)
+
+	due := dueHosts{unsure: make(map[fleet.Host]bool)}
+	for _, host := range next.Hosts() {
+		reason, retried := failed[host]
+		if retried {
+			due.retried = append(due.retried, host)
+			// Another operation, or the same with another spec, has not run yet.
+			due.unsure[host] = !again && inDoubt(reason)
+		}
+		if again || retried || !prior.Has(host) {
+			due.hosts = append(due.hosts, host)
+		}
+	}
+	return due
+}
+
+// settle writes what became of a run into the model.
+func (m *runModel) settle(o processOperation, results fleet.Results) {
+	m.ID = types.StringValue(o.id)
+	tasks := make([]attr.Value, 0)
+	for _, id := range results.TaskIDs() {
+		tasks = append(tasks, types.StringValue(id))
+	}
+	m.TaskIDs = types.ListValueMust(types.StringType, tasks)
+	m.FailedHosts = reasonsValue(o.hosts, failureReasons(results.Failures()))
+}
+
+// operationFailed is a run that ends with an error.
+func operationFailed(o processOperation, tried int, failures fleet.Results, todo string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(operationSummary(o.operation), o.story(tried, failures)+todo+doubtAdvice(failures))
+}
+
+// operationPartial is a first run that did some hosts, or may have.
+func operationPartial(o processOperation, failures fleet.Results, as onPartialCreate) diag.Diagnostic {
+	story := o.story(o.hosts.Len(), failures)
+	if as == partialError {
+		return diag.NewErrorDiagnostic(operationSummary(o.operation), story+
+			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
+			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+doubtAdvice(failures))
+	}
+	return diag.NewWarningDiagnostic(operationSummary(o.operation), story+
+		"The next plan shows an update that retries these hosts alone."+doubtAdvice(failures))
+}
+
+func (o processOperation) story(tried int, failures fleet.Results) string {
+	return fmt.Sprintf("%s: %s did not succeed on %s.\n\n%s\n",
+		o.title, o.operation, hostsText(len(failures), tried), hostRows(o.hosts, failures))
+}
+
+func operationSummary(op fleet.Operation) string {
+	return "Unable to " + sentence(string(op))[:len(op)] + " Process"
+}
+
+// doubtAdvice explains outcomes that nobody knows.
+func doubtAdvice(failures fleet.Results) string {
+	if !anyInDoubt(failures) {
+		return ""
+	}
+	return "\n\nWhere the outcome is not known, the operation may have run or may still run. It is not sent again by itself. " +
+		"bk_process_status tells how the process is now; for start, stop and kill the next apply asks first, and acts only where it must."
+}

@@ -1,0 +1,70 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// runAttributes are those of runModel.
+func runAttributes(ctx context.Context) map[string]schema.Attribute {
+	operations := stringvalidator.OneOf(asStrings(fleet.Operations())...)
+	attributes := make(map[string]schema.Attribute)
+	attributes["operation"] = schema.StringAttribute{
+		MarkdownDescription: "What to do. " + oneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
+			"already as wanted (a start where the process runs, a stop where it does not) counts as done. Changing this runs the new operation on every host.",
+		Required:   true,
+		Validators: []validator.String{operations},
+	}
+	attributes["triggers"] = schema.MapAttribute{
+		MarkdownDescription: "Any values. When one changes, the operation runs again on every host: put the hash of a configuration file here to " +
+			"restart when it changes.",
+		Optional:    true,
+		ElementType: types.StringType,
+	}
+	attributes["rollout"] = rolloutAttribute("Runs the operation in waves.")
+	attributes["on_partial_create"] = schema.StringAttribute{
+		MarkdownDescription: "How the first run ends if it failed on some hosts and not on all. `" + string(partialWarn) + "`: with a warning; the hosts " +
+			"stand in `failed_hosts`, and the next apply retries just those. `" + string(partialError) + "`: with an error, after which Terraform taints " +
+			"the resource and the next apply runs on every host again. Later runs that fail always end with an error, and taint nothing. " +
+			"Defaults to `" + string(partialWarn) + "`.",
+		Optional:   true,
+		Computed:   true,
+		Default:    stringdefault.StaticString(string(partialWarn)),
+		Validators: []validator.String{stringvalidator.OneOf(asStrings(onPartialCreates)...)},
+	}
+	attributes["on_destroy"] = schema.StringAttribute{
+		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + oneOf(fleet.Operations()) + " None by default.",
+		Optional:            true,
+		Validators:          []validator.String{operations},
+	}
+	attributes["timeouts"] = timeoutsAttribute(ctx, timeouts.Opts{
+		Create: true, Update: true, Delete: true,
+		CreateDescription: timeoutDescription("the first run, all waves", defaultChangeTimeout),
+		UpdateDescription: timeoutDescription("a later run, all waves", defaultChangeTimeout),
+		DeleteDescription: timeoutDescription("`on_destroy`, all waves", defaultChangeTimeout),
+	})
+	attributes["id"] = schema.StringAttribute{
+		MarkdownDescription: "`namespace:name`.",
+		Computed:            true,
+	}
+	attributes["task_ids"] = schema.ListAttribute{
+		MarkdownDescription: "The platform's tasks of the last run, for its administrators.",
+		Computed:            true,
+		ElementType:         types.StringType,
+	}
+	attributes["failed_hosts"] = schema.MapAttribute{
+		MarkdownDescription: "Hosts on which the last run failed, or was not tried, as a map of host key to the reason. Empty when all went well. " +
+			"While it is not empty, every plan shows an update that retries those hosts.",
+		Computed:    true,
+		ElementType: types.StringType,
+	}
+	return attributes
+}

@@ -1,0 +1,61 @@
+package provider
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+)
+
+// platform is what resources and data sources get from the provider block.
+type platform struct {
+	gse *gse.Client
+	// unknown are the attributes of the provider block whose values are not known
+	// yet. A plan goes on without them; gse is nil then.
+	unknown []string
+
+	gateway          bkapi.Gateway
+	supplier         int
+	defaultLabels    map[string]string
+	fingerprintLabel string
+}
+
+// platformFrom is what an object's Configure keeps: nil while the provider is
+// not configured, as in a validation.
+func platformFrom(data any, diags *diag.Diagnostics) *platform {
+	if data == nil {
+		return nil
+	}
+	p, ok := data.(*platform)
+	if !ok {
+		diags.AddError(summaryBug, fmt.Sprintf("The provider's data is a %T. %s", data, reportBug))
+	}
+	return p
+}
+
+// ready tells whether calls can be made.
+func (p *platform) ready() bool { return p != nil && p.gse != nil }
+
+// declare puts together what registrations of a process are held against.
+func (p *platform) declare(meta gse.Meta, spec *gse.Spec) (fleet.Declared, error) {
+	labels := mergedLabels(p.defaultLabels, meta.Labels)
+	declared := fleet.Declared{FingerprintLabel: p.fingerprintLabel, Labels: labels, HasSpec: spec != nil}
+	if spec == nil {
+		return declared, nil
+	}
+	fingerprint, err := fleet.Fingerprint(spec, labels)
+	declared.Fingerprint = fingerprint
+	return declared, err
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,38 @@
+package provider
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+)
+
+var (
+	_ operatedModel                       = (*processOperationModel)(nil)
+	_ resource.Resource                   = (*processOperationResource)(nil)
+	_ resource.ResourceWithConfigure      = (*processOperationResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*processOperationResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*processOperationResource)(nil)
+)
+
+func newProcessOperationResource() resource.Resource { return &processOperationResource{} }
+
+type processOperationResource struct {
+	operatedResource[processOperationModel, *processOperationModel]
+}
+
+func (r *processOperationResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_process_operation"
+}
+
+func (r *processOperationResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := referenceAttributes(referenceOptions{})
+	maps.Copy(attributes, runAttributes(ctx))
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts, and waits for the result of each. It runs when it is " +
+			"created, again on every host when `triggers`, `operation`, `meta` or `spec` change, and on added hosts alone when only `hosts` grew. " +
+			"Destroying it does nothing unless `on_destroy` says so.",
+		Attributes: attributes,
+	}
+}

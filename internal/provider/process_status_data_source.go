@@ -1,0 +1,93 @@
+package provider
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+var (
+	_ datasource.DataSource                   = (*processStatusDataSource)(nil)
+	_ datasource.DataSourceWithConfigure      = (*processStatusDataSource)(nil)
+	_ datasource.DataSourceWithValidateConfig = (*processStatusDataSource)(nil)
+)
+
+// statusMode is where a status comes from.
+type statusMode string
+
+const (
+	modeLive   statusMode = "live"
+	modeCached statusMode = "cached"
+)
+
+var statusModes = []statusMode{modeLive, modeCached}
+
+func newProcessStatusDataSource() datasource.DataSource { return &processStatusDataSource{} }
+
+type processStatusDataSource struct{ platform *platform }
+
+type processStatusModel struct {
+	referenceModel
+	Mode types.String `tfsdk:"mode"`
+	statusModel
+}
+
+func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_process_status"
+}
+
+func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := dataSourceAttributes(referenceAttributes(referenceOptions{optionalSpec: true}))
+	attributes["mode"] = schema.StringAttribute{
+		MarkdownDescription: "Where the answer comes from. `" + string(modeLive) + "`: the agents are asked, which needs `spec` and takes a moment. `" +
+			string(modeCached) + "`: what the platform has on file, which is quick and may lag by minutes. Defaults to `" + string(modeLive) + "`.",
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(asStrings(statusModes)...)},
+	}
+	maps.Copy(attributes, statusAttributes(ctx))
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads what a process is doing on each host. A host that does not answer is `unknown`, with the reason; only a call that " +
+			"fails as a whole is an error.",
+		Attributes: attributes,
+	}
+}
+
+func (d *processStatusDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *processStatusDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	var config processStatusModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() || config.Mode.IsUnknown() || config.Mode.ValueString() == string(modeCached) {
+		return
+	}
+	if config.Spec.IsNull() {
+		resp.Diagnostics.AddAttributeError(path.Root("spec"), "Missing Spec",
+			`The agents can only be asked about a process with its full spec. Set spec, or set mode = "cached".`)
+	}
+}
+
+func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var config processStatusModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ask := fleet.Process.LiveStatus
+	if config.Mode.ValueString() == string(modeCached) {
+		ask = fleet.Process.CachedStatus
+	}
+	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, ask)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
+	}
+}

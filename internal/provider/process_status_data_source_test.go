@@ -1,0 +1,141 @@
+package provider
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const testStatus = "data.bk_process_status.test"
+
+func statusConfig(more string) string {
+	return fmt.Sprintf(`
+data "bk_process_status" "test" {
+  meta  = bk_hosted_process.test.meta
+  hosts = bk_hosted_process.test.hosts
+  %s
+}
+`, more)
+}
+
+const withSpec = "spec = bk_hosted_process.test.spec"
+
+func TestAccProcessStatusDataSource_modes(t *testing.T) {
+	t.Parallel()
+	for mode, more := range map[string]string{"live": withSpec, "cached": `mode = "cached"`} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			sim := newSim(t)
+			hosted := sim.providerConfig() + hostedConfig{hosts: hostsConfig(3)}.String()
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: testFactories,
+				Steps: []resource.TestStep{
+					{Config: hosted},
+					{
+						PreConfig: func() {
+							if err := sim.StartProcess(testAddress(1), "web", "nginx"); err != nil {
+								t.Error(err)
+							}
+							sim.ResetCalls()
+						},
+						Config: hosted + statusConfig(more),
+						Check: resource.ComposeAggregateTestCheckFunc(
+							resource.TestCheckResourceAttr(testStatus, "running_count", "1"),
+							resource.TestCheckResourceAttr(testStatus, "stopped_count", "2"),
+							resource.TestCheckResourceAttr(testStatus, "unregistered_count", "0"),
+							resource.TestCheckResourceAttr(testStatus, "unknown_count", "0"),
+							resource.TestCheckResourceAttr(testStatus, "statuses.web-1.state", "running"),
+							resource.TestCheckResourceAttr(testStatus, "statuses.web-1.hosted", "true"),
+							resource.TestMatchResourceAttr(testStatus, "statuses.web-1.pid", regexp.MustCompile(`^[1-9]\d*$`)),
+							resource.TestCheckResourceAttr(testStatus, "statuses.web-2.state", "stopped"),
+							resource.TestCheckNoResourceAttr(testStatus, "statuses.web-2.pid"),
+							sim.expectChanges(),
+						),
+					},
+				},
+			})
+		})
+	}
+}
+
+func TestAccProcessStatusDataSource_unknown(t *testing.T) {
+	t.Parallel()
+	op := 2
+	for name, c := range map[string]struct {
+		fault   simulator.Fault
+		message string
+		code    string
+	}{
+		"agent-abnormal":    {simulator.Fault{Unreachable: "117"}, "the agent is abnormal or not found", "117"},
+		"never-finishes":    {simulator.Fault{Pending: -1}, "still in progress", "115"},
+		"left-out-for-ever": {simulator.Fault{Missing: -1}, "the platform's result did not mention the host", ""},
+		"unreadable":        {simulator.Fault{ContentShape: "broken"}, "the agent's answer is not JSON", ""},
+		"no-instance":       {simulator.Fault{ContentShape: "no-instance"}, "the agent's answer names no instance with a pid", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := newSim(t)
+			hosted := sim.providerConfig() + hostedConfig{hosts: hostsConfig(3)}.String()
+			code := resource.TestCheckNoResourceAttr(testStatus, "statuses.web-2.error_code")
+			if c.code != "" {
+				code = resource.TestCheckResourceAttr(testStatus, "statuses.web-2.error_code", c.code)
+			}
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: testFactories,
+				Steps: []resource.TestStep{
+					{Config: hosted},
+					{
+						PreConfig: func() {
+							c.fault.API, c.fault.Op, c.fault.Hosts = "operate_proc_v2", &op, []string{testAddress(2)}
+							sim.Inject(c.fault)
+						},
+						Config: hosted + statusConfig(withSpec+"\n  timeouts = { read = \"300ms\" }"),
+						Check: resource.ComposeAggregateTestCheckFunc(
+							resource.TestCheckResourceAttr(testStatus, "unknown_count", "1"),
+							resource.TestCheckResourceAttr(testStatus, "stopped_count", "2"),
+							resource.TestCheckResourceAttr(testStatus, "statuses.web-2.state", "unknown"),
+							resource.TestMatchResourceAttr(testStatus, "statuses.web-2.error_message", regexp.MustCompile(c.message)),
+							code,
+						),
+					},
+				},
+			})
+		})
+	}
+}
+
+func TestAccProcessStatusDataSource_unregistered(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: testFactories,
+		Steps: []resource.TestStep{{
+			Config: sim.providerConfig() + `
+data "bk_process_status" "test" {
+  meta  = { namespace = "web", name = "nginx" }
+  hosts = { a = "0:10.0.0.1" }
+  mode  = "cached"
+}`,
+			Check: resource.ComposeAggregateTestCheckFunc(
+				resource.TestCheckResourceAttr(testStatus, "unregistered_count", "1"),
+				resource.TestCheckResourceAttr(testStatus, "statuses.a.state", "unregistered"),
+			),
+		}},
+	})
+}
+
+func TestAccProcessStatusDataSource_needsSpec(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: testFactories,
+		Steps: []resource.TestStep{{
+			Config:      sim.providerConfig() + hostedConfig{hosts: hostsConfig(1)}.String() + statusConfig(""),
+			ExpectError: regexp.MustCompile(`Set spec, or\s+set\s+mode\s+=\s+"cached"`),
+		}},
+	})
+}

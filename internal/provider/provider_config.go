@@ -1,0 +1,286 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+)
+
+// Environment variables. Configuration wins over them.
+const (
+	envEndpoint    = "BK_ENDPOINT"
+	envGateway     = "BK_GATEWAY"
+	envJobEndpoint = "BK_JOB_ENDPOINT"
+	envJobAPI      = "BK_JOB_API"
+	envAppCode     = "BK_APP_CODE"
+	envAppSecret   = "BK_APP_SECRET"
+	envUsername    = "BK_USERNAME"
+	envToken       = "BK_TOKEN"
+	envAccessToken = "BK_ACCESS_TOKEN"
+	envTenantID    = "BK_TENANT_ID"
+	envSupplierID  = "BK_SUPPLIER_ID"
+	envCACertFile  = "BK_CA_CERT_FILE"
+	envInsecure    = "BK_INSECURE_SKIP_VERIFY"
+)
+
+const (
+	defaultFingerprintLabel = "tf_spec"
+	defaultMaxConcurrent    = 8
+	defaultMaxRetries       = 4
+	defaultRetryWaitMin     = time.Second
+	defaultRetryWaitMax     = 30 * time.Second
+	defaultRequestTimeout   = 60 * time.Second
+	leastWait               = time.Millisecond
+)
+
+type jobAPI string
+
+var jobAPIs = []jobAPI{"jobv3", "job"}
+
+func gateways() []bkapi.Gateway { return bkapi.Gateways() }
+
+type providerModel struct {
+	Endpoint              types.String  `tfsdk:"endpoint"`
+	Gateway               types.String  `tfsdk:"gateway"`
+	JobEndpoint           types.String  `tfsdk:"job_endpoint"`
+	JobAPI                types.String  `tfsdk:"job_api"`
+	AppCode               types.String  `tfsdk:"app_code"`
+	AppSecret             types.String  `tfsdk:"app_secret"`
+	Username              types.String  `tfsdk:"username"`
+	Token                 types.String  `tfsdk:"token"`
+	AccessToken           types.String  `tfsdk:"access_token"`
+	TenantID              types.String  `tfsdk:"tenant_id"`
+	SupplierID            types.Int64   `tfsdk:"bk_supplier_id"`
+	DefaultLabels         types.Map     `tfsdk:"default_labels"`
+	SpecFingerprintLabel  types.String  `tfsdk:"spec_fingerprint_label"`
+	MaxHostsPerRequest    types.Int64   `tfsdk:"max_hosts_per_request"`
+	MaxConcurrentRequests types.Int64   `tfsdk:"max_concurrent_requests"`
+	RequestsPerSecond     types.Float64 `tfsdk:"requests_per_second"`
+	MaxRetries            types.Int64   `tfsdk:"max_retries"`
+	RetryWaitMin          types.String  `tfsdk:"retry_wait_min"`
+	RetryWaitMax          types.String  `tfsdk:"retry_wait_max"`
+	RequestTimeout        types.String  `tfsdk:"request_timeout"`
+	CACertFile            types.String  `tfsdk:"ca_cert_file"`
+	InsecureSkipVerify    types.Bool    `tfsdk:"insecure_skip_verify"`
+}
+
+// unknowns are the names of attributes whose value another resource has yet to
+// give.
+func (m providerModel) unknowns(ctx context.Context) []string {
+	values := map[string]attr.Value{
+		"endpoint": m.Endpoint, "gateway": m.Gateway, "job_endpoint": m.JobEndpoint, "job_api": m.JobAPI,
+		"app_code": m.AppCode, "app_secret": m.AppSecret, "username": m.Username, "token": m.Token,
+		"access_token": m.AccessToken, "tenant_id": m.TenantID, "bk_supplier_id": m.SupplierID,
+		"default_labels": m.DefaultLabels, "spec_fingerprint_label": m.SpecFingerprintLabel,
+		"max_hosts_per_request": m.MaxHostsPerRequest, "max_concurrent_requests": m.MaxConcurrentRequests,
+		"requests_per_second": m.RequestsPerSecond, "max_retries": m.MaxRetries, "retry_wait_min": m.RetryWaitMin,
+		"retry_wait_max": m.RetryWaitMax, "request_timeout": m.RequestTimeout, "ca_cert_file": m.CACertFile,
+		"insecure_skip_verify": m.InsecureSkipVerify,
+	}
+	var names []string
+	for _, name := range sortedKeys(values) {
+		if !known(ctx, values[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// connect makes the platform out of configuration and environment. It sends
+// nothing: a wrong secret shows when a call is made.
+func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVersion string) (*platform, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if unknown := m.unknowns(ctx); len(unknown) > 0 {
+		return &platform{unknown: unknown}, diags
+	}
+	config := bkapi.Config{
+		Endpoint:           strings.TrimRight(setting(m.Endpoint, envEndpoint), "/"),
+		Gateway:            bkapi.Gateway(cmp.Or(setting(m.Gateway, envGateway), string(bkapi.ESB))),
+		AppCode:            setting(m.AppCode, envAppCode),
+		AppSecret:          setting(m.AppSecret, envAppSecret),
+		TenantID:           setting(m.TenantID, envTenantID),
+		UserAgent:          userAgent(p.version, terraformVersion),
+		MaxRetries:         int(orDefault(m.MaxRetries, defaultMaxRetries)),
+		RetryWaitMin:       orDuration(m.RetryWaitMin, defaultRetryWaitMin),
+		RetryWaitMax:       orDuration(m.RetryWaitMax, defaultRetryWaitMax),
+		RequestTimeout:     orDuration(m.RequestTimeout, defaultRequestTimeout),
+		Limits:             bkapi.NewLimits(int(orDefault(m.MaxConcurrentRequests, defaultMaxConcurrent)), m.RequestsPerSecond.ValueFloat64()),
+		InsecureSkipVerify: m.InsecureSkipVerify.ValueBool(),
+		Logger:             newLogger(),
+	}
+	checkEndpoint(&diags, config.Endpoint)
+	if m.Gateway.IsNull() && config.Gateway != bkapi.ESB && config.Gateway != bkapi.APIGW {
+		diags.AddAttributeError(path.Root("gateway"), summaryInvalidProvider,
+			fmt.Sprintf("%s is %q. %s", envGateway, config.Gateway, oneOf(gateways())))
+	}
+	for name, value := range map[string]string{"app_code": config.AppCode, "app_secret": config.AppSecret} {
+		if value == "" {
+			addMissing(&diags, name, "BK_"+strings.ToUpper(name))
+		}
+	}
+	diags.Append(m.identify(&config)...)
+	supplier, err := supplierID(m.SupplierID)
+	if err != nil {
+		diags.AddAttributeError(path.Root("bk_supplier_id"), summaryInvalidProvider, sentence(err.Error()))
+	}
+	if file := setting(m.CACertFile, envCACertFile); file != "" {
+		if config.CACert, err = os.ReadFile(file); err != nil {
+			diags.AddAttributeError(path.Root("ca_cert_file"), summaryInvalidProvider, sentence(err.Error()))
+		}
+	}
+	if m.InsecureSkipVerify.IsNull() && os.Getenv(envInsecure) != "" {
+		if config.InsecureSkipVerify, err = strconv.ParseBool(os.Getenv(envInsecure)); err != nil {
+			diags.AddAttributeError(path.Root("insecure_skip_verify"), summaryInvalidProvider,
+				fmt.Sprintf("%s is %q; it takes true or false.", envInsecure, os.Getenv(envInsecure)))
+		}
+	}
+	if diags.HasError() {
+		return nil, diags
+	}
+	client, err := bkapi.New(config)
+	if err != nil {
+		diags.Append(configError(err))
+		return nil, diags
+	}
+	if config.InsecureSkipVerify {
+		diags.AddAttributeWarning(path.Root("insecure_skip_verify"), "Certificate Not Verified",
+			"The platform's certificate is not verified, so whoever is on the way to "+config.Endpoint+" can read and change everything, "+
+				"app_secret included. Set ca_cert_file to the certificate of your authority instead.")
+	}
+	warnPlainHTTP(&diags, config.Endpoint)
+	fingerprintLabel := defaultFingerprintLabel
+	if !m.SpecFingerprintLabel.IsNull() {
+		fingerprintLabel = m.SpecFingerprintLabel.ValueString()
+	}
+	return &platform{
+		gse: gse.NewClient(client, config.Gateway, gse.Options{
+			MaxHosts: int(m.MaxHostsPerRequest.ValueInt64()),
+			Backoff:  p.backoff,
+			Logger:   config.Logger,
+		}),
+		gateway:          config.Gateway,
+		supplier:         supplier,
+		defaultLabels:    stringMap(m.DefaultLabels),
+		fingerprintLabel: fingerprintLabel,
+	}, diags
+}
+
+// identify finds the one user identity. What the configuration names wins over
+// the environment as a whole, so that a token left in the environment does not
+// clash with a configured user.
+func (m providerModel) identify(config *bkapi.Config) diag.Diagnostics {
+	var (
+		diags     diag.Diagnostics
+		fields    = []*string{&config.Username, &config.Token, &config.AccessToken}
+		values    = []string{m.Username.ValueString(), m.Token.ValueString(), m.AccessToken.ValueString()}
+		variables = []string{envUsername, envToken, envAccessToken}
+		names     = []string{"username", "token", "access_token"}
+	)
+	if strings.Join(values, "") == "" {
+		for i, variable := range variables {
+			values[i] = os.Getenv(variable)
+		}
+		names = variables
+	}
+	var set []string
+	for i, value := range values {
+		*fields[i] = value
+		if value != "" {
+			set = append(set, names[i])
+		}
+	}
+	switch len(set) {
+	case 1:
+	case 0:
+		diags.AddAttributeError(path.Root("username"), "Missing Provider Setting",
+			"Nobody is named on whose behalf the platform is called. Set one of username, token and access_token, or one of the "+
+				"environment variables "+strings.Join(variables, ", ")+".")
+	default:
+		diags.AddAttributeError(path.Root("username"), summaryInvalidProvider,
+			"More than one user identity is set: "+strings.Join(set, ", ")+". Set exactly one.")
+	}
+	return diags
+}
+
+func checkEndpoint(diags *diag.Diagnostics, endpoint string) {
+	if endpoint == "" {
+		addMissing(diags, "endpoint", envEndpoint)
+		return
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		diags.AddAttributeError(path.Root("endpoint"), summaryInvalidProvider,
+			fmt.Sprintf("%q is not an absolute http or https URL such as https://paas.example.com.", endpoint))
+	}
+}
+
+func warnPlainHTTP(diags *diag.Diagnostics, endpoint string) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+		return
+	}
+	diags.AddAttributeWarning(path.Root("endpoint"), "Credentials Sent In The Clear",
+		"The endpoint "+endpoint+" is not encrypted, so app_secret can be read on the way. Use https.")
+}
+
+func addMissing(diags *diag.Diagnostics, name, env string) {
+	diags.AddAttributeError(path.Root(name), "Missing Provider Setting",
+		fmt.Sprintf("%s is not set. Set it in the provider block, or set the environment variable %s.", name, env))
+}
+
+func setting(value types.String, env string) string {
+	if !value.IsNull() {
+		return value.ValueString()
+	}
+	return os.Getenv(env)
+}
+
+func supplierID(value types.Int64) (int, error) {
+	text := os.Getenv(envSupplierID)
+	if !value.IsNull() || text == "" {
+		return int(value.ValueInt64()), nil
+	}
+	id, err := strconv.Atoi(text)
+	if err != nil || id < 0 {
+		return 0, fmt.Errorf("%s is %q; it takes a whole number from 0", envSupplierID, text)
+	}
+	return id, nil
+}
+
+func orDefault(value types.Int64, standard int64) int64 {
+	if value.IsNull() {
+		return standard
+	}
+	return value.ValueInt64()
+}
+
+// orDuration reads a duration that a validator has checked.
+func orDuration(value types.String, standard time.Duration) time.Duration {
+	if d, err := time.ParseDuration(value.ValueString()); err == nil {
+		return d
+	}
+	return standard
+}
+
+// userAgent follows the form of the other providers. The version that OpenTofu
+// reports here is that of the Terraform it stands in for.
+func userAgent(version, terraformVersion string) string {
+	agent := fmt.Sprintf("Terraform/%s (+https://www.terraform.io) terraform-provider-bk/%s", terraformVersion, version)
+	if more := strings.TrimSpace(os.Getenv("TF_APPEND_USER_AGENT")); more != "" {
+		agent += " " + more
+	}
+	return agent
+}

@@ -1,0 +1,62 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+type rolloutModel struct {
+	BatchSize      types.Int64  `tfsdk:"batch_size"`
+	Pause          types.String `tfsdk:"pause"`
+	MaxFailedHosts types.Int64  `tfsdk:"max_failed_hosts"`
+}
+
+func rolloutAttribute(description string) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{
+		MarkdownDescription: description + " Hosts go in the order of their keys. A wave starts when every host of the one before has settled. " +
+			"Without `rollout`, all hosts at once.",
+		Optional: true,
+		Attributes: map[string]schema.Attribute{
+			"batch_size": schema.Int64Attribute{
+				MarkdownDescription: "Hosts in a wave. All of them by default.",
+				Optional:            true,
+				Validators:          []validator.Int64{int64validator.AtLeast(1)},
+			},
+			"pause": schema.StringAttribute{
+				MarkdownDescription: "Time between two waves, a duration such as `\"30s\"`. None by default.",
+				Optional:            true,
+				Validators:          []validator.String{durationValidator{}},
+			},
+			"max_failed_hosts": schema.Int64Attribute{
+				MarkdownDescription: "How many hosts may fail, over all waves, before no further wave starts. Defaults to `0`: the first wave " +
+					"with a failure is the last.",
+				Optional:   true,
+				Validators: []validator.Int64{int64validator.AtLeast(0)},
+			},
+		},
+	}
+}
+
+// rolloutToAPI gives the zero rollout for null.
+func rolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
+	if rollout.IsNull() {
+		return fleet.Rollout{}, nil
+	}
+	var m rolloutModel
+	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
+	pause, _ := time.ParseDuration(m.Pause.ValueString()) // checked by a validator; "" is none
+	return fleet.Rollout{
+		BatchSize: int(m.BatchSize.ValueInt64()),
+		Pause:     pause,
+		MaxFailed: int(m.MaxFailedHosts.ValueInt64()),
+	}, diags
+}

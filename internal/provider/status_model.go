@@ -1,0 +1,161 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// statusModel is what data sources of a status have in common.
+type statusModel struct {
+	Timeouts          timeouts.Value `tfsdk:"timeouts"`
+	Statuses          types.Map      `tfsdk:"statuses"`
+	RunningCount      types.Int64    `tfsdk:"running_count"`
+	StoppedCount      types.Int64    `tfsdk:"stopped_count"`
+	UnregisteredCount types.Int64    `tfsdk:"unregistered_count"`
+	UnknownCount      types.Int64    `tfsdk:"unknown_count"`
+}
+
+// statusType is an element of statuses.
+var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
+	"state":         types.StringType,
+	"hosted":        types.BoolType,
+	"pid":           types.Int64Type,
+	"version":       types.StringType,
+	"cpu_usage":     types.Float64Type,
+	"mem_usage":     types.Float64Type,
+	"error_code":    types.Int64Type,
+	"error_message": types.StringType,
+}}
+
+// statusAttributes are those of statusModel.
+func statusAttributes(ctx context.Context) map[string]schema.Attribute {
+	attributes := make(map[string]schema.Attribute)
+	limits := timeouts.AttributesWithOpts(ctx, timeouts.Opts{
+		ReadDescription: timeoutDescription("the whole read; a host without an answer by then is `unknown`", defaultReadTimeout),
+	})
+	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = timeoutsDescription
+		limits = nested
+	}
+	attributes["timeouts"] = limits
+	attributes["statuses"] = schema.MapNestedAttribute{
+		MarkdownDescription: "Status by host key.",
+		Computed:            true,
+		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"state": schema.StringAttribute{
+				MarkdownDescription: "One of `running`, `stopped`, `unregistered`, `unknown`. An agent cannot tell a process that is not registered " +
+					"from one that is stopped, so `unregistered` comes with mode `cached` only.",
+				Computed: true,
+			},
+			"hosted":        schema.BoolAttribute{MarkdownDescription: "Whether the agent revives the process; null where the answer does not say.", Computed: true},
+			"pid":           schema.Int64Attribute{MarkdownDescription: "Process id, null unless it runs.", Computed: true},
+			"version":       schema.StringAttribute{MarkdownDescription: "First line of what `version_cmd` printed, null where there is none.", Computed: true},
+			"cpu_usage":     schema.Float64Attribute{MarkdownDescription: "CPU usage in percent of the whole machine, null unless it runs.", Computed: true},
+			"mem_usage":     schema.Float64Attribute{MarkdownDescription: "Memory usage in percent of the whole machine, null unless it runs.", Computed: true},
+			"error_code":    schema.Int64Attribute{MarkdownDescription: "The platform's code where the state is `unknown`, else null.", Computed: true},
+			"error_message": schema.StringAttribute{MarkdownDescription: "Why the state is `unknown`, else null.", Computed: true},
+		}},
+	}
+	for name, state := range map[string]fleet.State{
+		"running_count": fleet.Running, "stopped_count": fleet.Stopped,
+		"unregistered_count": fleet.Unregistered, "unknown_count": fleet.Unknown,
+	} {
+		attributes[name] = schema.Int64Attribute{MarkdownDescription: fmt.Sprintf("Number of hosts whose state is `%s`.", state), Computed: true}
+	}
+	return attributes
+}
+
+// read asks for the status of every host and fills the model.
+func (m *statusModel) read(ctx context.Context, p *platform, which reference,
+	ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error),
+) diag.Diagnostics {
+	if !p.ready() {
+		return diag.Diagnostics{notReady(p)}
+	}
+	limit, diags := m.Timeouts.Read(ctx, defaultReadTimeout)
+	o, d := which.open(ctx, p)
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	statuses, err := ask(o.process, ctx, o.hosts.Hosts())
+	if err != nil {
+		diags.Append(callDiagnostic("Unable to Read Process Status", o.title+" could not be asked for.", err))
+		return diags
+	}
+	m.fromAPI(o.hosts, statuses)
+	if m.UnknownCount.ValueInt64() > 0 {
+		diags.Append(statusUnknown(o.title, o.hosts, statuses))
+	}
+	return diags
+}
+
+func (m *statusModel) fromAPI(hosts fleet.Roster, statuses map[fleet.Host]fleet.Status) {
+	counts := make(map[fleet.State]int64)
+	elements := make(map[string]attr.Value, hosts.Len())
+	for key, host := range hosts.All {
+		status := statuses[host]
+		counts[status.State]++
+		elements[key] = statusValue(status)
+	}
+	m.Statuses = types.MapValueMust(statusType, elements)
+	m.RunningCount = types.Int64Value(counts[fleet.Running])
+	m.StoppedCount = types.Int64Value(counts[fleet.Stopped])
+	m.UnregisteredCount = types.Int64Value(counts[fleet.Unregistered])
+	m.UnknownCount = types.Int64Value(counts[fleet.Unknown])
+}
+
+func statusValue(s fleet.Status) types.Object {
+	values := map[string]attr.Value{
+		"state":         types.StringValue(string(s.State)),
+		"hosted":        types.BoolNull(),
+		"pid":           types.Int64Null(),
+		"version":       types.StringNull(),
+		"cpu_usage":     types.Float64Null(),
+		"mem_usage":     types.Float64Null(),
+		"error_code":    types.Int64Null(),
+		"error_message": types.StringNull(),
+	}
+	if s.HostedKnown {
+		values["hosted"] = types.BoolValue(s.Hosted)
+	}
+	if s.Version != "" {
+		values["version"] = types.StringValue(s.Version)
+	}
+	switch s.State {
+	case fleet.Running:
+		values["pid"] = types.Int64Value(s.PID)
+		values["cpu_usage"] = types.Float64Value(s.CPUUsage)
+		values["mem_usage"] = types.Float64Value(s.MemUsage)
+	case fleet.Unknown:
+		values["error_message"] = types.StringValue(s.Message)
+		if s.Code != 0 {
+			values["error_code"] = types.Int64Value(s.Code)
+		}
+	default: // a process that does not run has no figures
+	}
+	return types.ObjectValueMust(statusType.AttrTypes, values)
+}
+
+// statusUnknown is the one warning about hosts that did not answer.
+func statusUnknown(title string, hosts fleet.Roster, statuses map[fleet.Host]fleet.Status) diag.Diagnostic {
+	failures := make(fleet.Results)
+	for host, status := range statuses {
+		if status.State == fleet.Unknown {
+			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
+		}
+	}
+	return diag.NewWarningDiagnostic("Process Status Unknown", fmt.Sprintf("%s did not answer on %s.\n\n%s\nCheck the agents on these hosts.",
+		title, hostsText(len(failures), hosts.Len()), hostRows(hosts, failures)))
+}

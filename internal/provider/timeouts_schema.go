@@ -1,0 +1,36 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+)
+
+// Deadlines where the configuration sets none. A platform that works answers a
+// registration in seconds; a broken agent may never answer.
+const (
+	defaultChangeTimeout = 10 * time.Minute
+	defaultReadTimeout   = 2 * time.Minute
+)
+
+const timeoutsDescription = "Deadlines. When one is up, what is known is kept, and the hosts without a verdict are named."
+
+// timeoutOf is one of the methods of timeouts.Value.
+type timeoutOf func(ctx context.Context, standard time.Duration) (time.Duration, diag.Diagnostics)
+
+// timeoutsAttribute adds the description that the library leaves out.
+func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
+	attribute := timeouts.Attributes(ctx, opts)
+	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = timeoutsDescription
+		return nested
+	}
+	return attribute
+}
+
+func timeoutDescription(what string, standard time.Duration) string {
+	return "Time for " + what + ", a duration such as `\"15m\"`. Defaults to `" + standard.String() + "`."
+}

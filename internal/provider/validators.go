@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	posix "path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// hostsValidator checks a whole hosts map in one pass: a validator per element
+// makes the framework walk ten thousand paths.
+type hostsValidator struct{}
+
+func (hostsValidator) Description(context.Context) string {
+	return "every value must be a host address, and each host may stand once"
+}
+
+func (v hostsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (hostsValidator) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	addresses := make(map[string]string, len(req.ConfigValue.Elements()))
+	for key, element := range req.ConfigValue.Elements() {
+		switch address, ok := element.(types.String); {
+		case !ok || address.IsUnknown():
+		case address.IsNull():
+			addInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), summaryInvalidHost, "the address is null; "+fleet.AddressForms)
+		default:
+			addresses[key] = address.ValueString()
+		}
+	}
+	// The supplier id plays no part in telling hosts apart here: see Host.Place.
+	_, faults := fleet.NewRoster(addresses, 0)
+	for _, fault := range faults {
+		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
+	}
+}
+
+// absolutePathValidator takes absolute paths of Linux and of Windows: which of
+// the two a host is, only the host knows.
+type absolutePathValidator struct{ file bool }
+
+var windowsAbsolute = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)
+
+func (v absolutePathValidator) Description(context.Context) string {
+	if v.file {
+		return "must be the absolute path of a file, such as /run/nginx.pid or C:\\nginx\\nginx.pid"
+	}
+	return "must be an absolute path, such as /usr/sbin or C:\\nginx"
+}
+
+func (v absolutePathValidator) MarkdownDescription(ctx context.Context) string {
+	return v.Description(ctx)
+}
+
+func (v absolutePathValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	value := req.ConfigValue.ValueString()
+	absolute := posix.IsAbs(value) || windowsAbsolute.MatchString(value)
+	directory := strings.HasSuffix(value, "/") || strings.HasSuffix(value, `\`)
+	if !absolute || (v.file && directory) {
+		addInvalid(&resp.Diagnostics, req.Path, "Invalid Path", fmt.Sprintf("the value %s; got %q", v.Description(ctx), value))
+	}
+}
+
+// percentValidator wants more than nothing: the platform takes 0 and then stops
+// the process at once, again and again.
+func percentValidator() validator.Float64 { return aboveZero{} }
+
+type aboveZero struct{}
+
+func (aboveZero) Description(context.Context) string               { return "must be above 0" }
+func (v aboveZero) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+func (aboveZero) ValidateFloat64(_ context.Context, req validator.Float64Request, resp *validator.Float64Response) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if value := req.ConfigValue.ValueFloat64(); value <= 0 || math.IsNaN(value) {
+		addInvalid(&resp.Diagnostics, req.Path, "Invalid Percentage",
+			fmt.Sprintf("the value must be above 0, up to 100, in percent of the whole machine; got %v. "+
+				"With 0 the agent would stop the process as soon as it runs", value))
+	}
+}
+
+func nameValidator(forbidden string) validator.String {
+	return stringvalidator.RegexMatches(
+		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),
+		fmt.Sprintf("must not be empty and must hold neither white space nor %q, which import ids are taken apart by", forbidden))
+}
+
+func md5Validator() validator.String {
+	return stringvalidator.RegexMatches(regexp.MustCompile(`^[0-9a-fA-F]{32}$`), "must be 32 hexadecimal characters")
+}
+
+// durationValidator wants a Go duration of at least the given length.
+type durationValidator struct{ least time.Duration }
+
+func (v durationValidator) Description(context.Context) string {
+	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.least)
+}
+
+func (v durationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v durationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.least {
+		addInvalid(&resp.Diagnostics, req.Path, "Invalid Duration",
+			fmt.Sprintf("the value %s; got %q", v.Description(ctx), req.ConfigValue.ValueString()))
+	}
+}
+
+// addInvalid says the path in words as well: inside an object Terraform can show
+// no more than the line at which the block begins.
+func addInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
+	diags.AddAttributeError(at, summary, "Attribute "+at.String()+": "+what+".")
+}
+
+// sortedKeys gives maps the one order that messages and tests need.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
