@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -94,21 +96,33 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Declared) (Repor
 	report.Cached = cached
 	var suspects []Host
 	for _, h := range hosts {
-		if drift := want.judge(cached[h]); drift != "" {
+		status := cached[h]
+		drift := want.judge(status)
+		switch {
+		case status.State == Unknown && !want.HasSpec:
+			report.Unreachable[h] = status
+			continue
+		case drift != "":
 			report.Drift[h] = drift
-			suspects = append(suspects, h)
+		case status.State != Unknown:
+			continue
 		}
+		suspects = append(suspects, h)
 	}
 	if len(suspects) == 0 || !want.HasSpec {
 		return report, nil
 	}
 	live, err := p.LiveStatus(ctx, suspects)
-	if err != nil {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return report, fmt.Errorf("asking the agents of %d hosts that look changed: %w", len(suspects), err)
 	}
 	for _, h := range suspects {
 		now, known := live[h]
-		if !known || now.State == Unknown {
+		if !known {
+			// The time was up: what is on file says why, where it knows.
+			now = Status{State: Unknown, Code: cached[h].Code, Message: cmp.Or(cached[h].Message, "the agent did not answer in time")}
+		}
+		if now.State == Unknown {
 			delete(report.Drift, h)
 			report.Unreachable[h] = now
 			continue

@@ -77,7 +77,7 @@ func TestInspect(t *testing.T) {
 		"registered/lagging-time":      {registered, absent, says(live(fleet.Stopped, false, 9)), ""},
 		"registered/unreachable":       {registered, absent, unreachable, silent},
 		"registered/agent-says-gone":   {registered, absent, says(live(fleet.Unregistered, false, 0)), fleet.NotRegistered},
-		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, carrying(ownPrint)), nil, ""},
+		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, carrying(ownPrint)), says(live(fleet.Stopped, false, 5)), ""},
 
 		"hosted/as-declared":         {hosted, row(fleet.Stopped, true, 5), nil, ""},
 		"hosted/hosting-not-on-file": {hosted, hostingUnknown(row(fleet.Stopped, false, 5)), nil, ""},
@@ -178,7 +178,7 @@ func TestInspect_asksSuspectsOnly(t *testing.T) {
 	if diff := cmp.Diff(map[int]fleet.Drift{2: fleet.NotRegistered}, byNumber(got.Drift)); diff != "" {
 		t.Errorf("drift (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[int]fleet.Status{5: {}}, byNumber(got.Unreachable)); diff != "" {
+	if diff := cmp.Diff(map[int]fleet.Status{5: {State: fleet.Unknown, Message: "the agent did not answer in time"}}, byNumber(got.Unreachable)); diff != "" {
 		t.Errorf("unreachable (-want +got):\n%s", diff)
 	}
 }
@@ -209,6 +209,22 @@ func TestInspect_withoutFingerprint(t *testing.T) {
 		t.Errorf("got %v, %v, want no drift: neither spec nor labels count", got.Drift, err)
 	}
 	p.wantCalls(t, "cached 1")
+}
+
+// A deadline in the middle leaves hosts unreachable, with what is known of them:
+// it is no reason to fail a refresh.
+func TestInspect_deadline(t *testing.T) {
+	t.Parallel()
+	away := fleet.Status{State: fleet.Unknown, Code: 115, Message: "still in progress"}
+	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: away}), live: cannotSay(context.DeadlineExceeded)}
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), declared(fleet.EnsureHosted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[int]fleet.Status{2: {State: fleet.Unknown, Message: "the agent did not answer in time"}, 3: away}
+	if diff := cmp.Diff(want, byNumber(got.Unreachable)); diff != "" || len(got.Drift) > 0 {
+		t.Errorf("drift %v, unreachable (-want +got):\n%s", got.Drift, diff)
+	}
 }
 
 func TestInspect_errors(t *testing.T) {
