@@ -11,8 +11,9 @@ type Change struct {
 	// Reregister those where it is registered with something else, Settle those
 	// where only hosting or running may be missing.
 	Register, Reregister, Settle []Host
-	// Adopt takes over a registration that somebody else made.
-	Adopt bool
+	// Adopt tells on which hosts a registration that somebody else made is taken
+	// over; nil on none.
+	Adopt func(Host) bool
 	// Order gives the waves their order; hosts of the change that it leaves out
 	// are not touched.
 	Order   []Host
@@ -33,7 +34,8 @@ func Converge(ctx context.Context, p Process, want Declared, c Change) Results {
 		}
 		results.Merge(Same(pick(wave.Hosts, settle), Outcome{Verdict: Done}))
 		registered := results.Succeeded(wave.Hosts)
-		results.Merge(bringUp(ctx, p, want.Ensure, registered))
+		results.Merge(bringUp(ctx, p, want.Ensure, pickFunc(registered, func(h Host) bool { return !settle[h] }), p.CachedStatus))
+		results.Merge(bringUp(ctx, p, want.Ensure, pick(registered, settle), p.LiveStatus))
 		results.leave(registered, func(Host) Drift {
 			if want.Ensure == EnsureRunning {
 				return NotRunning
@@ -69,7 +71,7 @@ func (r Results) leave(hosts []Host, left func(Host) Drift) {
 
 // registerAll registers, and decides what a registration that is there already
 // means: taken over, our own, or somebody else's.
-func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, adopt bool) Results {
+func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, adopt func(Host) bool) Results {
 	if len(hosts) == 0 {
 		return nil
 	}
@@ -77,11 +79,13 @@ func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, ad
 	taken := pickFunc(hosts, func(h Host) bool {
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
-	if len(taken) == 0 {
-		return results
+	if adopt != nil {
+		if adopted := pickFunc(taken, adopt); len(adopted) > 0 {
+			results.Merge(p.Reregister(ctx, adopted))
+		}
+		taken = pickFunc(taken, func(h Host) bool { return !adopt(h) })
 	}
-	if adopt {
-		results.Merge(p.Reregister(ctx, taken))
+	if len(taken) == 0 {
 		return results
 	}
 	onFile, err := p.CachedStatus(ctx, taken)
@@ -89,7 +93,7 @@ func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, ad
 		outcome := results[h]
 		switch {
 		case err != nil:
-			outcome.AlreadyDone, outcome.Err = false, err
+			outcome.AlreadyDone, outcome.Err, outcome.Left = false, err, Foreign
 		case want.Ours(onFile[h]):
 			// An earlier create that was cut off before its state was saved.
 			outcome = Outcome{Verdict: Done, AlreadyDone: true}
@@ -97,19 +101,23 @@ func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, ad
 			// We asked twice and the file does not name another owner: the first
 			// time did it.
 			outcome = Outcome{Verdict: Done, AlreadyDone: true}
+		default:
+			outcome.Left = Foreign
 		}
 		results[h] = outcome
 	}
 	return results
 }
 
-// bringUp hosts or starts what the platform says is not. The cached status is
-// good enough here: an operation that was not needed after all does no harm.
-func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Results {
+// bringUp hosts or starts what is not, as ask tells. Where something was registered
+// just now the cached status will do: it errs towards an operation that was not
+// needed after all, which does no harm. Where nothing was, it may err the other
+// way, and the agents are asked.
+func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host, ask func(context.Context, []Host) (map[Host]Status, error)) Results {
 	if ensure == EnsureRegistered || len(hosts) == 0 {
 		return nil
 	}
-	status, err := p.CachedStatus(ctx, hosts)
+	status, err := ask(ctx, hosts)
 	if err != nil {
 		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})
 	}

@@ -46,6 +46,7 @@ func TestConverge(t *testing.T) {
 		foreign    = labelled(bare, carrying("v1-ffffffffffffffff"))
 		fail       = cannotSay(errDown)
 		absent     = fleet.Status{State: fleet.Unregistered}
+		unread     = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
 	)
 	tests := map[string]struct {
 		want    fleet.Declared
@@ -77,35 +78,57 @@ func TestConverge(t *testing.T) {
 		"taken-by-another": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{2: taken}), cached: says(map[int]fleet.Status{2: foreign})},
-			[]string{"register 1 2", "cached 2", "cached 1"}, byHost{1: well, 2: left(taken, fleet.NotRegistered)},
+			[]string{"register 1 2", "cached 2", "cached 1"}, byHost{1: well, 2: left(taken, fleet.Foreign)},
 		},
 		"taken-without-labels": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, nil))},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.NotRegistered)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
 		},
 		"taken-lagging": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(absent)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.NotRegistered)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
 		},
 		"taken-and-file-closed": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: fail},
-			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown}, fleet.NotRegistered)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown}, fleet.Foreign)},
 		},
 		"taken-and-adopted": {
-			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},
+			hosted, fleet.Change{Register: hosts(1, 2), Adopt: anyHost},
 			process{register: done(byHost{2: taken})},
 			[]string{"register 1 2", "reregister 2", "cached 1 2"}, byHost{1: well, 2: well},
 		},
+		"one-adopted-and-one-not": {
+			hosted, fleet.Change{Register: hosts(1, 2, 3), Adopt: only(2)},
+			process{register: done(byHost{2: taken, 3: taken}), cached: says(map[int]fleet.Status{3: foreign})},
+			[]string{"register 1 2 3", "reregister 2", "cached 3", "cached 1 2"},
+			byHost{1: well, 2: well, 3: left(taken, fleet.Foreign)},
+		},
+		"one-adopted-and-one-our-own": {
+			registered, fleet.Change{Register: hosts(1, 2), Adopt: only(1)},
+			process{register: done(byHost{1: taken, 2: taken}), cached: answer(bare)},
+			[]string{"register 1 2", "reregister 1", "cached 2"}, byHost{1: well, 2: {Verdict: fleet.Done, AlreadyDone: true}},
+		},
+		"one-adoption-fails-and-one-is-not-adopted": {
+			registered, fleet.Change{Register: hosts(1, 2), Adopt: only(1)},
+			process{register: done(byHost{1: taken, 2: taken}), reregister: done(byHost{1: away}), cached: fail},
+			[]string{"register 1 2", "reregister 1", "cached 2"},
+			byHost{1: left(away, fleet.NotRegistered), 2: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown}, fleet.Foreign)},
+		},
+		"another-is-adopted": {
+			registered, fleet.Change{Register: hosts(1, 2), Adopt: only(2)},
+			process{register: done(byHost{1: taken}), cached: answer(foreign)},
+			[]string{"register 1 2", "cached 1"}, byHost{1: left(taken, fleet.Foreign), 2: well},
+		},
 		"adoption-fails": {
-			registered, fleet.Change{Register: hosts(1), Adopt: true},
+			registered, fleet.Change{Register: hosts(1), Adopt: anyHost},
 			process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
 			[]string{"register 1", "reregister 1"}, byHost{1: left(away, fleet.NotRegistered)},
 		},
 		"failed-is-not-adopted": {
-			registered, fleet.Change{Register: hosts(1), Adopt: true},
+			registered, fleet.Change{Register: hosts(1), Adopt: anyHost},
 			process{register: done(byHost{1: away})},
 			[]string{"register 1"}, byHost{1: left(away, fleet.NotRegistered)},
 		},
@@ -127,7 +150,7 @@ func TestConverge(t *testing.T) {
 		"repeated-taken-by-another": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(taken), fleet.NotRegistered)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(taken), fleet.Foreign)},
 		},
 		"repeated-without-fingerprints": {
 			fleet.Declared{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
@@ -137,7 +160,7 @@ func TestConverge(t *testing.T) {
 		"taken-without-fingerprints": {
 			fleet.Declared{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(bare)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.NotRegistered)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
 		},
 		"repeated-and-failed-otherwise": {
 			registered, fleet.Change{Register: hosts(1)},
@@ -147,8 +170,11 @@ func TestConverge(t *testing.T) {
 
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
-			process{cached: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},
-			[]string{"register 1", "reregister 2", "cached 1 2 3 4", "host 1 4"}, byHost{1: well, 2: well, 3: well, 4: well},
+			process{
+				cached: says(map[int]fleet.Status{1: bare}),
+				live:   says(map[int]fleet.Status{4: hostingUnknown(healthy)}),
+			},
+			[]string{"register 1", "reregister 2", "cached 1 2", "host 1", "live 3 4", "host 4"}, byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
@@ -157,53 +183,78 @@ func TestConverge(t *testing.T) {
 		},
 		"hosted/hosting-fails": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
-			process{cached: answer(bare), operate: doneOps(byOp{fleet.HostIt: {1: away, 2: away}})},
-			[]string{"register 1", "cached 1 2", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			process{cached: answer(bare), live: answer(bare), operate: doneOps(byOp{fleet.HostIt: {1: away, 2: away}})},
+			[]string{"register 1", "cached 1", "host 1", "live 2", "host 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"hosted/file-closed": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{cached: fail},
-			[]string{"register 1", "cached 1"},
-			byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}, fleet.NotHosted)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(unread, fleet.NotHosted)},
+		},
+		"hosted/file-closed-to-one-group": { // which the other does not read
+			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
+			process{cached: fail, live: answer(bare)},
+			[]string{"reregister 1", "cached 1", "live 2", "host 2"},
+			byHost{1: left(unread, fleet.NotHosted), 2: well},
+		},
+		"hosted/agents-silent-to-one-group": { // which the other does not ask
+			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
+			process{cached: answer(bare), live: fail},
+			[]string{"register 1", "cached 1", "host 1", "live 2"},
+			byHost{1: well, 2: left(unread, fleet.NotHosted)},
+		},
+		"hosted/file-says-hosted-and-agent-does-not": {
+			hosted, fleet.Change{Settle: hosts(1)},
+			process{cached: answer(healthy), live: answer(bare)},
+			[]string{"live 1", "host 1"}, byHost{1: well},
+		},
+		"hosted/file-says-bare-and-agent-does-not": {
+			hosted, fleet.Change{Settle: hosts(1)},
+			process{cached: answer(bare), live: answer(healthy)},
+			[]string{"live 1"}, byHost{1: well},
+		},
+		"running/file-says-running-and-agent-does-not": {
+			running, fleet.Change{Settle: hosts(1)},
+			process{cached: answer(healthy), live: answer(bare)},
+			[]string{"live 1", "start 1"}, byHost{1: well},
 		},
 		"running/only-those-down": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{cached: says(map[int]fleet.Status{1: bare})},
-			[]string{"register 1", "cached 1 2", "start 1"}, byHost{1: well, 2: well},
+			[]string{"register 1", "cached 1", "start 1", "live 2"}, byHost{1: well, 2: well},
 		},
 		"running/state-unknown": {
 			running, fleet.Change{Settle: hosts(1)},
-			process{cached: answer(fleet.Status{State: fleet.Unknown})},
-			[]string{"cached 1", "start 1"}, byHost{1: well},
+			process{live: answer(fleet.Status{State: fleet.Unknown})},
+			[]string{"live 1", "start 1"}, byHost{1: well},
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
 			running, fleet.Change{Settle: hosts(1, 2)},
-			process{cached: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
-			[]string{"cached 1 2", "start 1 2", "host 1"}, byHost{1: well, 2: well},
+			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
+			[]string{"live 1 2", "start 1 2", "host 1"}, byHost{1: well, 2: well},
 		},
 		"running/but-bare": {
 			running, fleet.Change{Settle: hosts(1)},
-			process{cached: answer(row(fleet.Running, false, 5))},
-			[]string{"cached 1", "host 1"}, byHost{1: well},
+			process{live: answer(row(fleet.Running, false, 5))},
+			[]string{"live 1", "host 1"}, byHost{1: well},
 		},
 		"running/start-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
-			process{cached: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
-			[]string{"cached 1 2", "start 1 2"}, byHost{1: left(away, fleet.NotRunning), 2: well},
+			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
+			[]string{"live 1 2", "start 1 2"}, byHost{1: left(away, fleet.NotRunning), 2: well},
 		},
 		"running/hosting-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{
-				cached:  says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
+				live:    says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
 				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.HostIt: {1: away, 2: away}}),
 			},
-			[]string{"cached 1 2", "start 1", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			[]string{"live 1 2", "start 1", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
-		"running/file-closed": {
+		"running/agents-silent": {
 			running, fleet.Change{Settle: hosts(1)},
-			process{cached: fail},
-			[]string{"cached 1"},
-			byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}, fleet.NotRunning)},
+			process{live: fail},
+			[]string{"live 1"}, byHost{1: left(unread, fleet.NotRunning)},
 		},
 	}
 	for name, test := range tests {
@@ -292,4 +343,10 @@ func TestConverge_keepsTheCallersSlices(t *testing.T) {
 	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
 		t.Errorf("Order (-want +got):\n%s", diff)
 	}
+}
+
+func anyHost(fleet.Host) bool { return true }
+
+func only(n int) func(fleet.Host) bool {
+	return func(h fleet.Host) bool { return h == host(n) }
 }

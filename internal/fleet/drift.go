@@ -56,17 +56,20 @@ type Drift string
 // Every way in which a host can differ from what is declared.
 const (
 	NotRegistered Drift = "not registered"
-	OtherSpec     Drift = "registered with another spec"
-	OtherLabels   Drift = "registered with other labels"
-	NotHosted     Drift = "registered but not hosted"
-	NotRunning    Drift = "hosted but not running"
+	// Foreign is a registration that was there before ours; it is nobody's to
+	// replace or to remove but its owner's, until it is adopted.
+	Foreign     Drift = "registered by somebody else"
+	OtherSpec   Drift = "registered with another spec"
+	OtherLabels Drift = "registered with other labels"
+	NotHosted   Drift = "registered but not hosted"
+	NotRunning  Drift = "hosted but not running"
 )
 
 // ParseDrift finds the drift that a reason (as Report and state carry it) speaks
 // of; a reason of another kind gives NotRegistered, the case in which nothing is
 // taken for granted.
 func ParseDrift(reason string) Drift {
-	for _, d := range []Drift{OtherSpec, OtherLabels, NotHosted, NotRunning} {
+	for _, d := range []Drift{Foreign, OtherSpec, OtherLabels, NotHosted, NotRunning} {
 		if strings.HasPrefix(reason, string(d)) {
 			return d
 		}

@@ -305,7 +305,9 @@ func TestDeclared_Ours(t *testing.T) {
 
 func TestParseDrift(t *testing.T) {
 	t.Parallel()
-	for _, drift := range []fleet.Drift{fleet.NotRegistered, fleet.OtherSpec, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning} {
+	for _, drift := range []fleet.Drift{
+		fleet.NotRegistered, fleet.Foreign, fleet.OtherSpec, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning,
+	} {
 		for _, reason := range []string{string(drift), string(drift) + ": 117, the agent is abnormal or not found"} {
 			if got := fleet.ParseDrift(reason); got != drift {
 				t.Errorf("%q: got %q, want %q", reason, got, drift)

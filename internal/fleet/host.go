@@ -31,7 +31,7 @@ var (
 // ParseHost reads a host address. supplier is used where the address names none.
 func ParseHost(address string, supplier int) (Host, error) {
 	if agentIDForm.MatchString(address) {
-		return Host{agentID: address}, nil
+		return Host{agentID: strings.ToLower(address)}, nil
 	}
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {

@@ -32,6 +32,8 @@ func TestParseHost(t *testing.T) {
 		"agent-id-32":              {agent, 3, agent, agent},
 		"agent-id-36":              {agent + "abcd", 0, agent + "abcd", agent + "abcd"},
 		"agent-id-64":              {agent + agent, 0, agent + agent, agent + agent},
+		"agent-id-capitals":        {agent + "ABCD", 0, agent + "abcd", agent + "abcd"},
+		"agent-id-mixed":           {agent + "aBCd", 0, agent + "abcd", agent + "abcd"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +77,17 @@ func TestParseHost_parts(t *testing.T) {
 	}
 	if byAgent.AgentID() != agentID || byAgent.IP().IsValid() || byAgent.SupplierID() != 0 {
 		t.Errorf("by agent id: got %q, %s, %d", byAgent.AgentID(), byAgent.IP(), byAgent.SupplierID())
+	}
+}
+
+func TestParseHost_agentIDInCapitals(t *testing.T) {
+	t.Parallel()
+	small, err := fleet.ParseHost(strings.Repeat("0a", 18), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if capitals, err := fleet.ParseHost(strings.Repeat("0A", 18), 0); err != nil || capitals != small {
+		t.Errorf("got %v, %v, want the host that small letters name", capitals, err)
 	}
 }
 
@@ -134,7 +147,7 @@ func TestParseHost_refuses(t *testing.T) {
 func FuzzParseHost(f *testing.F) {
 	for _, address := range []string{
 		"0:10.0.0.1", "1:2:10.0.0.1", "0:2001:db8::1", "0:0:[2001:db8::1]", "1:2:3::4", "0:::ffff:10.0.0.1",
-		strings.Repeat("0a", 18), "0:fe80::1%eth0", "0:0:[10.0.0.1]", "-1:10.0.0.1", "0::", "[:]", "",
+		strings.Repeat("0a", 18), strings.Repeat("0A", 18), "0:fe80::1%eth0", "0:0:[10.0.0.1]", "-1:10.0.0.1", "0::", "[:]", "",
 	} {
 		f.Add(address, 0)
 	}

@@ -16,7 +16,10 @@ const (
 func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
 
 // Release unregisters hosts, wave by wave, after stopping or killing the process
-// where that is asked for. A host whose process did not stop stays registered.
+// where that is asked for. A host whose process did not stop stays registered. A
+// host that cannot be unregistered and has no registration on file has nothing to
+// be released from: otherwise one that never came to be registered could never be
+// got rid of.
 func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, rollout Rollout) Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
 		results := Same(wave.Hosts, Outcome{Verdict: Done})
@@ -27,8 +30,20 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, roll
 			results.Merge(p.Operate(ctx, Kill, wave.Hosts))
 		default: // it goes on running
 		}
-		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
+		stopped := results.Succeeded(wave.Hosts)
+		if len(stopped) > 0 {
 			results.Merge(p.Unregister(ctx, stopped))
+		}
+		stuck := pickFunc(stopped, func(h Host) bool { return results[h].Verdict == Failed })
+		if len(stuck) == 0 {
+			return results
+		}
+		// Where the file cannot be read, the failures stand.
+		onFile, _ := p.CachedStatus(ctx, stuck)
+		for _, h := range stuck {
+			if status, known := onFile[h]; known && status.State == Unregistered {
+				results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+			}
 		}
 		return results
 	})
@@ -43,7 +58,7 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
 		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 		if len(rest) > 0 {
-			results.Merge(p.Operate(ctx, op, rest))
+			results.Merge(p.Operate(withSettled(ctx, wave.settled), op, rest))
 		}
 		if op == Stop || op == Kill {
 			results.Merge(unhostIdle(ctx, p, pickFunc(rest, func(h Host) bool {

@@ -13,6 +13,10 @@ import (
 
 func TestRelease(t *testing.T) {
 	t.Parallel()
+	var (
+		absent  = fleet.Status{State: fleet.Unregistered}
+		already = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+	)
 	tests := map[string]struct {
 		first   fleet.OnDestroy
 		rollout fleet.Rollout
@@ -26,7 +30,30 @@ func TestRelease(t *testing.T) {
 		},
 		"unregister-fails": {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away})},
-			[]string{"unregister 1 2 3"}, byHost{1: well, 2: away, 3: well},
+			[]string{"unregister 1 2 3", "cached 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"unregister-fails-where-nothing-is-on-file": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: away, 3: away}), cached: says(map[int]fleet.Status{3: absent})},
+			[]string{"unregister 1 2 3", "cached 1 3"}, byHost{1: away, 2: well, 3: already},
+		},
+		"unregister-fails-and-file-does-not-know": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{2: away}), cached: answer(fleet.Status{State: fleet.Unknown})},
+			[]string{"unregister 1 2 3", "cached 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"unregister-fails-and-file-is-closed": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{2: away}), cached: cannotSay(errDown)},
+			[]string{"unregister 1 2 3", "cached 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"only-failures-are-looked-up": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{
+				unregister: done(byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}}),
+				cached:     answer(absent),
+			},
+			[]string{"unregister 1 2 3"}, byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
 		},
 		"stop": {
 			fleet.DestroyStop, fleet.Rollout{}, process{},
@@ -48,6 +75,11 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyKill, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
 			[]string{"kill 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
+		"every-stop-fails-where-nothing-is-on-file": {
+			fleet.DestroyStop, fleet.Rollout{},
+			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), cached: answer(absent)},
+			[]string{"stop 1 2 3"}, byHost{1: away, 2: away, 3: away},
+		},
 		"wave-by-wave": {
 			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{},
 			[]string{"stop 1 2", "unregister 1 2", "stop 3", "unregister 3"}, byHost{1: well, 2: well, 3: well},
@@ -55,6 +87,11 @@ func TestRelease(t *testing.T) {
 		"stopped-by-failures": {
 			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
 			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
+		},
+		"stopped-and-nothing-on-file": {
+			fleet.DestroyStop, fleet.Rollout{BatchSize: 2},
+			process{unregister: done(byHost{2: away}), cached: answer(absent)},
+			[]string{"stop 1 2", "unregister 1 2", "cached 2", "stop 3", "unregister 3"}, byHost{1: well, 2: already, 3: well},
 		},
 	}
 	for name, test := range tests {
@@ -183,6 +220,18 @@ func TestRun_interruptedDuringPause(t *testing.T) {
 		p.wantCalls(t, "restart 1")
 		wantResults(t, byHost{1: well, 2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, results)
 	})
+}
+
+// A host that the file leaves out is not one without a registration.
+func TestRelease_leftOutOfTheFile(t *testing.T) {
+	t.Parallel()
+	p := &process{
+		unregister: done(byHost{1: away}),
+		cached:     func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil },
+	}
+	results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, fleet.Rollout{})
+	p.wantCalls(t, "unregister 1", "cached 1")
+	wantResults(t, byHost{1: away}, results)
 }
 
 // The order is the one in which users read them.

@@ -17,12 +17,18 @@ type Rollout struct {
 	Pause time.Duration
 	// MaxFailed is how many hosts may fail in all before no further wave starts.
 	MaxFailed int
+	// Watch, if non-nil, is told how far the rollout has come: at the start of
+	// every wave, and whenever a count changes. It is never called twice at once,
+	// and not after Run has returned; the hosts wait while it runs.
+	Watch func(Progress)
 }
 
 // Wave describes the wave that is about to start.
 type Wave struct {
 	Number, Of int
 	Hosts      []Host
+	// settled takes verdicts of the wave before it is over.
+	settled func(Results)
 }
 
 // Run calls act for one wave of hosts after the other. A wave starts only when
@@ -39,6 +45,7 @@ func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context
 		size = len(hosts)
 	}
 	waves := slices.Collect(slices.Chunk(hosts, size))
+	tally := newTally(r.Watch, len(hosts), len(waves))
 	for i, wave := range waves {
 		if reason, err := r.hold(ctx, i, results); reason != "" {
 			for _, rest := range waves[i:] {
@@ -46,7 +53,10 @@ func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context
 			}
 			break
 		}
-		results.Merge(act(ctx, Wave{Number: i + 1, Of: len(waves), Hosts: wave}))
+		tally.begin(i + 1)
+		settled := act(ctx, Wave{Number: i + 1, Of: len(waves), Hosts: wave, settled: tally.count})
+		tally.count(settled)
+		results.Merge(settled)
 	}
 	return results
 }

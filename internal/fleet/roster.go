@@ -10,9 +10,9 @@ import (
 // Roster is a set of hosts in which each has the key that its owner gave it.
 // Hosts are told apart by address; keys are names for people.
 type Roster struct {
-	keys  []string // sorted
-	hosts []Host   // hosts[i] belongs to keys[i]
-	index map[Host]string
+	keys  []string        // sorted
+	hosts []Host          // hosts[i] belongs to keys[i]
+	index map[Host]string // by Place: a supplier id makes no other host
 }
 
 // AddressError is an entry of a hosts map that cannot stand.
@@ -32,7 +32,6 @@ func NewRoster(addresses map[string]string, supplier int) (Roster, []*AddressErr
 	var (
 		roster = Roster{index: make(map[Host]string, len(addresses))}
 		faults []*AddressError
-		places = make(map[Host]string, len(addresses))
 	)
 	for _, key := range slices.Sorted(maps.Keys(addresses)) {
 		host, err := ParseHost(addresses[key], supplier)
@@ -40,15 +39,14 @@ func NewRoster(addresses map[string]string, supplier int) (Roster, []*AddressErr
 			faults = append(faults, &AddressError{Key: key, Err: err})
 			continue
 		}
-		if other, taken := places[host.Place()]; taken {
+		if other, taken := roster.index[host.Place()]; taken {
 			faults = append(faults, &AddressError{Key: key, Err: fmt.Errorf(
 				"%q is the same host as %q under key %q; name each host once", addresses[key], addresses[other], other)})
 			continue
 		}
-		places[host.Place()] = key
 		roster.keys = append(roster.keys, key)
 		roster.hosts = append(roster.hosts, host)
-		roster.index[host] = key
+		roster.index[host.Place()] = key
 	}
 	return roster, faults
 }
@@ -61,7 +59,7 @@ func (r Roster) Hosts() []Host { return slices.Clone(r.hosts) }
 
 // Key is the key of a host, or its address where the roster does not hold it.
 func (r Roster) Key(host Host) string {
-	if key, ok := r.index[host]; ok {
+	if key, ok := r.index[host.Place()]; ok {
 		return key
 	}
 	return host.Address()
@@ -69,8 +67,14 @@ func (r Roster) Key(host Host) string {
 
 // Has tells whether the roster holds the host under any key.
 func (r Roster) Has(host Host) bool {
-	_, ok := r.index[host]
+	_, ok := r.index[host.Place()]
 	return ok
+}
+
+// SupplierOf is the supplier id that the roster has for a host that it holds.
+func (r Roster) SupplierOf(host Host) int {
+	i, _ := slices.BinarySearch(r.keys, r.index[host.Place()])
+	return r.hosts[i].supplier
 }
 
 // Without are the hosts of r that other does not hold, in the order of their keys.

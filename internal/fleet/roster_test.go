@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,11 @@ func TestNewRoster_faults(t *testing.T) {
 		"another-supplier": {
 			map[string]string{"a": "0:1:10.0.0.1", "b": "0:2:10.0.0.1"},
 			[]string{`host "b": "0:2:10.0.0.1" is the same host as "0:1:10.0.0.1" under key "a"; name each host once`},
+			[]string{"a"},
+		},
+		"agent-id-in-capitals": {
+			map[string]string{"a": strings.Repeat("0a", 16), "b": strings.Repeat("0A", 16)},
+			[]string{`host "b": "0A0A0A0A0A0A0A0A0A0A0A0A0A0A0A0A" is the same host as "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a" under key "a"; name each host once`},
 			[]string{"a"},
 		},
 		"three-of-a-kind": {
@@ -146,6 +152,32 @@ func TestRoster_keys(t *testing.T) {
 	}
 }
 
+// A supplier id makes no other host: the roster is asked with one and holds another.
+func TestRoster_suppliers(t *testing.T) {
+	t.Parallel()
+	r := roster(t, map[string]string{"a": "0:3:10.0.0.2", "b": "0:10.0.0.3", "c": "0:5:10.0.0.1"})
+	for n, want := range map[int]struct {
+		key      string
+		supplier int
+	}{1: {"c", 5}, 2: {"a", 3}, 3: {"b", 0}} {
+		for _, supplier := range []int{0, 5, 9} {
+			h := fleet.NewHost(0, supplier, host(n).IP())
+			if !r.Has(h) {
+				t.Errorf("Has: want %s", h)
+			}
+			if got := r.Key(h); got != want.key {
+				t.Errorf("Key of %s: got %q, want %q", h, got, want.key)
+			}
+			if got := r.SupplierOf(h); got != want.supplier {
+				t.Errorf("SupplierOf %s: got %d, want %d", h, got, want.supplier)
+			}
+		}
+	}
+	if other := fleet.NewHost(1, 5, host(1).IP()); r.Has(other) || r.Key(other) != "1:10.0.0.1" {
+		t.Errorf("%s is on another cloud, and the roster should not hold it", other)
+	}
+}
+
 func TestRoster_Without(t *testing.T) {
 	t.Parallel()
 	before := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}
@@ -157,6 +189,7 @@ func TestRoster_Without(t *testing.T) {
 		"empty":            {nil, hosts(1, 2, 3), nil},
 		"renamed-key":      {map[string]string{"x": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, nil, nil},
 		"other-spelling":   {map[string]string{"a": "0:0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, nil, nil},
+		"other-supplier":   {map[string]string{"a": "0:7:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, nil, nil},
 		"swapped":          {map[string]string{"a": "0:10.0.0.2", "b": "0:10.0.0.1", "c": "0:10.0.0.3"}, nil, nil},
 		"from-the-middle":  {map[string]string{"a": "0:10.0.0.1", "c": "0:10.0.0.3"}, hosts(2), nil},
 		"key-moved-to-new": {map[string]string{"a": "0:10.0.0.9", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}, hosts(1), hosts(9)},

@@ -2,9 +2,11 @@ package gse
 
 import (
 	"context"
+	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // apigw is the face behind the bk-gse API gateway of GSE 2.0. No client is known
@@ -26,7 +28,7 @@ type multiRequest struct {
 func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	onFile, err := p.CachedStatus(ctx, hosts)
 	if err != nil {
-		return fleet.Same(hosts, unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be read"}))
+		return fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be read"}))
 	}
 	results := make(fleet.Results, len(hosts))
 	var free []fleet.Host
@@ -37,13 +39,30 @@ func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fle
 		}
 		results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
 	}
-	results.Merge(f.multi(ctx, p, fleet.HostIt, free))
+	for h, o := range f.multi(ctx, p, fleet.HostIt, free) {
+		if refused(o) { // somebody hosted it since we looked
+			o.Verdict = fleet.Failed
+		}
+		results[h] = o
+	}
 	return results
 }
 
+// reregister replaces by hosting again, except where the platform says that it is
+// hosted already: there it is unhosted first.
 func (f apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	return f.multi(ctx, p, fleet.HostIt, hosts)
+	results := f.multi(ctx, p, fleet.HostIt, hosts)
+	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
+	if len(kept) > 0 {
+		results.Merge(f.multi(ctx, p, fleet.Unhost, kept))
+		results.Merge(f.multi(ctx, p, fleet.HostIt, results.Succeeded(kept)))
+	}
+	return results
 }
+
+// refused tells whether the platform left a hosting as it was (850). Where our own
+// request went out twice, the first one may have made it so.
+func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeated }
 
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return f.multi(ctx, p, fleet.Unhost, hosts)
@@ -53,8 +72,8 @@ func (f apigw) multi(ctx context.Context, p *Process, op fleet.Operation, hosts 
 	if p.spec == nil && len(hosts) > 0 {
 		return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"})
 	}
-	api := f.endpoint(apiMulti, repeatable(op))
-	return p.inBatches(ctx, hosts, func(ctx context.Context, batch []fleet.Host) fleet.Results {
-		return p.submit(ctx, api, callOf(op, p.spec), multiRequest{Requests: []operateRequest{p.request(op, batch)}}, batch, &contents{})
+	api := f.endpoint(apiMulti, procapi.Repeatable(op))
+	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
+		return p.submit(ctx, api, op, multiRequest{Requests: []operateRequest{p.request(op, batch)}}, batch, nil)
 	})
 }

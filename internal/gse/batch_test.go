@@ -6,6 +6,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -42,7 +43,7 @@ func TestProcess_batches(t *testing.T) {
 				t.Fatalf("got %d results", len(results))
 			}
 			for h, o := range results {
-				if wrong := o.Code == CodeAgentAbnormal; wrong != broken[numberOf(h)] {
+				if wrong := o.Code == procapi.CodeAgentAbnormal; wrong != broken[numberOf(h)] {
 					t.Errorf("host %d: got %+v", numberOf(h), o)
 				}
 			}
@@ -103,10 +104,10 @@ func TestOperate_oneBatchIsRefused(t *testing.T) {
 
 func TestNewClient_defaults(t *testing.T) {
 	t.Parallel()
-	sim := &simulator.Server{MaxHostsPerRequest: DefaultMaxHosts}
-	client := newTestClient(t, newSim(t, sim), func(_ *bkapi.Config, opts *Options) { *opts = Options{} })
-	results := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(DefaultMaxHosts+1))
-	if failures := results.Failures(); len(failures) > 0 || len(results) != DefaultMaxHosts+1 {
+	sim := &simulator.Server{MaxHostsPerRequest: procapi.DefaultMaxHosts}
+	client := newTestClient(t, newSim(t, sim), func(_ *bkapi.Config, opts *procapi.Options) { *opts = procapi.Options{} })
+	results := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(procapi.DefaultMaxHosts+1))
+	if failures := results.Failures(); len(failures) > 0 || len(results) != procapi.DefaultMaxHosts+1 {
 		t.Errorf("got %d results, failures %v", len(results), failures)
 	}
 	if n := sim.Calls().Count(apiRegister); n != 2 {

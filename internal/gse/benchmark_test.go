@@ -1,16 +1,15 @@
 package gse
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -20,41 +19,6 @@ func BenchmarkFingerprint(b *testing.B) {
 	for b.Loop() {
 		if _, err := fleet.Fingerprint(spec, sampleMeta.Labels); err != nil {
 			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkParseStatus(b *testing.B) {
-	content := json.RawMessage(asText(one(`{"pid":42,"isAuto":true,"version":"1.25.3\n","cpuUsage":1.5,"register_time":1600000000}`)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if s := parseStatus(content); s.State != fleet.Running {
-			b.Fatal(s)
-		}
-	}
-}
-
-// An answer about a full request: decoded, and its verdicts handed to the hosts.
-func BenchmarkSettle(b *testing.B) {
-	var (
-		all     = hosts(DefaultMaxHosts)
-		start   = callOf(fleet.Start, sampleSpec())
-		key     = func(h fleet.Host) string { return keyV2(h, sampleMeta) }
-		stamp   = func(o fleet.Outcome) fleet.Outcome { return o }
-		results = make([]string, 0, len(all))
-	)
-	for _, h := range all {
-		results = append(results, fmt.Sprintf("%q:%s", h.Address()+":gse:proc-test", code(0)))
-	}
-	body := []byte("{" + strings.Join(results, ",") + "}")
-	b.ReportAllocs()
-	for b.Loop() {
-		var answers resultMap
-		if err := json.Unmarshal(body, &answers); err != nil {
-			b.Fatal(err)
-		}
-		if rest := start.settle(answers, all, key, stamp, make(fleet.Results, len(all)), make(fleet.Results)); len(rest) > 0 {
-			b.Fatal(rest)
 		}
 	}
 }
@@ -81,7 +45,7 @@ func BenchmarkWaitOverhead(b *testing.B) {
 				backoff := wait.backoff
 				backoff.First /= speed
 				backoff.Max /= speed
-				client := newTestClient(b, newSim(b, sim), func(_ *bkapi.Config, opts *Options) { opts.Backoff = backoff })
+				client := newTestClient(b, newSim(b, sim), func(_ *bkapi.Config, opts *procapi.Options) { opts.Backoff = backoff })
 				p := client.Process(sampleMeta, sampleSpec())
 				var added, taken time.Duration
 				n := 0

@@ -2,46 +2,24 @@ package gse
 
 import (
 	"context"
-	"log/slog"
+	"iter"
 	"slices"
-	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
-
-// DefaultMaxHosts is how many hosts go into one request where nothing else is
-// said. The page limit of sync_proc_status is the only documented limit of the
-// platform; the peers send 500 to 2000.
-const DefaultMaxHosts = 1000
-
-// Options of a Client. The zero value is fine.
-type Options struct {
-	MaxHosts int // hosts in one request
-	Backoff  poll.Backoff
-	Logger   *slog.Logger
-}
 
 // Client speaks to one platform. It is safe for concurrent use.
 type Client struct {
 	api  *bkapi.Client
 	face face
-	opts Options
+	opts procapi.Options
 }
 
 // NewClient speaks the face that the gateway leads to, by the same request path.
-func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts Options) *Client {
-	if opts.MaxHosts <= 0 {
-		opts.MaxHosts = DefaultMaxHosts
-	}
-	if opts.Backoff == (poll.Backoff{}) {
-		opts.Backoff = poll.DefaultBackoff()
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	client := &Client{api: api, face: esb{}, opts: opts}
+func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
+	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults()}
 	if gateway == bkapi.APIGW {
 		client.face = apigw{}
 	}
@@ -79,7 +57,7 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 }
 
 // batches are hosts cut to what one request takes, each named in one way.
-func (c *Client) batches(hosts []fleet.Host) [][]fleet.Host {
+func (c *Client) batches(hosts []fleet.Host) iter.Seq[[]fleet.Host] {
 	var byID, byAddress []fleet.Host
 	for _, h := range hosts {
 		if h.AgentID() != "" {
@@ -88,39 +66,6 @@ func (c *Client) batches(hosts []fleet.Host) [][]fleet.Host {
 			byAddress = append(byAddress, h)
 		}
 	}
-	return slices.AppendSeq(slices.Collect(slices.Chunk(byAddress, c.opts.MaxHosts)), slices.Chunk(byID, c.opts.MaxHosts))
-}
-
-// inBatches calls act for each batch of hosts, side by side: how many requests
-// are on the wire at once is the request path's business.
-func (p *Process) inBatches(ctx context.Context, hosts []fleet.Host, act func(context.Context, []fleet.Host) fleet.Results) fleet.Results {
-	var (
-		results = make(fleet.Results, len(hosts))
-		mu      sync.Mutex
-		wg      sync.WaitGroup
-	)
-	for _, batch := range p.client.batches(hosts) {
-		wg.Go(func() {
-			partial := act(ctx, batch)
-			mu.Lock()
-			defer mu.Unlock()
-			results.Merge(partial)
-		})
-	}
-	wg.Wait()
-	return results
-}
-
-// unfinished is the outcome of hosts for which a call ended without a verdict.
-func unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
-	last.Verdict, last.Err = fleet.Failed, err
-	switch {
-	case bkapi.IsOutcomeUnknown(err):
-		last.Verdict = fleet.Lost
-	case fleet.Ended(err) && sent:
-		last.Verdict = fleet.Pending
-	case fleet.Ended(err):
-		last.Verdict = fleet.NotTried
-	}
-	return last
+	n := c.opts.MaxHosts
+	return slices.Values(slices.AppendSeq(slices.Collect(slices.Chunk(byAddress, n)), slices.Chunk(byID, n)))
 }

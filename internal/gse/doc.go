@@ -1,17 +1,11 @@
 // Package gse speaks the process API of BlueKing GSE: which endpoint does what
-// on which face of the platform, how hosts are written into requests and found
-// again in answers, what the codes mean, and how to wait for a task.
+// on which face of the platform, and how hosts are written into requests and
+// found again in answers. What it has in common with JOB's API, waiting above
+// all, is in package procapi.
 //
 // Faces differ in paths, in how a host is named and in the keys of result maps.
 // A key is always built for a host and looked up, never taken apart: an IPv6
 // address, a namespace or a name may hold the separator.
-//
-// # What is waited for
-//
-// A queued task (envelope code 1000115), a host that is missing from a result,
-// a host in progress (115) and a passing transport error are all pending, until
-// the one deadline of the caller's context. A host's first final verdict is
-// kept, whatever later answers say.
 //
 // # What is repeated
 //

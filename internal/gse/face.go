@@ -2,7 +2,6 @@ package gse
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -62,7 +61,7 @@ type target struct {
 	AgentIDs []string `json:"agent_id_list,omitempty"`
 }
 
-// targetOf expects hosts that are all named in one way (see inBatches).
+// targetOf expects hosts that are all named in one way (see batches).
 func targetOf(hosts []fleet.Host) target {
 	var t target
 	for _, h := range hosts {
@@ -84,39 +83,4 @@ func keyV1(h fleet.Host, m Meta) string {
 // host that the request named by its agent id.
 func keyV2(h fleet.Host, m Meta) string {
 	return strings.Join([]string{h.Address(), m.Namespace, m.Name}, ":")
-}
-
-// resultMap is `data` of every call that answers per host. Whatever is not an
-// object of results (null, "", []) is no result yet.
-type resultMap map[string]hostResult
-
-func (m *resultMap) UnmarshalJSON(raw []byte) error {
-	var results map[string]hostResult
-	if err := json.Unmarshal(raw, &results); err != nil {
-		results = nil
-	}
-	*m = results
-	return nil
-}
-
-// settle moves every host with a final verdict from pending to results, and
-// keeps what was last said of the others.
-func (c call) settle(answers resultMap, pending []fleet.Host, key func(fleet.Host) string,
-	stamp func(fleet.Outcome) fleet.Outcome, results, last fleet.Results,
-) (rest []fleet.Host) {
-	for _, h := range pending {
-		answer, found := answers[key(h)]
-		if !found {
-			rest = append(rest, h)
-			continue
-		}
-		outcome, final := c.outcome(answer)
-		if !final {
-			last[h] = stamp(outcome)
-			rest = append(rest, h)
-			continue
-		}
-		results[h] = stamp(outcome)
-	}
-	return rest
 }

@@ -3,12 +3,14 @@ package gse
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // The process of the documents' samples.
@@ -59,6 +61,19 @@ func hosts(n int) []fleet.Host {
 	return list
 }
 
+func parse(t *testing.T, addresses ...string) []fleet.Host {
+	t.Helper()
+	list := make([]fleet.Host, len(addresses))
+	for i, address := range addresses {
+		h, err := fleet.ParseHost(address, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i] = h
+	}
+	return list
+}
+
 func numberOf(h fleet.Host) int {
 	ip := h.IP().As4()
 	return int(ip[2])<<8 | int(ip[3])
@@ -86,10 +101,18 @@ func code(n int) string {
 	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
 }
 
+// one is the content of a query about one instance.
+func one(instance string) string {
+	return `{"ip":"10.0.0.1","utctime":"2020-01-01 00:00:00","timezone":8,"process":[{"procname":"nginx","instance":[` + instance + `]}]}`
+}
+
+// asText is a JSON document inside a JSON string, as the platform sends it.
+func asText(document string) string { return strconv.Quote(document) }
+
 // outcome is what becomes of such a result.
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
-	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: Meaning(int64(n), message), RequestID: "req-1"}
+	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1"}
 }
 
 // byTask is an outcome of task T.

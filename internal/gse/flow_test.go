@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -17,13 +18,19 @@ const label = "tf_spec"
 // what it is held against.
 func declaredProcess(t *testing.T, sim *simulator.Server, ensure fleet.Ensure) (*Process, fleet.Declared) {
 	t.Helper()
+	p := simProcess(t, sim, 0)
+	return p, declare(t, p, ensure)
+}
+
+// declare gives a process its fingerprint.
+func declare(t *testing.T, p *Process, ensure fleet.Ensure) fleet.Declared {
+	t.Helper()
 	want := fleet.Declared{
 		Ensure: ensure, FingerprintLabel: label, Fingerprint: fingerprint(t, sampleSpec()),
 		Labels: sampleMeta.Labels, HasSpec: true,
 	}
-	p := simProcess(t, sim, 0)
 	p.meta.Labels = want.AllLabels()
-	return p, want
+	return want
 }
 
 // on is the process on host n.
@@ -181,14 +188,14 @@ func TestFlow_createAgain(t *testing.T) {
 	}
 	for range 2 { // the second create finds the hosts of the first, which are its own
 		results := converge(t, p, want, 3)
-		if got := results[host(2)]; got.OK() || got.Code != CodeRegistered || got.Left != fleet.NotRegistered || !got.AlreadyDone {
+		if got := results[host(2)]; got.OK() || got.Code != procapi.CodeRegistered || got.Left != fleet.Foreign || !got.AlreadyDone {
 			t.Errorf("host 2: got %+v, want it to be another's", got)
 		}
 		if failures := results.Failures(); len(failures) != 1 {
 			t.Errorf("failures: %v", failures)
 		}
 	}
-	results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: true})
+	results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: func(fleet.Host) bool { return true }})
 	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(on(sim, 2).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want host 2 to be adopted", failures)
 	}
@@ -245,7 +252,7 @@ func TestFlow_oneShot(t *testing.T) {
 	sim := &simulator.Server{}
 	p := simProcess(t, sim, 0)
 	p.spec.MonitorPolicy.AutoType = AutoOneShot
-	if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() || got.AlreadyDone || got.Code != CodeCheckFailed {
+	if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() || got.AlreadyDone || got.Code != procapi.CodeCheckFailed {
 		t.Errorf("got %+v, want 836 to be a success", got)
 	}
 }

@@ -59,7 +59,7 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 				return nil
 			}
 		}
-		if len(page.ProcInfos) == 0 || (page.Count.known && float64(start+pageLimit) >= page.Count.value) {
+		if len(page.ProcInfos) == 0 || (page.Count.Known && float64(start+pageLimit) >= page.Count.Value) {
 			return nil
 		}
 	}

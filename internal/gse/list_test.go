@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // page is an answer of sync_proc_status.
@@ -68,7 +69,7 @@ func TestList_pages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
 			var got []int
 			err := client.List(t.Context(), "gse", 0, func(row Row) bool {
 				if row.Name != "proc-test" || row.Status.State != fleet.Running {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // An operation whose answer is lost is not sent again; one that can be repeated
@@ -56,7 +57,7 @@ func TestOperate_accepting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 2 })
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 2 })
 			got := client.Process(sampleMeta, sampleSpec()).Operate(t.Context(), test.op, hosts(1))[host(1)]
 			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
 				t.Fatalf("got %+v, want verdict %d", got, test.want)
@@ -65,6 +66,19 @@ func TestOperate_accepting(t *testing.T) {
 				t.Errorf("got %v, want %q", got.Err, test.says)
 			}
 		})
+	}
+}
+
+// A process that is to run once has ended when its start is checked (836).
+func TestOperate_oneShot(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[int64]fleet.Verdict{AutoPeriodic: fleet.Failed, AutoResident: fleet.Failed, AutoOneShot: fleet.Done} {
+		_, url := newScript(t, accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
+		spec := sampleSpec()
+		spec.MonitorPolicy.AutoType = kind
+		if got := quick(t, url).Process(sampleMeta, spec).Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; got.Verdict != want {
+			t.Errorf("auto_type %d: got %+v, want verdict %d", kind, got, want)
+		}
 	}
 }
 

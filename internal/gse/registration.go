@@ -6,6 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // esb is the face behind the enterprise service bus. Source: gse.yaml of the ESB
@@ -25,6 +26,13 @@ type registrationRequest struct {
 	Spec  *Spec    `json:"spec,omitempty"`
 }
 
+// What a per-host code means for a registration.
+var (
+	callRegister   = procapi.Call{Name: apiRegister, Existing: []int64{procapi.CodeRegistered}}
+	callUpdate     = procapi.Call{Name: apiUpdate}
+	callUnregister = procapi.Call{Name: apiUnregister, Alright: []int64{procapi.CodeNotRunning}}
+)
+
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return p.registration(ctx, callRegister, p.spec, hosts)
 }
@@ -37,10 +45,10 @@ func (esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 	return p.registration(ctx, callUnregister, nil, hosts)
 }
 
-func (p *Process) registration(ctx context.Context, c call, spec *Spec, hosts []fleet.Host) fleet.Results {
-	api := p.client.face.endpoint(c.name, true)
-	key := func(h fleet.Host) string { return keyV1(h, p.meta) }
-	return p.inBatches(ctx, hosts, func(ctx context.Context, batch []fleet.Host) fleet.Results {
+func (p *Process) registration(ctx context.Context, c procapi.Call, spec *Spec, hosts []fleet.Host) fleet.Results {
+	api := p.client.face.endpoint(c.Name, true)
+	keys := func(h fleet.Host) []string { return []string{keyV1(h, p.meta)} }
+	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
 		var (
 			results = make(fleet.Results, len(batch))
 			last    = make(fleet.Results)
@@ -48,7 +56,7 @@ func (p *Process) registration(ctx context.Context, c call, spec *Spec, hosts []
 			rounds  int
 		)
 		err := poll.Until(ctx, p.client.opts.Backoff, func(ctx context.Context) (bool, error) {
-			var answers resultMap
+			var answers procapi.ResultMap
 			reply, err := p.client.api.Call(ctx, api, registrationRequest{Meta: p.meta, Hosts: hostsV1(pending), Spec: spec}, &answers)
 			if err != nil {
 				return false, err
@@ -58,11 +66,11 @@ func (p *Process) registration(ctx context.Context, c call, spec *Spec, hosts []
 				o.RequestID, o.Repeated = reply.RequestID, rounds > 1 || reply.Resent
 				return o
 			}
-			pending = c.settle(answers, pending, key, stamp, results, last)
+			pending = c.Settle(answers, pending, keys, stamp, results, last)
 			return len(pending) == 0, nil
 		})
 		for _, h := range pending {
-			results[h] = unfinished(err, rounds > 0 || wasSent(err), last[h])
+			results[h] = procapi.Unfinished(err, rounds > 0 || procapi.WasSent(err), last[h])
 		}
 		return results
 	})

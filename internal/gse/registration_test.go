@@ -11,6 +11,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 func again(o fleet.Outcome) fleet.Outcome {
@@ -105,7 +106,7 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{api: apiRegister, reply: gone}, register(said(v1(1), code(850))))
-	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
 	got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]
 	if got.Verdict != fleet.Failed || !got.AlreadyDone || !got.Repeated {
 		t.Errorf("got %+v, want registered already, perhaps by ourselves", got)
@@ -116,7 +117,7 @@ func TestRegister_resent(t *testing.T) {
 func TestRegister_turnedAwayIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{api: apiRegister, reply: answer(http.StatusTooManyRequests, "{}")}, register(said(v1(1), code(850))))
-	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
 	if got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]; got.Repeated {
 		t.Errorf("got %+v, want Repeated to be false", got)
 	}
@@ -166,7 +167,7 @@ func TestRegister_ends(t *testing.T) {
 					end()
 				}
 				_, url := newScript(t, test.steps(end)...)
-				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) {
+				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
 					cfg.Logger = onCall(apiRegister, func(n int) {
 						if n == test.endAt {
 							end()
@@ -178,7 +179,7 @@ func TestRegister_ends(t *testing.T) {
 					t.Errorf("host 1: got %+v", results[host(1)])
 				}
 				got := results[host(2)]
-				if inProgress := got.Code == CodeInProgress; inProgress != test.settled {
+				if inProgress := got.Code == procapi.CodeInProgress; inProgress != test.settled {
 					t.Errorf("host 2: got code %d", got.Code)
 				}
 				if got.Verdict != test.want || !errors.Is(got.Err, cause) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // The bodies in testdata are the samples of the documents, made valid JSON, with
@@ -93,24 +94,21 @@ func TestRequests_golden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, test.steps...)
-			roster := make([]fleet.Host, 0, len(test.hosts))
-			for _, address := range test.hosts {
-				h, err := fleet.ParseHost(address, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				roster = append(roster, h)
-			}
-			test.call(t.Context(), quick(t, url).Process(test.meta, test.spec), roster)
+			test.call(t.Context(), quick(t, url).Process(test.meta, test.spec), parse(t, test.hosts...))
 			requests := script.requests()
-			golden, err := os.ReadFile(filepath.Join("testdata", test.file+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(normal(t, golden), normal(t, requests[len(requests)-1])); diff != "" {
-				t.Errorf("body (-document +sent):\n%s", diff)
-			}
+			wantBody(t, test.file, requests[len(requests)-1])
 		})
+	}
+}
+
+func wantBody(t *testing.T, file string, sent []byte) {
+	t.Helper()
+	golden, err := os.ReadFile(filepath.Join("testdata", file+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(normal(t, golden), normal(t, sent)); diff != "" {
+		t.Errorf("body (-document +sent):\n%s", diff)
 	}
 }
 
@@ -128,13 +126,13 @@ func normal(t *testing.T, text []byte) any {
 func TestOperate_opTypes(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]int{
-		fleet.Start: 0, fleet.Stop: 1, query: 2, fleet.HostIt: 3, fleet.Unhost: 4, fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
+		fleet.Start: 0, fleet.Stop: 1, procapi.Query: 2, fleet.HostIt: 3, fleet.Unhost: 4, fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
 	} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, exchange{api: apiOperate, reply: refusal(1, "null")})
 			p := quick(t, url).Process(sampleMeta, sampleSpec())
-			if op == query {
+			if op == procapi.Query {
 				_, _ = p.LiveStatus(t.Context(), hosts(1))
 			} else {
 				p.Operate(t.Context(), op, hosts(1))
@@ -162,7 +160,7 @@ func TestControl_Command(t *testing.T) {
 			t.Errorf("%s: got %s of a control without commands", op, *got)
 		}
 	}
-	for _, op := range []fleet.Operation{fleet.HostIt, fleet.Unhost, query} {
+	for _, op := range []fleet.Operation{fleet.HostIt, fleet.Unhost, procapi.Query} {
 		if got := control.Command(op); got != nil {
 			t.Errorf("%s: got %s, but it runs no command", op, *got)
 		}

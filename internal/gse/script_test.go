@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // exchange is a request that a test expects, and the answer to it.
@@ -29,16 +29,23 @@ const forEver = -1
 // script is a server that knows the requests to come. One that it does not
 // expect fails the test, and so does one that never came.
 type script struct {
-	t *testing.T
+	t    *testing.T
+	path string // of an API, by its name
 
 	mu     sync.Mutex
 	steps  []exchange
 	bodies []json.RawMessage
 }
 
+// newScript is the ESB.
 func newScript(t *testing.T, steps ...exchange) (*script, string) {
 	t.Helper()
-	s := &script{t: t, steps: steps}
+	return scriptAt(t, "/api/c/compapi/v2/gse/%s/", steps)
+}
+
+func scriptAt(t *testing.T, path string, steps []exchange) (*script, string) {
+	t.Helper()
+	s := &script{t: t, path: path, steps: steps}
 	server := httptest.NewUnstartedServer(s)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Start()
@@ -60,14 +67,14 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	s.next(path.Base(r.URL.Path), body)(w, r)
+	s.next(r.URL.Path, body)(w, r)
 }
 
-func (s *script) next(api string, body []byte) http.HandlerFunc {
+func (s *script) next(path string, body []byte) http.HandlerFunc {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.steps) == 0 || s.steps[0].api != api {
-		s.t.Errorf("unexpected call of %s: %s", api, body)
+	if len(s.steps) == 0 || fmt.Sprintf(s.path, s.steps[0].api) != path {
+		s.t.Errorf("unexpected call of %s: %s", path, body)
 		return answer(http.StatusOK, `{"result":false,"code":1306404,"message":"not in the script"}`)
 	}
 	s.bodies = append(s.bodies, body)
@@ -142,14 +149,14 @@ func quick(tb testing.TB, endpoint string) *Client {
 }
 
 // newTestClient lets edit change the configuration first.
-func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *Options)) *Client {
+func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *procapi.Options)) *Client {
 	tb.Helper()
 	cfg := bkapi.Config{
 		Endpoint: endpoint, Gateway: bkapi.ESB,
 		AppCode: "bk_test", AppSecret: "s3cret", Username: "admin",
 		RetryWaitMin: time.Millisecond, RetryWaitMax: time.Millisecond,
 	}
-	opts := Options{Backoff: poll.Backoff{First: time.Millisecond}}
+	opts := procapi.Options{Backoff: poll.Backoff{First: time.Millisecond}}
 	if edit != nil {
 		edit(&cfg, &opts)
 	}
@@ -158,7 +165,7 @@ func newTestClient(tb testing.TB, endpoint string, edit func(*bkapi.Config, *Opt
 		tb.Fatal(err)
 	}
 	tb.Cleanup(api.Close)
-	return NewClient(api, bkapi.ESB, opts)
+	return NewClient(api, cfg.Gateway, opts)
 }
 
 // onCall is a logger that calls then after each try of an API, when its answer

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -30,7 +31,7 @@ func newSim(tb testing.TB, sim *simulator.Server) string {
 // simProcess is process gse:proc-test on a simulator.
 func simProcess(tb testing.TB, sim *simulator.Server, maxHosts int) *Process {
 	tb.Helper()
-	client := newTestClient(tb, newSim(tb, sim), func(cfg *bkapi.Config, opts *Options) {
+	client := newTestClient(tb, newSim(tb, sim), func(cfg *bkapi.Config, opts *procapi.Options) {
 		cfg.MaxRetries, opts.MaxHosts = 2, maxHosts
 	})
 	return client.Process(sampleMeta, sampleSpec())

@@ -112,6 +112,8 @@ func (s *Spec) forOperate() operateSpec {
 	}
 }
 
+func (s *Spec) oneShot() bool { return s.MonitorPolicy.AutoType == AutoOneShot }
+
 // Command is the command of an operation, nil where the spec has none.
 func (c Control) Command(op fleet.Operation) *string {
 	switch op {

@@ -3,7 +3,6 @@ package gse
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // statusRequest is the body of get_proc_status_v2.
@@ -21,8 +21,8 @@ type statusRequest struct {
 
 // statusAnswer is `data` of get_proc_status_v2 and sync_proc_status.
 type statusAnswer struct {
-	Count     number        `json:"count"`
-	ProcInfos many[procRow] `json:"proc_infos"`
+	Count     procapi.Number        `json:"count"`
+	ProcInfos procapi.Many[procRow] `json:"proc_infos"`
 }
 
 // procRow is one process on one host as the platform has it on file. The
@@ -30,24 +30,24 @@ type statusAnswer struct {
 // 1 running, 2 stopped.
 type procRow struct {
 	Meta struct {
-		Namespace text  `json:"namespace"`
-		Name      text  `json:"name"`
-		Labels    texts `json:"labels"`
+		Namespace procapi.Text  `json:"namespace"`
+		Name      procapi.Text  `json:"name"`
+		Labels    procapi.Texts `json:"labels"`
 	} `json:"meta"`
 	Host struct {
-		IP         text   `json:"ip"`
-		CloudID    number `json:"bk_cloud_id"`
-		SupplierID number `json:"bk_supplier_id"`
-		AgentID    text   `json:"bk_agent_id"`
+		IP         procapi.Text   `json:"ip"`
+		CloudID    procapi.Number `json:"bk_cloud_id"`
+		SupplierID procapi.Number `json:"bk_supplier_id"`
+		AgentID    procapi.Text   `json:"bk_agent_id"`
 	} `json:"host"`
-	AgentID      text   `json:"bk_agent_id"`
-	Status       number `json:"status"`
-	IsAuto       flag   `json:"isauto"`
-	PID          number `json:"pid"`
-	Version      text   `json:"version"`
-	RegisterTime number `json:"register_time"`
-	CPUUsage     number `json:"cpu_usage"`
-	MemUsage     number `json:"mem_usage"`
+	AgentID      procapi.Text   `json:"bk_agent_id"`
+	Status       procapi.Number `json:"status"`
+	IsAuto       procapi.Flag   `json:"isauto"`
+	PID          procapi.Number `json:"pid"`
+	Version      procapi.Text   `json:"version"`
+	RegisterTime procapi.Number `json:"register_time"`
+	CPUUsage     procapi.Number `json:"cpu_usage"`
+	MemUsage     procapi.Number `json:"mem_usage"`
 }
 
 // host is where a row belongs by its address. The gateway may leave the address
@@ -57,10 +57,10 @@ func (r procRow) host(supplier int) (fleet.Host, bool) {
 	if err != nil {
 		return fleet.Host{}, false
 	}
-	if r.Host.SupplierID.known {
-		supplier = int(r.Host.SupplierID.int())
+	if r.Host.SupplierID.Known {
+		supplier = int(r.Host.SupplierID.Int())
 	}
-	return fleet.NewHost(int(r.Host.CloudID.int()), supplier, ip), true
+	return fleet.NewHost(int(r.Host.CloudID.Int()), supplier, ip), true
 }
 
 // agent is where a row belongs by its agent id.
@@ -72,26 +72,26 @@ func (r procRow) agent() (fleet.Host, bool) {
 func (r procRow) status() fleet.Status {
 	s := fleet.Status{
 		State:        fleet.Unknown,
-		Hosted:       r.IsAuto.value,
-		HostedKnown:  r.IsAuto.known,
+		Hosted:       r.IsAuto.Value,
+		HostedKnown:  r.IsAuto.Known,
 		Labels:       r.Meta.Labels,
-		PID:          r.PID.int(),
-		Version:      cleanVersion(string(r.Version)),
-		CPUUsage:     r.CPUUsage.value,
-		MemUsage:     r.MemUsage.value,
-		RegisterTime: r.RegisterTime.int(),
+		PID:          r.PID.Int(),
+		Version:      procapi.CleanVersion(string(r.Version)),
+		CPUUsage:     r.CPUUsage.Value,
+		MemUsage:     r.MemUsage.Value,
+		RegisterTime: r.RegisterTime.Int(),
 	}
 	switch {
-	case !r.Status.known:
+	case !r.Status.Known:
 		s.Message = "the platform's row has no status"
-	case r.Status.value == 0:
+	case r.Status.Value == 0:
 		s.State = fleet.Unregistered
-	case r.Status.value == 1:
+	case r.Status.Value == 1:
 		s.State = fleet.Running
-	case r.Status.value == 2:
+	case r.Status.Value == 2:
 		s.State = fleet.Stopped
 	default:
-		s.Message = fmt.Sprintf("the platform's row has status %v, which no document explains", r.Status.value)
+		s.Message = fmt.Sprintf("the platform's row has status %v, which no document explains", r.Status.Value)
 	}
 	return s
 }
@@ -104,7 +104,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		mu       sync.Mutex
 	)
 	group, ctx := errgroup.WithContext(ctx)
-	for _, batch := range p.client.batches(hosts) {
+	for batch := range p.client.batches(hosts) {
 		group.Go(func() error {
 			var answer statusAnswer
 			// The labels play no part in the question.
@@ -145,67 +145,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is
 // returned only where no host got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	results, kept := p.operate(ctx, query, hosts)
-	var (
-		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
-		failed   error
-		answered bool
-	)
-	for _, h := range hosts {
-		o := results[h]
-		switch o.Verdict {
-		case fleet.Done:
-			statuses[h] = parseStatus(kept.of(h))
-			answered = true
-			continue
-		case fleet.Pending:
-			o.Meaning = cmp.Or(o.Meaning, "the agent had not answered")
-			answered = answered || (o.TaskID != "" && fleet.Ended(o.Err))
-		case fleet.Failed:
-			answered = answered || o.Err == nil
-		default: // nothing came back
-		}
-		if o.Err != nil {
-			failed = o.Err
-			if o.Meaning == "" || !fleet.Ended(o.Err) {
-				o.Message = cmp.Or(o.Message, o.Err.Error())
-			}
-		}
-		statuses[h] = fleet.Status{State: fleet.Unknown, Code: o.Code, Message: joinReason(o.Meaning, o.Message)}
-	}
-	if !answered && failed != nil {
-		return nil, failed
-	}
-	return statuses, nil
-}
-
-// contents keeps the content of query results by host.
-type contents struct {
-	mu     sync.Mutex
-	byHost map[fleet.Host]json.RawMessage
-}
-
-func (c *contents) keep(answers resultMap, hosts []fleet.Host, key func(fleet.Host) string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byHost == nil {
-		c.byHost = make(map[fleet.Host]json.RawMessage, len(hosts))
-	}
-	for _, h := range hosts {
-		if answer, found := answers[key(h)]; found && answer.code == CodeOK {
-			c.byHost[h] = answer.content
-		}
-	}
-}
-
-func (c *contents) of(h fleet.Host) json.RawMessage { return c.byHost[h] }
-
-func joinReason(meaning, message string) string {
-	switch message = excerpt(message); {
-	case meaning == "":
-		return message
-	case message == "":
-		return meaning
-	}
-	return meaning + ": " + message
+	var kept procapi.Contents
+	results := p.operate(ctx, procapi.Query, hosts, &kept)
+	return kept.Statuses(hosts, results)
 }

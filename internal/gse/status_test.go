@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // The documents' sample, with the comma that it lacks.
@@ -53,7 +56,7 @@ func TestProcRow(t *testing.T) {
 		"status-missing":     {`{` + where + `,"flag":1}`, at, fleet.Status{State: fleet.Unknown, Message: "the platform's row has no status"}},
 		"status-null":        {`{` + where + `,"status":null}`, at, fleet.Status{State: fleet.Unknown, Message: "the platform's row has no status"}},
 		"is-auto-camel":      {`{` + where + `,"status":1,"isAuto":true}`, at, fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true}},
-		"labels-null":        {`{` + where + `,"status":1,"meta":{"labels":null}}`, at, fleet.Status{State: fleet.Running}},
+		"labels-null":        {`{` + where + `,"status":1,"meta":{"labels":null}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{}}},
 		"labels-empty":       {`{` + where + `,"status":1,"meta":{"labels":{}}}`, at, fleet.Status{State: fleet.Running, Labels: map[string]string{}}},
 		"labels-list":        {`{` + where + `,"status":1,"meta":{"labels":[]}}`, at, fleet.Status{State: fleet.Running}},
 		// A peer of this client sends its process id as a label, as a number.
@@ -85,6 +88,7 @@ func FuzzProcRow(f *testing.F) {
 	for _, seed := range []string{
 		sampleRow, `{"status":"1","isauto":"True"}`, `{"host":{"ip":"::ffff:10.0.0.1","bk_cloud_id":1e999},"status":1.5}`,
 		`{"meta":{"labels":{"a":1}},"status":null,"cpu_usage":"nan"}`, `{"meta":[],"host":"10.0.0.1"}`, `[]`, `null`,
+		`{"bk_agent_id":"0200000007525400f355781710390005465c","host":{"bk_agent_id":7},"status":2}`,
 	} {
 		f.Add([]byte(`{"count":1,"proc_infos":[` + seed + `]}`))
 	}
@@ -98,8 +102,34 @@ func FuzzProcRow(f *testing.F) {
 			if h, ok := row.host(0); ok && !h.IP().IsValid() {
 				t.Errorf("host %s without an IP", h)
 			}
+			if h, ok := row.agent(); ok && h.AgentID() == "" {
+				t.Errorf("host %s without an agent id", h)
+			}
 		}
 	})
+}
+
+// wantSound checks what holds for a row's status whatever was sent: state can
+// hold it, and a status that is not known says why.
+func wantSound(t *testing.T, s fleet.Status) {
+	t.Helper()
+	for _, usage := range []float64{s.CPUUsage, s.MemUsage} {
+		if math.IsNaN(usage) || math.IsInf(usage, 0) {
+			t.Errorf("%v is no usage", usage)
+		}
+	}
+	if (s.State == fleet.Unknown) != (s.Message != "") {
+		t.Errorf("state %s with message %q", s.State, s.Message)
+	}
+	if s.Hosted && !s.HostedKnown {
+		t.Error("hosted, which is not known")
+	}
+	if !utf8.ValidString(s.Message) {
+		t.Errorf("message is not UTF-8: %q", s.Message)
+	}
+	if strings.Contains(s.Version, "\n") {
+		t.Errorf("version is more than a line: %q", s.Version)
+	}
 }
 
 // onFile is a row of process gse:proc-test.
@@ -173,7 +203,7 @@ func TestCachedStatus_supplier(t *testing.T) {
 func TestCachedStatus_fails(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, cached(onFile(1, 1)), exchange{api: apiStatus, reply: refusal(1306000, "null")})
-	client := newTestClient(t, url, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = 1 })
+	client := newTestClient(t, url, func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 })
 	if got, err := client.Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
 		t.Errorf("got %v, %v, want the error alone", got, err)
 	}
@@ -207,7 +237,7 @@ func TestLiveStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
 			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
 			if err != nil {
 				t.Fatal(err)
@@ -234,7 +264,7 @@ func TestLiveStatus_timeIsUp(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, accepted, times(forEver, test.last))
 			ctx := newDeadline(t)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) {
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
 				cfg.Logger = onCall(apiResult, func(n int) {
 					if n == 3 {
 						ctx.expire()
@@ -294,7 +324,7 @@ func TestLiveStatus_oneBatchFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, refused, accepted, result(test.other))
-			client := newTestClient(t, url, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = 1 })
+			client := newTestClient(t, url, func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 })
 			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
 			if err != nil {
 				t.Fatal(err)

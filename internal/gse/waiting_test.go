@@ -11,10 +11,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 var (
-	queued     = exchange{api: apiResult, reply: refusal(CodeTaskQueued, "null")}
+	queued     = exchange{api: apiResult, reply: refusal(procapi.CodeTaskQueued, "null")}
 	badGateway = exchange{api: apiResult, reply: answer(http.StatusBadGateway, "<html>Bad Gateway</html>")}
 )
 
@@ -40,7 +41,7 @@ func TestOperate_waits(t *testing.T) {
 		"missing-in-turn":       {[]exchange{result(said(v2(1), code(0))), second}, done},
 		"in-progress-then-gone": {[]exchange{result(said(v2(1), code(115), v2(2), code(0))), result("{}"), both}, done},
 		"queued":                {late(queued), done},
-		"queued-with-object":    {late(exchange{api: apiResult, reply: refusal(CodeTaskQueued, "{}")}), done},
+		"queued-with-object":    {late(exchange{api: apiResult, reply: refusal(procapi.CodeTaskQueued, "{}")}), done},
 		"queued-code-as-text": {late(exchange{api: apiResult, reply: answer(http.StatusOK,
 			`{"code":"1000115","message":"queued","data":null}`)}), done},
 		"queued-after-a-verdict": {[]exchange{result(said(v2(1), code(0))), queued, second}, done},
@@ -119,7 +120,7 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 				steps[len(steps)-1].times = forEver
 				_, url := newScript(t, append([]exchange{accepted}, steps...)...)
 				ctx, end := ending(t, cause)
-				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) {
+				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
 					cfg.Logger = onCall(apiResult, func(n int) {
 						if n == 5 {
 							end()
@@ -195,7 +196,7 @@ func TestOperate_interruptsTheWait(t *testing.T) {
 	_, url := newScript(t, accepted, result(said(v2(1), code(0), v2(2), code(115))))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	client := newTestClient(t, url, func(cfg *bkapi.Config, opts *Options) {
+	client := newTestClient(t, url, func(cfg *bkapi.Config, opts *procapi.Options) {
 		opts.Backoff = poll.Backoff{First: 1 << 42}
 		cfg.Logger = onCall(apiResult, func(int) { cancel() })
 	})

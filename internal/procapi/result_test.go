@@ -1,12 +1,10 @@
-package gse
+package procapi
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -49,13 +47,13 @@ func TestHostResult(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var answers resultMap
+			var answers ResultMap
 			if err := json.Unmarshal([]byte(`{"k":`+test.raw+`}`), &answers); err != nil {
 				t.Fatal(err)
 			}
 			got := answers["k"]
-			if got.code != test.code || got.message != test.message || string(got.content) != test.content {
-				t.Errorf("got %d, %q, %q", got.code, got.message, got.content)
+			if got.Code != test.code || got.Message != test.message || string(got.Content) != test.content {
+				t.Errorf("got %d, %q, %q", got.Code, got.Message, got.Content)
 			}
 		})
 	}
@@ -65,16 +63,16 @@ func TestHostResult(t *testing.T) {
 func TestResultMap(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"null", `""`, "[]", "7", `[{"error_code":0}]`, "true"} {
-		answers := resultMap{"old": {}}
+		answers := ResultMap{"old": {}}
 		if err := json.Unmarshal([]byte(raw), &answers); err != nil || len(answers) > 0 {
 			t.Errorf("%s: got %v, %v, want no result", raw, answers, err)
 		}
 	}
-	var answers resultMap
+	var answers ResultMap
 	if err := json.Unmarshal([]byte(`{"a":"odd","b":{"error_code":0},"b":{"error_code":117}}`), &answers); err != nil {
 		t.Fatal(err)
 	}
-	if answers["a"].code != -1 || answers["b"].code != 117 {
+	if answers["a"].Code != -1 || answers["b"].Code != 117 {
 		t.Errorf("got %v, want a to be unreadable, and of two answers for b the last", answers)
 	}
 }
@@ -90,12 +88,12 @@ func FuzzHostResult(f *testing.F) {
 		if !json.Valid(raw) {
 			t.Skip()
 		}
-		var r hostResult
+		var r HostResult
 		if err := json.Unmarshal(raw, &r); err != nil {
 			t.Fatal(err)
 		}
-		for _, op := range []fleet.Operation{fleet.Start, fleet.Stop, query, fleet.HostIt} {
-			o, final := callOf(op, nil).outcome(r)
+		for _, op := range []fleet.Operation{fleet.Start, fleet.Stop, Query, fleet.HostIt} {
+			o, final := CallOf(op, false).Outcome(r)
 			if final == (o.Verdict == fleet.Pending) {
 				t.Errorf("%s of %s: final %t, verdict %d", op, raw, final, o.Verdict)
 			}
@@ -116,28 +114,25 @@ func TestCall_outcome(t *testing.T) {
 		taken   = "taken"
 		failed  = "failed"
 	)
-	oneShot := &Spec{MonitorPolicy: MonitorPolicy{AutoType: AutoOneShot}}
 	tests := map[string]struct {
-		call   call
+		call   Call
 		except map[int64]string
 	}{
-		"register":          {callRegister, map[int64]string{850: taken}},
-		"update":            {callUpdate, nil},
-		"unregister":        {callUnregister, map[int64]string{829: already}},
-		"start":             {callOf(fleet.Start, sampleSpec()), map[int64]string{828: already}},
-		"start-one-shot":    {callOf(fleet.Start, oneShot), map[int64]string{828: already, 836: ok}},
-		"start-periodic":    {callOf(fleet.Start, minimalSpec()), map[int64]string{828: already}},
-		"start-no-spec":     {callOf(fleet.Start, nil), map[int64]string{828: already}},
-		"stop":              {callOf(fleet.Stop, sampleSpec()), map[int64]string{829: already}},
-		"stop-one-shot":     {callOf(fleet.Stop, oneShot), map[int64]string{829: already}},
-		"kill":              {callOf(fleet.Kill, sampleSpec()), map[int64]string{829: already}},
-		"unhost":            {callOf(fleet.Unhost, sampleSpec()), map[int64]string{829: already}},
-		"host":              {callOf(fleet.HostIt, sampleSpec()), map[int64]string{850: already}},
-		"restart":           {callOf(fleet.Restart, sampleSpec()), nil},
-		"restart-one-shot":  {callOf(fleet.Restart, oneShot), nil},
-		"reload":            {callOf(fleet.Reload, sampleSpec()), nil},
-		"query":             {callOf(query, sampleSpec()), nil},
-		"query-of-one-shot": {callOf(query, oneShot), nil},
+		"register":          {Call{Existing: []int64{CodeRegistered}}, map[int64]string{850: taken}},
+		"update":            {Call{}, nil},
+		"unregister":        {Call{Alright: []int64{CodeNotRunning}}, map[int64]string{829: already}},
+		"start":             {CallOf(fleet.Start, false), map[int64]string{828: already}},
+		"start-one-shot":    {CallOf(fleet.Start, true), map[int64]string{828: already, 836: ok}},
+		"stop":              {CallOf(fleet.Stop, false), map[int64]string{829: already}},
+		"stop-one-shot":     {CallOf(fleet.Stop, true), map[int64]string{829: already}},
+		"kill":              {CallOf(fleet.Kill, false), map[int64]string{829: already}},
+		"unhost":            {CallOf(fleet.Unhost, false), map[int64]string{829: already}},
+		"host":              {CallOf(fleet.HostIt, false), map[int64]string{850: already}},
+		"restart":           {CallOf(fleet.Restart, false), nil},
+		"restart-one-shot":  {CallOf(fleet.Restart, true), nil},
+		"reload":            {CallOf(fleet.Reload, false), nil},
+		"query":             {CallOf(Query, false), nil},
+		"query-of-one-shot": {CallOf(Query, true), nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +148,7 @@ func TestCall_outcome(t *testing.T) {
 				if other, listed := test.except[code]; listed {
 					want = other
 				}
-				o, final := test.call.outcome(hostResult{code: code, message: "words"})
+				o, final := test.call.Outcome(HostResult{Code: code, Message: "words"})
 				got := map[bool]map[fleet.Verdict]string{
 					false: {fleet.Done: ok, fleet.Failed: failed, fleet.Pending: pending},
 					true:  {fleet.Done: already, fleet.Failed: taken},
@@ -199,37 +194,11 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// Keys are built, never taken apart: their parts may hold the separator.
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		host   string
-		meta   Meta
-		v1, v2 string
-	}{
-		"documented": {"1:2:10.0.0.1", sampleMeta, "1:2:10.0.0.1:gse:proc-test", "1:10.0.0.1:gse:proc-test"},
-		"ipv6":       {"0:2001:DB8::0:1", sampleMeta, "0:0:2001:db8::1:gse:proc-test", "0:2001:db8::1:gse:proc-test"},
-		"separators": {"0:10.0.0.1", Meta{Namespace: "a:b", Name: "c:d"}, "0:0:10.0.0.1:a:b:c:d", "0:10.0.0.1:a:b:c:d"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, err := fleet.ParseHost(test.host, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]string{test.v1, test.v2}, []string{keyV1(h, test.meta), keyV2(h, test.meta)}); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // A command's output is kept whole; the provider decides how much of it to show.
 func TestCall_outcome_keepsOutput(t *testing.T) {
 	t.Parallel()
 	output := fmt.Sprintf("line 1\n%s\nlast line", strings.Repeat("x", 5000))
-	if o, _ := callOf(fleet.Start, nil).outcome(hostResult{code: CodeCommandFailed, message: output}); o.Message != output {
+	if o, _ := CallOf(fleet.Start, false).Outcome(HostResult{Code: CodeCommandFailed, Message: output}); o.Message != output {
 		t.Errorf("got %d bytes of %d", len(o.Message), len(output))
 	}
 }

@@ -1,4 +1,4 @@
-package gse
+package procapi
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 
 // instance is an element of process[].instance[] in the content of a query.
 type instance struct {
-	PID          number `json:"pid"` // -1 when the process is not running
-	Version      text   `json:"version"`
-	IsAuto       flag   `json:"isAuto"` // encoding/json matches isauto as well
-	IsAutoSnake  flag   `json:"is_auto"`
-	CPUUsage     number `json:"cpuUsage"`
-	PhyMemUsage  number `json:"phyMemUsage"`
-	RegisterTime number `json:"register_time"`
+	PID          Number `json:"pid"` // -1 when the process is not running
+	Version      Text   `json:"version"`
+	IsAuto       Flag   `json:"isAuto"` // encoding/json matches isauto as well
+	IsAutoSnake  Flag   `json:"is_auto"`
+	CPUUsage     Number `json:"cpuUsage"`
+	PhyMemUsage  Number `json:"phyMemUsage"`
+	RegisterTime Number `json:"register_time"`
 }
 
 // parseStatus reads the content of a finished query. The platform sends it as a
@@ -28,8 +28,8 @@ func parseStatus(content json.RawMessage) fleet.Status {
 		content = json.RawMessage(document)
 	}
 	var wire struct {
-		Process many[struct {
-			Instance many[instance] `json:"instance"`
+		Process Many[struct {
+			Instance Many[instance] `json:"instance"`
 		}] `json:"process"`
 	}
 	if err := json.Unmarshal(content, &wire); err != nil {
@@ -38,7 +38,7 @@ func parseStatus(content json.RawMessage) fleet.Status {
 	var found *instance
 	for _, process := range wire.Process {
 		for i := range process.Instance {
-			if candidate := &process.Instance[i]; candidate.PID.known && (found == nil || candidate.PID.value > found.PID.value) {
+			if candidate := &process.Instance[i]; candidate.PID.Known && (found == nil || candidate.PID.Value > found.PID.Value) {
 				found = candidate
 			}
 		}
@@ -48,18 +48,18 @@ func parseStatus(content json.RawMessage) fleet.Status {
 	if found == nil {
 		return unreadable("names no instance with a pid", content)
 	}
-	if !found.IsAuto.known {
+	if !found.IsAuto.Known {
 		found.IsAuto = found.IsAutoSnake
 	}
 	status := fleet.Status{
 		State:        fleet.Stopped,
-		Hosted:       found.IsAuto.value,
-		HostedKnown:  found.IsAuto.known,
-		PID:          found.PID.int(),
-		Version:      cleanVersion(string(found.Version)),
-		CPUUsage:     found.CPUUsage.value,
-		MemUsage:     found.PhyMemUsage.value,
-		RegisterTime: found.RegisterTime.int(),
+		Hosted:       found.IsAuto.Value,
+		HostedKnown:  found.IsAuto.Known,
+		PID:          found.PID.Int(),
+		Version:      CleanVersion(string(found.Version)),
+		CPUUsage:     found.CPUUsage.Value,
+		MemUsage:     found.PhyMemUsage.Value,
+		RegisterTime: found.RegisterTime.Int(),
 	}
 	if status.PID > 0 {
 		status.State = fleet.Running
@@ -75,8 +75,8 @@ func unreadable(why string, content json.RawMessage) fleet.Status {
 	return fleet.Status{State: fleet.Unknown, Message: message}
 }
 
-// cleanVersion keeps the first line of what a version command printed.
-func cleanVersion(output string) string {
+// CleanVersion keeps the first line of what a version command printed.
+func CleanVersion(output string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	return strings.TrimSpace(line)
 }

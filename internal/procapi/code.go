@@ -1,4 +1,4 @@
-package gse
+package procapi
 
 import "strings"
 

@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// MaxExpanded is how many addresses a range may stand for: one more digit than
+// meant makes a plan that nobody can read.
+const MaxExpanded = 65536
+
+// RangeForms tells users what a range looks like; error messages end with it.
+const RangeForms = "a range is an IPv4 address in which brackets hold numbers and spans of numbers, such as `10.0.0.[1-20]` or `10.0.[0-3].[1,5,7-9]`"
+
+// ExpandIPs lists the addresses that a range stands for, in the order in which
+// it names them: the last bracket counts fastest.
+func ExpandIPs(pattern string) ([]netip.Addr, error) {
+	texts, numbers, err := splitRange(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a range: %w; %s", pattern, err, RangeForms)
+	}
+	count := 1
+	for _, list := range numbers {
+		// A bracket holds 256 numbers at most, so this cannot overflow.
+		if count *= len(list); count > MaxExpanded {
+			return nil, fmt.Errorf("%q stands for more than %d addresses; split it", pattern, MaxExpanded)
+		}
+	}
+	ips := make([]netip.Addr, 0, count)
+	for n := range count {
+		text := make([]string, len(numbers))
+		for i := len(numbers) - 1; i >= 0; i-- {
+			text[i] = strconv.Itoa(numbers[i][n%len(numbers[i])])
+			n /= len(numbers[i])
+		}
+		var address strings.Builder
+		for i, fixed := range texts {
+			address.WriteString(fixed)
+			if i < len(text) {
+				address.WriteString(text[i])
+			}
+		}
+		ip, err := netip.ParseAddr(address.String())
+		if err != nil || !ip.Is4() {
+			return nil, fmt.Errorf("%q is not a range: it names %q, which is not an IPv4 address; %s", pattern, address.String(), RangeForms)
+		}
+		ips = append(ips, ip)
+	}
+	return ips, nil
+}
+
+// splitRange gives what stands around the brackets, and the numbers that each
+// bracket names.
+func splitRange(pattern string) (texts []string, numbers [][]int, err error) {
+	rest := pattern
+	for {
+		fixed, behind, found := strings.Cut(rest, "[")
+		if strings.Contains(fixed, "]") {
+			return nil, nil, fmt.Errorf("a ] without its [")
+		}
+		texts = append(texts, fixed)
+		if !found {
+			return texts, numbers, nil
+		}
+		inside, after, closed := strings.Cut(behind, "]")
+		if !closed || strings.Contains(inside, "[") {
+			return nil, nil, fmt.Errorf("a [ without its ]")
+		}
+		list, err := numbersOf(inside)
+		if err != nil {
+			return nil, nil, err
+		}
+		numbers = append(numbers, list)
+		rest = after
+	}
+}
+
+// numbersOf reads `1`, `1-20` and lists of them. A number that stands twice would
+// make one host two.
+func numbersOf(inside string) ([]int, error) {
+	var (
+		list []int
+		seen [256]bool
+	)
+	for part := range strings.SplitSeq(inside, ",") {
+		firstText, lastText, span := strings.Cut(part, "-")
+		first, err := octet(firstText)
+		if err != nil {
+			return nil, err
+		}
+		last := first
+		if span {
+			if last, err = octet(lastText); err != nil {
+				return nil, err
+			}
+		}
+		if last < first {
+			return nil, fmt.Errorf("%q counts backwards", part)
+		}
+		for n := first; n <= last; n++ {
+			if seen[n] {
+				return nil, fmt.Errorf("[%s] names %d twice", inside, n)
+			}
+			seen[n] = true
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+func octet(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 8)
+	if err != nil || strconv.FormatUint(n, 10) != text {
+		return 0, fmt.Errorf("%q is not a number from 0 to 255", text)
+	}
+	return int(n), nil
+}

@@ -1,0 +1,79 @@
+package fleet_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestExpandIPs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		pattern string
+		want    string // addresses, or with err a part of the message
+		err     bool
+	}{
+		"plain":             {pattern: "10.0.0.1", want: "10.0.0.1"},
+		"span":              {pattern: "10.0.0.[8-11]", want: "10.0.0.8 10.0.0.9 10.0.0.10 10.0.0.11"},
+		"span-of-one":       {pattern: "10.0.0.[8-8]", want: "10.0.0.8"},
+		"list":              {pattern: "10.0.0.[7,1,3-4]", want: "10.0.0.7 10.0.0.1 10.0.0.3 10.0.0.4"},
+		"two-brackets":      {pattern: "10.0.[1-2].[8,9]", want: "10.0.1.8 10.0.1.9 10.0.2.8 10.0.2.9"},
+		"part-of-a-number":  {pattern: "10.0.0.1[0-2]", want: "10.0.0.10 10.0.0.11 10.0.0.12"},
+		"bracket-in-front":  {pattern: "[10,11].0.0.1", want: "10.0.0.1 11.0.0.1"},
+		"empty":             {pattern: "", err: true, want: `it names "", which is not an IPv4 address`},
+		"empty-bracket":     {pattern: "10.0.0.[]", err: true, want: `"" is not a number from 0 to 255`},
+		"open":              {pattern: "10.0.0.[1-20", err: true, want: "a [ without its ]"},
+		"not-opened":        {pattern: "10.0.0.1-20]", err: true, want: "a ] without its ["},
+		"nested":            {pattern: "10.0.0.[1-[2]]", err: true, want: "a [ without its ]"},
+		"backwards":         {pattern: "10.0.0.[20-1]", err: true, want: `"20-1" counts backwards`},
+		"too-large":         {pattern: "10.0.0.[1-256]", err: true, want: `"256" is not a number from 0 to 255`},
+		"too-large-by-text": {pattern: "10.0.0.25[0-9]", err: true, want: `it names "10.0.0.256", which is not an IPv4 address`},
+		"zero-padded":       {pattern: "10.0.0.[01-09]", err: true, want: `"01" is not a number from 0 to 255`},
+		"white-space":       {pattern: "10.0.0.[1, 2]", err: true, want: `" 2" is not a number from 0 to 255`},
+		"twice":             {pattern: "10.0.0.[1-3,2]", err: true, want: "[1-3,2] names 2 twice"},
+		"open-end":          {pattern: "10.0.0.[1-]", err: true, want: `"" is not a number from 0 to 255`},
+		"signs":             {pattern: "10.0.0.[+1]", err: true, want: `"+1" is not a number from 0 to 255`},
+		"three-parts":       {pattern: "10.0.[1-2]", err: true, want: `it names "10.0.1", which is not an IPv4 address`},
+		"ipv6":              {pattern: "2001:db8::[1-2]", err: true, want: "which is not an IPv4 address"},
+		"no-brackets":       {pattern: "10.0.0.1-20", err: true, want: `it names "10.0.0.1-20", which is not an IPv4 address`},
+		"with-cloud":        {pattern: "0:10.0.0.[1-2]", err: true, want: "which is not an IPv4 address"},
+		"one-too-many":      {pattern: "10.[0-1].[0-255].[0-255]", err: true, want: "more than 65536 addresses; split it"},
+		"far-too-many":      {pattern: strings.Repeat("[0-255]", 40), err: true, want: "more than 65536 addresses; split it"},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ips, err := fleet.ExpandIPs(c.pattern)
+			if c.err {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("got %v and error %v, want an error with %q", ips, err, c.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, ip := range ips {
+				got = append(got, ip.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExpandIPs_most(t *testing.T) {
+	t.Parallel()
+	ips, err := fleet.ExpandIPs("10.0.[0-255].[0-255]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ips) != fleet.MaxExpanded || ips[fleet.MaxExpanded-1].String() != "10.0.255.255" {
+		t.Errorf("got %d addresses, the last %s", len(ips), ips[len(ips)-1])
+	}
+}

@@ -1,0 +1,84 @@
+package fleet_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// tellingProcess tells of each host as soon as it settles, and of one twice.
+type tellingProcess struct{ fleet.Process }
+
+func (tellingProcess) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+	results := make(fleet.Results)
+	for _, h := range hosts {
+		outcome := fleet.Outcome{Verdict: fleet.Done, AlreadyDone: op == fleet.Stop}
+		if number(h) == 4 {
+			outcome = fleet.Outcome{Verdict: fleet.Failed}
+		}
+		results[h] = outcome
+		fleet.Settled(ctx, results)
+		fleet.Settled(ctx, results)
+	}
+	return results
+}
+
+// LiveStatus tells of hosts as well, which is nobody's progress, and does not know
+// what became of host 2.
+func (tellingProcess) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	fleet.Settled(ctx, fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Failed}))
+	statuses := make(map[fleet.Host]fleet.Status)
+	for _, h := range hosts {
+		statuses[h] = fleet.Status{State: fleet.Stopped, HostedKnown: true}
+		if number(h) == 2 {
+			statuses[h] = fleet.Status{State: fleet.Unknown}
+		}
+	}
+	return statuses, nil
+}
+
+func TestRun_progress(t *testing.T) {
+	t.Parallel()
+	wave := func(n, waves, hosts, done, failed int) fleet.Progress {
+		return fleet.Progress{Wave: n, Waves: waves, Hosts: hosts, Done: done, Failed: failed}
+	}
+	for name, c := range map[string]struct {
+		op      fleet.Operation
+		rollout fleet.Rollout
+		hosts   int
+		want    []fleet.Progress
+	}{
+		"host-by-host": {
+			op: fleet.Restart, rollout: fleet.Rollout{BatchSize: 2}, hosts: 3,
+			want: []fleet.Progress{wave(1, 2, 3, 0, 0), wave(1, 2, 3, 1, 0), wave(1, 2, 3, 2, 0), wave(2, 2, 3, 2, 0), wave(2, 2, 3, 3, 0)},
+		},
+		"waves-that-do-not-start-have-not-failed": {
+			op: fleet.Restart, rollout: fleet.Rollout{BatchSize: 4}, hosts: 6,
+			want: []fleet.Progress{
+				wave(1, 2, 6, 0, 0), wave(1, 2, 6, 1, 0), wave(1, 2, 6, 2, 0), wave(1, 2, 6, 3, 0), wave(1, 2, 6, 3, 1),
+			},
+		},
+		"done-at-first-and-failed-in-the-end": {
+			op: fleet.Stop, hosts: 2,
+			want: []fleet.Progress{wave(1, 1, 2, 0, 0), wave(1, 1, 2, 1, 0), wave(1, 1, 2, 2, 0), wave(1, 1, 2, 1, 1)},
+		},
+		"no-hosts": {op: fleet.Start},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []fleet.Progress
+			c.rollout.Watch = func(p fleet.Progress) { got = append(got, p) }
+			numbers := make([]int, c.hosts)
+			for i := range numbers {
+				numbers[i] = i + 1
+			}
+			fleet.Run(t.Context(), tellingProcess{}, c.op, hosts(numbers...), nil, c.rollout)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,298 @@
+package gse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+const (
+	agentA = "0200000007525400f355781710390005465c"
+	agentB = "02000000075254005d52cc171039000570a1"
+
+	stage = "/api/bk-gse/prod"
+)
+
+// newGateway is a script of the API gateway, and its address with the stage.
+func newGateway(t *testing.T, steps ...exchange) (*script, string) {
+	t.Helper()
+	s, url := scriptAt(t, stage+"/api/v2/proc/%s", steps)
+	return s, url + stage
+}
+
+func overGateway(cfg *bkapi.Config, _ *procapi.Options) { cfg.Gateway = bkapi.APIGW }
+
+// gatewayProcess is process gse:proc-test behind the gateway at endpoint.
+func gatewayProcess(t *testing.T, endpoint string, spec *Spec) *Process {
+	t.Helper()
+	return newTestClient(t, endpoint, overGateway).Process(sampleMeta, spec)
+}
+
+// hosting is an operation of operate_proc_multi that became task T.
+var hosting = exchange{api: apiMulti, reply: data(`{"task_id":"T"}`)}
+
+var notHosting = exchange{api: apiMulti, reply: refusal(1, "null")}
+
+// actsOf are the registrations of a process.
+func actsOf(p *Process) map[string]func(context.Context, []fleet.Host) fleet.Results {
+	return map[string]func(context.Context, []fleet.Host) fleet.Results{
+		"register": p.Register, "reregister": p.Reregister, "unregister": p.Unregister,
+	}
+}
+
+// No document of the gateway is public. These bodies are the ESB's of operate_proc_v2
+// in a list, with agent ids, which is what clients send.
+func TestGateway_golden(t *testing.T) {
+	t.Parallel()
+	var (
+		agents    = []string{agentA, agentB}
+		addresses = []string{"0:2001:db8::1", "3:7:10.0.0.1"}
+		minimal   = Meta{Namespace: "web", Name: "nginx"}
+	)
+	tests := map[string]struct {
+		act   string
+		meta  Meta
+		spec  *Spec
+		hosts []string
+		steps []exchange
+		file  string
+	}{
+		"register-agents":    {"register", sampleMeta, sampleSpec(), agents, []exchange{cached(), notHosting}, "operate_proc_multi_host_agents"},
+		"register-hosts":     {"register", minimal, minimalSpec(), addresses, []exchange{cached(), notHosting}, "operate_proc_multi_host"},
+		"reregister-agents":  {"reregister", sampleMeta, sampleSpec(), agents, []exchange{notHosting}, "operate_proc_multi_host_agents"},
+		"reregister-hosts":   {"reregister", minimal, minimalSpec(), addresses, []exchange{notHosting}, "operate_proc_multi_host"},
+		"unregister-agents":  {"unregister", minimal, minimalSpec(), agents, []exchange{notHosting}, "operate_proc_multi_unhost_agents"},
+		"unregister-address": {"unregister", sampleMeta, sampleSpec(), []string{"1:2:10.0.0.1"}, []exchange{notHosting}, "operate_proc_multi_unhost"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newGateway(t, test.steps...)
+			p := newTestClient(t, url, overGateway).Process(test.meta, test.spec)
+			for h, o := range actsOf(p)[test.act](t.Context(), parse(t, test.hosts...)) {
+				if o.Verdict != fleet.Failed || !bkapi.HasCode(o.Err, 1) {
+					t.Errorf("%s: got %+v, want the refusal", h, o)
+				}
+			}
+			requests := script.requests()
+			wantBody(t, test.file, requests[len(requests)-1])
+		})
+	}
+}
+
+// The platform ignores hosts beside agent_id_list, so they go separately.
+func TestGateway_mixedFleet(t *testing.T) {
+	t.Parallel()
+	var (
+		looked = times(2, cached())
+		refuse = func(api string) exchange { return times(2, exchange{api: api, reply: refusal(1, "null")}) }
+	)
+	tests := map[string]struct {
+		call  func(context.Context, *Process, []fleet.Host)
+		steps []exchange
+	}{
+		"register": {
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Register(ctx, hosts) },
+			[]exchange{looked, refuse(apiMulti)},
+		},
+		"reregister": {
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Reregister(ctx, hosts) },
+			[]exchange{refuse(apiMulti)},
+		},
+		"unregister": {
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Unregister(ctx, hosts) },
+			[]exchange{refuse(apiMulti)},
+		},
+		"operate": {
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Operate(ctx, fleet.Start, hosts) },
+			[]exchange{refuse(apiOperate)},
+		},
+		"live-status": {
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { _, _ = p.LiveStatus(ctx, hosts) },
+			[]exchange{refuse(apiOperate)},
+		},
+		"cached-status": {
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { _, _ = p.CachedStatus(ctx, hosts) },
+			[]exchange{looked},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newGateway(t, test.steps...)
+			test.call(t.Context(), gatewayProcess(t, url, sampleSpec()), parse(t, agentA, "0:10.0.0.1", agentB, "0:10.0.0.2"))
+			var got []string
+			for _, body := range script.requests() {
+				got = append(got, selectorOf(t, body))
+			}
+			slices.Sort(got)
+			want := slices.Repeat([]string{"agents " + agentA + " " + agentB}, len(got)/2)
+			want = append(want, slices.Repeat([]string{"hosts 10.0.0.1 10.0.0.2"}, len(got)/2)...)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// selectorOf is how a request names its hosts, and which.
+func selectorOf(t *testing.T, body []byte) string {
+	t.Helper()
+	type selector struct {
+		Hosts []struct {
+			IP string `json:"ip"`
+		} `json:"hosts"`
+		AgentIDs []string `json:"agent_id_list"`
+	}
+	var request struct {
+		selector
+		Requests []selector `json:"proc_operate_req"`
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		t.Fatal(err)
+	}
+	named := request.selector
+	if len(request.Requests) > 0 {
+		named = request.Requests[0]
+	}
+	if len(request.Requests) > 1 || (len(named.Hosts) > 0) == (len(named.AgentIDs) > 0) {
+		t.Errorf("want one list of hosts in %s", body)
+	}
+	if len(named.AgentIDs) > 0 {
+		return "agents " + strings.Join(named.AgentIDs, " ")
+	}
+	text := "hosts"
+	for _, h := range named.Hosts {
+		text += " " + h.IP
+	}
+	return text
+}
+
+// The key of a result names a host as the request did.
+func TestGateway_keys(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		host  string
+		noise string // a key of something else
+		key   string
+	}{
+		"agent":         {agentA, agentB + ":gse:proc-test", agentA + ":gse:proc-test"},
+		"agent-v1":      {agentA, "0:0:" + agentA + ":gse:proc-test", agentA + ":gse:proc-test"},
+		"address":       {"0:10.0.0.1", agentA + ":gse:proc-test", "0:10.0.0.1:gse:proc-test"},
+		"with-supplier": {"3:7:10.0.0.1", "3:7:10.0.0.1:gse:proc-test", "3:10.0.0.1:gse:proc-test"},
+		"ipv6":          {"0:2001:DB8::0:1", "0:2001:db8::2:gse:proc-test", "0:2001:db8::1:gse:proc-test"},
+	}
+	for name, test := range tests {
+		for act, first := range map[string][]exchange{"register": {cached(), hosting}, "reregister": {hosting}, "unregister": {hosting}} {
+			t.Run(name+"/"+act, func(t *testing.T) {
+				t.Parallel()
+				_, url := newGateway(t, append(first,
+					result(said(test.noise, code(65535))), result(said(test.noise, code(65535), test.key, code(0))))...)
+				p := gatewayProcess(t, url, sampleSpec())
+				got := actsOf(p)[act](t.Context(), parse(t, test.host))
+				want := map[string]fleet.Outcome{parse(t, test.host)[0].Address(): byTask(outcome(fleet.Done, 0))}
+				if diff := cmp.Diff(want, byAddress(got)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func byAddress[V any](byHost map[fleet.Host]V) map[string]V {
+	named := make(map[string]V, len(byHost))
+	for h, v := range byHost {
+		named[h.Address()] = v
+	}
+	return named
+}
+
+// gatewayRow is a row of gse:proc-test that says so where it belongs.
+func gatewayRow(where string, status int) string {
+	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},%s,"status":%d}`, where, status)
+}
+
+// Clients disagree on whether a row at the gateway has an address, and on where
+// the agent id stands.
+func TestGateway_cachedStatus(t *testing.T) {
+	t.Parallel()
+	const (
+		where1   = `"host":{"ip":"10.0.0.1","bk_cloud_id":0}`
+		idAlone  = `"bk_agent_id":"` + agentA + `"`
+		noID     = `"bk_agent_id":""`
+		idInHost = `"host":{"ip":"","bk_agent_id":"` + agentA + `"}`
+	)
+	var (
+		addressed = []string{"0:10.0.0.1"}
+		agent     = []string{agentA}
+		running   = map[string]fleet.State{"0:10.0.0.1": fleet.Running, agentA: fleet.Running}
+		absent    = map[string]fleet.State{"0:10.0.0.1": fleet.Unregistered, agentA: fleet.Unregistered}
+	)
+	tests := map[string]struct {
+		hosts []string
+		row   string
+		want  map[string]fleet.State
+	}{
+		"agent-no-host":         {agent, gatewayRow(idAlone, 1), running},
+		"agent-empty-host":      {agent, gatewayRow(idAlone+`,"host":{"ip":"","bk_cloud_id":0}`, 1), running},
+		"agent-null-host":       {agent, gatewayRow(idAlone+`,"host":null`, 1), running},
+		"agent-in-host":         {agent, gatewayRow(idInHost, 1), running},
+		"agent-in-host-beside":  {agent, gatewayRow(idInHost+`,"bk_agent_id":""`, 1), running},
+		"agent-with-address":    {agent, gatewayRow(idAlone+","+where1, 1), running},
+		"agent-of-another":      {agent, gatewayRow(`"bk_agent_id":"`+agentB+`"`, 1), absent},
+		"agent-asked-no-id":     {agent, gatewayRow(noID+","+where1, 1), absent},
+		"agent-short":           {agent, gatewayRow(`"bk_agent_id":"0200"`, 1), absent},
+		"agent-is-an-address":   {addressed, gatewayRow(`"bk_agent_id":"0:10.0.0.1"`, 1), absent},
+		"address-no-id":         {addressed, gatewayRow(noID+","+where1, 1), running},
+		"address-id-missing":    {addressed, gatewayRow(where1, 1), running},
+		"address-with-id":       {addressed, gatewayRow(idAlone+","+where1, 1), running},
+		"address-and-no-host":   {addressed, gatewayRow(idAlone, 1), absent},
+		"unregistered":          {agent, gatewayRow(idAlone, 0), absent},
+		"another-process-of-it": {agent, strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1), absent},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newGateway(t, cached(test.row))
+			got, err := gatewayProcess(t, url, nil).CachedStatus(t.Context(), parse(t, test.hosts...))
+			if err != nil || len(got) != 1 {
+				t.Fatalf("got %v, %v", got, err)
+			}
+			for address, status := range byAddress(got) {
+				if status.State != test.want[address] {
+					t.Errorf("%s: got %s, want %s", address, status.State, test.want[address])
+				}
+			}
+		})
+	}
+}
+
+func TestGateway_list(t *testing.T) {
+	t.Parallel()
+	_, url := newGateway(t, page("4",
+		gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1),
+		gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"","bk_cloud_id":0}`, 1), // the same
+		gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 2),
+		gatewayRow(`"bk_agent_id":""`, 1), // on no host
+	))
+	var got []string
+	err := newTestClient(t, url, overGateway).List(t.Context(), "gse", 9, func(row Row) bool {
+		got = append(got, row.Host.String()+" "+string(row.Status.State))
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{agentA + " " + string(fleet.Running), "0:9:10.0.0.1 " + string(fleet.Stopped)}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}

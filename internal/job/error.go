@@ -1,0 +1,64 @@
+package job
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// codeGSEError is all that JOB says of any trouble with GSE, be it a refusal or
+// an answer that did not come in time.
+const codeGSEError = 1210001
+
+// Codes of the ESB for what is not there. Source: paas2/esb/common/errors.py and
+// paas2/esb/esb/outgoing.py of TencentBlueKing/legacy-bk-paas.
+const (
+	esbNoComponent  = 1306404
+	esbNoChannel    = 1306405
+	esbBackendError = 1306201
+	// esbBackendMissing is how the ESB words a backend's 404 in the message of an
+	// esbBackendError.
+	esbBackendMissing = "Status Code: 404"
+)
+
+// IsRemoved reports whether err says that the platform does not have the endpoint,
+// as it is with JOB from 3.7 on. The GSE objects are what is left there. A wrong
+// job_api or job_endpoint looks the same.
+func IsRemoved(err error) bool {
+	var failure *bkapi.Error
+	if !errors.As(err, &failure) || !slices.Contains([]string{apiManage, apiOperate, apiResult}, failure.API) {
+		return false
+	}
+	switch failure.Code {
+	case esbNoComponent, esbNoChannel:
+		return true
+	case esbBackendError:
+		return strings.Contains(failure.Message, esbBackendMissing)
+	}
+	return failure.Kind == bkapi.KindStatus && failure.Status == http.StatusNotFound
+}
+
+// Meanings of outcomes that come from no code of GSE.
+const (
+	meaningRemoved = "this platform's JOB does not have the process API"
+	meaningUnsure  = "JOB had trouble with GSE and does not say whether the operation began"
+	meaningNoAgent = "JOB knows hosts by bk_cloud_id and IP, and not by agent id"
+)
+
+// reread corrects the verdict on a request that failed by what only JOB's errors
+// tell: with an endpoint that is gone nothing can have begun, however doubtful the
+// ESB sounds; and where GSE is in trouble anything can.
+func reread(o fleet.Outcome, repeatable bool) fleet.Outcome {
+	switch {
+	case o.Err == nil || o.TaskID != "": // it was accepted
+	case IsRemoved(o.Err):
+		o.Verdict, o.Meaning = fleet.Failed, meaningRemoved
+	case bkapi.HasCode(o.Err, codeGSEError) && !repeatable:
+		o.Verdict, o.Meaning = fleet.Lost, meaningUnsure
+	}
+	return o
+}

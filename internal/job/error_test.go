@@ -1,0 +1,72 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// What a platform says that has no such endpoint, or seems to.
+func TestIsRemoved(t *testing.T) {
+	t.Parallel()
+	// The sentence is the ESB's: RequestThirdPartyException in
+	// paas2/esb/common/errors.py, with the words for a status.
+	bus := func(status string) http.HandlerFunc {
+		return refusal(1306201, "Request third-party interface error, Component request third-party system [JOBV3] "+
+			"interface [operate_process] error: Status Code: "+status+", please try again later")
+	}
+	tests := map[string]struct {
+		reply http.HandlerFunc
+		want  bool
+	}{
+		"http-404":           {answer(http.StatusNotFound, `{"status":404,"error":"Not Found"}`), true},
+		"http-404-page":      {answer(http.StatusNotFound, "<html>"), true},
+		"http-404-with-code": {answer(http.StatusNotFound, `{"result":false,"code":1306404,"message":"not found"}`), true},
+		"no-component":       {refusal(1306404, "Not found, component class not found"), true},
+		"no-channel":         {refusal(1306405, "Not found, inactive channel"), true},
+		"backend-404":        {bus("404, Error Message: Third-party system does not find this interface"), true},
+		"backend-502":        {bus("502, Error Message: Third-party system Bad Gateway"), false},
+		"http-502":           {answer(http.StatusBadGateway, "404"), false},
+		"http-403":           {answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`), false},
+		"refused":            {refusal(1241002, "illegal parameter, Status Code: 404"), false},
+		"gse-trouble":        {refusal(codeGSEError, "GSE error"), false},
+		"lost":               {gone, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused := exchange{api: apiOperate, reply: test.reply}
+			unmanaged := exchange{api: apiManage, reply: test.reply}
+			_, url := newScript(t, refused, refused, refused, unmanaged)
+			client := quick(t, url)
+			p := client.Process(scope, RegisterByOperate, operateInfo())
+
+			started := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]
+			registered := p.Register(t.Context(), hosts(1))[host(1)]
+			_, err := p.LiveStatus(t.Context(), hosts(1))
+			managed := client.Process(scope, RegisterByManage, operateInfo()).Register(t.Context(), hosts(1))[host(1)]
+			for call, err := range map[string]error{"start": started.Err, "register": registered.Err, "status": err, "manage": managed.Err} {
+				if err == nil || IsRemoved(err) != test.want || IsRemoved(fmt.Errorf("wrapped: %w", err)) != test.want {
+					t.Errorf("%s: got %t of %v", call, !test.want, err)
+				}
+			}
+			// Nothing can have begun at an endpoint that is not there, whatever the
+			// code says in other cases.
+			for call, o := range map[string]fleet.Outcome{"start": started, "register": registered, "manage": managed} {
+				if test.want && (o.Verdict != fleet.Failed || !strings.Contains(o.Meaning, "does not have the process API")) {
+					t.Errorf("%s: got %+v", call, o)
+				}
+			}
+		})
+	}
+	for _, err := range []error{nil, errors.New("HTTP 404"), &bkapi.Error{Kind: bkapi.KindConnect}} {
+		if IsRemoved(err) {
+			t.Errorf("got true of %v", err)
+		}
+	}
+}

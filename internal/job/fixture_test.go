@@ -1,0 +1,164 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+var (
+	bizScope = Scope{BizID: new(int64(1))}
+	scope    = Scope{Type: "biz", ID: "1"}
+	setScope = Scope{Type: "biz_set", ID: "7"}
+)
+
+// sampleInfo is the process of manage_proc's samples, with every field that they
+// have.
+func sampleInfo() Info {
+	return Info{
+		ProcName: "nginx", ProcOwner: new("root"), SetupPath: "/data/home/nginx/bin/", PIDPath: "/data/var/run/nginx/",
+		CfgPath: new("/data/etc/nginx.conf"), LogPath: new("/data/logs/nginx/"),
+		StartCmd: new("echo start"), StopCmd: new("echo stop"), RestartCmd: new("echo restart"),
+		ReloadCmd: new("echo reload"), KillCmd: new("echo kill"),
+		FuncID: new(""), InstanceID: new(""), ValueKey: new("key_test"),
+		Type: new(int64(TypeOneShot)), CPULmt: new(int64(20)), MemLmt: new(int64(30)), CycleTime: new(int64(10)),
+		InstanceNum: new(int64(2)), StartCheckBeginTime: new(int64(5)), StartCheckEndTime: new(int64(5)), OpTimeout: new(int64(5)),
+	}
+}
+
+// operateInfo is the process of operate_process's sample.
+func operateInfo() Info {
+	return Info{
+		ProcName: "gseagent", SetupPath: "/usr/local/xxx", PIDPath: "/usr/local/xxx",
+		Account: new("root"), Contact: new("root"), CPULmt: new(int64(50)), MemLmt: new(int64(30)),
+	}
+}
+
+// host is 0:10.0.0.n, up to 0:10.0.255.255.
+func host(n int) fleet.Host {
+	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
+}
+
+// hosts are those from 1 to n.
+func hosts(n int) []fleet.Host {
+	list := make([]fleet.Host, n)
+	for i := range list {
+		list[i] = host(i + 1)
+	}
+	return list
+}
+
+func parse(t *testing.T, addresses ...string) []fleet.Host {
+	t.Helper()
+	list := make([]fleet.Host, len(addresses))
+	for i, address := range addresses {
+		h, err := fleet.ParseHost(address, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i] = h
+	}
+	return list
+}
+
+func numberOf(h fleet.Host) int {
+	ip := h.IP().As4()
+	return int(ip[2])<<8 | int(ip[3])
+}
+
+// key is the result key of host n and the process of operateInfo, from the
+// document rather than from the code under test.
+func key(n int) string { return fmt.Sprintf("/usr/local/xxx/gseagent:0:10.0.0.%d", n) }
+
+// said is a result map of JSON values by key.
+func said(pairs ...string) string {
+	text := "{"
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf("%q:%s", pairs[i], pairs[i+1])
+	}
+	return text + "}"
+}
+
+// code is a result as the document spells it.
+func code(n int) string {
+	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
+}
+
+// answered is the result of a query about one instance.
+func answered(instance string) string {
+	return `{"error_code":0,"error_msg":"success","content":` + contentOf(instance) + `}`
+}
+
+func contentOf(instance string) string {
+	return `{"ip":"10.0.0.1","timezone":8,"process":[{"procname":"gseagent","instance":[` + instance + `]}]}`
+}
+
+// outcome is what becomes of code(n) in task T.
+func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
+	message := fmt.Sprintf("message %d", n)
+	return fleet.Outcome{
+		Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message),
+		TaskID: "T", RequestID: "req-1",
+	}
+}
+
+func already(o fleet.Outcome) fleet.Outcome {
+	o.AlreadyDone = true
+	return o
+}
+
+func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
+	t.Helper()
+	numbered := make(map[int]fleet.Outcome, len(got))
+	for h, o := range got {
+		numbered[numberOf(h)] = o
+	}
+	if diff := cmp.Diff(want, numbered, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
+// asked is a request: what was to be done, and where.
+type asked struct {
+	OpType int
+	Hosts  []int
+}
+
+func wantAsked(t *testing.T, s *script, want ...asked) {
+	t.Helper()
+	var got []asked
+	for _, raw := range s.requests() {
+		var body struct {
+			OpType *int `json:"op_type"`
+			Infos  []struct {
+				IPList []struct {
+					IP string `json:"ip"`
+				} `json:"ip_list"`
+			} `json:"process_infos"`
+		}
+		if err := json.Unmarshal(raw, &body); err != nil {
+			t.Fatal(err)
+		}
+		if body.OpType == nil {
+			continue // a poll
+		}
+		request := asked{OpType: *body.OpType}
+		for _, address := range body.Infos[0].IPList {
+			request.Hosts = append(request.Hosts, numberOf(parse(t, "0:"+address.IP)[0]))
+		}
+		got = append(got, request)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}

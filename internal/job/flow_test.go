@@ -1,0 +1,241 @@
+package job
+
+import (
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// newSim serves a simulator that knows every host of 10.0.0.0/8. A request that
+// no document describes fails the test.
+func newSim(t *testing.T, sim *simulator.Server) string {
+	t.Helper()
+	sim.AppCode, sim.AppSecret = "esb_test", "xxx"
+	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+	server := httptest.NewServer(sim)
+	t.Cleanup(func() {
+		server.Close()
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, violation := range sim.Violations() {
+			t.Errorf("violation: %s", violation)
+		}
+	})
+	return server.URL
+}
+
+// resident is the process of the samples as one that is to stay.
+func resident() Info {
+	info := sampleInfo()
+	info.Type, info.CycleTime = new(int64(TypeResident)), nil
+	return info
+}
+
+func simProcess(t *testing.T, sim *simulator.Server, scope Scope, by Registration) *Process {
+	t.Helper()
+	client := newTestClient(t, newSim(t, sim), func(cfg *bkapi.Config, opts *Options) {
+		cfg.MaxRetries, opts.MaxHosts = 2, 2
+	})
+	return client.Process(scope, by, resident())
+}
+
+func on(t *testing.T, sim *simulator.Server, n int) simulator.Process {
+	t.Helper()
+	process, _ := sim.Process(host(n).Address(), "job", "key_test")
+	return process
+}
+
+// A process is registered, brought up, found as declared, and released.
+func TestFlow_life(t *testing.T) {
+	t.Parallel()
+	const count = 3
+	scopes := map[string]Scope{"biz": bizScope, "scope": scope, "set": setScope}
+	for name, scope := range scopes {
+		for _, by := range Registrations() {
+			for _, ensure := range fleet.Ensures() {
+				for _, shape := range []string{"", "no-isauto"} {
+					t.Run(name+"/"+string(by)+"/"+string(ensure)+"/"+shape, func(t *testing.T) {
+						t.Parallel()
+						sim := &simulator.Server{}
+						sim.Inject(simulator.Fault{API: apiOperate, Op: new(simulator.OpQuery), ContentShape: shape})
+						p := simProcess(t, sim, scope, by)
+						want := fleet.Declared{Ensure: ensure, HasSpec: true}
+						results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(count), Order: hosts(count)})
+						if failures := results.Failures(); len(failures) > 0 {
+							t.Fatal(failures)
+						}
+						for n := 1; n <= count; n++ {
+							if got := on(t, sim, n); !got.Hosted || got.Running != (ensure == fleet.EnsureRunning) {
+								t.Errorf("host %d: got %+v", n, got)
+							}
+						}
+						report, err := fleet.Inspect(t.Context(), p, hosts(count), want)
+						if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
+							t.Errorf("got %+v, %v, want no drift", report, err)
+						}
+						if failures := p.Reregister(t.Context(), hosts(count)).Failures(); len(failures) > 0 {
+							t.Error(failures)
+						}
+						if failures := fleet.Release(t.Context(), p, hosts(count), fleet.DestroyStop, fleet.Rollout{}).Failures(); len(failures) > 0 {
+							t.Error(failures)
+						}
+						for n := 1; n <= count; n++ {
+							if got := on(t, sim, n); got.Hosted || got.Running {
+								t.Errorf("host %d: got %+v, want nothing left", n, got)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+func TestFlow_drift(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		disturb func(*simulator.Server, string) error
+		want    fleet.Drift
+	}{
+		"none":     {func(*simulator.Server, string) error { return nil }, ""},
+		"unhosted": {func(s *simulator.Server, at string) error { return s.Unhost(at, "job", "key_test") }, fleet.NotRegistered},
+		"killed":   {func(s *simulator.Server, at string) error { return s.KillProcess(at, "job", "key_test") }, fleet.NotRunning},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p := simProcess(t, sim, scope, "")
+			want := fleet.Declared{Ensure: fleet.EnsureRunning, HasSpec: true}
+			if failures := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			if err := test.disturb(sim, host(2).Address()); err != nil {
+				t.Fatal(err)
+			}
+			report, err := fleet.Inspect(t.Context(), p, hosts(2), want)
+			if err != nil || report.Drift[host(2)] != test.want || report.Drift[host(1)] != "" {
+				t.Errorf("got %+v, %v, want %q on host 2 alone", report, err, test.want)
+			}
+		})
+	}
+}
+
+// The oddities of JOB's answers change nothing.
+func TestFlow_odd(t *testing.T) {
+	t.Parallel()
+	tests := map[string]simulator.Fault{
+		"queued":        {API: apiOperate, Queued: 3},
+		"missing":       {API: apiOperate, Missing: 3},
+		"pending":       {API: apiOperate, Pending: 3},
+		"pending-alone": {API: apiOperate, Pending: 3, Hosts: []string{"0:10.0.0.2"}},
+		"status-0":      {API: apiResult, JobStatus: new(0)},
+		"status-115":    {API: apiResult, JobStatus: new(115)},
+		"path-keys":     {API: apiResult, Keys: "path"},
+		"host-first":    {API: apiResult, Keys: "host-first"},
+		"errcode":       {API: apiResult, Spelling: "errcode"},
+		"more-keys":     {API: apiResult, ExtraKeys: map[string]any{"key_test:0:10.9.9.9": map[string]any{"error_code": 117}}},
+		"bad-gateway":   {API: apiResult, HTTPStatus: 502, Times: 2},
+		"gse-trouble":   {API: apiResult, EnvelopeCode: new(codeGSEError), Times: 2},
+		"half-a-poll":   {API: apiResult, Drop: "mid", Times: 2},
+	}
+	for name, fault := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			sim.Inject(fault)
+			p := simProcess(t, sim, scope, "")
+			if failures := p.Register(t.Context(), hosts(3)).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			if failures := p.Operate(t.Context(), fleet.Start, hosts(3)).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			statuses, err := p.CachedStatus(t.Context(), hosts(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for h, s := range statuses {
+				if s.State != fleet.Running || !s.Hosted {
+					t.Errorf("%s: got %+v", h, s)
+				}
+			}
+			if got := len(sim.Calls().Of(apiOperate)); got != 6 {
+				t.Errorf("sent %d operations, want 3 in two batches each", got)
+			}
+		})
+	}
+}
+
+// A start whose answer is lost is sent once. The next run asks before it acts.
+func TestFlow_lostAnswer(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	start := simulator.OpStart
+	sim.Inject(simulator.Fault{API: apiOperate, Op: &start, Drop: "after", Times: 1})
+	p := simProcess(t, sim, scope, "")
+	results := fleet.Run(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{})
+	if got := results[host(1)]; got.Verdict != fleet.Lost {
+		t.Fatalf("got %+v, want it to be lost", got)
+	}
+	results = fleet.Run(t.Context(), p, fleet.Start, hosts(1), map[fleet.Host]bool{host(1): true}, fleet.Rollout{})
+	if got := results[host(1)]; !got.OK() || !got.AlreadyDone {
+		t.Errorf("got %+v, want it to be found running", got)
+	}
+	starts := slices.DeleteFunc(sim.Calls().Of(apiOperate), func(c simulator.Call) bool { return c.Op != start })
+	if len(starts) != 1 {
+		t.Errorf("sent %d starts, want one", len(starts))
+	}
+}
+
+// On a server with the bug of manage_proc, registering stops the process and
+// succeeds. The status tells, and operation 3 mends it.
+func TestFlow_manageProcBug(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{ManageProcBug: true}
+	p := simProcess(t, sim, scope, RegisterByManage)
+	if failures := p.Operate(t.Context(), fleet.Start, hosts(1)).Failures(); len(failures) > 0 {
+		t.Fatal(failures)
+	}
+	if got := p.Register(t.Context(), hosts(1))[host(1)]; !got.OK() {
+		t.Fatalf("got %+v", got)
+	}
+	statuses, err := p.CachedStatus(t.Context(), hosts(1))
+	if err != nil || statuses[host(1)].State != fleet.Unregistered {
+		t.Errorf("got %v, %v, want it not to be registered", statuses, err)
+	}
+	want := fleet.Declared{Ensure: fleet.EnsureRunning, HasSpec: true}
+	if failures := fleet.Converge(t.Context(), p, want, fleet.Change{Settle: hosts(1), Order: hosts(1)}).Failures(); len(failures) > 0 {
+		t.Error(failures)
+	}
+	if got := on(t, sim, 1); !got.Running || !got.Hosted {
+		t.Errorf("got %+v, want it up", got)
+	}
+}
+
+func TestFlow_removed(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{JobRemoved: true}
+	p := simProcess(t, sim, scope, "")
+	results := p.Operate(t.Context(), fleet.Restart, hosts(1))
+	results.Merge(p.Register(t.Context(), []fleet.Host{host(2)}))
+	for h, o := range results {
+		if o.Verdict != fleet.Failed || !IsRemoved(o.Err) {
+			t.Errorf("%s: got %+v", h, o)
+		}
+	}
+	if _, err := p.CachedStatus(t.Context(), hosts(1)); !IsRemoved(err) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{apiOperate, apiOperate, apiOperate}, sim.Calls().APIs()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,107 @@
+package job
+
+import "github.com/blueking/terraform-provider-bk/internal/fleet"
+
+// Scope is the set of hosts that JOB lets a request touch: Type ("biz" or
+// "biz_set") and ID, or BizID alone, which is all that older documents have.
+type Scope struct {
+	Type  string `json:"bk_scope_type,omitempty"`
+	ID    string `json:"bk_scope_id,omitempty"`
+	BizID *int64 `json:"bk_biz_id,omitempty"`
+}
+
+// Kinds of hosting (type).
+const (
+	TypePeriodic = 0
+	TypeResident = 1
+	TypeOneShot  = 2
+)
+
+// Info is what the agent needs to know of a process: an element of
+// `process_infos` without its hosts. A nil pointer is left out of the request, so
+// that the server's default applies.
+//
+// SetupPath and PIDPath are optional in the document of manage_proc; the server
+// refuses a request without them.
+type Info struct {
+	ProcName  string  `json:"proc_name"`
+	ProcOwner *string `json:"proc_owner,omitempty"` // manage_proc alone
+	Contact   *string `json:"contact,omitempty"`    // operate_process alone
+	SetupPath string  `json:"setup_path"`
+	PIDPath   string  `json:"pid_path"`
+	CfgPath   *string `json:"cfg_path,omitempty"`
+	LogPath   *string `json:"log_path,omitempty"`
+	// Account runs the commands. The document of manage_proc does not have it, its
+	// server does: left out, the process would run as root.
+	Account    *string `json:"account,omitempty"`
+	StartCmd   *string `json:"start_cmd,omitempty"`
+	StopCmd    *string `json:"stop_cmd,omitempty"`
+	RestartCmd *string `json:"restart_cmd,omitempty"`
+	ReloadCmd  *string `json:"reload_cmd,omitempty"`
+	KillCmd    *string `json:"kill_cmd,omitempty"`
+	FuncID     *string `json:"func_id,omitempty"`
+	InstanceID *string `json:"instance_id,omitempty"`
+	// ValueKey tells apart processes with the same SetupPath and ProcName.
+	ValueKey *string `json:"value_key,omitempty"`
+	Type     *int64  `json:"type,omitempty"`
+	// CPULmt and MemLmt are percent. The server takes a limit that is not within
+	// [0, 100] for 0.
+	CPULmt              *int64 `json:"cpu_lmt,omitempty"`
+	MemLmt              *int64 `json:"mem_lmt,omitempty"`
+	CycleTime           *int64 `json:"cycle_time,omitempty"` // what TypePeriodic goes by
+	InstanceNum         *int64 `json:"instance_num,omitempty"`
+	OpTimeout           *int64 `json:"op_timeout,omitempty"`
+	StartCheckBeginTime *int64 `json:"start_check_begin_time,omitempty"`
+	StartCheckEndTime   *int64 `json:"start_check_end_time,omitempty"`
+}
+
+// Command is the command of an operation, nil where the process has none.
+func (i Info) Command(op fleet.Operation) *string {
+	switch op {
+	case fleet.Start:
+		return i.StartCmd
+	case fleet.Stop:
+		return i.StopCmd
+	case fleet.Restart:
+		return i.RestartCmd
+	case fleet.Reload:
+		return i.ReloadCmd
+	case fleet.Kill:
+		return i.KillCmd
+	default: // the agent's own operations run no command
+		return nil
+	}
+}
+
+func (i Info) oneShot() bool { return i.Type != nil && *i.Type == TypeOneShot }
+
+// request is the body of manage_proc and operate_process.
+type request struct {
+	Scope
+	OpType       int           `json:"op_type"`
+	ProcessInfos []processInfo `json:"process_infos"`
+}
+
+type processInfo struct {
+	Info
+	IPList []address `json:"ip_list"`
+}
+
+type address struct {
+	CloudID int    `json:"bk_cloud_id"`
+	IP      string `json:"ip"`
+}
+
+// requestOf has the fields that the document of the endpoint knows (see Account).
+func requestOf(api string, scope Scope, opType int, info Info, hosts []fleet.Host) request {
+	if api == apiManage {
+		info.Contact = nil
+	} else {
+		info.ProcOwner = nil
+	}
+	list := make([]address, len(hosts))
+	for i, h := range hosts {
+		list[i] = address{CloudID: h.CloudID(), IP: h.IP().String()}
+	}
+	return request{Scope: scope, OpType: opType, ProcessInfos: []processInfo{{Info: info, IPList: list}}}
+}

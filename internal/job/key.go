@@ -1,0 +1,35 @@
+package job
+
+import (
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// keysOf gives every key under which a result is known to name a host. The
+// document of get_proc_result has setup_path/proc_name:bk_cloud_id:ip; with a
+// value_key that takes the place of the path; and clients have seen the two
+// halves the other way round. Whether a "/" at the end of setup_path is kept is
+// not said. Nothing here is ever parsed: a Windows path has a colon of its own.
+func keysOf(info Info) procapi.Keys {
+	names := []string{
+		strings.TrimRight(info.SetupPath, `/\`) + "/" + info.ProcName,
+		info.SetupPath + "/" + info.ProcName,
+		info.SetupPath + info.ProcName, // "setup_path+proc_name", by the document of value_key
+	}
+	if info.ValueKey != nil && *info.ValueKey != "" {
+		names = append([]string{*info.ValueKey}, names...)
+	}
+	return func(h fleet.Host) []string {
+		place := h.Address()
+		keys := make([]string, 0, 2*len(names))
+		for _, name := range names {
+			keys = append(keys, name+":"+place)
+		}
+		for _, name := range names {
+			keys = append(keys, place+":"+name)
+		}
+		return keys
+	}
+}

@@ -1,0 +1,309 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+var (
+	queued     = exchange{api: apiResult, reply: data(`{"status":115,"result":{}}`)}
+	oldQueued  = exchange{api: apiResult, reply: refusal(1000115, "redis reply is not string")}
+	gseTrouble = exchange{api: apiResult, reply: refusal(codeGSEError, "GSE error")}
+)
+
+// The status of a result is reserved: only what is said of the hosts counts. Every
+// script begins with the one request that starts the operation, so a second one
+// would fail its test.
+func TestOperate_waits(t *testing.T) {
+	t.Parallel()
+	var (
+		both     = result(said(key(1), code(0), key(2), code(0)))
+		second   = result(said(key(2), code(0)))
+		done     = map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0)}
+		late     = func(e exchange) []exchange { return []exchange{times(7, e), both} }
+		raw      = func(body string) exchange { return exchange{api: apiResult, reply: data(body)} }
+		withDone = func(status string) []exchange {
+			return []exchange{raw(`{"status":` + status + `,"result":` + said(key(1), code(0), key(2), code(0)) + `}`)}
+		}
+	)
+	tests := map[string]struct {
+		steps []exchange
+		want  map[int]fleet.Outcome
+	}{
+		"status-115-and-finished":  {withDone("115"), done},
+		"status-0-and-finished":    {withDone("0"), done},
+		"status-odd-and-finished":  {withDone(`"?"`), done},
+		"status-null-and-finished": {withDone("null"), done},
+		"status-0-and-empty":       {late(raw(`{"status":0,"result":{}}`)), done},
+		"status-0-and-unfinished":  {late(raw(`{"status":0,"result":` + said(key(1), code(0), key(2), code(115)) + `}`)), done},
+		"queued":                   {late(queued), done},
+		"queued-null":              {late(raw(`{"status":115,"result":null}`)), done},
+		"queued-text":              {late(raw(`{"status":"115","result":""}`)), done},
+		"queued-code":              {late(oldQueued), done},
+		"queued-after-a-verdict":   {[]exchange{result(said(key(1), code(0))), queued, second}, done},
+		"no-data":                  {late(raw("null")), done},
+		"no-result":                {late(raw("{}")), done},
+		"list":                     {late(raw("[]")), done},
+		"in-progress":              {late(result(said(key(1), code(115), key(2), code(115)))), done},
+		"missing":                  {late(result(said(key(1), code(0)))), done},
+		"missing-in-turn":          {[]exchange{result(said(key(1), code(0))), second}, done},
+		"gse-trouble":              {late(gseTrouble), done},
+		"bad-gateway":              {[]exchange{{api: apiResult, reply: answer(http.StatusBadGateway, "<html>")}, both}, done},
+		"hang-up":                  {[]exchange{{api: apiResult, reply: gone}, both}, done},
+		"english-spelling": {
+			[]exchange{result(said(key(1), `{"errcode":0,"errmsg":"message 0","content":{}}`, key(2), code(0)))}, done,
+		},
+		"mixed": {
+			[]exchange{result(said(key(1), code(65535), key(2), code(828)))},
+			map[int]fleet.Outcome{1: outcome(fleet.Failed, 65535), 2: already(outcome(fleet.Done, 828))},
+		},
+		"first-verdict-is-kept": {
+			[]exchange{result(said(key(1), code(0), key(2), code(115))), result(said(key(1), code(65535), key(2), code(117)))},
+			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Failed, 117)},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
+			results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2))
+			wantResults(t, test.want, results)
+		})
+	}
+}
+
+// The wait ends before every host has a verdict: the finished are kept, and the
+// others are pending, because the operation was accepted.
+func TestOperate_endsBeforeItSettles(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		last    exchange // for ever
+		code    int64
+		meaning string
+		says    string
+	}{
+		"empty":       {result("{}"), 0, "the task was still queued", "still queued"},
+		"empty-at-0":  {exchange{api: apiResult, reply: data(`{"status":0,"result":{}}`)}, 0, "the platform's result did not mention the host", ""},
+		"in-progress": {result(said(key(2), code(115))), 115, "still in progress", ""},
+		"queued":      {oldQueued, 0, "the task was still queued", "1000115"},
+		"gse-trouble": {gseTrouble, 0, "the platform's result could not be read", "1210001"},
+		"unmentioned": {result(said(key(9), code(0))), 0, "the platform's result did not mention the host", ""},
+	}
+	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
+		for name, test := range tests {
+			t.Run(how+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				ctx, end := ending(t, cause)
+				// Which of the last answers the end of the context spoils does not matter:
+				// they are all the same.
+				const polls = 5
+				var n int
+				last := times(forEver, exchange{api: apiResult, reply: func(w http.ResponseWriter, r *http.Request) {
+					if n++; n == polls {
+						end()
+					}
+					test.last.reply(w, r)
+				}})
+				_, url := newScript(t, accepted, result(said(key(1), code(0))), last)
+				results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2))
+				if !results[host(1)].OK() {
+					t.Errorf("host 1: got %+v, want its verdict kept", results[host(1)])
+				}
+				got := results[host(2)]
+				if got.Verdict != fleet.Pending || got.Code != test.code || got.Meaning != test.meaning || got.TaskID != "T" {
+					t.Errorf("host 2: got %+v, want pending, code %d, %q", got, test.code, test.meaning)
+				}
+				if !errors.Is(got.Err, cause) || !strings.Contains(got.Err.Error(), test.says) {
+					t.Errorf("host 2: got error %v, want %v and %q", got.Err, cause, test.says)
+				}
+			})
+		}
+	}
+}
+
+// Once the operation was accepted, no error of the result can take that back.
+func TestOperate_resultRefused(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]http.HandlerFunc{
+		"not-found": answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`),
+		"forbidden": answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`),
+		"refused":   refusal(1000126, "terminated"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, accepted, result(said(key(1), code(0))), exchange{api: apiResult, reply: reply})
+			results := quick(t, url).Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2))
+			got := results[host(2)]
+			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Err == nil || got.Meaning != "the platform's result could not be read" {
+				t.Errorf("got %+v, want host 1 done and host 2 pending", results)
+			}
+		})
+	}
+}
+
+// ending is a context, and what ends it in the way that cause names.
+func ending(t *testing.T, cause error) (context.Context, func()) {
+	t.Helper()
+	if errors.Is(cause, context.DeadlineExceeded) {
+		d := newDeadline(t)
+		return d, d.expire
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+// An operation whose answer is lost is not sent again; one that can be repeated
+// without harm is. Through manage_proc nothing can.
+func TestProcess_accepting(t *testing.T) {
+	t.Parallel()
+	type call func(*Process, context.Context, []fleet.Host) fleet.Results
+	operate := func(op fleet.Operation) call {
+		return func(p *Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
+			return p.Operate(ctx, op, hosts)
+		}
+	}
+	var (
+		start    = func(reply http.HandlerFunc) exchange { return exchange{api: apiOperate, reply: reply} }
+		manage   = func(reply http.HandlerFunc) exchange { return exchange{api: apiManage, reply: reply} }
+		finished = result(said(key(1), code(0)))
+		sent     = "after the request was sent"
+	)
+	tests := map[string]struct {
+		by    Registration
+		call  call
+		steps []exchange
+		want  fleet.Verdict
+		says  string
+	}{
+		"start-lost":        {"", operate(fleet.Start), []exchange{start(gone)}, fleet.Lost, sent},
+		"stop-lost":         {"", operate(fleet.Stop), []exchange{start(gone)}, fleet.Lost, sent},
+		"restart-lost":      {"", operate(fleet.Restart), []exchange{start(gone)}, fleet.Lost, sent},
+		"reload-lost":       {"", operate(fleet.Reload), []exchange{start(gone)}, fleet.Lost, sent},
+		"kill-lost":         {"", operate(fleet.Kill), []exchange{start(gone)}, fleet.Lost, sent},
+		"host-lost":         {"", operate(fleet.HostIt), []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"unhost-lost":       {"", operate(fleet.Unhost), []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"register-lost":     {RegisterByOperate, (*Process).Register, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"reregister-lost":   {RegisterByOperate, (*Process).Reregister, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"unregister-lost":   {RegisterByOperate, (*Process).Unregister, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
+		"manage-lost":       {RegisterByManage, (*Process).Register, []exchange{manage(gone)}, fleet.Lost, sent},
+		"manage-again-lost": {RegisterByManage, (*Process).Reregister, []exchange{manage(gone)}, fleet.Lost, sent},
+		"unmanage-lost":     {RegisterByManage, (*Process).Unregister, []exchange{manage(gone)}, fleet.Lost, sent},
+		"manage-too-many": {RegisterByManage, (*Process).Register, []exchange{
+			manage(answer(http.StatusTooManyRequests, "{}")), registered, finished,
+		}, fleet.Done, ""},
+		"manage-no-task":        {RegisterByManage, (*Process).Register, []exchange{manage(data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
+		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(data(`{"bk_gse_taskid":""}`))}, fleet.Failed, "named no task"},
+		"start-no-task":         {"", operate(fleet.Start), []exchange{start(data("null"))}, fleet.Lost, "named no task"},
+		"start-other-task-name": {"", operate(fleet.Start), []exchange{start(data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
+		"start-refused":         {"", operate(fleet.Start), []exchange{start(refusal(1241002, "illegal parameter"))}, fleet.Failed, "1241002"},
+		"start-gse-trouble":     {"", operate(fleet.Start), []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
+		"manage-gse-trouble":    {RegisterByManage, (*Process).Register, []exchange{manage(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
+		"register-gse-trouble":  {RegisterByOperate, (*Process).Register, []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Failed, "1210001"},
+		"bad-gateway":           {"", operate(fleet.Start), []exchange{start(answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
+		"bus-lost-it":           {"", operate(fleet.Start), []exchange{start(refusal(1306201, "Status Code: 502"))}, fleet.Lost, "1306201"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.steps...)
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 2 })
+			got := test.call(client.Process(scope, test.by, operateInfo()), t.Context(), hosts(1))[host(1)]
+			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
+				t.Fatalf("got %+v, want verdict %d", got, test.want)
+			}
+			if got.Err != nil && !strings.Contains(got.Err.Error(), test.says) {
+				t.Errorf("got %v, want %q", got.Err, test.says)
+			}
+		})
+	}
+}
+
+// Only start differs by the kind of process, and only where it is a one-shot: it
+// has ended when its start is checked.
+func TestOperate_oneShot(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind *int64
+		want fleet.Verdict
+	}{
+		"one-shot": {new(int64(TypeOneShot)), fleet.Done},
+		"resident": {new(int64(TypeResident)), fleet.Failed},
+		"periodic": {new(int64(TypePeriodic)), fleet.Failed},
+		"unsaid":   {nil, fleet.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, accepted, result(said(key(1), code(836))))
+			info := operateInfo()
+			info.Type = test.kind
+			if got := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; got.Verdict != test.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// JOB cannot name a host by its agent id, so nothing is sent for one; the others
+// are not held up by it.
+func TestProcess_agentIDs(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	mixed := parse(t, agent, "0:10.0.0.1")
+	finished := result(said(key(1), answered(`{"pid":42}`)))
+	_, url := newScript(t, accepted, finished, accepted, finished, accepted, finished)
+	p := quick(t, url).Process(scope, "", operateInfo())
+	for name, results := range map[string]fleet.Results{
+		"register": p.Register(t.Context(), mixed),
+		"start":    p.Operate(t.Context(), fleet.Start, mixed),
+		"alone":    p.Operate(t.Context(), fleet.Start, mixed[:1]),
+	} {
+		got := results[mixed[0]]
+		if got.Verdict != fleet.Failed || !strings.Contains(got.Meaning, "not by agent id") || got.Err != nil {
+			t.Errorf("%s: got %+v", name, got)
+		}
+		if name != "alone" && !results[mixed[1]].OK() {
+			t.Errorf("%s: got %+v", name, results[mixed[1]])
+		}
+	}
+	statuses, err := p.CachedStatus(t.Context(), mixed)
+	if err != nil || statuses[mixed[1]].State != fleet.Running {
+		t.Errorf("got %v, %v", statuses, err)
+	}
+	if got := statuses[mixed[0]]; got.State != fleet.Unknown || !strings.Contains(got.Message, "not by agent id") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestProcess_noHosts(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t)
+	p := quick(t, url).Process(scope, "", operateInfo())
+	for _, results := range []fleet.Results{
+		p.Register(t.Context(), nil), p.Reregister(t.Context(), nil), p.Unregister(t.Context(), nil), p.Operate(t.Context(), fleet.Start, nil),
+	} {
+		if len(results) > 0 {
+			t.Errorf("got %v", results)
+		}
+	}
+	if statuses, err := p.CachedStatus(t.Context(), nil); len(statuses) > 0 || err != nil {
+		t.Errorf("CachedStatus: %v, %v", statuses, err)
+	}
+}
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	if got := APIs(); !slices.Equal(got, []API{"jobv3", "job"}) {
+		t.Errorf("got %v", got)
+	}
+	if got := Registrations(); !slices.Equal(got, []Registration{"operate_process", "manage_proc"}) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,136 @@
+package job
+
+import (
+	"context"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// Registration is the endpoint that registers.
+type Registration string
+
+const (
+	// RegisterByOperate is operate_process with operations 3 and 4.
+	RegisterByOperate Registration = apiOperate
+	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose
+	// code is public (3.4 to 3.6) hand these numbers on to GSE as they are, where 1
+	// stops the process and 2 asks for its status, and answer as if all was well.
+	RegisterByManage Registration = apiManage
+)
+
+// Registrations are all of them, the default one first.
+func Registrations() []Registration { return []Registration{RegisterByOperate, RegisterByManage} }
+
+// Process is one process on the hosts of a scope.
+func (c *Client) Process(scope Scope, registration Registration, info Info) *Process {
+	return &Process{client: c, scope: scope, registration: registration, info: info}
+}
+
+// Process implements fleet.Process.
+type Process struct {
+	client       *Client
+	scope        Scope
+	registration Registration
+	info         Info
+}
+
+var _ fleet.Process = (*Process)(nil)
+
+// What a per-host code means for a registration.
+var (
+	callRegister   = procapi.Call{Name: "register", Existing: []int64{procapi.CodeRegistered}}
+	callUnregister = procapi.Call{Name: "unregister", Alright: []int64{procapi.CodeNotRunning}}
+)
+
+// Register implements fleet.Process. Where another owner hosts the process
+// already, it is the server's to say so: there is no file to look at.
+func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	if p.registration == RegisterByManage {
+		return p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, nil)
+	}
+	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.HostIt), callRegister, true}, hosts, nil)
+}
+
+// Reregister implements fleet.Process. JOB has no update. To register again is to
+// replace, except where the server says that there is something already: there it
+// is removed first.
+func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	results := p.Register(ctx, hosts)
+	taken := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
+		return results[h].OK() || !results[h].AlreadyDone
+	})
+	results.Merge(p.Unregister(ctx, taken))
+	results.Merge(p.Register(ctx, results.Succeeded(taken)))
+	return results
+}
+
+// Unregister implements fleet.Process.
+func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	if p.registration == RegisterByManage {
+		return p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, nil)
+	}
+	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unhost), callUnregister, true}, hosts, nil)
+}
+
+// Operate implements fleet.Process.
+func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+	return p.operate(ctx, op, hosts, nil)
+}
+
+func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
+	call := procapi.CallOf(op, p.info.oneShot())
+	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, kept)
+}
+
+// step is one request of an endpoint, whichever hosts it is for.
+type step struct {
+	api        string
+	opType     int
+	call       procapi.Call
+	repeatable bool
+}
+
+// task is `data` of manage_proc and operate_process.
+type task struct {
+	ID string `json:"bk_gse_taskid"`
+}
+
+// run takes a step on the hosts that JOB can name.
+func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
+	var (
+		api              = p.client.endpoint(s.api, s.repeatable)
+		tasks            = p.tasks()
+		addressed, other = split(hosts)
+	)
+	results := procapi.InBatches(ctx, slices.Chunk(addressed, p.client.opts.MaxHosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
+		return tasks.Submit(ctx, procapi.Request{
+			Call:       s.call,
+			Repeatable: s.repeatable,
+			Send: func(ctx context.Context) (string, bkapi.Reply, error) {
+				var accepted task
+				reply, err := p.client.api.Call(ctx, api, requestOf(s.api, p.scope, s.opType, p.info, batch), &accepted)
+				return accepted.ID, reply, err
+			},
+		}, batch, kept)
+	})
+	for h, o := range results {
+		results[h] = reread(o, s.repeatable)
+	}
+	results.Merge(fleet.Same(other, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNoAgent}))
+	return results
+}
+
+// split tells hosts with an address from those with an agent id.
+func split(hosts []fleet.Host) (addressed, other []fleet.Host) {
+	for _, h := range hosts {
+		if h.AgentID() == "" {
+			addressed = append(addressed, h)
+		} else {
+			other = append(other, h)
+		}
+	}
+	return addressed, other
+}

@@ -1,0 +1,256 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// The bodies in testdata are the samples of the documents, those of registering
+// through operate_process apart, which have none: they are manage_proc's process
+// with operate_process's fields.
+func TestRequests_golden(t *testing.T) {
+	t.Parallel()
+	const documented = "0:10.0.0.1"
+	type call func(context.Context, *Process, []fleet.Host)
+	var (
+		register   call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Register(ctx, hosts) }
+		reregister call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Reregister(ctx, hosts) }
+		unregister call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Unregister(ctx, hosts) }
+		stop       call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Operate(ctx, fleet.Stop, hosts) }
+
+		refused   = []exchange{{api: apiOperate, reply: refusal(1, "no")}}
+		unmanaged = []exchange{{api: apiManage, reply: refusal(1, "no")}}
+		asked     = []exchange{
+			{api: apiOperate, reply: data(`{"bk_gse_taskid":"GSETASK:20180315180551:1000"}`)},
+			result(said("/usr/local/xxx/gseagent:0:10.0.0.1", code(0))),
+		}
+	)
+	// Whoever registers says both, and each endpoint gets its own.
+	both := sampleInfo()
+	both.Contact = new("ops")
+	account := both
+	account.Account = new("nginx")
+	tests := map[string]struct {
+		scope Scope
+		by    Registration
+		info  Info
+		hosts []string
+		call  call
+		steps []exchange
+		file  string // of the last request
+	}{
+		"manage-scope":       {scope, RegisterByManage, both, []string{documented}, register, unmanaged, "manage_proc_scope"},
+		"manage-biz":         {bizScope, RegisterByManage, both, []string{documented}, register, unmanaged, "manage_proc_biz"},
+		"manage-again":       {scope, RegisterByManage, both, []string{documented}, reregister, unmanaged, "manage_proc_scope"},
+		"manage-unregister":  {scope, RegisterByManage, both, []string{documented}, unregister, unmanaged, "manage_proc_unregister"},
+		"operate":            {bizScope, RegisterByOperate, operateInfo(), []string{documented}, stop, refused, "operate_process"},
+		"operate-by-manage":  {bizScope, RegisterByManage, operateInfo(), []string{documented}, stop, refused, "operate_process"},
+		"register":           {setScope, RegisterByOperate, account, []string{documented, "3:2001:DB8::1"}, register, refused, "operate_process_register"},
+		"register-default":   {setScope, "", account, []string{documented, "3:2001:db8::1"}, register, refused, "operate_process_register"},
+		"register-again":     {setScope, RegisterByOperate, account, []string{documented, "3:2001:db8::1"}, reregister, refused, "operate_process_register"},
+		"unregister":         {setScope, RegisterByOperate, account, []string{documented, "3:2001:db8::1"}, unregister, refused, "operate_process_unregister"},
+		"result-biz":         {bizScope, RegisterByOperate, operateInfo(), []string{documented}, stop, asked, "get_proc_result_biz"},
+		"result-scope":       {scope, RegisterByOperate, operateInfo(), []string{documented}, stop, asked, "get_proc_result_scope"},
+		"supplier-is-unsaid": {bizScope, RegisterByOperate, operateInfo(), []string{"0:9:10.0.0.1"}, stop, refused, "operate_process"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, test.steps...)
+			test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), parse(t, test.hosts...))
+			requests := script.requests()
+			golden, err := os.ReadFile(filepath.Join("testdata", test.file+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(normal(t, golden), normal(t, requests[len(requests)-1])); diff != "" {
+				t.Errorf("body (-document +sent):\n%s", diff)
+			}
+		})
+	}
+}
+
+// normal is JSON without the order of its members and the spelling of its numbers.
+func normal(t *testing.T, text []byte) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return value
+}
+
+// What is not said is not sent, so that JOB's defaults apply; what is said is,
+// even if it is 0.
+func TestRequests_omitWhatIsNotSaid(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		info Info
+		want string
+	}{
+		"nothing":  {Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid"}, `{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid"}`},
+		"zeroes":   {Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid", CPULmt: new(int64(0)), StopCmd: new("")}, `{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","cpu_lmt":0,"stop_cmd":""}`},
+		"periodic": {Info{ProcName: "p", SetupPath: "/s", PIDPath: "/p.pid", Type: new(int64(TypePeriodic)), CycleTime: new(int64(60))}, `{"proc_name":"p","setup_path":"/s","pid_path":"/p.pid","type":0,"cycle_time":60}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, exchange{api: apiOperate, reply: refusal(1, "no")})
+			quick(t, url).Process(scope, RegisterByOperate, test.info).Register(t.Context(), hosts(1))
+			var body struct {
+				ProcessInfos []map[string]any `json:"process_infos"`
+			}
+			if err := json.Unmarshal(script.requests()[0], &body); err != nil {
+				t.Fatal(err)
+			}
+			delete(body.ProcessInfos[0], "ip_list")
+			if diff := cmp.Diff(normal(t, []byte(test.want)), any(body.ProcessInfos[0])); diff != "" {
+				t.Errorf("(-want +sent):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Source: operate_process and manage_proc, `op_type`.
+func TestRequests_opTypes(t *testing.T) {
+	t.Parallel()
+	type call = func(context.Context, *Process) error
+	operate := func(op fleet.Operation) call {
+		return func(ctx context.Context, p *Process) error {
+			p.Operate(ctx, op, hosts(1))
+			return nil
+		}
+	}
+	tests := map[string]struct {
+		by   Registration
+		call call
+		api  string
+		want int
+	}{
+		"start":   {RegisterByOperate, operate(fleet.Start), apiOperate, 0},
+		"stop":    {RegisterByOperate, operate(fleet.Stop), apiOperate, 1},
+		"host":    {RegisterByOperate, operate(fleet.HostIt), apiOperate, 3},
+		"unhost":  {RegisterByOperate, operate(fleet.Unhost), apiOperate, 4},
+		"restart": {RegisterByOperate, operate(fleet.Restart), apiOperate, 7},
+		"reload":  {RegisterByOperate, operate(fleet.Reload), apiOperate, 8},
+		"kill":    {RegisterByOperate, operate(fleet.Kill), apiOperate, 9},
+		"live": {RegisterByManage, func(ctx context.Context, p *Process) error {
+			_, err := p.LiveStatus(ctx, hosts(1))
+			return err
+		}, apiOperate, 2},
+		"cached": {RegisterByManage, func(ctx context.Context, p *Process) error {
+			_, err := p.CachedStatus(ctx, hosts(1))
+			return err
+		}, apiOperate, 2},
+		"host-by-manage": {RegisterByManage, operate(fleet.HostIt), apiOperate, 3},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, exchange{api: test.api, reply: refusal(1, "no")})
+			asks := name == "live" || name == "cached"
+			if err := test.call(t.Context(), quick(t, url).Process(scope, test.by, operateInfo())); (err != nil) != asks {
+				t.Errorf("got error %v", err)
+			}
+			var body struct {
+				OpType *int `json:"op_type"`
+			}
+			if err := json.Unmarshal(script.requests()[0], &body); err != nil || body.OpType == nil || *body.OpType != test.want {
+				t.Errorf("got %v, %v, want %d", body.OpType, err, test.want)
+			}
+		})
+	}
+}
+
+func TestClient_generations(t *testing.T) {
+	t.Parallel()
+	for api, base := range map[API]string{"": "jobv3", V3: "jobv3", V2: "job"} {
+		t.Run("api-"+string(api), func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, accepted, result(said(key(1), code(0))))
+			script.base = "/api/c/compapi/v2/" + base + "/"
+			p := NewClient(quick(t, url).api, Options{API: api}).Process(scope, "", operateInfo())
+			if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestInfo_Command(t *testing.T) {
+	t.Parallel()
+	info := sampleInfo()
+	for _, op := range fleet.Operations() {
+		if got := info.Command(op); got == nil || *got != "echo "+string(op) {
+			t.Errorf("%s: got %v", op, got)
+		}
+		if got := (Info{}).Command(op); got != nil {
+			t.Errorf("%s: got %s of a process without commands", op, *got)
+		}
+	}
+	for _, op := range []fleet.Operation{fleet.HostIt, fleet.Unhost, procapi.Query} {
+		if got := info.Command(op); got != nil {
+			t.Errorf("%s: got %s, but it runs no command", op, *got)
+		}
+	}
+}
+
+// Each batch is a request and a task of its own.
+func TestProcess_batches(t *testing.T) {
+	t.Parallel()
+	const size, count = 3, 10
+	var (
+		mu    sync.Mutex
+		tasks = make(map[string][]string) // keys of the hosts of each task
+	)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Task  string `json:"bk_gse_taskid"`
+			Infos []struct {
+				IPList []struct{ IP string } `json:"ip_list"`
+			} `json:"process_infos"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if body.Task != "" {
+			data(`{"status":0,"result":`+said(tasks[body.Task]...)+`}`)(w, r)
+			return
+		}
+		id := strconv.Itoa(len(tasks))
+		for _, address := range body.Infos[0].IPList {
+			tasks[id] = append(tasks[id], "/usr/local/xxx/gseagent:0:"+address.IP, code(0))
+		}
+		data(`{"bk_gse_taskid":"`+id+`"}`)(w, r)
+	}))
+	t.Cleanup(server.Close)
+	client := newTestClient(t, server.URL, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = size })
+	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(count))
+	if len(results) != count || len(results.Failures()) > 0 {
+		t.Errorf("got %v", results)
+	}
+	var sizes []int
+	for _, pairs := range tasks {
+		sizes = append(sizes, len(pairs)/2)
+	}
+	slices.Sort(sizes)
+	if want := []int{count % size, size, size, size}; !slices.Equal(sizes, want) {
+		t.Errorf("got batches of %v, want %v", sizes, want)
+	}
+}

@@ -1,0 +1,45 @@
+package job
+
+import (
+	"context"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// resultRequest is the body of get_proc_result.
+type resultRequest struct {
+	Scope
+	TaskID string `json:"bk_gse_taskid"`
+}
+
+// resultAnswer is `data` of get_proc_result. Status is reserved, by the document,
+// whose sample has 115 (in progress) next to a host that has finished.
+type resultAnswer struct {
+	Status procapi.Number    `json:"status"`
+	Result procapi.ResultMap `json:"result"`
+}
+
+// queued: the one thing that Status says. JOB turns GSE's 1000115 into a success
+// with this status and no result.
+func (a resultAnswer) queued() bool {
+	return a.Status.Int() == procapi.CodeInProgress && len(a.Result) == 0
+}
+
+func (p *Process) tasks() procapi.Tasks {
+	api := p.client.endpoint(apiResult, true)
+	return procapi.Tasks{
+		Options: p.client.opts,
+		Keys:    keysOf(p.info),
+		Result: func(ctx context.Context, task string) (procapi.ResultMap, bkapi.Reply, error) {
+			var answer resultAnswer
+			reply, err := p.client.api.Call(ctx, api, resultRequest{Scope: p.scope, TaskID: task}, &answer)
+			if err == nil && answer.queued() {
+				err = procapi.ErrQueued
+			}
+			return answer.Result, reply, err
+		},
+		// For a result, JOB says this when GSE gave it no answer at all.
+		Passing: func(err error) bool { return bkapi.HasCode(err, codeGSEError) },
+	}
+}

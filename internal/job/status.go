@@ -1,0 +1,46 @@
+package job
+
+import (
+	"context"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// CachedStatus implements fleet.Process. There is no cache: the agents are asked,
+// and a process that is not hosted counts as not registered (see the package
+// documentation).
+func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	statuses, err := p.LiveStatus(ctx, hosts)
+	for h, s := range statuses {
+		if s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
+			s.State = fleet.Unregistered
+			statuses[h] = s
+		}
+	}
+	return statuses, err
+}
+
+// LiveStatus implements fleet.Process: operation 2, and its result. An error is
+// returned only where no host got an answer because the call itself failed.
+func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	var (
+		kept             procapi.Contents
+		addressed, other = split(hosts)
+		results          = p.operate(ctx, procapi.Query, addressed, &kept)
+	)
+	statuses, err := kept.Statuses(addressed, results)
+	if err != nil {
+		return nil, err
+	}
+	for h, s := range statuses {
+		// It tells a file that is out of date from one that is not, and that there is
+		// a registration. JOB has no file, and only hosting is a registration.
+		s.RegisterTime = 0
+		statuses[h] = s
+	}
+	for _, h := range other {
+		statuses[h] = fleet.Status{State: fleet.Unknown, Message: meaningNoAgent}
+	}
+	return statuses, nil
+}

@@ -1,0 +1,80 @@
+package job
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Source: the sample of get_proc_result, which does not speak of hosting.
+const documentedInstance = `{"cpuUsageAve":0,"stat":"","phyMemUsage":0,"cmdline":"","freeVMem":"0","pid":-1,"threadCount":0,
+	"cpuUsage":0,"elapsedTime":0,"processName":"gseagent","diskSize":-1,"stime":"0","startTime":"","usePhyMem":0,"utime":"0"}`
+
+// What an agent answers, what is made of it, and what of its registration.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	unreadable := fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}
+	tests := map[string]struct {
+		answer string
+		live   fleet.Status
+		cached fleet.State
+	}{
+		"hosted-running":     {answered(`{"pid":42,"isAuto":true}`), fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}, fleet.Running},
+		"hosted-stopped":     {answered(`{"pid":-1,"isAuto":true}`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}, fleet.Stopped},
+		"not-hosted-running": {answered(`{"pid":42,"isAuto":false}`), fleet.Status{State: fleet.Running, HostedKnown: true, PID: 42}, fleet.Unregistered},
+		"not-hosted-stopped": {answered(`{"pid":-1,"isAuto":false}`), fleet.Status{State: fleet.Stopped, HostedKnown: true, PID: -1}, fleet.Unregistered},
+		"unsaid-running":     {answered(`{"pid":42}`), fleet.Status{State: fleet.Running, PID: 42}, fleet.Running},
+		"unsaid-stopped":     {answered(documentedInstance), fleet.Status{State: fleet.Stopped, PID: -1}, fleet.Stopped},
+		"register-time":      {answered(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), fleet.Status{State: fleet.Stopped, HostedKnown: true, PID: -1}, fleet.Unregistered},
+		"content-text": {
+			`{"error_code":0,"content":` + strconv.Quote(contentOf(`{"pid":42,"isAuto":true}`)) + `}`,
+			fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}, fleet.Running,
+		},
+		"content-empty":   {`{"error_code":0,"content":""}`, unreadable, fleet.Unknown},
+		"content-null":    {`{"error_code":0,"content":null}`, unreadable, fleet.Unknown},
+		"content-missing": {`{"error_code":0}`, unreadable, fleet.Unknown},
+		"broken-agent":    {`{"errcode":117,"errmsg":"no agent"}`, fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: no agent"}, fleet.Unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, accepted, result(said(key(1), test.answer)), accepted, queued, result(said(key(1), test.answer)))
+			p := quick(t, url).Process(scope, "", operateInfo())
+			live, err := p.LiveStatus(t.Context(), hosts(1))
+			if diff := cmp.Diff(test.live, live[host(1)]); diff != "" || err != nil {
+				t.Errorf("live (-want +got):\n%s%v", diff, err)
+			}
+			cached, err := p.CachedStatus(t.Context(), hosts(1))
+			want := test.live
+			want.State = test.cached
+			if diff := cmp.Diff(want, cached[host(1)]); diff != "" || err != nil {
+				t.Errorf("cached (-want +got):\n%s%v", diff, err)
+			}
+		})
+	}
+}
+
+// One agent that does not answer does not hide the others; a call that fails is
+// an error.
+func TestStatus_fails(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, exchange{api: apiOperate, reply: refusal(codeGSEError, "GSE error")})
+	p := quick(t, url).Process(scope, "", operateInfo())
+	if statuses, err := p.CachedStatus(t.Context(), hosts(2)); statuses != nil || !bkapi.HasCode(err, codeGSEError) {
+		t.Errorf("got %v, %v, want the platform's reason", statuses, err)
+	}
+
+	ctx, end := ending(t, context.DeadlineExceeded)
+	_, url = newScript(t, accepted,
+		result(said(key(1), answered(`{"pid":42,"isAuto":true}`), key(2), code(115))),
+		exchange{api: apiResult, times: forEver, reply: closing(end, data(`{"status":115,"result":{}}`))})
+	statuses, err := quick(t, url).Process(scope, "", operateInfo()).CachedStatus(ctx, hosts(2))
+	if err != nil || statuses[host(1)].State != fleet.Running || statuses[host(2)].State != fleet.Unknown || statuses[host(2)].Code != 115 {
+		t.Errorf("got %v, %v, want one running and one unknown", statuses, err)
+	}
+}

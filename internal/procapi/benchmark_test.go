@@ -1,0 +1,47 @@
+package procapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func BenchmarkParseStatus(b *testing.B) {
+	content := json.RawMessage(asText(one(`{"pid":42,"isAuto":true,"version":"1.25.3\n","cpuUsage":1.5,"register_time":1600000000}`)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := parseStatus(content); s.State != fleet.Running {
+			b.Fatal(s)
+		}
+	}
+}
+
+// An answer about a full request: decoded, and its verdicts handed to the hosts.
+func BenchmarkSettle(b *testing.B) {
+	var (
+		all     = make([]fleet.Host, DefaultMaxHosts)
+		start   = CallOf(fleet.Start, false)
+		keys    = func(h fleet.Host) []string { return []string{h.Address() + ":gse:proc-test"} }
+		stamp   = func(o fleet.Outcome) fleet.Outcome { return o }
+		results = make([]string, len(all))
+	)
+	for i := range all {
+		all[i] = fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))
+		results[i] = fmt.Sprintf(`%q:{"error_code":0,"error_msg":"message 0","content":""}`, all[i].Address()+":gse:proc-test")
+	}
+	body := []byte("{" + strings.Join(results, ",") + "}")
+	b.ReportAllocs()
+	for b.Loop() {
+		var answers ResultMap
+		if err := json.Unmarshal(body, &answers); err != nil {
+			b.Fatal(err)
+		}
+		if rest := start.Settle(answers, all, keys, stamp, make(fleet.Results, len(all)), make(fleet.Results)); len(rest) > 0 {
+			b.Fatal(rest)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package procapi
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Call is which request a per-host code answers: the same code is success for
+// one and failure for another.
+type Call struct {
+	Name     string
+	Alright  []int64 // codes that mean the host was as wanted already
+	Existing []int64 // codes that mean somebody was there before
+}
+
+// CallOf is the call of an operation. oneShot decides about 836: a one-shot
+// process has ended when its start is checked, which is what it is for.
+func CallOf(op fleet.Operation, oneShot bool) Call {
+	c := Call{Name: string(op)}
+	switch op {
+	case fleet.Start:
+		c.Alright = []int64{CodeAlreadyRunning}
+		if oneShot {
+			c.Alright = append(c.Alright, CodeCheckFailed)
+		}
+	case fleet.Stop, fleet.Kill, fleet.Unhost:
+		c.Alright = []int64{CodeNotRunning}
+	case fleet.HostIt:
+		c.Alright = []int64{CodeRegistered}
+	default: // nothing but 0 is success
+	}
+	return c
+}
+
+// Outcome turns a result into the verdict on its host. final is false while the
+// host is still in progress.
+func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
+	o = fleet.Outcome{Code: r.Code, Message: r.Message, Meaning: Meaning(r.Code, r.Message)}
+	switch {
+	case r.Code == CodeInProgress:
+		o.Verdict = fleet.Pending
+		return o, false
+	case r.Code == CodeOK:
+		o.Verdict = fleet.Done
+	case slices.Contains(c.Alright, r.Code):
+		o.Verdict, o.AlreadyDone = fleet.Done, r.Code != CodeCheckFailed
+	case slices.Contains(c.Existing, r.Code):
+		o.Verdict, o.AlreadyDone = fleet.Failed, true
+	default:
+		o.Verdict = fleet.Failed
+	}
+	return o, true
+}
+
+// Settle moves every host with a final verdict from pending to results, and
+// keeps what was last said of the others.
+func (c Call) Settle(answers ResultMap, pending []fleet.Host, keys Keys,
+	stamp func(fleet.Outcome) fleet.Outcome, results, last fleet.Results,
+) (rest []fleet.Host) {
+	for _, h := range pending {
+		answer, found := answers.find(keys(h))
+		if !found {
+			rest = append(rest, h)
+			continue
+		}
+		outcome, final := c.Outcome(answer)
+		if !final {
+			last[h] = stamp(outcome)
+			rest = append(rest, h)
+			continue
+		}
+		results[h] = stamp(outcome)
+	}
+	return rest
+}
+
+// Unfinished is the outcome of hosts for which a call ended without a verdict.
+func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
+	last.Verdict, last.Err = fleet.Failed, err
+	switch {
+	case bkapi.IsOutcomeUnknown(err):
+		last.Verdict = fleet.Lost
+	case fleet.Ended(err) && sent:
+		last.Verdict = fleet.Pending
+	case fleet.Ended(err):
+		last.Verdict = fleet.NotTried
+	}
+	return last
+}
+
+// WasSent tells whether the server may have seen the request that failed so.
+func WasSent(err error) bool {
+	var failure *bkapi.Error
+	return errors.As(err, &failure) && failure.Sent
+}

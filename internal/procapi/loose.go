@@ -1,0 +1,107 @@
+package procapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// The types here read JSON that is written loosely: peers of this client have
+// met numbers as strings, lists as single objects, and documents inside strings.
+// What cannot be read becomes the zero value with Known = false; it never fails
+// the answer of the other hosts.
+
+// Number is a JSON number, or a string that holds one.
+type Number struct {
+	Value float64
+	Known bool
+}
+
+// UnmarshalJSON never fails.
+func (n *Number) UnmarshalJSON(raw []byte) error {
+	*n = Number{}
+	value, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64)
+	if err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) {
+		*n = Number{Value: value, Known: true}
+	}
+	return nil
+}
+
+// Int is the number without its fraction, within the range in which a float64
+// counts one by one.
+func (n Number) Int() int64 { return int64(min(max(n.Value, -1<<53), 1<<53)) }
+
+// Flag is a JSON boolean, a number (0 is false), or a string that holds either.
+type Flag struct{ Value, Known bool }
+
+// UnmarshalJSON never fails.
+func (f *Flag) UnmarshalJSON(raw []byte) error {
+	switch text := strings.ToLower(strings.Trim(string(raw), `" `)); text {
+	case "true", "1":
+		*f = Flag{Value: true, Known: true}
+	case "false", "0":
+		*f = Flag{Known: true}
+	default:
+		*f = Flag{}
+	}
+	return nil
+}
+
+// Text is a JSON string, or whatever else stands there as it is spelt.
+type Text string
+
+// UnmarshalJSON never fails.
+func (t *Text) UnmarshalJSON(raw []byte) error {
+	var s string
+	switch {
+	case json.Unmarshal(raw, &s) == nil:
+		*t = Text(s)
+	case !bytes.Equal(raw, []byte("null")):
+		*t = Text(raw)
+	}
+	return nil
+}
+
+// Texts is a JSON object of texts. null is an empty one, which is how some
+// servers write it; anything else, and nothing at all, is nil.
+type Texts map[string]string
+
+// UnmarshalJSON never fails.
+func (t *Texts) UnmarshalJSON(raw []byte) error {
+	*t = nil
+	var values map[string]Text
+	if json.Unmarshal(raw, &values) == nil {
+		*t = make(Texts, len(values))
+		for k, v := range values {
+			(*t)[k] = string(v)
+		}
+	}
+	return nil
+}
+
+// Many is a JSON array of T, or one T without the array. What is neither is
+// empty.
+type Many[T any] []T
+
+// UnmarshalJSON never fails.
+func (m *Many[T]) UnmarshalJSON(raw []byte) error {
+	*m = nil
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		var items []json.RawMessage
+		_ = json.Unmarshal(raw, &items) // what cannot be read has no items
+		for _, item := range items {
+			var one T
+			if json.Unmarshal(item, &one) == nil {
+				*m = append(*m, one)
+			}
+		}
+		return nil
+	}
+	var one T
+	if !bytes.Equal(raw, []byte("null")) && json.Unmarshal(raw, &one) == nil {
+		*m = Many[T]{one}
+	}
+	return nil
+}

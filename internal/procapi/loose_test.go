@@ -1,0 +1,71 @@
+package procapi
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		raw  string
+		want Texts
+	}{
+		"texts":   {`{"a":"b"}`, Texts{"a": "b"}},
+		"numbers": {`{"a":7,"b":true,"c":null}`, Texts{"a": "7", "b": "true", "c": ""}},
+		"empty":   {`{}`, Texts{}},
+		"null":    {`null`, Texts{}},
+		"list":    {`["a"]`, nil},
+		"text":    {`"a"`, nil},
+		"number":  {`7`, nil},
+		"flag":    {`false`, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Texts{"old": "value"}
+			if err := json.Unmarshal([]byte(test.raw), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An answer that carries no labels at all says something else than one that
+// carries none of them.
+func TestTexts_field(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]Texts{
+		`{}`:                   nil,
+		`{"labels":null}`:      {},
+		`{"labels":{}}`:        {},
+		`{"labels":[]}`:        nil,
+		`{"labels":{"a":"b"}}`: {"a": "b"},
+	} {
+		var got struct {
+			Labels Texts `json:"labels"`
+		}
+		if err := json.Unmarshal([]byte(raw), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Labels); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", raw, diff)
+		}
+	}
+}
+
+// Numbers beyond the range in which a float64 counts one by one do not overflow.
+func TestNumber_Int(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]int64{"7": 7, `"7.9"`: 7, "-1": -1, "1e300": 1 << 53, "-1e300": -1 << 53, `""`: 0} {
+		var n Number
+		if err := json.Unmarshal([]byte(raw), &n); err != nil || n.Int() != want {
+			t.Errorf("%s: got %d, %v, want %d", raw, n.Int(), err, want)
+		}
+	}
+}

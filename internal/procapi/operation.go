@@ -1,0 +1,22 @@
+package procapi
+
+import "github.com/blueking/terraform-provider-bk/internal/fleet"
+
+// Query is the operation that asks for the status; users do not ask for it by
+// that name.
+const Query fleet.Operation = "query"
+
+// opTypes are the same numbers in operate_proc_v2 and operate_process
+// (`op_type`); 5 and 6 do not exist.
+var opTypes = map[fleet.Operation]int{
+	fleet.Start: 0, fleet.Stop: 1, Query: 2, fleet.HostIt: 3, fleet.Unhost: 4,
+	fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
+}
+
+// OpType is the number of an operation.
+func OpType(op fleet.Operation) int { return opTypes[op] }
+
+// Repeatable tells whether running an operation twice is as good as once.
+func Repeatable(op fleet.Operation) bool {
+	return op == Query || op == fleet.HostIt || op == fleet.Unhost
+}

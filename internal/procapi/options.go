@@ -1,0 +1,33 @@
+package procapi
+
+import (
+	"log/slog"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+)
+
+// DefaultMaxHosts is how many hosts go into one request where nothing else is
+// said. The page limit of sync_proc_status is the only documented limit of the
+// platform; the peers send 500 to 2000.
+const DefaultMaxHosts = 1000
+
+// Options of a client. The zero value is fine.
+type Options struct {
+	MaxHosts int // hosts in one request
+	Backoff  poll.Backoff
+	Logger   *slog.Logger
+}
+
+// OrDefaults fills in what was not said.
+func (o Options) OrDefaults() Options {
+	if o.MaxHosts <= 0 {
+		o.MaxHosts = DefaultMaxHosts
+	}
+	if o.Backoff == (poll.Backoff{}) {
+		o.Backoff = poll.DefaultBackoff()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}

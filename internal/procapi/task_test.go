@@ -1,0 +1,301 @@
+package procapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+)
+
+// answer is one answer of a platform about a task: results by host and code, or
+// an error.
+type answer struct {
+	codes map[string]int64
+	err   error
+}
+
+func said(codes map[string]int64) answer { return answer{codes: codes} }
+
+func failing(err error) answer { return answer{err: err} }
+
+var (
+	taskQueued = &bkapi.Error{API: "result", Kind: bkapi.KindRefused, Code: CodeTaskQueued, Repeatable: true, Sent: true}
+	badGateway = &bkapi.Error{API: "result", Kind: bkapi.KindStatus, Status: http.StatusBadGateway, Repeatable: true, Sent: true}
+	noSuchTask = &bkapi.Error{API: "result", Kind: bkapi.KindRefused, Code: 1, Repeatable: true, Sent: true}
+)
+
+// platform gives its answers one after the other, the last for ever.
+type platform struct {
+	t       *testing.T
+	answers []answer
+	resent  bool
+	sent    int
+	asked   int
+}
+
+func (p *platform) tasks() Tasks {
+	return Tasks{
+		Options: Options{}.OrDefaults(),
+		// The second key is the one that is used, so that both are looked up.
+		Keys: func(h fleet.Host) []string { return []string{"not " + h.Address(), h.Address()} },
+		Result: func(_ context.Context, task string) (ResultMap, bkapi.Reply, error) {
+			if task != "T" {
+				p.t.Errorf("asked for task %q", task)
+			}
+			now := p.answers[min(p.asked, len(p.answers)-1)]
+			p.asked++
+			results := make(ResultMap)
+			for key, code := range now.codes {
+				results[key] = HostResult{Code: code, Content: json.RawMessage(`{"process":{"instance":{"pid":42}}}`)}
+			}
+			return results, bkapi.Reply{RequestID: "req-1"}, now.err
+		},
+	}
+}
+
+func (p *platform) request() Request {
+	return Request{Call: CallOf(fleet.Start, false), Send: func(context.Context) (string, bkapi.Reply, error) {
+		p.sent++
+		return "T", bkapi.Reply{Resent: p.resent}, nil
+	}}
+}
+
+func hosts(t *testing.T, addresses ...string) []fleet.Host {
+	t.Helper()
+	list := make([]fleet.Host, len(addresses))
+	for i, address := range addresses {
+		h, err := fleet.ParseHost(address, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i] = h
+	}
+	return list
+}
+
+const one1, two2 = "0:10.0.0.1", "0:10.0.0.2"
+
+func TestTasks_Submit_waits(t *testing.T) {
+	t.Parallel()
+	var (
+		none  = said(nil)
+		both  = said(map[string]int64{one1: 0, two2: 0})
+		first = said(map[string]int64{one1: 0})
+		busy  = said(map[string]int64{one1: 0, two2: 115})
+		fatal = errors.New("GSE is away")
+	)
+	tests := map[string]struct {
+		answers []answer
+		second  int64 // code of host two2
+	}{
+		"at-once":               {[]answer{both}, 0},
+		"missing":               {[]answer{none, first, first, both}, 0},
+		"missing-in-turn":       {[]answer{first, said(map[string]int64{two2: 0})}, 0},
+		"in-progress":           {[]answer{busy, busy, busy, both}, 0},
+		"queued-by-code":        {[]answer{failing(taskQueued), failing(taskQueued), both}, 0},
+		"queued-in-other-words": {[]answer{failing(ErrQueued), failing(ErrQueued), both}, 0},
+		"bad-gateway":           {[]answer{failing(badGateway), first, failing(badGateway), both}, 0},
+		"passing-by-request":    {[]answer{failing(fatal), both}, 0},
+		"keys-of-others":        {[]answer{said(map[string]int64{"0:10.0.0.9": 0, "10.0.0.1": 65535}), both}, 0},
+		"first-verdict-is-kept": {[]answer{busy, said(map[string]int64{one1: 65535, two2: 117})}, 117},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &platform{t: t, answers: test.answers}
+				tasks := p.tasks()
+				tasks.Passing = func(err error) bool { return errors.Is(err, fatal) }
+				both := hosts(t, one1, two2)
+				got := tasks.Submit(t.Context(), p.request(), both, nil)
+				want := fleet.Results{
+					both[0]: {TaskID: "T", RequestID: "req-1"},
+					both[1]: {TaskID: "T", RequestID: "req-1", Code: test.second, Meaning: Meaning(test.second, "")},
+				}
+				if test.second != 0 {
+					o := want[both[1]]
+					o.Verdict = fleet.Failed
+					want[both[1]] = o
+				}
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(fleet.Host{}), cmpopts.EquateComparable(both[0].IP())); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if p.sent != 1 || p.asked != len(test.answers) {
+					t.Errorf("sent %d times, asked %d times for %d answers", p.sent, p.asked, len(test.answers))
+				}
+			})
+		})
+	}
+}
+
+// However the wait ends, what is known is kept, and the operation is not sent
+// again.
+func TestTasks_Submit_ends(t *testing.T) {
+	t.Parallel()
+	var (
+		first  = said(map[string]int64{one1: 0})
+		busy   = said(map[string]int64{one1: 0, two2: 115})
+		silent = "the platform's result did not mention the host"
+		unread = "the platform's result could not be read"
+	)
+	tests := map[string]struct {
+		answers []answer // the last for ever
+		code    int64
+		meaning string
+		says    string
+	}{
+		"missing":                {[]answer{first}, 0, silent, ""},
+		"in-progress":            {[]answer{busy}, 115, "still in progress", ""},
+		"in-progress-then-gone":  {[]answer{busy, said(nil)}, 115, "still in progress", ""},
+		"queued-by-code":         {[]answer{first, failing(taskQueued)}, 0, "the task was still queued", "1000115"},
+		"queued-in-other-words":  {[]answer{first, failing(ErrQueued)}, 0, "the task was still queued", "still queued"},
+		"bad-gateway":            {[]answer{first, failing(badGateway)}, 0, unread, "HTTP 502"},
+		"bad-gateway-and-better": {[]answer{failing(badGateway), first}, 0, silent, ""},
+	}
+	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
+		for name, test := range tests {
+			t.Run(how+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					if how == "interrupt" {
+						ctx, cancel = context.WithCancel(t.Context())
+						time.AfterFunc(time.Minute, cancel)
+					}
+					defer cancel()
+					p := &platform{t: t, answers: test.answers}
+					both := hosts(t, one1, two2)
+					results := p.tasks().Submit(ctx, p.request(), both, nil)
+					if !results[both[0]].OK() || p.sent != 1 {
+						t.Errorf("got %+v after %d sends, want done after one", results[both[0]], p.sent)
+					}
+					got := results[both[1]]
+					if got.Verdict != fleet.Pending || got.Code != test.code || got.Meaning != test.meaning || got.TaskID != "T" {
+						t.Errorf("got %+v, want pending, code %d, %q", got, test.code, test.meaning)
+					}
+					if !errors.Is(got.Err, cause) || !strings.Contains(got.Err.Error(), test.says) {
+						t.Errorf("got error %v, want %v and %q", got.Err, cause, test.says)
+					}
+				})
+			})
+		}
+	}
+}
+
+// An error that will not pass ends the wait at once.
+func TestTasks_Submit_refused(t *testing.T) {
+	t.Parallel()
+	p := &platform{t: t, answers: []answer{said(map[string]int64{one1: 0}), failing(noSuchTask)}}
+	tasks := p.tasks()
+	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
+	both := hosts(t, one1, two2)
+	results := tasks.Submit(t.Context(), p.request(), both, nil)
+	got := results[both[1]]
+	if !results[both[0]].OK() || got.Verdict != fleet.Pending || !bkapi.HasCode(got.Err, 1) || got.Meaning != "the platform's result could not be read" {
+		t.Errorf("got %+v, want the first done and the second pending", results)
+	}
+}
+
+func TestTasks_Submit_notAccepted(t *testing.T) {
+	t.Parallel()
+	lost := &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
+	tests := map[string]struct {
+		repeatable bool
+		err        error
+		want       fleet.Verdict
+	}{
+		"no-task":            {false, nil, fleet.Lost},
+		"no-task-repeatable": {true, nil, fleet.Failed},
+		"lost":               {false, lost, fleet.Lost},
+		"refused":            {false, noSuchTask, fleet.Failed},
+		"ended-before":       {false, &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.Canceled}, fleet.NotTried},
+		"ended-while-asking": {true, &bkapi.Error{Kind: bkapi.KindCanceled, Err: context.DeadlineExceeded, Repeatable: true, Sent: true}, fleet.Pending},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &platform{t: t, answers: []answer{failing(noSuchTask)}}
+			request := Request{Repeatable: test.repeatable, Send: func(context.Context) (string, bkapi.Reply, error) {
+				return "", bkapi.Reply{RequestID: "req-1"}, test.err
+			}}
+			both := hosts(t, one1, two2)
+			for h, o := range p.tasks().Submit(t.Context(), request, both, nil) {
+				if o.Verdict != test.want || o.Err == nil {
+					t.Errorf("%s: got %+v, want verdict %d", h, o, test.want)
+				}
+			}
+			if p.asked != 0 {
+				t.Errorf("asked for a result %d times", p.asked)
+			}
+		})
+	}
+}
+
+// "Already" may be our own doing where the request path sent the request twice.
+func TestTasks_Submit_repeated(t *testing.T) {
+	t.Parallel()
+	for _, resent := range []bool{false, true} {
+		p := &platform{t: t, answers: []answer{said(map[string]int64{one1: 828})}, resent: resent}
+		one := hosts(t, one1)
+		if got := p.tasks().Submit(t.Context(), p.request(), one, nil)[one[0]]; got.Repeated != resent || !got.AlreadyDone {
+			t.Errorf("resent %t: got %+v", resent, got)
+		}
+	}
+}
+
+func TestContents_Statuses(t *testing.T) {
+	t.Parallel()
+	var (
+		kept   Contents
+		lost   = &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
+		both   = hosts(t, one1, two2)
+		p      = &platform{t: t, answers: []answer{said(map[string]int64{one1: 0, two2: 117})}}
+		ask    = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send}
+		states = func(results fleet.Results) []fleet.State {
+			statuses, err := kept.Statuses(both, results)
+			if err != nil {
+				return nil
+			}
+			return []fleet.State{statuses[both[0]].State, statuses[both[1]].State}
+		}
+	)
+	answered := p.tasks().Submit(t.Context(), ask, both, &kept)
+	if got := states(answered); !slices.Equal(got, []fleet.State{fleet.Running, fleet.Unknown}) {
+		t.Errorf("got %v, want running and unknown", got)
+	}
+	if statuses, _ := kept.Statuses(both, answered); statuses[both[1]].Message != "the agent is abnormal or not found" {
+		t.Errorf("got %q", statuses[both[1]].Message)
+	}
+	if got := states(fleet.Same(both, fleet.Outcome{Verdict: fleet.Lost, Err: lost})); got != nil {
+		t.Errorf("got %v of a call that failed, want an error", got)
+	}
+	late := fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: context.DeadlineExceeded}
+	if got := states(fleet.Same(both, late)); !slices.Equal(got, []fleet.State{fleet.Unknown, fleet.Unknown}) {
+		t.Errorf("got %v of agents that did not answer in time", got)
+	}
+}
+
+func TestInBatches(t *testing.T) {
+	t.Parallel()
+	all := hosts(t, one1, two2, "0:10.0.0.3")
+	results := InBatches(t.Context(), slices.Chunk(all, 2), func(_ context.Context, batch []fleet.Host) fleet.Results {
+		return fleet.Same(batch, fleet.Outcome{Code: int64(len(batch))})
+	})
+	for i, want := range []int64{2, 2, 1} {
+		if got := results[all[i]].Code; got != want {
+			t.Errorf("%s: got a batch of %d, want %d", all[i], got, want)
+		}
+	}
+}
