@@ -13,11 +13,12 @@
 set -Eeuo pipefail
 
 CLI=${CLI:-$(command -v terraform || command -v tofu || echo terraform)}
-FACE=${FACE:-esb} # the way into the platform
+FACE=${FACE:-esb} # the way into the platform: esb, apigw (the API gateway), or job (JOB)
 
 demo=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=stage.sh
 source "$demo/stage.sh"
+set_face "$demo" "$FACE"
 set_stage "$demo"
 
 step 'A platform to talk to' \
@@ -66,14 +67,13 @@ ok 'exit code 0: a death that the agent dealt with is no difference'
 
 step "Break a host behind Terraform's back" \
   'Somebody unregisters the process on web-3. It goes on running there, and nobody would revive it.'
-act='{"action":"unregister","host":"0:127.0.0.3","namespace":"demo","name":"web"}'
 command_line "POST http://$sim/_sim/act $act"
 http POST "$sim" /_sim/act "$act" >/dev/null || fail 'the simulator refuses'
 [[ $(hosted_count) -eq 2 ]] || fail 'the platform should now host it on two hosts'
 [[ $(service_pid 127.0.0.3) == "${seen_pids[2]}" ]] || fail 'the service on web-3 should still be running'
 ok "it still answers with pid ${seen_pids[2]}, and is not hosted any more"
 tf_plan 2
-show_block '^  # bk_hosted_process.web will' '^    }'
+show_block '^  # bk_(job_)?hosted_process.web will' '^    }'
 show '^Plan:'
 ok 'exit code 2: there is a difference'
 expect '"web-3" = "not registered"'
@@ -119,4 +119,4 @@ eventually 10 gone "$sim_pid" || fail 'the simulator should have stopped'
 sim_pid=''
 ok 'the simulator is stopped'
 
-printf '\n%sThat was all of it, in %d seconds. The configuration: examples/demo/main.tf%s\n' "$bold" "$SECONDS" "$plain"
+printf '\n%sThat was all of it, in %d seconds. The configuration: examples/demo/${config#"$demo/"}%s\n' "$bold" "$SECONDS" "$plain"

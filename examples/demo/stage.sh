@@ -4,7 +4,7 @@
 
 hosts=(127.0.0.1 127.0.0.2 127.0.0.3)
 
-work='' out='' status=0 port='' sim='' sim_pid='' tf_pid='' step_number=0
+config='' act='' work='' out='' status=0 port='' sim='' sim_pid='' tf_pid='' step_number=0
 seen_pids=()
 
 bold='' dim='' green='' red='' plain=''
@@ -228,6 +228,20 @@ trap 'fail "${BASH_SOURCE[0]##*/} line $LINENO: $BASH_COMMAND"' ERR
 
 # --- The beginning ---------------------------------------------------------
 
+# set_face chooses the configuration, and what somebody else does to the process.
+set_face() { # DIRECTORY OF THE DEMO, FACE
+  config=$1/main.tf
+  act='{"action":"unregister","host":"0:127.0.0.3","namespace":"demo","name":"web"}'
+  case $2 in
+    esb | apigw) ;;
+    job) # which knows a process by its path, and has no registration besides hosting
+      config=$1/job/main.tf
+      act='{"action":"unhost","host":"0:127.0.0.3","namespace":"job","name":"/opt/web/web"}'
+      ;;
+    *) fail "FACE=$2 is not known; it is esb, apigw or job" ;;
+  esac
+}
+
 # set_stage builds the programs and lays everything out in a directory of its own.
 set_stage() { # DIRECTORY OF THE DEMO
   local demo=$1 name tool version
@@ -253,7 +267,7 @@ set_stage() { # DIRECTORY OF THE DEMO
   install_provider
   install_service "$demo/service"
   mkdir "$work/tf"
-  cp "$demo/main.tf" "$work/tf"
+  cp "$config" "$work/tf"
   cd "$work/tf" || exit
 }
 
@@ -310,8 +324,8 @@ start_platform() { # FACE
   sim=$(<"$work/url")
   sim=${sim#http://}
   case $1 in
-    esb) export BK_GATEWAY=esb BK_ENDPOINT=http://$sim ;;
-    *) fail "FACE=$1 is not known" ;;
+    esb | job) export BK_GATEWAY=esb BK_ENDPOINT=http://$sim ;;
+    apigw) export BK_GATEWAY=apigw BK_ENDPOINT=http://$sim/api/bk-gse/prod ;;
   esac
   export BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin
 }
