@@ -2,12 +2,12 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"log"
 	"os"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
@@ -20,10 +20,13 @@ func main() {
 	flag.Parse()
 
 	quietFramework()
-	err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
-		Address: "registry.terraform.io/blueking/bk",
-		Debug:   *debug,
-	})
+	var opts []tf6server.ServeOpt
+	if *debug {
+		opts = append(opts, tf6server.WithManagedDebug())
+	}
+	err := tf6server.Serve("registry.terraform.io/blueking/bk", func() tfprotov6.ProviderServer {
+		return provider.NewServer(version)
+	}, opts...)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,11 +48,17 @@ func newCLI(t *testing.T, sim *testSim, config string) *testCLI {
 	}
 	c := &testCLI{t: t, dir: t.TempDir()}
 	c.write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"blueking/bk\" = %q\n  }\n  direct {}\n}\n", binary))
-	c.write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\nprovider \"bk\" {}\n"+config)
+	c.configure(config)
 	c.env = append(os.Environ(),
-		"TF_CLI_CONFIG_FILE="+filepath.Join(c.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
+		"TF_CLI_CONFIG_FILE="+filepath.Join(c.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0",
 		envEndpoint+"="+sim.url, envAppCode+"="+simulator.DefaultAppCode, envAppSecret+"="+simulator.DefaultAppSecret, envUsername+"=admin", envGateway+"="+string(testGateway))
 	return c
+}
+
+// configure replaces the configuration.
+func (c *testCLI) configure(config string) {
+	c.t.Helper()
+	c.write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\nprovider \"bk\" {}\n"+config)
 }
 
 func (c *testCLI) write(name, text string) {
@@ -69,7 +75,7 @@ func (c *testCLI) command(ctx context.Context, args ...string) (*exec.Cmd, *stri
 		path = "terraform"
 	}
 	var out strings.Builder
-	cmd := exec.CommandContext(ctx, path, append(args, "-no-color", "-input=false")...)
+	cmd := exec.CommandContext(ctx, path, append(args, "-no-color")...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.env, &out, &out
 	cmd.WaitDelay = 10 * time.Second
 	return cmd, &out

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
 // Summaries are constant: Terraform prints the address beside them, and folds
@@ -47,8 +48,18 @@ func explain(err error) string {
 	return text
 }
 
+// noJob is the diagnostic for a JOB object where there is no way to JOB.
+func noJob() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summaryInvalidProvider,
+		"The endpoint of the provider block is GSE's API gateway, and JOB's process APIs are behind the ESB alone. Set job_endpoint to the ESB.")
+}
+
 // advice is what a user can do about a failed call.
 func advice(e *bkapi.Error) string {
+	if job.IsRemoved(e) {
+		return "JOB has no process APIs from release 3.7 on. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
+			"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status."
+	}
 	switch e.Kind {
 	case bkapi.KindConnect:
 		return "Check that the provider's endpoint is right and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
@@ -120,6 +131,9 @@ func configError(err error) diag.Diagnostic {
 	var field *bkapi.ConfigError
 	if errors.As(err, &field) {
 		if name, ok := attributes[field.Field]; ok {
+			for other, attribute := range attributes {
+				field.Reason = strings.ReplaceAll(field.Reason, other, attribute)
+			}
 			return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, sentence(name+" "+field.Reason))
 		}
 	}

@@ -19,7 +19,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	if anyTaken(failures) {
 		todo += "\n\n" + takenAdvice(h)
 	}
-	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s was not registered on %s.\n\n%s\n%s",
+	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
 		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures), todo))
 }
 
@@ -27,7 +27,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 // because Terraform would answer an error by unregistering the hosts that are
 // well.
 func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) diag.Diagnostic {
-	what := fmt.Sprintf("%s is not as declared on %s. They stand in out_of_sync; the others are done.\n\n%s\n",
+	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
 		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures))
 	taken := ""
 	if anyTaken(failures) {
@@ -43,12 +43,16 @@ func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) 
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
+	todo := retriedAlone
+	if anyTaken(failures) {
+		todo += "\n\n" + takenAdvice(h)
+	}
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
-		h.title, hostsText(len(failures), tried), hostRows(h.hosts, failures), retriedAlone))
+		h.title, hostsText(len(failures), tried), hostRows(h.hosts, failures), todo))
 }
 
 func releaseFailed(h hostedProcess, keys fleet.Roster, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s is still registered on %s that were to %s.\n\n%s\n%s",
+	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
 		h.title, hostsText(len(stuck), tried), purpose, hostRows(keys, stuck), todo))
 }
 
@@ -72,5 +76,6 @@ func anyTaken(failures fleet.Results) bool {
 }
 
 func takenAdvice(h hostedProcess) string {
-	return "Where it is registered already, somebody else did that. " + h.takenAdvice
+	return "Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. " + h.takenAdvice +
+		" Or take them out of hosts."
 }

@@ -130,13 +130,16 @@ func trailer(failures fleet.Results) string {
 		}
 	}
 	var ids []string
-	if text := listed(tasks); text != "" {
+	if text := enumerated(tasks); text != "" {
 		ids = append(ids, "Task: "+text)
 	}
-	if text := listed(requests); text != "" {
+	if text := enumerated(requests); text != "" {
 		ids = append(ids, "Request: "+text)
 	}
 	paragraphs := distinct(errs)
+	if timeUp(failures) {
+		paragraphs = append(paragraphs, "The time for this was up, and what was sent may still take effect. If the platform is only slow, raise the timeouts of this object.")
+	}
 	if len(paragraphs) > maxOutputLines {
 		paragraphs = paragraphs[:maxOutputLines]
 	}
@@ -149,12 +152,22 @@ func trailer(failures fleet.Results) string {
 	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
 }
 
+// timeUp tells whether the deadline cut anything off.
+func timeUp(failures fleet.Results) bool {
+	for _, o := range failures {
+		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {
+			return true
+		}
+	}
+	return false
+}
+
 // interruptedOrUp: the row says so already, and there is nothing to add.
 func interruptedOrUp(o fleet.Outcome) bool {
 	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
 }
 
-func listed(ids []string) string {
+func enumerated(ids []string) string {
 	unique := distinct(ids)
 	if len(unique) > maxOutputLines {
 		return fmt.Sprintf("%s and %d more", strings.Join(unique[:maxOutputLines], ", "), len(unique)-maxOutputLines)
@@ -171,8 +184,5 @@ func distinct(texts []string) []string {
 
 // hostsText counts hosts in words.
 func hostsText(n, of int) string {
-	if of == 1 {
-		return "its one host"
-	}
 	return fmt.Sprintf("%d of %d hosts", n, of)
 }

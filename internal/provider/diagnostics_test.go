@@ -68,6 +68,8 @@ Request: r1, r2
   h02 (0:10.0.0.2): interrupted (the platform's result did not mention the host)
   h01 (0:10.0.0.1): no verdict when the time was up (115, still in progress)
   h03 (0:10.0.0.3): not tried: too many hosts had failed before its wave
+
+The time for this was up, and what was sent may still take effect. If the platform is only slow, raise the timeouts of this object.
 `,
 		},
 		"a-call-that-failed-is-told-once": {
@@ -111,9 +113,9 @@ func TestCreatePartial(t *testing.T) {
 		takenAdvice: "Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx.",
 	}}
 	failures := fleet.Results{hosts[1]: {
-		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.NotRegistered, RequestID: "r1",
+		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
 	}}
-	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts. They stand in out_of_sync; the others are done.
+	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.
 
   h02 (0:10.0.0.2): 850, the process is registered already
 
@@ -121,7 +123,7 @@ Request: r1
 
 The next plan shows an update that retries these hosts alone.
 
-Where it is registered already, somebody else did that. Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx.`
+Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx. Or take them out of hosts.`
 	if diff := cmp.Diff(want, createPartial(h, failures, partialWarn).Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -5,6 +5,6 @@
 //
 // Files are named noun first: hosted_process_resource.go holds the resource's
 // life, hosted_process_model.go its values, hosted_process_plan.go what a plan
-// shows. Only diagnostics.go and the diagnostics_*.go files turn errors into
-// diagnostics.
+// shows. Only diagnostics.go and the diagnostics_*.go files turn what the clients
+// return into diagnostics; a check of a configuration speaks for itself.
 package provider

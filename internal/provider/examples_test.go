@@ -14,8 +14,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// hostedExample is what other examples refer to.
-const hostedExample = "resources/bk_hosted_process/resource.tf"
+// What other examples refer to.
+const (
+	hostedExample    = "resources/bk_hosted_process/resource.tf"
+	jobHostedExample = "resources/bk_job_hosted_process/resource.tf"
+)
 
 // Every published example is applied, and a second plan finds nothing to do.
 func TestAccExamples(t *testing.T) {
@@ -25,14 +28,29 @@ func TestAccExamples(t *testing.T) {
 		hostedExample:          "",
 		"resources/bk_process_operation/resource.tf":    hostedExample,
 		"data-sources/bk_process_status/data-source.tf": hostedExample,
-		"guides/partial-failure/main.tf":                "",
-		"guides/drift-in-ci/main.tf":                    "",
-		"guides/rolling-restart/main.tf":                "",
-		"start-order/main.tf":                           "",
+		jobHostedExample: "",
+		"resources/bk_job_process_operation/resource.tf":    jobHostedExample,
+		"data-sources/bk_job_process_status/data-source.tf": jobHostedExample,
+		"guides/partial-failure/main.tf":                    "",
+		"guides/drift-in-ci/main.tf":                        "",
+		"guides/rolling-restart/main.tf":                    "",
+		"start-order/main.tf":                               "",
+		"functions/expand/function.tf":                      "",
+		"functions/host/function.tf":                        "",
+		"functions/hosts/function.tf":                       "",
+		"functions/parse_host/function.tf":                  "",
 	}
 	elsewhere := map[string]string{
 		"resources/bk_hosted_process/import-by-string-id.tf": "TestAccExamples_import",
-		"demo/main.tf": "make demo",
+		"resources/bk_hosted_process/import-by-identity.tf":  "TestAccExamples_importByIdentity",
+		"demo/main.tf":                               "make demo",
+		"demo/job/main.tf":                           "make demo FACE=job",
+		"actions/bk_process_operation/action.tf":     "TestAccExamples_actions",
+		"actions/bk_job_process_operation/action.tf": "TestAccExamples_actions",
+		"modules/hosted-service/main.tf":             "TestAccModule",
+		"modules/hosted-service/outputs.tf":          "TestAccModule",
+		"modules/hosted-service/variables.tf":        "TestAccModule",
+		"two-teams/main.tf":                          "TestAccModule_twoTeams",
 	}
 	for _, file := range exampleFiles(t) {
 		if elsewhere[file] != "" {
@@ -60,8 +78,9 @@ func TestAccExamples(t *testing.T) {
 					},
 				}},
 			})
-			if file != "provider/provider.tf" && len(sim.Calls()) == 0 {
-				t.Error("the example called nothing")
+			offline := file == "provider/provider.tf" || strings.HasPrefix(file, "functions/")
+			if calls := len(sim.Calls()); (calls == 0) != offline {
+				t.Errorf("the example made %d calls", calls)
 			}
 		})
 	}
@@ -96,7 +115,7 @@ func (s *testSim) exampleConfig(t *testing.T, file string) string {
 	t.Helper()
 	text := readExample(t, file)
 	if !strings.Contains(text, `provider "bk"`) {
-		return s.providerConfig() + text
+		return s.jobProvider() + text
 	}
 	for old, replacement := range map[string]string{
 		`"https://paas.example.com"`: fmt.Sprintf("%q", s.url),

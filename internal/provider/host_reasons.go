@@ -31,3 +31,12 @@ func reasonsValue(hosts fleet.Roster, reasons map[fleet.Host]string) types.Map {
 	}
 	return stringMapValue(byKey)
 }
+
+// byPlace finds the reason of a host whose supplier id changed as well.
+func byPlace(reasons map[fleet.Host]string) map[fleet.Host]string {
+	placed := make(map[fleet.Host]string, len(reasons))
+	for host, reason := range reasons {
+		placed[host.Place()] = reason
+	}
+	return placed
+}

@@ -34,10 +34,11 @@ func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf
 // hostedPast is what an update starts from.
 type hostedPast struct {
 	hosts      fleet.Roster
-	outOfSync  map[fleet.Host]string
+	outOfSync  map[fleet.Host]string // by Place
 	ensure     fleet.Ensure
 	applied    applied
 	hasApplied bool
+	adopts     bool // adopt_existing
 }
 
 // change is the difference that an update has to bring about. What is as
@@ -47,8 +48,10 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 		Register: h.hosts.Without(past.hosts),
 		Order:    h.hosts.Hosts(),
 		// The resource owns the name: a new or lost host that turns out to be
-		// registered is taken over.
-		Adopt:   true,
+		// registered is taken over. Not so one whose owner was there before us.
+		Adopt: func(host fleet.Host) bool {
+			return past.adopts || fleet.ParseDrift(past.outOfSync[host.Place()]) != fleet.Foreign
+		},
 		Rollout: h.rollout,
 	}
 	kept := h.hosts.Pick(past.hosts.Has)
@@ -60,11 +63,11 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 		raised  = rank(h.declared.Ensure) > rank(past.ensure)
 	)
 	for _, host := range kept {
-		reason, out := past.outOfSync[host]
+		reason, out := past.outOfSync[host.Place()]
 		switch drift := fleet.ParseDrift(reason); {
-		case out && drift == fleet.NotRegistered:
+		case out && (drift == fleet.NotRegistered || drift == fleet.Foreign):
 			change.Register = append(change.Register, host)
-		case changed, out && (drift == fleet.OtherSpec || drift == fleet.OtherLabels):
+		case changed, past.hosts.SupplierOf(host) != host.SupplierID(), out && (drift == fleet.OtherSpec || drift == fleet.OtherLabels):
 			change.Reregister = append(change.Reregister, host)
 		case out, raised:
 			change.Settle = append(change.Settle, host)
@@ -96,12 +99,53 @@ func (h hostedProcess) compare(ctx context.Context, hosts []fleet.Host, change *
 	return nil
 }
 
+// releaseRemoved lets go of the hosts that left, as they were registered: past is
+// the resource before the update. What the update has used up of the rollout's
+// patience counts here as well.
+func (h hostedProcess) releaseRemoved(ctx context.Context, past hostedProcess, outOfSync map[fleet.Host]string, first fleet.OnDestroy, done fleet.Results) fleet.Results {
+	var (
+		removed = past.hosts.Without(h.hosts)
+		rollout = h.rollout
+		process = past.process
+	)
+	if !past.declared.HasSpec { // imported and never applied
+		process = h.process
+	}
+	if rollout.BatchSize > 0 {
+		if rollout.MaxFailed -= len(done.Failures()); rollout.MaxFailed < 0 {
+			return fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})
+		}
+	}
+	return release(ctx, process, removed, outOfSync, first, rollout)
+}
+
+// release lets go of hosts. Where somebody else registered the process and it was
+// never adopted it is forgotten and not touched; where it never came to be
+// registered there is nothing of ours to stop.
+func release(ctx context.Context, process fleet.Process, hosts []fleet.Host, outOfSync map[fleet.Host]string, first fleet.OnDestroy, rollout fleet.Rollout) fleet.Results {
+	var registered, never []fleet.Host
+	for _, host := range hosts {
+		reason, out := outOfSync[host]
+		switch drift := fleet.ParseDrift(reason); {
+		case out && drift == fleet.Foreign:
+		case out && drift == fleet.NotRegistered:
+			never = append(never, host)
+		default:
+			registered = append(registered, host)
+		}
+	}
+	results := fleet.Release(ctx, process, registered, first, rollout)
+	results.Merge(fleet.Release(ctx, process, never, fleet.DestroyUnregister, rollout))
+	return results
+}
+
 func rank(e fleet.Ensure) int { return slices.Index(fleet.Ensures(), e) }
 
-// anyRegistered tells whether a create left anything that state must remember.
+// anyRegistered tells whether a create left anything that state must remember:
+// what is registered, and what may be.
 func anyRegistered(results fleet.Results) bool {
 	for _, o := range results {
-		if o.OK() || o.Left != fleet.NotRegistered {
+		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.Foreign) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
 			return true
 		}
 	}

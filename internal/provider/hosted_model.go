@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -35,6 +36,18 @@ type lifecycleModel struct {
 }
 
 func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
+
+// checkLifecycleCommands refuses what the resource would need a command for that
+// is not there.
+func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if m.lifecycle().Ensure.ValueString() == string(fleet.EnsureRunning) {
+		diags.Append(checkCommand(ctx, m, config, types.StringValue(string(fleet.Start)))...)
+	}
+	// The two that run a command are called like the operation.
+	diags.Append(checkCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
+	return diags
+}
 
 // onPartialCreate is what a create with some failures ends as.
 type onPartialCreate string
@@ -68,8 +81,8 @@ func hostedToAPI(ctx context.Context, m hostedModel, p *platform) (hostedProcess
 // stateReason is an outcome as out_of_sync keeps it: first what is left to do,
 // by which the next update chooses its call, then why the last attempt failed.
 func stateReason(o fleet.Outcome) string {
-	if o.Verdict == fleet.Failed && o.AlreadyDone {
-		return "registered by somebody else: " + reasonOf(o)
+	if o.Left == fleet.NotRegistered && (o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
+		return "registration not confirmed: " + reasonOf(o)
 	}
 	return string(o.Left) + ": " + reasonOf(o)
 }

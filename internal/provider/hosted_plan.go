@@ -41,6 +41,10 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 	switch {
 	case len(outOfSync.Elements()) > 0:
 		outOfSync = types.MapUnknown(types.StringType)
+	case !r.platform.ready() && !req.Plan.Raw.Equal(req.State.Raw):
+		// What registering depends on in the provider block shows when the values
+		// are there; a plan may not say something now that turns out otherwise.
+		outOfSync = types.MapUnknown(types.StringType)
 	case everApplied && r.onlyProviderChanged(ctx, plan, state, last):
 		outOfSync = types.MapUnknown(types.StringType)
 		resp.Diagnostics.AddWarning("Labels Changed In The Provider Block",

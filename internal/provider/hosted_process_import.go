@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
@@ -62,20 +60,16 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	hosts := make(map[string]string)
+	found := foundProcess{namespace: id.namespace, name: id.name, hosts: make(map[string]string)}
 	for _, address := range id.addresses {
-		hosts[address] = address
+		found.hosts[address] = address
 	}
-	if len(hosts) == 0 {
+	if len(found.hosts) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, defaultReadTimeout)
 		defer cancel()
 		err := r.platform.gse.List(ctx, id.namespace, r.platform.supplier, func(row gse.Row) bool {
 			if row.Name == id.name && row.Status.State != fleet.Unregistered {
-				address := row.Host.Address()
-				if row.Host.SupplierID() != r.platform.supplier {
-					address = row.Host.String()
-				}
-				hosts[row.Host.Address()] = address
+				found.add(row, r.platform)
 			}
 			return true
 		})
@@ -85,31 +79,16 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 			return
 		}
 	}
-	if len(hosts) == 0 {
+	if len(found.hosts) == 0 {
 		resp.Diagnostics.AddError("Hosted Process Not Found",
 			quotedProcess(id.namespace, id.name)+" is not registered on any host. Check the namespace and the name; a registration of the last "+
 				"minutes may not be listed yet, and can be imported with its hosts: "+id.namespace+":"+id.name+"@0:10.0.0.1.")
 		return
 	}
-	if _, faults := fleet.NewRoster(hosts, r.platform.supplier); len(faults) > 0 {
+	if _, faults := fleet.NewRoster(found.hosts, r.platform.supplier); len(faults) > 0 {
 		resp.Diagnostics.AddError(summaryInvalidImport, sentence(faults[0].Err.Error()))
 		return
 	}
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, hostedProcessIdentityModel{
-		Namespace: types.StringValue(id.namespace), Name: types.StringValue(id.name),
-	})...)
-	// The spec cannot be read back from the platform, so it stays null until the
-	// first apply. What has a default takes it, so that the plan is about the spec.
-	for name, value := range map[string]string{
-		"id":                id.namespace + ":" + id.name,
-		"ensure":            string(fleet.EnsureHosted),
-		"on_partial_create": string(partialWarn),
-		"on_destroy":        string(fleet.DestroyUnregister),
-	} {
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
-	}
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("meta").AtName("namespace"), id.namespace)...)
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("meta").AtName("name"), id.name)...)
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("hosts"), hosts)...)
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("out_of_sync"), map[string]string{})...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
+	resp.Diagnostics.Append(found.write(ctx, &resp.State)...)
 }

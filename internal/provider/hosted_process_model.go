@@ -3,6 +3,8 @@ package provider
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -29,15 +31,12 @@ func (m *hostedProcessModel) resourceIdentity(ctx context.Context) (any, diag.Di
 // provider adds, so that a generated configuration has them.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform, report fleet.Report) {
 	var labels map[string]string
-	for _, status := range report.Cached {
-		if len(status.Labels) > len(labels) {
-			labels = maps.Clone(status.Labels)
+	inOrder := func(a, b fleet.Host) int { return strings.Compare(a.String(), b.String()) }
+	for _, host := range slices.SortedFunc(maps.Keys(report.Cached), inOrder) {
+		if own := p.ownLabels(report.Cached[host].Labels); len(own) > len(labels) {
+			labels = own
 		}
 	}
-	maps.DeleteFunc(labels, func(key, value string) bool {
-		standard, isDefault := p.defaultLabels[key]
-		return key == p.fingerprintLabel || (isDefault && standard == value)
-	})
 	attributes := m.Meta.Attributes()
 	attributes["labels"] = types.MapNull(types.StringType)
 	if len(labels) > 0 {

@@ -97,7 +97,7 @@ func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 						// Still failing: an update ends with an error and keeps an exact state.
 						PreConfig:   sim.ResetCalls,
 						Config:      config,
-						ExpectError: regexp.MustCompile(fmt.Sprintf(`is not as\s+declared on\s+(%d of %d hosts|its one\s+host)`, c.failing, c.failing)),
+						ExpectError: wrapped(fmt.Sprintf(`is not as declared on %d of %d hosts`, c.failing, c.failing)),
 					},
 					{
 						PreConfig: sim.mend,

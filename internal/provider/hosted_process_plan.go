@@ -16,7 +16,11 @@ import (
 func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config hostedProcessModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() || config.Ensure.ValueString() != string(fleet.EnsureRunning) {
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
+	if config.Ensure.ValueString() != string(fleet.EnsureRunning) {
 		return
 	}
 	var autoType types.Int64

@@ -51,7 +51,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	if !h.declared.HasSpec {
 		P(&model).complete(ctx, r.platform, report)
 	}
-	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, reasonsOf(state.OutOfSync, h.hosts)))
+	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, held, reasonsOf(state.OutOfSync, h.hosts)))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
@@ -68,19 +68,29 @@ func allGone(report fleet.Report, hosts int) bool {
 	return gone == hosts
 }
 
-// driftReasons keeps what state says of hosts that could not be asked, and the
-// longer story of hosts whose drift is the one that state tells already.
-func driftReasons(report fleet.Report, known map[fleet.Host]string) map[fleet.Host]string {
+// driftReasons keeps the longer story that state tells of the same drift, and
+// all that a refresh cannot know better: hosts that could not be asked, owners who
+// were there before us, and registrations that failed where nothing on file proves
+// that they were made good.
+func driftReasons(report fleet.Report, held fleet.Declared, known map[fleet.Host]string) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string)
 	for host, drift := range report.Drift {
 		reasons[host] = string(drift)
-		if story, told := known[host]; told && fleet.ParseDrift(story) == drift {
-			reasons[host] = story
-		}
 	}
-	for host := range report.Unreachable {
-		if story, told := known[host]; told {
+	for host, story := range known {
+		found, drifted := report.Drift[host]
+		_, unreachable := report.Unreachable[host]
+		switch told := fleet.ParseDrift(story); {
+		case unreachable, drifted && found == told:
 			reasons[host] = story
+		case told == fleet.Foreign:
+			if found != fleet.NotRegistered && !held.Ours(report.Cached[host]) {
+				reasons[host] = story
+			}
+		case told == fleet.NotRegistered, told == fleet.OtherSpec, told == fleet.OtherLabels:
+			if !drifted && !held.Ours(report.Cached[host]) {
+				reasons[host] = story
+			}
 		}
 	}
 	return reasons

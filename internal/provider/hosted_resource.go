@@ -32,7 +32,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 
 	hosts := h.hosts.Hosts()
 	results := fleet.Converge(ctx, h.process, h.declared, fleet.Change{
-		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
+		Register: hosts, Order: hosts, Adopt: func(fleet.Host) bool { return plan.AdoptExisting.ValueBool() }, Rollout: h.rollout,
 	})
 
 	failures := results.Failures()
@@ -73,10 +73,11 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 
 	change, err := h.change(ctx, hostedPast{
 		hosts:      prior,
-		outOfSync:  reasonsOf(state.OutOfSync, prior),
+		outOfSync:  byPlace(reasonsOf(state.OutOfSync, prior)),
 		ensure:     fleet.Ensure(state.Ensure.ValueString()),
 		applied:    last,
 		hasApplied: everApplied,
+		adopts:     plan.AdoptExisting.ValueBool(),
 	})
 	if err != nil {
 		resp.Diagnostics.Append(callDiagnostic("Unable to Update Hosted Process", h.title+
@@ -84,8 +85,9 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		return
 	}
 	results := fleet.Converge(ctx, h.process, h.declared, change)
-	removed := prior.Without(h.hosts)
-	released := fleet.Release(ctx, h.process, removed, fleet.OnDestroy(plan.OnDestroy.ValueString()), h.rollout)
+	past, diags := hostedToAPI(ctx, P(&was), r.platform)
+	resp.Diagnostics.Append(diags...)
+	released := h.releaseRemoved(ctx, past, reasonsOf(state.OutOfSync, prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
 	identity, diags := P(&model).resourceIdentity(ctx)
@@ -119,7 +121,7 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	if !h.declared.HasSpec {
 		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	results := fleet.Release(ctx, h.process, h.hosts.Hosts(), first, h.rollout)
+	results := release(ctx, h.process, h.hosts.Hosts(), reasonsOf(state.OutOfSync, h.hosts), first, h.rollout)
 
 	stuck := results.Failures()
 	if len(stuck) == 0 {

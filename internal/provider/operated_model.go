@@ -13,16 +13,29 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
+// operationModel is the model of whatever runs an operation.
+type operationModel interface {
+	reference
+	inputs() *operationInputs
+}
+
+// operationInputs are what every such object takes beside the reference.
+type operationInputs struct {
+	Operation types.String `tfsdk:"operation"`
+	Rollout   types.Object `tfsdk:"rollout"`
+}
+
+func (m *operationInputs) inputs() *operationInputs { return m }
+
 // operatedModel is the model of a resource that runs an operation.
 type operatedModel interface {
-	reference
+	operationModel
 	run() *runModel
 }
 
 // runModel is what such resources have in common.
 type runModel struct {
-	Operation       types.String   `tfsdk:"operation"`
-	Rollout         types.Object   `tfsdk:"rollout"`
+	operationInputs
 	Triggers        types.Map      `tfsdk:"triggers"`
 	OnPartialCreate types.String   `tfsdk:"on_partial_create"`
 	OnDestroy       types.String   `tfsdk:"on_destroy"`
@@ -46,11 +59,11 @@ type processOperation struct {
 	rollout   fleet.Rollout
 }
 
-func operationToAPI(ctx context.Context, m operatedModel, p *platform) (processOperation, diag.Diagnostics) {
-	o := processOperation{operation: fleet.Operation(m.run().Operation.ValueString())}
+func operationToAPI(ctx context.Context, m operationModel, p *platform) (processOperation, diag.Diagnostics) {
+	o := processOperation{operation: fleet.Operation(m.inputs().Operation.ValueString())}
 	var diags, d diag.Diagnostics
 	o.openedProcess, diags = m.open(ctx, p)
-	o.rollout, d = rolloutToAPI(ctx, m.run().Rollout)
+	o.rollout, d = rolloutToAPI(ctx, m.inputs().Rollout)
 	diags.Append(d...)
 	return o, diags
 }

@@ -26,7 +26,7 @@ func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 	next, _ := rosterOf(*plan.hostsMap(), supplier)
 	prior, _ := rosterOf(*state.hostsMap(), supplier)
 	failed := reasonsOf(state.run().FailedHosts, prior)
-	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !plan.run().Triggers.Equal(state.run().Triggers)
+	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !sameTriggers(plan.run().Triggers, state.run().Triggers)
 
 	due := dueHosts{unsure: make(map[fleet.Host]bool)}
 	for _, host := range next.Hosts() {
@@ -41,6 +41,11 @@ func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 		}
 	}
 	return due
+}
+
+// sameTriggers takes null and empty for the same: neither says anything.
+func sameTriggers(a, b types.Map) bool {
+	return a.Equal(b) || (len(a.Elements()) == 0 && len(b.Elements()) == 0 && !a.IsUnknown() && !b.IsUnknown())
 }
 
 // settle writes what became of a run into the model.

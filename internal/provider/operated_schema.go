@@ -13,23 +13,33 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// runAttributes are those of runModel.
-func runAttributes(ctx context.Context) map[string]schema.Attribute {
-	operations := stringvalidator.OneOf(asStrings(fleet.Operations())...)
+// operationAttributes are those of operationInputs. more is a sentence about a
+// change of the operation.
+func operationAttributes(more string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
 		MarkdownDescription: "What to do. " + oneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
-			"already as wanted (a start where the process runs, a stop where it does not) counts as done. Changing this runs the new operation on every host.",
+			"already as wanted (a start where the process runs, a stop where it does not) counts as done." + more,
 		Required:   true,
-		Validators: []validator.String{operations},
+		Validators: []validator.String{operationValidator()},
 	}
+	attributes["rollout"] = rolloutAttribute("Runs the operation in waves.")
+	return attributes
+}
+
+func operationValidator() validator.String {
+	return stringvalidator.OneOf(asStrings(fleet.Operations())...)
+}
+
+// runAttributes are those of runModel.
+func runAttributes(ctx context.Context) map[string]schema.Attribute {
+	attributes := operationAttributes(" Changing this runs the new operation on every host.")
 	attributes["triggers"] = schema.MapAttribute{
 		MarkdownDescription: "Any values. When one changes, the operation runs again on every host: put the hash of a configuration file here to " +
 			"restart when it changes.",
 		Optional:    true,
 		ElementType: types.StringType,
 	}
-	attributes["rollout"] = rolloutAttribute("Runs the operation in waves.")
 	attributes["on_partial_create"] = schema.StringAttribute{
 		MarkdownDescription: "How the first run ends if it failed on some hosts and not on all. `" + string(partialWarn) + "`: with a warning; the hosts " +
 			"stand in `failed_hosts`, and the next apply retries just those. `" + string(partialError) + "`: with an error, after which Terraform taints " +
@@ -43,7 +53,7 @@ func runAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes["on_destroy"] = schema.StringAttribute{
 		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + oneOf(fleet.Operations()) + " None by default.",
 		Optional:            true,
-		Validators:          []validator.String{operations},
+		Validators:          []validator.String{operationValidator()},
 	}
 	attributes["timeouts"] = timeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Update: true, Delete: true,

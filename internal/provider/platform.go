@@ -9,14 +9,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
 // platform is what resources and data sources get from the provider block.
 type platform struct {
 	gse *gse.Client
+	// job is nil where the provider block names no ESB.
+	job *job.Client
 	// unknown are the attributes of the provider block whose values are not known
 	// yet. A plan goes on without them; gse is nil then.
 	unknown []string
+
+	// pace is how often actions tell how far they have come.
+	pace pace
 
 	gateway          bkapi.Gateway
 	supplier         int

@@ -25,14 +25,12 @@ type referenceModel struct {
 }
 
 func (m *referenceModel) identifier(ctx context.Context) types.String {
-	if !known(ctx, m.Meta) {
+	namespace, _ := m.Meta.Attributes()["namespace"].(types.String)
+	name, _ := m.Meta.Attributes()["name"].(types.String)
+	if m.Meta.IsUnknown() || !known(ctx, namespace, name) {
 		return types.StringUnknown()
 	}
-	meta, diags := metaToAPI(ctx, m.Meta)
-	if diags.HasError() {
-		return types.StringUnknown()
-	}
-	return types.StringValue(meta.Namespace + ":" + meta.Name)
+	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
 func (m *referenceModel) takesAgentIDs(p *platform) bool { return p.gateway == bkapi.APIGW }

@@ -7,7 +7,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -15,11 +18,17 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
-	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-var _ provider.Provider = (*bkProvider)(nil)
+var (
+	_ provider.Provider                  = (*bkProvider)(nil)
+	_ provider.ProviderWithActions       = (*bkProvider)(nil)
+	_ provider.ProviderWithFunctions     = (*bkProvider)(nil)
+	_ provider.ProviderWithListResources = (*bkProvider)(nil)
+)
 
 // New is the provider of the given version.
 func New(version string) func() provider.Provider {
@@ -28,12 +37,13 @@ func New(version string) func() provider.Provider {
 
 // newProvider lets tests wait in other steps than users do.
 func newProvider(version string, backoff poll.Backoff) func() provider.Provider {
-	return func() provider.Provider { return &bkProvider{version: version, backoff: backoff} }
+	return func() provider.Provider { return &bkProvider{version: version, backoff: backoff, pace: defaultPace} }
 }
 
 type bkProvider struct {
 	version string
 	backoff poll.Backoff
+	pace    pace
 }
 
 func (p *bkProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -66,17 +76,17 @@ func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *p
 			"endpoint": text("Base URL of the ESB (`https://paas.example.com`), or with `gateway = \"apigw\"` of the gateway's stage "+
 				"(`https://bkapi.example.com/api/bk-gse/prod`). Required, here or in the environment.", envEndpoint),
 			"gateway": schema.StringAttribute{
-				MarkdownDescription: "Which way into the platform `endpoint` is. " + oneOf(gateways()) + " Defaults to `" + string(bkapi.ESB) +
+				MarkdownDescription: "Which way into the platform `endpoint` is. " + oneOf(bkapi.Gateways()) + " Defaults to `" + string(bkapi.ESB) +
 					"`. Environment variable `" + envGateway + "`.",
 				Optional:   true,
-				Validators: []validator.String{stringvalidator.OneOf(asStrings(gateways())...)},
+				Validators: []validator.String{stringvalidator.OneOf(asStrings(bkapi.Gateways())...)},
 			},
-			"job_endpoint": text("Base URL of the ESB for the `bk_job_*` objects. Defaults to `endpoint`.", envJobEndpoint),
+			"job_endpoint": text("Base URL of the ESB for the `bk_job_*` objects. Defaults to `endpoint` where that is an ESB.", envJobEndpoint),
 			"job_api": schema.StringAttribute{
-				MarkdownDescription: "Generation of JOB, which is a part of its URL. " + oneOf(jobAPIs) + " Defaults to `" + string(jobAPIs[0]) +
+				MarkdownDescription: "Generation of JOB, which is a part of its URL. " + oneOf(job.APIs()) + " Defaults to `" + string(job.V3) +
 					"`. Environment variable `" + envJobAPI + "`.",
 				Optional:   true,
-				Validators: []validator.String{stringvalidator.OneOf(asStrings(jobAPIs)...)},
+				Validators: []validator.String{stringvalidator.OneOf(asStrings(job.APIs())...)},
 			},
 			"app_code":   text("Id of the BlueKing application that calls the APIs. Required, here or in the environment.", envAppCode),
 			"app_secret": secret("Secret of that application. Required, here or in the environment.", envAppSecret),
@@ -102,7 +112,7 @@ func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *p
 				Optional: true,
 			},
 			"max_hosts_per_request": schema.Int64Attribute{
-				MarkdownDescription: fmt.Sprintf("Most hosts in one request; what is more is split. Defaults to `%d`.", gse.DefaultMaxHosts),
+				MarkdownDescription: fmt.Sprintf("Most hosts in one request; what is more is split. Defaults to `%d`.", procapi.DefaultMaxHosts),
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.Between(1, 10000)},
 			},
@@ -146,19 +156,50 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	if len(platform.unknown) > 0 && req.ClientCapabilities.DeferralAllowed {
+		// Where the client can, all that needs the platform waits for the next apply.
+		resp.Deferred = &provider.Deferred{Reason: provider.DeferredReasonProviderConfigUnknown}
+	}
 	resp.ResourceData = platform
 	resp.DataSourceData = platform
+	resp.ActionData = platform
+	resp.ListResourceData = platform
 }
 
 func (p *bkProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		newHostedProcessResource,
 		newProcessOperationResource,
+		newJobHostedProcessResource,
+		newJobProcessOperationResource,
 	}
 }
 
 func (p *bkProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		newProcessStatusDataSource,
+		newJobProcessStatusDataSource,
+	}
+}
+
+func (p *bkProvider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{
+		newProcessOperationAction,
+		newJobProcessOperationAction,
+	}
+}
+
+func (p *bkProvider) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{
+		newHostedProcessListResource,
+	}
+}
+
+func (p *bkProvider) Functions(context.Context) []func() function.Function {
+	return []func() function.Function{
+		newExpandFunction,
+		newHostFunction,
+		newHostsFunction,
+		newParseHostFunction,
 	}
 }

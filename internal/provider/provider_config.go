@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // Environment variables. Configuration wins over them.
@@ -45,12 +48,6 @@ const (
 	defaultRequestTimeout   = 60 * time.Second
 	leastWait               = time.Millisecond
 )
-
-type jobAPI string
-
-var jobAPIs = []jobAPI{"jobv3", "job"}
-
-func gateways() []bkapi.Gateway { return bkapi.Gateways() }
 
 type providerModel struct {
 	Endpoint              types.String  `tfsdk:"endpoint"`
@@ -124,7 +121,7 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 	checkEndpoint(&diags, config.Endpoint)
 	if m.Gateway.IsNull() && config.Gateway != bkapi.ESB && config.Gateway != bkapi.APIGW {
 		diags.AddAttributeError(path.Root("gateway"), summaryInvalidProvider,
-			fmt.Sprintf("%s is %q. %s", envGateway, config.Gateway, oneOf(gateways())))
+			fmt.Sprintf("%s is %q. %s", envGateway, config.Gateway, oneOf(bkapi.Gateways())))
 	}
 	for name, value := range map[string]string{"app_code": config.AppCode, "app_secret": config.AppSecret} {
 		if value == "" {
@@ -150,6 +147,9 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 	if diags.HasError() {
 		return nil, diags
 	}
+	if m.RetryWaitMax.IsNull() {
+		config.RetryWaitMax = max(config.RetryWaitMax, config.RetryWaitMin)
+	}
 	client, err := bkapi.New(config)
 	if err != nil {
 		diags.Append(configError(err))
@@ -165,17 +165,53 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 	if !m.SpecFingerprintLabel.IsNull() {
 		fingerprintLabel = m.SpecFingerprintLabel.ValueString()
 	}
+	defaultLabels := stringMap(m.DefaultLabels)
+	if _, taken := defaultLabels[fingerprintLabel]; taken {
+		addInvalid(&diags, path.Root("default_labels").AtMapKey(fingerprintLabel), "Invalid Label",
+			"the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free")
+		return nil, diags
+	}
+	jobClient, err := p.connectJob(m, config)
+	if err != nil {
+		diags.AddAttributeError(path.Root("job_endpoint"), summaryInvalidProvider, sentence(err.Error()))
+		return nil, diags
+	}
 	return &platform{
-		gse: gse.NewClient(client, config.Gateway, gse.Options{
+		job: jobClient,
+		gse: gse.NewClient(client, config.Gateway, procapi.Options{
 			MaxHosts: int(m.MaxHostsPerRequest.ValueInt64()),
 			Backoff:  p.backoff,
 			Logger:   config.Logger,
 		}),
+		pace:             p.pace,
 		gateway:          config.Gateway,
 		supplier:         supplier,
-		defaultLabels:    stringMap(m.DefaultLabels),
+		defaultLabels:    defaultLabels,
 		fingerprintLabel: fingerprintLabel,
 	}, diags
+}
+
+// connectJob gives nil where no ESB is known: JOB's process APIs are nowhere else.
+func (p *bkProvider) connectJob(m providerModel, config bkapi.Config) (*job.Client, error) {
+	endpoint := strings.TrimRight(setting(m.JobEndpoint, envJobEndpoint), "/")
+	if endpoint == "" && config.Gateway != bkapi.ESB {
+		return nil, nil
+	}
+	api := job.API(cmp.Or(setting(m.JobAPI, envJobAPI), string(job.V3)))
+	if !slices.Contains(job.APIs(), api) {
+		return nil, fmt.Errorf("%s is %q. %s", envJobAPI, api, oneOf(job.APIs()))
+	}
+	config.Endpoint, config.Gateway = cmp.Or(endpoint, config.Endpoint), bkapi.ESB
+	client, err := bkapi.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return job.NewClient(client, job.Options{
+		API:      api,
+		MaxHosts: int(m.MaxHostsPerRequest.ValueInt64()),
+		Backoff:  p.backoff,
+		Logger:   config.Logger,
+	}), nil
 }
 
 // identify finds the one user identity. What the configuration names wins over

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,15 @@ var testFactories = map[string]func() (tfprotov6.ProviderServer, error){
 	})()),
 }
 
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := checkRecorded(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 // testSim is a simulator with its URL.
 type testSim struct {
 	*simulator.Server
@@ -36,7 +46,9 @@ func newSim(t *testing.T) *testSim {
 	sim := &simulator.Server{}
 	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
 	server := httptest.NewServer(sim)
+	served := &testSim{Server: sim, url: server.URL}
 	t.Cleanup(func() {
+		served.record()
 		server.Close()
 		if err := sim.Close(); err != nil {
 			t.Errorf("closing the simulator: %s", err)
@@ -45,7 +57,7 @@ func newSim(t *testing.T) *testSim {
 			t.Errorf("the simulator refused: %s", violation)
 		}
 	})
-	return &testSim{Server: sim, url: server.URL}
+	return served
 }
 
 // providerConfig is a provider block for the simulator; more holds further

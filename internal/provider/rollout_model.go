@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -21,6 +23,8 @@ type rolloutModel struct {
 }
 
 func rolloutAttribute(description string) schema.SingleNestedAttribute {
+	// Without it there is one wave, and nothing to pause between.
+	batchSize := path.MatchRelative().AtParent().AtName("batch_size")
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: description + " Hosts go in the order of their keys. A wave starts when every host of the one before has settled. " +
 			"Without `rollout`, all hosts at once.",
@@ -32,9 +36,9 @@ func rolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"pause": schema.StringAttribute{
-				MarkdownDescription: "Time between two waves, a duration such as `\"30s\"`. None by default.",
+				MarkdownDescription: "Time between two waves, a duration such as `\"30s\"`. None by default. Needs `batch_size`.",
 				Optional:            true,
-				Validators:          []validator.String{durationValidator{}},
+				Validators:          []validator.String{durationValidator{}, stringvalidator.AlsoRequires(batchSize)},
 			},
 			"max_failed_hosts": schema.Int64Attribute{
 				MarkdownDescription: "How many hosts may fail, over all waves, before no further wave starts. Defaults to `0`: the first wave " +

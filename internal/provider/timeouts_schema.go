@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
 // Deadlines where the configuration sets none. A platform that works answers a
@@ -26,6 +27,13 @@ func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 	attribute := timeouts.Attributes(ctx, opts)
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = timeoutsDescription
+		for name, one := range nested.Attributes {
+			if text, ok := one.(schema.StringAttribute); ok {
+				// The library's own validator takes a deadline that is over at once.
+				text.Validators = []validator.String{durationValidator{least: time.Millisecond}}
+				nested.Attributes[name] = text
+			}
+		}
 		return nested
 	}
 	return attribute

@@ -1,0 +1,61 @@
+# The same against a platform, by default the stand-in:
+#   make simulator SIMFLAGS="-admit 10.0.0.0/8"
+#   BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin \
+#     terraform test -test-directory=tests/simulator
+provider "bk" {}
+
+variables {
+  namespace   = "web"
+  name        = "nginx"
+  hosts       = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2" }
+  binary      = "nginx"
+  directory   = "/srv/web"
+  commands    = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" }
+  config_hash = "a"
+}
+
+run "hosts_and_starts_it" {
+  assert {
+    condition     = output.id == "web:nginx"
+    error_message = "The id is ${output.id}."
+  }
+  assert {
+    condition     = output.status == { web-1 = "running", web-2 = "running" } && output.healthy
+    error_message = "The status is ${jsonencode(output.status)}."
+  }
+}
+
+run "changes_nothing_without_a_reason" {
+  command = plan
+
+  # The tasks of a restart to come would not be known yet, which fails an assertion.
+  assert {
+    condition     = length(output.restart_tasks) == 1
+    error_message = "There is no restart to speak of."
+  }
+}
+
+run "restarts_when_the_hash_changes" {
+  variables {
+    config_hash = "b"
+  }
+  assert {
+    condition     = bk_process_operation.restart[0].triggers.config == "b" && length(output.restart_tasks) == 1
+    error_message = "It is not restarted."
+  }
+  assert {
+    condition     = output.healthy
+    error_message = "The status is ${jsonencode(output.status)}."
+  }
+}
+
+run "takes_one_more_host" {
+  variables {
+    config_hash = "b"
+    hosts       = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2", web-3 = "0:10.0.0.3" }
+  }
+  assert {
+    condition     = output.status.web-3 == "running" && output.healthy
+    error_message = "The status is ${jsonencode(output.status)}."
+  }
+}

@@ -1,0 +1,47 @@
+package provider
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+)
+
+// attributeForms make attributes of another kind of object, whose interface is A,
+// out of a resource's. The framework has a set of types for each kind; writing the
+// long schema of a spec once for each would let them drift apart. Of a resource's
+// attributes only those that a user sets have another form.
+type attributeForms[A any] struct {
+	text       func(schema.StringAttribute) A
+	integer    func(schema.Int64Attribute) A
+	float      func(schema.Float64Attribute) A
+	dictionary func(schema.MapAttribute) A
+	object     func(schema.SingleNestedAttribute, map[string]A) A
+	list       func(schema.ListNestedAttribute, map[string]A) A
+}
+
+func (f attributeForms[A]) attributes(attributes map[string]schema.Attribute) map[string]A {
+	converted := make(map[string]A, len(attributes))
+	for name, attribute := range attributes {
+		converted[name] = f.attribute(name, attribute)
+	}
+	return converted
+}
+
+func (f attributeForms[A]) attribute(name string, attribute schema.Attribute) A {
+	switch a := attribute.(type) {
+	case schema.StringAttribute:
+		return f.text(a)
+	case schema.Int64Attribute:
+		return f.integer(a)
+	case schema.Float64Attribute:
+		return f.float(a)
+	case schema.MapAttribute:
+		return f.dictionary(a)
+	case schema.SingleNestedAttribute:
+		return f.object(a, f.attributes(a.Attributes))
+	case schema.ListNestedAttribute:
+		return f.list(a, f.attributes(a.NestedObject.Attributes))
+	}
+	// A schema is built when the provider starts, so a test meets this at once.
+	panic(fmt.Sprintf("attribute %q: no other form for %T", name, attribute))
+}

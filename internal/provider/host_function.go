@@ -1,0 +1,76 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+var _ function.Function = hostFunction{}
+
+func newHostFunction() function.Function { return hostFunction{} }
+
+type hostFunction struct{}
+
+func (hostFunction) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = "host"
+}
+
+func (hostFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary:             "Address of a host",
+		MarkdownDescription: "Gives the address of a host, as the `hosts` map of resources takes it. It calls nothing.",
+		Parameters: []function.Parameter{
+			function.StringParameter{Name: "ip", MarkdownDescription: "IPv4 or IPv6 address."},
+			cloudParameter(),
+		},
+		Return: function.StringReturn{},
+	}
+}
+
+func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var (
+		ip    string
+		cloud int64
+	)
+	if resp.Error = req.Arguments.Get(ctx, &ip, &cloud); resp.Error != nil {
+		return
+	}
+	if resp.Error = checkCloud(1, cloud); resp.Error != nil {
+		return
+	}
+	host, err := hostAt(ip, cloud)
+	if err != nil {
+		resp.Error = function.NewArgumentFuncError(0, sentence(err.Error()))
+		return
+	}
+	resp.Error = resp.Result.Set(ctx, host.Address())
+}
+
+// cloudParameter is the one that makes an address out of an ip.
+func cloudParameter() function.Parameter {
+	return function.Int64Parameter{Name: "bk_cloud_id", MarkdownDescription: "Id of the cloud area that the ip belongs to; `0` is the direct one."}
+}
+
+func checkCloud(position, cloud int64) *function.FuncError {
+	if cloud < 0 {
+		return function.NewArgumentFuncError(position, fmt.Sprintf("A bk_cloud_id is a whole number from 0; got %d.", cloud))
+	}
+	return nil
+}
+
+// hostAt leaves the supplier id to the provider block, which no function knows.
+func hostAt(ip string, cloud int64) (fleet.Host, error) {
+	address, err := netip.ParseAddr(ip)
+	switch {
+	case err != nil:
+		return fleet.Host{}, fmt.Errorf("%q is not an IP address", ip)
+	case address.Zone() != "":
+		return fleet.Host{}, fmt.Errorf("%q has a zone, which means nothing to another machine", ip)
+	}
+	return fleet.NewHost(int(cloud), 0, address), nil
+}

@@ -1,0 +1,147 @@
+package provider
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+)
+
+var (
+	_ list.ListResource              = (*hostedProcessListResource)(nil)
+	_ list.ListResourceWithConfigure = (*hostedProcessListResource)(nil)
+)
+
+func newHostedProcessListResource() list.ListResource { return &hostedProcessListResource{} }
+
+type hostedProcessListResource struct{ platform *platform }
+
+type hostedProcessListModel struct {
+	Namespace  types.String `tfsdk:"namespace"`
+	NamePrefix types.String `tfsdk:"name_prefix"`
+}
+
+func (l *hostedProcessListResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_hosted_process"
+}
+
+func (l *hostedProcessListResource) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Lists the processes of a namespace that are registered with the platform, whoever registered them. " +
+			"A namespace that the platform does not know is empty. The platform's list may lag by minutes.",
+		Attributes: map[string]schema.Attribute{
+			"namespace": schema.StringAttribute{
+				MarkdownDescription: "Namespace whose processes are listed.",
+				Required:            true,
+				Validators:          []validator.String{nameValidator(":")},
+			},
+			"name_prefix": schema.StringAttribute{
+				MarkdownDescription: "What the names of the processes begin with. All of the namespace by default.",
+				Optional:            true,
+			},
+		},
+	}
+}
+
+func (l *hostedProcessListResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	l.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+func (l *hostedProcessListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
+	var config hostedProcessListModel
+	diags := req.Config.Get(ctx, &config)
+	if !diags.HasError() && !l.platform.ready() {
+		diags.Append(notReady(l.platform))
+	}
+	if diags.HasError() {
+		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	stream.Results = func(push func(list.ListResult) bool) {
+		ctx, cancel := context.WithTimeout(ctx, defaultReadTimeout)
+		defer cancel()
+		var failed error
+		processes := l.names(ctx, config, &failed)
+		if req.IncludeResource {
+			processes = l.whole(ctx, config, &failed)
+		}
+		pushed := int64(0)
+		for found := range processes {
+			if !push(listResult(ctx, req, found)) {
+				return
+			}
+			if pushed++; req.Limit > 0 && pushed == req.Limit {
+				return
+			}
+		}
+		if failed != nil {
+			push(list.ListResult{Diagnostics: diag.Diagnostics{callDiagnostic("Unable to List Hosted Processes",
+				"The processes of namespace \""+config.Namespace.ValueString()+"\" could not be listed.", failed)}})
+		}
+	}
+}
+
+// names yields each process at its first row: what is needed of it stands there,
+// so nobody waits for pages that the limit leaves unread.
+func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, failed *error) iter.Seq[*foundProcess] {
+	return func(yield func(*foundProcess) bool) {
+		seen := make(map[string]bool)
+		*failed = l.rows(ctx, config, func(row gse.Row) bool {
+			if seen[row.Name] {
+				return true
+			}
+			seen[row.Name] = true
+			return yield(&foundProcess{namespace: config.Namespace.ValueString(), name: row.Name})
+		})
+	}
+}
+
+// whole yields processes with their hosts, sorted by name. Any page may hold one
+// more host of any process, so all are read first.
+func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel, failed *error) iter.Seq[*foundProcess] {
+	return func(yield func(*foundProcess) bool) {
+		byName := make(map[string]*foundProcess)
+		*failed = l.rows(ctx, config, func(row gse.Row) bool {
+			found, known := byName[row.Name]
+			if !known {
+				found = &foundProcess{namespace: config.Namespace.ValueString(), name: row.Name, hosts: make(map[string]string)}
+				byName[row.Name] = found
+			}
+			found.add(row, l.platform)
+			return true
+		})
+		if *failed != nil {
+			return // half of its hosts would look like all of them
+		}
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			if !yield(byName[name]) {
+				return
+			}
+		}
+	}
+}
+
+func (l *hostedProcessListResource) rows(ctx context.Context, config hostedProcessListModel, yield func(gse.Row) bool) error {
+	return l.platform.gse.List(ctx, config.Namespace.ValueString(), l.platform.supplier, func(row gse.Row) bool {
+		return !isListed(row, config.NamePrefix.ValueString()) || yield(row)
+	})
+}
+
+func listResult(ctx context.Context, req list.ListRequest, found *foundProcess) list.ListResult {
+	result := req.NewListResult(ctx)
+	result.DisplayName = found.id()
+	result.Diagnostics.Append(result.Identity.Set(ctx, found.identity())...)
+	if req.IncludeResource {
+		result.Diagnostics.Append(found.write(ctx, result.Resource)...)
+	}
+	return result
+}

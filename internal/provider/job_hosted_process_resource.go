@@ -1,0 +1,122 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+)
+
+var (
+	_ hostedModel                           = (*jobHostedProcessModel)(nil)
+	_ resource.Resource                     = (*jobHostedProcessResource)(nil)
+	_ resource.ResourceWithConfigure        = (*jobHostedProcessResource)(nil)
+	_ resource.ResourceWithConfigValidators = (*jobHostedProcessResource)(nil)
+	_ resource.ResourceWithModifyPlan       = (*jobHostedProcessResource)(nil)
+	_ resource.ResourceWithValidateConfig   = (*jobHostedProcessResource)(nil)
+)
+
+// jobNote stands at the top of the page of each JOB object.
+const jobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
+	"name are the way. "
+
+type jobHostedProcessModel struct {
+	jobReferenceModel
+	RegistrationAPI types.String `tfsdk:"registration_api"`
+	lifecycleModel
+}
+
+func (m *jobHostedProcessModel) open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics) {
+	m.registration = job.Registration(m.RegistrationAPI.ValueString())
+	return m.jobReferenceModel.open(ctx, p)
+}
+
+// resourceIdentity is nil: nothing on the platform finds a process again by less
+// than its whole definition and its hosts.
+func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Diagnostics) {
+	return nil, nil
+}
+
+func (m *jobHostedProcessModel) complete(context.Context, *platform, fleet.Report) {}
+
+func newJobHostedProcessResource() resource.Resource { return &jobHostedProcessResource{} }
+
+type jobHostedProcessResource struct {
+	hostedResource[jobHostedProcessModel, *jobHostedProcessModel]
+}
+
+func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_job_hosted_process"
+}
+
+func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := jobReferenceAttributes(true)
+	maps.Copy(attributes, lifecycleAttributes(ctx))
+	attributes["registration_api"] = schema.StringAttribute{
+		MarkdownDescription: "API that registers. `" + string(job.RegisterByOperate) + "`: operations 3 and 4. `" + string(job.RegisterByManage) +
+			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on " +
+			"unchanged, and then 1 stops the process and 2 asks for its status. Defaults to `" + string(job.RegisterByOperate) + "` for that reason.",
+		Optional:   true,
+		Computed:   true,
+		Default:    stringdefault.StaticString(string(job.RegisterByOperate)),
+		Validators: []validator.String{stringvalidator.OneOf(asStrings(job.Registrations())...)},
+	}
+	attributes["id"] = schema.StringAttribute{
+		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
+		Computed:            true,
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: jobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and mends drift host " +
+			"by host. JOB keeps no file of processes, so registered means hosted, and what it is hosted with cannot be seen. Destroying it unhosts the " +
+			"process, which goes on running unless `on_destroy` says otherwise.",
+		Attributes: attributes,
+	}
+}
+
+func (r *jobHostedProcessResource) ConfigValidators(context.Context) []resource.ConfigValidator {
+	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+}
+
+func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config jobHostedProcessModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(checkJobProcess(config.Process)...)
+	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
+	owner, ok := config.Process.Attributes()["proc_owner"].(types.String)
+	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && owner.IsNull() {
+		addInvalid(&resp.Diagnostics, path.Root("process").AtName("proc_owner"), "Missing Owner", "manage_proc requires an owner, which is not set")
+	}
+	kind, ok := config.Process.Attributes()["type"].(types.Int64)
+	if ok && !kind.IsUnknown() && config.Ensure.ValueString() == string(fleet.EnsureRunning) && kind.ValueInt64() != job.TypeResident {
+		resp.Diagnostics.AddAttributeError(path.Root("ensure"), "Invalid Ensure",
+			fmt.Sprintf("Only a resident process (type %d) goes on running; with type %d, ensure must be %q or %q.",
+				job.TypeResident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
+	}
+}
+
+// checkJobProcess finds what JOB refuses or silently changes.
+func checkJobProcess(process types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	kind, isKind := process.Attributes()["type"].(types.Int64)
+	cycle, isCycle := process.Attributes()["cycle_time"].(types.Int64)
+	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
+		addInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
+			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
+	}
+	return diags
+}

@@ -1,0 +1,54 @@
+package provider
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+)
+
+var (
+	_ operatedModel                         = (*jobProcessOperationModel)(nil)
+	_ resource.Resource                     = (*jobProcessOperationResource)(nil)
+	_ resource.ResourceWithConfigure        = (*jobProcessOperationResource)(nil)
+	_ resource.ResourceWithConfigValidators = (*jobProcessOperationResource)(nil)
+	_ resource.ResourceWithModifyPlan       = (*jobProcessOperationResource)(nil)
+	_ resource.ResourceWithValidateConfig   = (*jobProcessOperationResource)(nil)
+)
+
+type jobProcessOperationModel struct {
+	jobReferenceModel
+	runModel
+}
+
+func newJobProcessOperationResource() resource.Resource { return &jobProcessOperationResource{} }
+
+type jobProcessOperationResource struct {
+	operatedResource[jobProcessOperationModel, *jobProcessOperationModel]
+}
+
+func (r *jobProcessOperationResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_job_process_operation"
+}
+
+func (r *jobProcessOperationResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := jobReferenceAttributes(false)
+	maps.Copy(attributes, runAttributes(ctx))
+	attributes["id"] = schema.StringAttribute{
+		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
+		Computed:            true,
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: jobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB, and waits for the result of " +
+			"each. It runs when it is created, again on every host when `triggers`, `operation`, `scope`, `bk_biz_id` or `process` change, and on added " +
+			"hosts alone when only `hosts` grew. Destroying it does nothing unless `on_destroy` says so.",
+		Attributes: attributes,
+	}
+}
+
+func (r *jobProcessOperationResource) ConfigValidators(context.Context) []resource.ConfigValidator {
+	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+}

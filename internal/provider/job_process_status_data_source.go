@@ -1,0 +1,62 @@
+package provider
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+var (
+	_ datasource.DataSource                     = (*jobProcessStatusDataSource)(nil)
+	_ datasource.DataSourceWithConfigure        = (*jobProcessStatusDataSource)(nil)
+	_ datasource.DataSourceWithConfigValidators = (*jobProcessStatusDataSource)(nil)
+)
+
+func newJobProcessStatusDataSource() datasource.DataSource { return &jobProcessStatusDataSource{} }
+
+type jobProcessStatusDataSource struct{ platform *platform }
+
+type jobProcessStatusModel struct {
+	jobReferenceModel
+	statusModel
+}
+
+func (d *jobProcessStatusDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_job_process_status"
+}
+
+func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := dataSourceAttributes(jobReferenceAttributes(false))
+	maps.Copy(attributes, statusAttributes(ctx))
+	resp.Schema = schema.Schema{
+		MarkdownDescription: jobNote + "Reads what a process is doing on each host through BlueKing JOB. The agents are asked: JOB keeps no file. A host " +
+			"that does not answer is `unknown`, with the reason; only a call that fails as a whole is an error.",
+		Attributes: attributes,
+	}
+}
+
+func (d *jobProcessStatusDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *jobProcessStatusDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
+	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+}
+
+func (d *jobProcessStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var config jobProcessStatusModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, fleet.Process.LiveStatus)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
+	}
+}

@@ -1,0 +1,162 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+)
+
+// jobReferenceModel is scope, process and hosts as an object has them.
+type jobReferenceModel struct {
+	Scope   types.Object `tfsdk:"scope"`
+	BizID   types.Int64  `tfsdk:"bk_biz_id"`
+	Process types.Object `tfsdk:"process"`
+	Hosts   types.Map    `tfsdk:"hosts"`
+
+	// registration is set by the one object that has a choice.
+	registration job.Registration
+}
+
+type jobScopeModel struct {
+	Type types.String `tfsdk:"type"`
+	ID   types.String `tfsdk:"id"`
+}
+
+type jobProcessModel struct {
+	ProcName            types.String `tfsdk:"proc_name"`
+	SetupPath           types.String `tfsdk:"setup_path"`
+	PIDPath             types.String `tfsdk:"pid_path"`
+	ValueKey            types.String `tfsdk:"value_key"`
+	ProcOwner           types.String `tfsdk:"proc_owner"`
+	Contact             types.String `tfsdk:"contact"`
+	Account             types.String `tfsdk:"account"`
+	CfgPath             types.String `tfsdk:"cfg_path"`
+	LogPath             types.String `tfsdk:"log_path"`
+	StartCmd            types.String `tfsdk:"start_cmd"`
+	StopCmd             types.String `tfsdk:"stop_cmd"`
+	RestartCmd          types.String `tfsdk:"restart_cmd"`
+	ReloadCmd           types.String `tfsdk:"reload_cmd"`
+	KillCmd             types.String `tfsdk:"kill_cmd"`
+	FuncID              types.String `tfsdk:"func_id"`
+	InstanceID          types.String `tfsdk:"instance_id"`
+	Type                types.Int64  `tfsdk:"type"`
+	CycleTime           types.Int64  `tfsdk:"cycle_time"`
+	CPULmt              types.Int64  `tfsdk:"cpu_lmt"`
+	MemLmt              types.Int64  `tfsdk:"mem_lmt"`
+	InstanceNum         types.Int64  `tfsdk:"instance_num"`
+	OpTimeout           types.Int64  `tfsdk:"op_timeout"`
+	StartCheckBeginTime types.Int64  `tfsdk:"start_check_begin_time"`
+	StartCheckEndTime   types.Int64  `tfsdk:"start_check_end_time"`
+}
+
+func (m jobProcessModel) toAPI() job.Info {
+	return job.Info{
+		ProcName:            m.ProcName.ValueString(),
+		SetupPath:           m.SetupPath.ValueString(),
+		PIDPath:             m.PIDPath.ValueString(),
+		ValueKey:            m.ValueKey.ValueStringPointer(),
+		ProcOwner:           m.ProcOwner.ValueStringPointer(),
+		Contact:             m.Contact.ValueStringPointer(),
+		Account:             m.Account.ValueStringPointer(),
+		CfgPath:             m.CfgPath.ValueStringPointer(),
+		LogPath:             m.LogPath.ValueStringPointer(),
+		StartCmd:            m.StartCmd.ValueStringPointer(),
+		StopCmd:             m.StopCmd.ValueStringPointer(),
+		RestartCmd:          m.RestartCmd.ValueStringPointer(),
+		ReloadCmd:           m.ReloadCmd.ValueStringPointer(),
+		KillCmd:             m.KillCmd.ValueStringPointer(),
+		FuncID:              m.FuncID.ValueStringPointer(),
+		InstanceID:          m.InstanceID.ValueStringPointer(),
+		Type:                m.Type.ValueInt64Pointer(),
+		CycleTime:           m.CycleTime.ValueInt64Pointer(),
+		CPULmt:              m.CPULmt.ValueInt64Pointer(),
+		MemLmt:              m.MemLmt.ValueInt64Pointer(),
+		InstanceNum:         m.InstanceNum.ValueInt64Pointer(),
+		OpTimeout:           m.OpTimeout.ValueInt64Pointer(),
+		StartCheckBeginTime: m.StartCheckBeginTime.ValueInt64Pointer(),
+		StartCheckEndTime:   m.StartCheckEndTime.ValueInt64Pointer(),
+	}
+}
+
+// scopeToAPI also gives the scope as ids and sentences name it.
+func (m *jobReferenceModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
+	if m.Scope.IsNull() {
+		return job.Scope{BizID: m.BizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(m.BizID.ValueInt64(), 10), nil
+	}
+	var s jobScopeModel
+	diags = m.Scope.As(ctx, &s, basetypes.ObjectAsOptions{})
+	return job.Scope{Type: s.Type.ValueString(), ID: s.ID.ValueString()}, s.Type.ValueString() + ":" + s.ID.ValueString(), diags
+}
+
+// name is the id, and how a sentence about the process begins.
+func (m *jobReferenceModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
+	_, scope, diags := m.scopeToAPI(ctx)
+	var p jobProcessModel
+	diags.Append(m.Process.As(ctx, &p, basetypes.ObjectAsOptions{})...)
+	info = p.toAPI()
+	key := cmp.Or(p.ValueKey.ValueString(), info.SetupPath+"/"+info.ProcName)
+	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
+}
+
+func (m *jobReferenceModel) identifier(ctx context.Context) types.String {
+	if !known(ctx, m.Scope, m.BizID, m.Process) {
+		return types.StringUnknown()
+	}
+	id, _, _, diags := m.name(ctx)
+	if diags.HasError() {
+		return types.StringUnknown()
+	}
+	return types.StringValue(id)
+}
+
+func (m *jobReferenceModel) takesAgentIDs(*platform) bool { return false }
+
+func (m *jobReferenceModel) hostsMap() *types.Map { return &m.Hosts }
+
+func (m *jobReferenceModel) definition() []attr.Value {
+	return []attr.Value{m.Scope, m.BizID, m.Process}
+}
+
+func (m *jobReferenceModel) commands(context.Context, tfsdk.Config) (types.Object, path.Path) {
+	return m.Process, path.Root("process")
+}
+
+func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics) {
+	if p.job == nil {
+		return openedProcess{}, diag.Diagnostics{noJob()}
+	}
+	scope, _, diags := m.scopeToAPI(ctx)
+	id, title, info, d := m.name(ctx)
+	diags.Append(d...)
+	hosts, d := rosterOf(m.Hosts, p.supplier)
+	diags.Append(d...)
+	diags.Append(checkHosts(p, m)...)
+	if diags.HasError() {
+		return openedProcess{}, diags
+	}
+	// JOB has no labels to carry a fingerprint; it tells one declaration from
+	// another all the same.
+	fingerprint, err := fleet.Fingerprint(info, nil)
+	if err != nil {
+		diags.Append(bugDiagnostic(err))
+	}
+	return openedProcess{
+		id:          id,
+		title:       title,
+		hosts:       hosts,
+		process:     p.job.Process(scope, m.registration, info),
+		declared:    fleet.Declared{Fingerprint: fingerprint, HasSpec: true},
+		takenAdvice: "Set adopt_existing = true to take those hosts over.",
+	}, diags
+}

@@ -1,0 +1,70 @@
+package provider
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newExampleCLI is a CLI in one directory of a copy of the examples.
+func newExampleCLI(t *testing.T, sim *testSim, dir string) *testCLI {
+	t.Helper()
+	cli := newCLI(t, sim, "")
+	examples := filepath.Join(t.TempDir(), "examples")
+	if err := os.CopyFS(examples, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	cli.dir = filepath.Join(examples, dir)
+	return cli
+}
+
+// The suite of the module runs on mocks: nobody listens at the endpoint.
+func TestAccModule_mocked(t *testing.T) {
+	t.Parallel()
+	cli := newExampleCLI(t, &testSim{url: "http://127.0.0.1:1"}, "modules/hosted-service")
+	out := cli.expect(0, "test")
+	if !strings.Contains(out, "Success! 5 passed, 0 failed.") {
+		t.Errorf("the suite told\n%s", out)
+	}
+}
+
+func TestAccModule_simulator(t *testing.T) {
+	t.Parallel()
+	const start, restart = 0, 7
+	sim := newSim(t)
+	cli := newExampleCLI(t, sim, "modules/hosted-service")
+	out := cli.expect(0, "test", "-test-directory=tests/simulator")
+	if !strings.Contains(out, "Success! 4 passed, 0 failed.") {
+		t.Errorf("the suite told\n%s", out)
+	}
+	for op, want := range map[int]int{
+		start:   3, // each host once
+		restart: 5, // two when it was created, two for the new hash, and the new host
+	} {
+		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
+			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
+		}
+	}
+	for _, p := range sim.Processes() {
+		if p.Registered || p.Running {
+			t.Errorf("left behind on %s: %+v", p.Host, p)
+		}
+	}
+}
+
+func TestAccModule_twoTeams(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	cli := newExampleCLI(t, sim, "two-teams")
+	cli.expect(0, "get")
+	cli.expect(0, "apply", "-auto-approve")
+	want := `{"arena":{"10.0.1.1":"running","10.0.1.4":"running","10.0.1.5":"running"},` +
+		`"lobby":{"10.0.0.1":"running","10.0.0.2":"running","10.0.0.3":"running"}}`
+	if diff := cmp.Diff(want, strings.TrimSpace(cli.expect(0, "output", "-json", "status"))); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	cli.expect(0, "plan", "-detailed-exitcode")
+}

@@ -1,0 +1,119 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// invokedModel is the model of an action that runs an operation.
+type invokedModel interface {
+	operationModel
+	invocation() *invocationModel
+}
+
+// invocationModel is what such actions have in common.
+type invocationModel struct {
+	operationInputs
+	Timeouts timeouts.Value `tfsdk:"timeouts"`
+}
+
+func (m *invocationModel) invocation() *invocationModel { return m }
+
+// invocationAttributes are those of invocationModel.
+func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
+	attributes := actionAttributes(operationAttributes(""))
+	limits := timeouts.AttributesWithOpts(ctx, timeouts.Opts{
+		InvokeDescription: timeoutDescription("the whole run, all waves", defaultChangeTimeout),
+	})
+	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = timeoutsDescription
+		limits = nested
+	}
+	attributes["timeouts"] = limits
+	return attributes
+}
+
+// operatedAction runs an operation when it is told to, whichever API it goes
+// through: M is its model. It keeps nothing, so every run is on every host.
+type operatedAction[M any, P interface {
+	*M
+	invokedModel
+}] struct{ platform *platform }
+
+func (a *operatedAction[M, P]) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	a.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+func (a *operatedAction[M, P]) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
+	model := P(new(M))
+	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(checkCommand(ctx, model, req.Config, model.inputs().Operation)...)
+	}
+}
+
+// ModifyPlan checks once more, because a plan knows what a validation does not:
+// the provider block, and what other objects give.
+func (a *operatedAction[M, P]) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	_, diags := a.check(ctx, req.Config)
+	resp.Diagnostics.Append(diags...)
+}
+
+func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	if !a.platform.ready() {
+		resp.Diagnostics.Append(notReady(a.platform))
+		return
+	}
+	model, diags := a.check(ctx, req.Config)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	o, diags := operationToAPI(ctx, model, a.platform)
+	resp.Diagnostics.Append(diags...)
+	limit, diags := model.invocation().Timeouts.Invoke(ctx, defaultChangeTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	run, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	report := newProgress(a.platform.pace, string(o.operation)+" "+o.id, func(message string) {
+		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
+		// the next message and never reads how the action ended.
+		if ctx.Err() == nil {
+			resp.SendProgress(action.InvokeProgressEvent{Message: message})
+		}
+	})
+	o.rollout.Watch = report.update
+	results := fleet.Run(run, o.process, o.operation, o.hosts.Hosts(), nil, o.rollout)
+	// Nobody listens any more once this method has returned.
+	report.stop()
+
+	resp.Diagnostics.Append(invoked(o, results)...)
+}
+
+// check finds what can be found before anything runs. What is not known yet is
+// left out.
+func (a *operatedAction[M, P]) check(ctx context.Context, config tfsdk.Config) (P, diag.Diagnostics) {
+	model := P(new(M))
+	diags := config.Get(ctx, model)
+	if diags.HasError() {
+		return model, diags
+	}
+	diags.Append(checkCommand(ctx, model, config, model.inputs().Operation)...)
+	diags.Append(checkHosts(a.platform, model)...)
+	if hosts := *model.hostsMap(); !hosts.IsUnknown() && len(hosts.Elements()) == 0 {
+		addInvalid(&diags, path.Root("hosts"), summaryInvalidHost, "there is no host to run the operation on")
+	}
+	return model, diags
+}

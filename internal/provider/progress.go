@@ -1,0 +1,98 @@
+package provider
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// pace is how often the progress of an operation is told.
+type pace struct {
+	now func() time.Time
+	// least is the shortest time between two messages, most the longest.
+	least, most time.Duration
+}
+
+// defaultPace leaves a terminal readable, and a pipeline that ends silent jobs
+// content.
+var defaultPace = pace{now: time.Now, least: time.Second, most: 30 * time.Second}
+
+// progress tells how far a rollout has come: on change, but no faster than the
+// pace, and by the pace at the latest.
+type progress struct {
+	pace  pace
+	title string
+	send  func(string)
+	began time.Time
+	end   chan struct{}
+	ended sync.WaitGroup
+
+	mu     sync.Mutex
+	latest fleet.Progress
+	stale  bool      // latest was not sent yet
+	sent   time.Time // when the last message was
+}
+
+// newProgress begins to count the time. Without a stop, it goes on for ever.
+func newProgress(pace pace, title string, send func(string)) *progress {
+	p := &progress{pace: pace, title: title, send: send, began: pace.now(), end: make(chan struct{})}
+	p.ended.Go(p.keepTelling)
+	return p
+}
+
+// update takes a new count.
+func (p *progress) update(latest fleet.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := p.sent.IsZero()
+	p.latest, p.stale = latest, true
+	if first || p.pace.now().Sub(p.sent) >= p.pace.least {
+		p.sendLocked()
+	}
+}
+
+// stop tells what is left to tell. Nothing is sent after it has returned.
+func (p *progress) stop() {
+	close(p.end)
+	p.ended.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stale {
+		p.sendLocked()
+	}
+}
+
+// keepTelling sends what came too soon after another message, and repeats itself
+// when nothing changes for long.
+func (p *progress) keepTelling() {
+	ticker := time.NewTicker(max(p.pace.least, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.end:
+			return
+		case <-ticker.C:
+		}
+		p.mu.Lock()
+		silence := p.pace.now().Sub(p.sent)
+		if !p.sent.IsZero() && ((p.stale && silence >= p.pace.least) || silence >= p.pace.most) {
+			p.sendLocked()
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (p *progress) sendLocked() {
+	p.sent, p.stale = p.pace.now(), false
+	p.send(p.message())
+}
+
+// message is a line such as
+// "restart web:nginx: 812/1000 done, 3 failed, wave 9/10 (1m10s)".
+func (p *progress) message() string {
+	n := p.latest
+	return fmt.Sprintf("%s: %d/%d done, %d failed, wave %d/%d (%s)",
+		p.title, n.Done, n.Hosts, n.Failed, n.Wave, n.Waves, p.pace.now().Sub(p.began).Truncate(time.Second))
+}

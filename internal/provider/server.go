@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// stopGrace is how long a stop waits for actions to tell how they ended.
+const stopGrace = 800 * time.Millisecond
+
+// NewServer serves the provider of the given version.
+func NewServer(version string) tfprotov6.ProviderServer { return newServer(New(version)()) }
+
+// server is the framework's, but that a stop waits for actions.
+//
+// What terraform-plugin-go (v0.31.0, InvokeAction in tf6server) gets from an action
+// after a stop it throws away: the action would end without a word, and Terraform
+// would take it for a success. It counts as stopped when StopProvider returns, and
+// the framework ends the contexts of actions as the first thing there. So this
+// server returns from StopProvider when they are through.
+type server struct {
+	framework
+
+	mu      sync.Mutex
+	actions map[chan struct{}]struct{} // each is closed when the action is through
+}
+
+// framework is what the framework's server offers that this provider has.
+type framework interface {
+	tfprotov6.ProviderServer
+	tfprotov6.ActionServer
+	tfprotov6.ListResourceServer
+}
+
+func newServer(p provider.Provider) tfprotov6.ProviderServer {
+	serves := providerserver.NewProtocol6(p)()
+	if whole, ok := serves.(framework); ok {
+		return &server{framework: whole, actions: make(map[chan struct{}]struct{})}
+	}
+	return serves
+}
+
+func (s *server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+	stream, err := s.framework.InvokeAction(ctx, req)
+	if err != nil || stream == nil {
+		return stream, err
+	}
+	return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
+		defer s.begin()()
+		stream.Events(push)
+	}}, nil
+}
+
+// begin counts an action as running until the function that it returns is called.
+func (s *server) begin() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	through := make(chan struct{})
+	s.actions[through] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.actions, through)
+		close(through)
+	}
+}
+
+func (s *server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+	resp, err := s.framework.StopProvider(ctx, req)
+	enough := time.After(stopGrace)
+	for _, through := range s.running() {
+		select {
+		case <-through:
+		case <-enough:
+			return resp, err
+		}
+	}
+	return resp, err
+}
+
+func (s *server) running() []chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running := make([]chan struct{}, 0, len(s.actions))
+	for through := range s.actions {
+		running = append(running, through)
+	}
+	return running
+}
