@@ -119,4 +119,5 @@ eventually 10 gone "$sim_pid" || fail 'the simulator should have stopped'
 sim_pid=''
 ok 'the simulator is stopped'
 
-printf '\n%sThat was all of it, in %d seconds. The configuration: examples/demo/${config#"$demo/"}%s\n' "$bold" "$SECONDS" "$plain"
+printf '\n%sThat was all of it, in %d seconds. The configuration: examples/demo/%s%s\n' \
+  "$bold" "$SECONDS" "${config#"$demo/"}" "$plain"
