@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -153,5 +154,115 @@ Request: r7
 Mend the cause and apply again: only these hosts are called.`
 	if diff := cmp.Diff(want, got.Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestHostedDiagnostics(t *testing.T) {
+	t.Parallel()
+	roster, hosts := testRoster(t, 3)
+	h := hostedProcess{openedProcess: openedProcess{
+		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: roster, takenAdvice: "Adopt or import.",
+	}}
+	away := fleet.Results{hosts[1]: {
+		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
+	}}
+	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
+	for name, c := range map[string]struct {
+		got           diag.Diagnostic
+		severity      diag.Severity
+		summary, want string
+	}{
+		"create-failed": {
+			createFailed(h, away), diag.SeverityError, "Unable to Register Hosted Process",
+			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n" + row +
+				"\nMend the cause and apply again. Nothing was saved, so the next apply begins anew.",
+		},
+		"create-partial-as-error": {
+			createPartial(h, away, partialError), diag.SeverityError, "Hosted Process Created In Part",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +
+				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
+				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
+		},
+		"update-failed": {
+			updateFailed(h, 2, away), diag.SeverityError, "Unable to Update Hosted Process",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
+				"\nMend the cause and apply again: only these hosts are called.",
+		},
+		"release-failed": {
+			releaseFailed(h, roster, 3, away, "be destroyed", destroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
+			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
+				"\nMend the cause and destroy again: only these hosts are called.",
+		},
+		"unreachable": {
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}),
+			diag.SeverityWarning, "Agents Not Reachable",
+			`Process "nginx" in namespace "web" looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
+				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+		},
+		"status-unknown": {
+			statusUnknown(h.title, roster, map[fleet.Host]fleet.Status{hosts[0]: {State: fleet.Running}, hosts[1]: {State: fleet.Unknown, Message: "the agent had not answered"}}),
+			diag.SeverityWarning, "Process Status Unknown",
+			`Process "nginx" in namespace "web" did not answer on 1 of 3 hosts.` +
+				"\n\n  h02 (0:10.0.0.2): the agent had not answered\n\nCheck the agents on these hosts.",
+		},
+		"not-ready": {
+			notReady(&platform{unknown: []string{"app_secret", "endpoint"}}), diag.SeverityError, "Provider Not Configured Yet",
+			"The platform must be called now, but these settings of the provider block are not known before apply: app_secret, endpoint.\n\n" +
+				"Apply the resources that they come from first (with -target), or set them to known values.",
+		},
+		"not-refreshed": {
+			notRefreshed(&platform{unknown: []string{"endpoint"}}), diag.SeverityWarning, "Not Refreshed",
+			"The platform was not asked, because these settings of the provider block are not known before apply: endpoint. " +
+				"The plan goes by what is in state.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.got.Severity() != c.severity || c.got.Summary() != c.summary {
+				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), c.severity, c.summary)
+			}
+			if diff := cmp.Diff(c.want, c.got.Detail()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every kind of failed call says what happened, where, and what to do.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  bkapi.Error
+		want string
+	}{
+		"connect": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindConnect, Attempts: 1, Err: errors.New("connection refused")},
+			"operate_proc_v2: no connection to https://paas/x: connection refused.\n\n" +
+				"Check that the provider's endpoint is right and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed.",
+		},
+		"forbidden": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 403, Sent: true, Attempts: 1, RequestID: "r1", Message: "no permission"},
+			"operate_proc_v2: HTTP 403 Forbidden from https://paas/x: no permission (request id r1).\n\n" +
+				"Check app_code, app_secret and the user, and that the application may call operate_proc_v2: the platform grants that API by API.",
+		},
+		"refused": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"},
+			"operate_proc_v2: refused by the platform: bad luck (code 7, request id r1).\nURL: https://paas/x\n\n" +
+				"Those are the platform's own words. If they speak of the application, check app_code and app_secret, and that it may call operate_proc_v2; " +
+				"otherwise ask the platform's administrators and quote the request id.",
+		},
+		"job-removed": {
+			bkapi.Error{API: "operate_process", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 404, Sent: true, Attempts: 1},
+			"operate_process: HTTP 404 Not Found from https://paas/x.\n\n" +
+				"JOB has no process APIs from release 3.7 on. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
+				"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, explain(fmt.Errorf("%w", &c.err))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
