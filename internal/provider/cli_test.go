@@ -103,6 +103,28 @@ func (c *testCLI) expect(code int, args ...string) string {
 	return out
 }
 
+// interrupt runs a command, presses Ctrl-C when it is time, and gives what was
+// printed. It fails the test where the command goes on for long: what it waits for
+// would take an hour.
+func (c *testCLI) interrupt(command string, isTime func() bool) string {
+	c.t.Helper()
+	cmd, out := c.command(c.t.Context(), command, "-auto-approve")
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	eventually(c.t, command+" is far enough", isTime)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		c.t.Fatal(err)
+	}
+	pressed := time.Now()
+	_ = cmd.Wait() // the exit code of an interrupted command is the CLI's business
+	c.t.Logf("%s ended %s after the interrupt", command, time.Since(pressed))
+	if took := time.Since(pressed); took > 10*time.Second {
+		c.t.Errorf("%s ended %s after the interrupt\n%s", command, took, out)
+	}
+	return out.String()
+}
+
 // eventually polls until check is true, and fails the test after a generous time.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,27 +24,14 @@ func TestAccInterrupt_operation(t *testing.T) {
 		more: "rollout = { batch_size = 2 }",
 	}.String())
 
-	apply, out := cli.command(t.Context(), "apply", "-auto-approve")
-	if err := apply.Start(); err != nil {
-		t.Fatal(err)
-	}
 	// With its second question the provider has seen the answer to the first, in
 	// which web-4 has its verdict.
-	eventually(t, "the second wave is asked for twice", func() bool {
+	out := cli.interrupt("apply", func() bool {
 		tasks := slices.DeleteFunc(sim.Tasks(), func(task simulator.TaskInfo) bool { return task.Op != restart })
 		return len(tasks) == 2 && tasks[1].Polls >= 2
 	})
-	if err := apply.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	interrupted := time.Now()
-	_ = apply.Wait() // the exit code of an interrupted apply is the CLI's business
-	if took := time.Since(interrupted); took > 20*time.Second {
-		t.Errorf("ended %s after the interrupt, and the platform would have taken an hour\n%s", took, out)
-	}
-	t.Logf("ended %s after the interrupt", time.Since(interrupted))
 	for _, want := range []string{"web-3 (0:10.0.0.4): interrupted", "web-5 (0:10.0.0.6): not tried: interrupted before its wave"} {
-		if !strings.Contains(out.String(), want) {
+		if !strings.Contains(out, want) {
 			t.Errorf("the output does not say %q:\n%s", want, out)
 		}
 	}
@@ -62,4 +48,52 @@ func TestAccInterrupt_operation(t *testing.T) {
 		t.Errorf("calls of the next apply (-want +got):\n%s", diff)
 	}
 	cli.expect(0, "plan", "-detailed-exitcode")
+}
+
+// The same for a create, an update and a destroy in waves: the hosts of the first
+// wave are done and are not called again.
+func TestAccInterrupt_waves(t *testing.T) {
+	t.Parallel()
+	config := func(start string) string {
+		return hostedConfig{hosts: hostsConfig(6), start: start, more: "ensure = \"registered\"\n  rollout = { batch_size = 2 }"}.String()
+	}
+	for name, c := range map[string]struct {
+		api, before, after, command string
+	}{
+		"create":  {api: "register_proc_info", after: config("./a.sh"), command: "apply"},
+		"update":  {api: "update_proc_info", before: config("./a.sh"), after: config("./b.sh"), command: "apply"},
+		"destroy": {api: "unregister_proc_info", before: config("./a.sh"), after: config("./a.sh"), command: "destroy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := newSim(t)
+			cli := newCLI(t, sim, c.before)
+			if c.before != "" {
+				cli.expect(0, "apply", "-auto-approve")
+			}
+			cli.configure(c.after)
+			sim.ResetCalls()
+			api, op := faultOn(c.api)
+			sim.Inject(simulator.Fault{API: api, Op: op, Hosts: []string{testAddress(3)}, Pending: -1})
+
+			out := cli.interrupt(c.command, func() bool { return len(sim.Calls().Of(api).On(testAddress(3))) > 0 })
+			for _, host := range []int{5, 6} {
+				if calls := sim.Calls().Of(api).On(testAddress(host)); len(calls) > 0 {
+					t.Errorf("web-%d was called after the interrupt\n%s", host, out)
+				}
+			}
+			sim.mend()
+			cli.expect(0, c.command, "-auto-approve")
+			for _, host := range []int{1, 2} {
+				if calls := sim.Calls().Of(api).On(testAddress(host)); len(calls) > 0 {
+					t.Errorf("web-%d was done before the interrupt and called again", host)
+				}
+			}
+			if c.command == "apply" {
+				cli.expect(0, "plan", "-detailed-exitcode")
+			} else if left := sim.Processes(); len(left) > 0 {
+				t.Errorf("still known to the platform: %v", left)
+			}
+		})
+	}
 }
