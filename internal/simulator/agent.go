@@ -233,7 +233,17 @@ func (s *Server) pause(d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.ctx.Done():
+	case <-s.closing:
+	}
+}
+
+// isClosing tells whether Close was called.
+func (s *Server) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -243,7 +253,7 @@ func (s *Server) waitGone(pidPath string, limit time.Duration) int {
 	deadline := time.Now().Add(limit)
 	for {
 		pid := livePID(pidPath)
-		if pid == 0 || !time.Now().Before(deadline) || s.ctx.Err() != nil {
+		if pid == 0 || !time.Now().Before(deadline) || s.isClosing() {
 			return pid
 		}
 		s.pause(min(10*time.Millisecond, max(limit/10, time.Millisecond)))

@@ -1,13 +1,13 @@
 package simulator
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
+	"time"
 )
 
 // outputLimit is how much of a command's output is kept.
@@ -24,8 +24,6 @@ var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL"
 // waiting for the daemon. The command leads a session of its own, so that the
 // daemon outlives the simulator, and so that a timeout ends all of the command
 // and nothing else.
-//
-//nolint:contextcheck,nolintlint // no caller's context may end what an agent does; read by contextcheck itself
 func (s *Server) shell(t target, sp *spec, line string) (string, error) {
 	dir := s.localPath(t, sp.setupPath)
 	if s.Root != "" {
@@ -47,17 +45,23 @@ func (s *Server) shell(t target, sp *spec, line string) (string, error) {
 	// A command that is under way is let finish when the server closes: killing
 	// it half way would leave a process that nobody knows of.
 	limit := s.seconds(sp.opTimeout)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd := exec.Command("sh", "-c", line) //nolint:noctx // no caller's context may end what an agent does
 	cmd.Dir = dir
 	cmd.Env = s.environment(t)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = ownSession()
-	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
-	err = cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	var late atomic.Bool
+	timer := time.AfterFunc(limit, func() {
+		late.Store(true)
+		_ = killGroup(cmd.Process.Pid) // it is gone already, then
+	})
+	err = cmd.Wait()
+	timer.Stop()
 	output := readOutput(out)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+	if late.Load() && err != nil {
 		return output, fmt.Errorf("timed out after %ds", sp.opTimeout)
 	}
 	return output, err

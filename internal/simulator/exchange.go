@@ -140,7 +140,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face, req *req
 			// The client gave up before the request got anywhere.
 			s.complete(call, 0, 0, "")
 			panic(http.ErrAbortHandler)
-		case <-s.ctx.Done():
+		case <-s.closing:
 		}
 	}
 	if fx.drop == "before" {

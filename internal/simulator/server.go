@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/netip"
@@ -114,10 +113,9 @@ type Server struct {
 	// Now is the clock, if non-nil.
 	Now func() time.Time
 
-	once   sync.Once
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	once    sync.Once
+	closing chan struct{} // closed by Close
+	wg      sync.WaitGroup
 
 	mu          sync.Mutex
 	closed      bool
@@ -149,8 +147,7 @@ type Server struct {
 
 func (s *Server) init() {
 	s.once.Do(func() {
-		//nolint:forbidigo // the zero value has no caller whose context it could take
-		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.closing = make(chan struct{})
 		s.hosts = make(map[hostKey]bool)
 		s.addresses = make(map[string]target)
 		s.agentIDs = make(map[hostKey]string)
@@ -213,7 +210,7 @@ func (s *Server) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
-	s.cancel()
+	close(s.closing)
 	s.wg.Wait()
 	if s.StopProcesses {
 		s.stopLocalProcesses()

@@ -46,7 +46,7 @@ const saveDelay = 200 * time.Millisecond
 func (s *Server) saveLoop() {
 	for {
 		select {
-		case <-s.ctx.Done():
+		case <-s.closing:
 			return // Close saves
 		case <-s.changed:
 		}

@@ -25,7 +25,7 @@ func (s *Server) superviseLoop() {
 			// Rounds overlap on purpose: one slow start_cmd must not leave the
 			// other processes unwatched. A process that is busy is skipped.
 			s.superviseRound(&s.wg)
-		case <-s.ctx.Done():
+		case <-s.closing:
 			return
 		}
 	}
