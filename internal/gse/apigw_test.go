@@ -40,52 +40,10 @@ func gatewayProcess(t *testing.T, endpoint string, spec *Spec) *Process {
 // hosting is an operation of operate_proc_multi that became task T.
 var hosting = exchange{api: apiMulti, reply: data(`{"task_id":"T"}`)}
 
-var notHosting = exchange{api: apiMulti, reply: refusal(1, "null")}
-
 // actsOf are the registrations of a process.
 func actsOf(p *Process) map[string]func(context.Context, []fleet.Host) fleet.Results {
 	return map[string]func(context.Context, []fleet.Host) fleet.Results{
 		"register": p.Register, "reregister": p.Reregister, "unregister": p.Unregister,
-	}
-}
-
-// No document of the gateway is public. These bodies are the ESB's of operate_proc_v2
-// in a list, with agent ids, which is what clients send.
-func TestGateway_golden(t *testing.T) {
-	t.Parallel()
-	var (
-		agents    = []string{agentA, agentB}
-		addresses = []string{"0:2001:db8::1", "3:7:10.0.0.1"}
-		minimal   = Meta{Namespace: "web", Name: "nginx"}
-	)
-	tests := map[string]struct {
-		act   string
-		meta  Meta
-		spec  *Spec
-		hosts []string
-		steps []exchange
-		file  string
-	}{
-		"register-agents":    {"register", sampleMeta, sampleSpec(), agents, []exchange{cached(), notHosting}, "operate_proc_multi_host_agents"},
-		"register-hosts":     {"register", minimal, minimalSpec(), addresses, []exchange{cached(), notHosting}, "operate_proc_multi_host"},
-		"reregister-agents":  {"reregister", sampleMeta, sampleSpec(), agents, []exchange{notHosting}, "operate_proc_multi_host_agents"},
-		"reregister-hosts":   {"reregister", minimal, minimalSpec(), addresses, []exchange{notHosting}, "operate_proc_multi_host"},
-		"unregister-agents":  {"unregister", minimal, minimalSpec(), agents, []exchange{notHosting}, "operate_proc_multi_unhost_agents"},
-		"unregister-address": {"unregister", sampleMeta, sampleSpec(), []string{"1:2:10.0.0.1"}, []exchange{notHosting}, "operate_proc_multi_unhost"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			script, url := newGateway(t, test.steps...)
-			p := newTestClient(t, url, overGateway).Process(test.meta, test.spec)
-			for h, o := range actsOf(p)[test.act](t.Context(), parse(t, test.hosts...)) {
-				if o.Verdict != fleet.Failed || !bkapi.HasCode(o.Err, 1) {
-					t.Errorf("%s: got %+v, want the refusal", h, o)
-				}
-			}
-			requests := script.requests()
-			wantBody(t, test.file, requests[len(requests)-1])
-		})
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// The documents' sample, with the comma that it lacks.
+// sampleRow has every member that a document gives a row.
 const sampleRow = `{
   "meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
   "host": {"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2},
@@ -40,7 +40,7 @@ func TestProcRow(t *testing.T) {
 		at   string // "" where the row names no host
 		want fleet.Status
 	}{
-		"documented": {sampleRow, at, fleet.Status{
+		"every-member": {sampleRow, at, fleet.Status{
 			State: fleet.Running, Hosted: true, HostedKnown: true, Labels: labels, PID: 1234, Version: "1.0.1",
 			CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000,
 		}},

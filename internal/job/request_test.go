@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,81 +16,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
-
-// The bodies in testdata are the samples of the documents, those of registering
-// through operate_process apart, which have none: they are manage_proc's process
-// with operate_process's fields.
-func TestRequests_golden(t *testing.T) {
-	t.Parallel()
-	const documented = "0:10.0.0.1"
-	type call func(context.Context, *Process, []fleet.Host)
-	var (
-		register   call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Register(ctx, hosts) }
-		reregister call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Reregister(ctx, hosts) }
-		unregister call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Unregister(ctx, hosts) }
-		stop       call = func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Operate(ctx, fleet.Stop, hosts) }
-
-		refused   = []exchange{{api: apiOperate, reply: refusal(1, "no")}}
-		unmanaged = []exchange{{api: apiManage, reply: refusal(1, "no")}}
-		asked     = []exchange{
-			{api: apiOperate, reply: data(`{"bk_gse_taskid":"GSETASK:20180315180551:1000"}`)},
-			result(said("/usr/local/xxx/gseagent:0:10.0.0.1", code(0))),
-		}
-	)
-	// Whoever registers says both, and each endpoint gets its own.
-	both := sampleInfo()
-	both.Contact = new("ops")
-	account := both
-	account.Account = new("nginx")
-	tests := map[string]struct {
-		scope Scope
-		by    Registration
-		info  Info
-		hosts []string
-		call  call
-		steps []exchange
-		file  string // of the last request
-	}{
-		"manage-scope":       {scope, RegisterByManage, both, []string{documented}, register, unmanaged, "manage_proc_scope"},
-		"manage-biz":         {bizScope, RegisterByManage, both, []string{documented}, register, unmanaged, "manage_proc_biz"},
-		"manage-again":       {scope, RegisterByManage, both, []string{documented}, reregister, unmanaged, "manage_proc_scope"},
-		"manage-unregister":  {scope, RegisterByManage, both, []string{documented}, unregister, unmanaged, "manage_proc_unregister"},
-		"operate":            {bizScope, RegisterByOperate, operateInfo(), []string{documented}, stop, refused, "operate_process"},
-		"operate-by-manage":  {bizScope, RegisterByManage, operateInfo(), []string{documented}, stop, refused, "operate_process"},
-		"register":           {setScope, RegisterByOperate, account, []string{documented, "3:2001:DB8::1"}, register, refused, "operate_process_register"},
-		"register-default":   {setScope, "", account, []string{documented, "3:2001:db8::1"}, register, refused, "operate_process_register"},
-		"register-again":     {setScope, RegisterByOperate, account, []string{documented, "3:2001:db8::1"}, reregister, refused, "operate_process_register"},
-		"unregister":         {setScope, RegisterByOperate, account, []string{documented, "3:2001:db8::1"}, unregister, refused, "operate_process_unregister"},
-		"result-biz":         {bizScope, RegisterByOperate, operateInfo(), []string{documented}, stop, asked, "get_proc_result_biz"},
-		"result-scope":       {scope, RegisterByOperate, operateInfo(), []string{documented}, stop, asked, "get_proc_result_scope"},
-		"supplier-is-unsaid": {bizScope, RegisterByOperate, operateInfo(), []string{"0:9:10.0.0.1"}, stop, refused, "operate_process"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			script, url := newScript(t, test.steps...)
-			test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), parse(t, test.hosts...))
-			requests := script.requests()
-			golden, err := os.ReadFile(filepath.Join("testdata", test.file+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(normal(t, golden), normal(t, requests[len(requests)-1])); diff != "" {
-				t.Errorf("body (-document +sent):\n%s", diff)
-			}
-		})
-	}
-}
-
-// normal is JSON without the order of its members and the spelling of its numbers.
-func normal(t *testing.T, text []byte) any {
-	t.Helper()
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return value
-}
 
 // What is not said is not sent, so that JOB's defaults apply; what is said is,
 // even if it is 0.

@@ -62,6 +62,7 @@ type queryInstance struct {
 	CPUUsageAve   float64 `json:"cpuUsageAve"`
 	DiskSize      int64   `json:"diskSize"`
 	ElapsedTime   int64   `json:"elapsedTime"`
+	FreeVMem      string  `json:"freeVMem"` // in JOB's sample
 	Health        string  `json:"health"`
 	IsAuto        bool    `json:"isAuto"`
 	LastStartTime int64   `json:"last_start_time"`
@@ -89,6 +90,7 @@ func (s *Server) queryContentLocked(p *process, it *item) document {
 		procName = it.spec.procName
 	}
 	instance := queryInstance{
+		FreeVMem:    "0",
 		Health:      p.health,
 		IsAuto:      p.hosted,
 		PID:         -1,

@@ -130,6 +130,12 @@ func translate(api string, tree map[string]any) *request {
 }
 
 func (esbFace) data(req *request, ans answer) (code int, message string, data any) {
+	if req.verb == verbSync {
+		// Its document has the supplier, unlike get_proc_status_v2's.
+		for i := range ans.rows {
+			ans.rows[i].Host.SupplierID = &ans.rows[i].supplier
+		}
+	}
 	return gseData(req, ans, func(r result) string { return esbKey(req.verb, r) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -16,54 +17,31 @@ func TestESB_documentedSamples(t *testing.T) {
 	sim := &simulator.Server{}
 	sim.AddHost("1:10.0.0.1")
 	c := newClient(t, sim)
-
-	env := c.send("register_proc_info", readFile(t, "testdata/register_proc_info.json"))
-	want := map[string]any{"1:2:10.0.0.1:gse:proc-test": map[string]any{
-		"error_code": 0.0, "error_msg": "success", "content": "",
-	}}
-	if env.Code != 0 || env.Message != "success" || !reflect.DeepEqual(env.Data, want) {
-		t.Errorf("register_proc_info: got %+v, want data %v", env, want)
+	send := func(api string) (sent map[string]any, got reply, data any) {
+		golden := contract.Get("esb/" + api)
+		sent = tree(t, golden.Request)
+		return sent, c.exchange(golden, sent), tree(t, golden.Response)["data"]
 	}
+	sent, got, want := send("register_proc_info")
 	p, ok := sim.Process("1:10.0.0.1", "gse", "proc-test")
-	var sent struct {
-		Spec any `json:"spec"`
+	if !ok || !reflect.DeepEqual(any(tree(t, p.Spec)), sent["spec"]) || p.Labels["proc_name"] != "proc-test" {
+		t.Errorf("kept %s and labels %v, want what was sent", p.Spec, p.Labels)
 	}
-	var kept any
-	if err := json.Unmarshal([]byte(readFile(t, "testdata/register_proc_info.json")), &sent); err != nil {
-		t.Fatal(err)
+	if !reflect.DeepEqual(got.body["data"], want) || got.message != "success" {
+		t.Errorf("register_proc_info: got %v, want data %v", got.body, want)
 	}
-	if err := json.Unmarshal(p.Spec, &kept); err != nil {
-		t.Fatal(err)
-	}
-	if !ok || !reflect.DeepEqual(kept, sent.Spec) || p.Labels["proc_name"] != "proc-test" {
-		t.Errorf("kept %v and labels %v, want what was sent", kept, p.Labels)
-	}
-
-	env = c.send("operate_proc_v2", readFile(t, "testdata/operate_proc_v2.json"))
-	id, _ := env.Data["task_id"].(string)
+	_, got, _ = send("operate_proc_v2")
+	id, _ := got.data["task_id"].(string)
 	if !strings.HasPrefix(id, "GSETASK:") {
-		t.Fatalf("operate_proc_v2: %+v", env)
+		t.Fatalf("operate_proc_v2: %v", got.body)
 	}
 	if v := verdictOf(t, c.poll(id).Data, "1:10.0.0.1:gse:proc-test"); v.code != 0 || v.message != "success" {
 		t.Errorf("get_proc_operate_result_v2: %+v", v)
 	}
-
-	hosts := `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":1}]`
-	env = c.send("get_proc_status_v2", `{"meta":{"namespace":"gse","name":"proc-test","labels":{"procname":"proc-test"}},`+hosts+`}`)
-	row := rowsOf(t, env)["10.0.0.1"]
-	for _, name := range []string{
-		"meta", "host", "flag", "status", "isauto", "message", "pid", "version", "register_time",
-		"last_start_time", "report_time", "cpu_usage", "mem_usage", "fd", "disk", "net",
-	} {
-		if _, ok := row[name]; !ok {
-			t.Errorf("get_proc_status_v2: %s is missing", name)
+	for _, api := range []string{"update_proc_info", "unregister_proc_info"} {
+		if _, got, want := send(api); !reflect.DeepEqual(got.body["data"], want) {
+			t.Errorf("%s: got %v, want data %v", api, got.body, want)
 		}
-	}
-
-	env = c.send("unregister_proc_info", `{"meta":{"namespace":"gse","name":"proc-test","labels":{"proc_name":"proc-test"}},
-		"hosts":[{"ip":"10.0.0.1","bk_cloud_id":1,"bk_supplier_id":2}]}`)
-	if !reflect.DeepEqual(env.Data, want) {
-		t.Errorf("unregister_proc_info: %+v", env)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -93,21 +94,21 @@ func TestJob_documentedSamples(t *testing.T) {
 		code     int
 		hosted   bool
 	}{
-		"manage_proc_scope": {"manage_proc", "key_test:0:10.0.0.1", 0, true},
-		"manage_proc":       {"manage_proc", "key_test:0:10.0.0.1", 0, true},
-		"operate_process":   {"operate_process", "/usr/local/xxx/gseagent:0:10.0.0.1", 829, false}, // its op type is stop
+		"job/manage_proc":     {"manage_proc", "key_test:0:10.0.0.1", 0, true},
+		"job/manage_proc/biz": {"manage_proc", "key_test:0:10.0.0.1", 0, true},
+		"job/operate_process": {"operate_process", "/usr/local/xxx/gseagent:0:10.0.0.1", 829, false}, // its op type is stop
 	}
-	for name, test := range tests {
+	for id, test := range tests {
 		for _, component := range []string{"job", "jobv3"} {
-			t.Run(name+"-"+component, func(t *testing.T) {
+			t.Run(id+"-"+component, func(t *testing.T) {
 				t.Parallel()
 				sim := &simulator.Server{AppCode: "esb_test", AppSecret: "xxx", Token: "xxx"}
 				sim.AddHost("0:10.0.0.1")
 				c := newClient(t, sim)
 				prefix := "/api/c/compapi/v2/" + component + "/"
-				started := c.request(http.MethodPost, prefix+test.api+"/", readFile(t, "testdata/"+name+".json"), nil)
-				id, _ := started.data["bk_gse_taskid"].(string)
-				if started.code != 0 || !strings.HasPrefix(id, "GSETASK:") {
+				started := c.request(http.MethodPost, prefix+test.api+"/", string(contract.Get(id).Request), nil)
+				task, _ := started.data["bk_gse_taskid"].(string)
+				if started.code != 0 || !strings.HasPrefix(task, "GSETASK:") {
 					t.Fatalf("%s: %v", test.api, started.body)
 				}
 				members := slices.Sorted(maps.Keys(started.body))
@@ -115,7 +116,7 @@ func TestJob_documentedSamples(t *testing.T) {
 					t.Errorf("members %v, want %v", members, want)
 				}
 				got := c.request(http.MethodPost, prefix+"get_proc_result",
-					`{"bk_app_code":"esb_test","bk_app_secret":"xxx","bk_token":"xxx","bk_biz_id":1,"bk_gse_taskid":"`+id+`"}`, nil)
+					`{"bk_app_code":"esb_test","bk_app_secret":"xxx","bk_token":"xxx","bk_biz_id":1,"bk_gse_taskid":"`+task+`"}`, nil)
 				results, _ := got.data["result"].(map[string]any)
 				if v := verdictOf(t, results, test.key); v.code != test.code || len(results) != 1 {
 					t.Errorf("get_proc_result: %v", got.body)

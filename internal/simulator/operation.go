@@ -79,7 +79,7 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 		if p.registered {
 			return newVerdict(CodeAlreadyRegistered)
 		}
-		s.registerLocked(p, it)
+		s.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case opUpdate:
 		// At the gateway a process that is hosted is registered, however it came.
@@ -87,7 +87,7 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 		if !known && !s.UpdateUpserts {
 			return newVerdict(CodeNotRegistered)
 		}
-		s.registerLocked(p, it)
+		s.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case opUnregister:
 		if !p.registered {
@@ -199,8 +199,9 @@ var commandNames = map[int]string{
 	OpKill:    "kill_cmd",
 }
 
-func (s *Server) registerLocked(p *process, it *item) {
+func (s *Server) registerLocked(p *process, it *item, t target) {
 	p.registered = true
+	p.target.supplier = t.supplier
 	p.store(it)
 	s.observeLocked(p)
 	s.stampLocked(p)

@@ -27,8 +27,9 @@ const stateVersion = 1
 
 type savedProc struct {
 	Process
-	Wanted int  `json:"wanted"`
-	Died   bool `json:"died"`
+	Wanted   int   `json:"wanted"`
+	Died     bool  `json:"died"`
+	Supplier int64 `json:"bk_supplier_id,omitempty"`
 }
 
 // savedTime is the last register_time of a process that is gone, kept so that a
@@ -101,7 +102,7 @@ func (s *Server) stateNow() savedState {
 	}
 	slices.Sort(state.Unreachable)
 	for _, p := range s.procs {
-		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died})
+		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.supplier})
 	}
 	for key, at := range s.registered {
 		if s.procs[key] == nil {
@@ -153,6 +154,7 @@ func (saved savedProc) process() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.supplier = saved.Supplier
 	sp, err := parseSpec(saved.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("spec of %s:%s on %s: %w", saved.Namespace, saved.Name, saved.Host, err)

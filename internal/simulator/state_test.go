@@ -46,6 +46,10 @@ func TestState_survivesARestart(t *testing.T) {
 	if got := second.sim.Processes(); len(got) != 1 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	rows := rowsOf(t, second.send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`))
+	if host, _ := rows["10.0.0.1"]["host"].(map[string]any); host["bk_supplier_id"] != 7.0 {
+		t.Errorf("the supplier of a registration did not survive: %v", host)
+	}
 	if v := second.call("register_proc_info", "10.0.0.2"); v.code != 117 {
 		t.Errorf("the agent that was away is back: %+v", v)
 	}

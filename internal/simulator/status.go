@@ -26,7 +26,8 @@ type row struct {
 	Disk          int     `json:"disk"`
 	Net           int     `json:"net"`
 
-	agentID string // which the gateway shows
+	agentID  string // which the gateway shows
+	supplier int64
 }
 
 type rowMeta struct {
@@ -38,6 +39,8 @@ type rowMeta struct {
 type rowHost struct {
 	IP      string `json:"ip"`
 	CloudID int64  `json:"bk_cloud_id"`
+	// SupplierID is in the rows of sync_proc_status at the ESB alone.
+	SupplierID *int64 `json:"bk_supplier_id,omitempty"`
 }
 
 // statusCache is what lies between the processes and the cached status.
@@ -121,6 +124,7 @@ func (s *Server) rowLocked(p *process) row {
 		LastStartTime: p.lastStartTime,
 		ReportTime:    s.now().Unix(),
 		agentID:       s.agentIDLocked(p.target),
+		supplier:      p.target.supplier,
 	}
 	if r.Meta.Labels == nil {
 		r.Meta.Labels = map[string]string{}

@@ -3,6 +3,7 @@ package simulator_test
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -130,6 +131,9 @@ func TestStatus_sync(t *testing.T) {
 	env := c.send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`)
 	if env.Data["count"] != 25.0 {
 		t.Errorf("count: %v", env.Data["count"])
+	}
+	if host := rowsOf(t, env)["10.1.0.0"]["host"]; !reflect.DeepEqual(host, map[string]any{"ip": "10.1.0.0", "bk_cloud_id": 0.0, "bk_supplier_id": 7.0}) {
+		t.Errorf("host: %v, want the supplier of its registration", host)
 	}
 }
 

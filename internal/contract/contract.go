@@ -1,0 +1,94 @@
+package contract
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+//go:embed testdata
+var files embed.FS
+
+// Case is one exchange.
+type Case struct {
+	Face     string // esb, apigw or job
+	Endpoint string // operate_proc_v2
+	Name     string // "" for the endpoint's first case
+	Request  []byte
+	Response []byte
+}
+
+// ID is face/endpoint, and /name behind it where there is one.
+func (c Case) ID() string { return path.Join(c.Face, c.Endpoint, c.Name) }
+
+// Cases are those of the faces, of all where none is named, in the order of their
+// names.
+func Cases(faces ...string) []Case {
+	if len(faces) == 0 {
+		faces = list("testdata")
+	}
+	var cases []Case
+	for _, face := range faces {
+		for _, endpoint := range list(path.Join("testdata", face)) {
+			for _, name := range names(face, endpoint) {
+				cases = append(cases, Case{
+					Face: face, Endpoint: endpoint, Name: name,
+					Request: body(face, endpoint, "request", name), Response: body(face, endpoint, "response", name),
+				})
+			}
+		}
+	}
+	return cases
+}
+
+// Get is the case of an ID. It panics where there is none: an ID in a test is a
+// constant.
+func Get(id string) Case {
+	for _, c := range Cases() {
+		if c.ID() == id {
+			return c
+		}
+	}
+	panic("contract: no case " + id)
+}
+
+// names are those of an endpoint's cases; the first comes first, since it has none.
+func names(face, endpoint string) []string {
+	named := []string{""}
+	for _, file := range list(path.Join("testdata", face, endpoint)) {
+		_, name, found := strings.Cut(strings.TrimSuffix(file, ".json"), "-")
+		if found && !slices.Contains(named, name) {
+			named = append(named, name)
+		}
+	}
+	return named
+}
+
+// body is a case's own, or the first case's where it has none of its own.
+func body(face, endpoint, kind, name string) []byte {
+	folder := path.Join("testdata", face, endpoint)
+	if name != "" {
+		if raw, err := files.ReadFile(path.Join(folder, kind+"-"+name+".json")); err == nil {
+			return raw
+		}
+	}
+	raw, err := files.ReadFile(path.Join(folder, kind+".json"))
+	if err != nil {
+		panic("contract: " + err.Error())
+	}
+	return raw
+}
+
+func list(folder string) []string {
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil {
+		panic("contract: " + err.Error())
+	}
+	var found []string
+	for _, entry := range entries {
+		found = append(found, entry.Name())
+	}
+	return found
+}

@@ -1,0 +1,70 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+)
+
+func TestCases(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for _, c := range contract.Cases() {
+		if seen[c.ID()] {
+			t.Errorf("%s is there twice", c.ID())
+		}
+		seen[c.ID()] = true
+		request, response := object(t, c.ID(), c.Request), object(t, c.ID(), c.Response)
+		if _, has := request["bk_app_code"]; has == (c.Face == "apigw") {
+			t.Errorf("%s: only the gateway wants no credentials in the body", c.ID())
+		}
+		if _, has := response["result"]; has == (c.Face == "apigw") {
+			t.Errorf("%s: only the gateway answers without result", c.ID())
+		}
+		if got := contract.Get(c.ID()); string(got.Request) != string(c.Request) {
+			t.Errorf("%s is another case by its ID", c.ID())
+		}
+	}
+	for _, face := range []string{"esb/operate_proc_v2/host", "apigw/operate_proc_multi/unhost-agents", "job/get_proc_result/biz"} {
+		if !seen[face] {
+			t.Errorf("%s is missing", face)
+		}
+	}
+}
+
+// A file with another name would be in no case.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`^(esb|apigw|job)/[a-z0-9_]+/(request|response)(-[a-z]+)*\.json$`)
+	folder := os.DirFS("testdata")
+	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := fs.ReadFile(folder, path)
+		if !name.MatchString(path) {
+			t.Errorf("%s is not named as a body is", path)
+		}
+		if strings.Contains(string(raw), "crotab_rule") {
+			t.Errorf("%s has the spelling of the samples in it", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func object(t *testing.T, id string, raw []byte) map[string]any {
+	t.Helper()
+	var members map[string]any
+	if err := json.Unmarshal(raw, &members); err != nil {
+		t.Errorf("%s: %v", id, err)
+	}
+	return members
+}

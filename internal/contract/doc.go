@@ -1,0 +1,56 @@
+// Package contract is what BlueKing and its clients agreed on: one request and one
+// answer per endpoint and face, as they go over the wire. The clients' tests and
+// the simulator's read the same bodies, so that neither side can move alone. It
+// holds data and no code of either, and its types know nothing of what is inside.
+//
+// # Files
+//
+//	testdata/<face>/<endpoint>/request.json         the first case, as the document shows it
+//	testdata/<face>/<endpoint>/response.json
+//	testdata/<face>/<endpoint>/request-<name>.json  another case; what it does not
+//	testdata/<face>/<endpoint>/response-<name>.json have it shares with the first
+//
+// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway)
+// and job (JOB behind the ESB). Each body stands once.
+//
+// # Where they come from
+//
+// From the ESB's API documents (TencentBlueKing/legacy-bk-paas, confapis/gse and
+// confapis/jobv3, and the same pages in the product documentation), samples and
+// tables, of the endpoint that the folder names:
+//
+//   - esb: every request.json and response.json. The samples of GSE have no
+//     credentials, which the common parameters want, so bk_test's were put in;
+//     operate_proc_v2's has no op_timeout, which is from its table. request-minimal
+//     is what the tables require and no more.
+//   - job: every request.json, request-biz.json and response.json, credentials
+//     included. request.json of manage_proc and get_proc_result is the edition with
+//     bk_scope_type, request-biz.json the one with bk_biz_id; operate_process has the
+//     latter alone. manage_proc/request-unregister.json is the sample with op_type 2.
+//
+// The samples are not JSON, or contradict their tables, in these places:
+//
+//   - crontab_rule is what the tables say and crotab_rule what the samples do.
+//   - get_proc_status_v2: a comma was missing behind host. The request's labels,
+//     which are optional, were left out.
+//   - update_proc_info: a comma was of full width.
+//   - sync_proc_status has bk_supplier_id in host and no isauto, in the table as
+//     well; it is as documented here.
+//
+// What no document shows is put together from what public clients send and read:
+//
+//   - esb/operate_proc_v2/request-host.json: hosting with the resource limits of
+//     register_proc_info, as NodeMan and nodemgr send them.
+//   - esb/get_proc_operate_result_v2: response-queued.json has the code of the
+//     document and the words of issues (bk-job 2132, GSEKit 74); response-mixed.json
+//     the codes that GSEKit, NodeMan and BSCP tell apart; the contents there and in
+//     response-query.json are BSCP's types of them.
+//   - apigw: all of it. Requests are the ESB's of the second generation with
+//     agent_id_list in place of hosts, answers the ESB's without result, and rows
+//     and contents with bk_agent_id (GSEKit, NodeMan, BSCP, nodemgr). A row of a host
+//     that is known by its agent id alone has no host, as in BSCP's type.
+//   - job/operate_process/request-register.json and request-unregister.json:
+//     manage_proc's process with operate_process's fields, for a set of businesses.
+//   - job/get_proc_result/response-queued.json: what JOB's public code makes of
+//     GSE's 1000115.
+package contract

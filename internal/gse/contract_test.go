@@ -1,0 +1,186 @@
+package gse
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// Each case of the contract is what this client sends, and its answer is what the
+// client makes of it.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	type call = func(context.Context, *Process, []fleet.Host) any // gives what came of it
+	var (
+		register = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Register(ctx, hosts))
+		}
+		reregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Reregister(ctx, hosts))
+		}
+		unregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Unregister(ctx, hosts))
+		}
+		operate = func(op fleet.Operation) call {
+			return func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+				return byAddress(p.Operate(ctx, op, hosts))
+			}
+		}
+		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return orError(p.LiveStatus(ctx, hosts))
+		}
+		status = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return orError(p.CachedStatus(ctx, hosts))
+		}
+		list = func(ctx context.Context, p *Process, _ []fleet.Host) any {
+			rows := make(map[fleet.Host]fleet.Status)
+			return orError(rows, p.client.List(ctx, "gse", 0, func(row Row) bool {
+				rows[row.Host] = row.Status
+				return true
+			}))
+		}
+	)
+	var (
+		supplied = []string{"1:2:10.0.0.1"}
+		address  = []string{"1:10.0.0.1"}
+		six      = []string{"1:10.0.0.1", "1:10.0.0.2", "1:10.0.0.3", "1:10.0.0.4", "1:10.0.0.5", "1:10.0.0.6"}
+		mixed    = []string{"0:2001:DB8::0:1", "3:7:10.0.0.1"} // an odd spelling, and a supplier
+		agents   = []string{agentA, agentB}
+		minimal  = Meta{Namespace: "web", Name: "nginx"}
+
+		unread  = []exchange{{api: apiResult, reply: refusal(1, "null")}} // the task, whose id is to be seen
+		sent    = func(face string) []exchange { return []exchange{ofContract(face + "/" + apiOperate)} }
+		onFile  = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057}
+		running = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.5, RegisterTime: 1441006057}
+		stopped = fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1, Version: "1.2.19", RegisterTime: 1441006057}
+		unsaid  = onFile // a row that does not say whether it is hosted
+	)
+	unsaid.Hosted, unsaid.HostedKnown = false, false
+	tests := map[string]struct {
+		of     string // the case
+		meta   Meta
+		spec   *Spec
+		hosts  []string
+		call   call
+		before []exchange // of the case's
+		after  []exchange
+		want   any // by host
+	}{
+		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, register, nil, nil, each(address, doneNow)},
+		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, register, nil, nil, each([]string{"0:10.0.0.2", "3:10.0.0.1"}, doneNow)},
+		"update":                  {"esb/update_proc_info", sampleMeta, sampleSpec(), supplied, reregister, nil, nil, each(address, doneNow)},
+		"unregister":              {"esb/unregister_proc_info", sampleMeta, sampleSpec(), supplied, unregister, nil, nil, each(address, doneNow)},
+		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, unregister, nil, nil, each(address, doneNow)},
+		"operate":                 {"esb/operate_proc_v2", sampleMeta, sampleSpec(), address, operate(fleet.Start), nil, unread, each(address, begun)},
+		"operate-supplied":        {"esb/operate_proc_v2", sampleMeta, sampleSpec(), supplied, operate(fleet.Start), nil, unread, each(address, begun)},
+		// Hosting makes the agent enforce the limits, so it is given them, although
+		// the document of the operation has none.
+		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, operate(fleet.HostIt), nil, unread, each(address, begun)},
+		"operate-minimal": {"esb/operate_proc_v2/minimal", minimal, minimalSpec(), mixed, operate(fleet.Kill), nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"result":          {"esb/get_proc_operate_result_v2", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("esb"), nil, each(address, done)},
+		"result-query":    {"esb/get_proc_operate_result_v2/query", sampleMeta, sampleSpec(), address, live, sent("esb"), nil, each(address, running)},
+		"result-queued":   {"esb/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("esb"), unread, each(address, begun)},
+		"result-mixed": {"esb/get_proc_operate_result_v2/mixed", sampleMeta, sampleSpec(), six, operate(fleet.Start), sent("esb"), unread, map[string]fleet.Outcome{
+			six[0]: done,
+			six[1]: {Verdict: fleet.Pending, Code: 115, Message: "operation in progress", TaskID: sampleTask},
+			six[2]: {Verdict: fleet.Done, AlreadyDone: true, Code: 828, Message: "process is already running", TaskID: sampleTask},
+			six[3]: {Verdict: fleet.Failed, Code: 836, Message: "start check failed: process is not running", TaskID: sampleTask},
+			six[4]: {Verdict: fleet.Failed, Code: 65535, Message: "./start.sh: line 3: ulimit: open files: cannot modify limit\nproc-test: bind: address already in use\n", TaskID: sampleTask},
+			six[5]: {Verdict: fleet.Failed, Code: 117, Message: "can not find connection by ip 10.0.0.6", TaskID: sampleTask},
+		}},
+		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, status, nil, nil, each(address, onFile)},
+		"list":   {"esb/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, each(address, unsaid)},
+
+		"gateway-register":           {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, register, []exchange{cached()}, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-reregister":         {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, reregister, nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-register-agents":    {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, register, []exchange{cached()}, unread, each(agents, begun)},
+		"gateway-reregister-agents":  {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, reregister, nil, unread, each(agents, begun)},
+		"gateway-unregister-address": {"apigw/operate_proc_multi/unhost", sampleMeta, sampleSpec(), supplied, unregister, nil, unread, each(address, begun)},
+		"gateway-unregister-agents":  {"apigw/operate_proc_multi/unhost-agents", minimal, minimalSpec(), agents, unregister, nil, unread, each(agents, begun)},
+		"gateway-operate":            {"apigw/operate_proc_v2", sampleMeta, sampleSpec(), agents, operate(fleet.Start), nil, unread, each(agents, begun)},
+		"gateway-operate-address":    {"apigw/operate_proc_v2/hosts", minimal, minimalSpec(), mixed, operate(fleet.Kill), nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-result":             {"apigw/get_proc_operate_result_v2", sampleMeta, sampleSpec(), agents, live, sent("apigw"), nil, map[string]fleet.Status{agentA: running, agentB: stopped}},
+		"gateway-result-address":     {"apigw/get_proc_operate_result_v2/hosts", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("apigw"), nil, each(address, done)},
+		"gateway-result-queued":      {"apigw/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), agents, operate(fleet.Start), sent("apigw"), unread, each(agents, begun)},
+		"gateway-status":             {"apigw/get_proc_status_v2", sampleMeta, nil, agents, status, nil, nil, map[string]fleet.Status{agentA: onFile, agentB: {State: fleet.Unregistered}}},
+		"gateway-status-address":     {"apigw/get_proc_status_v2/hosts", sampleMeta, nil, address, status, nil, nil, each(address, onFile)},
+		"gateway-list":               {"apigw/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, each(agents[:1], onFile)},
+	}
+	tried := make(map[string]bool)
+	for name, test := range tests {
+		tried[test.of] = true
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden := contract.Get(test.of)
+			steps := slices.Concat(test.before, []exchange{ofContract(test.of)}, test.after)
+			serve, edit := newScript, func(*bkapi.Config, *procapi.Options) {}
+			if golden.Face == "apigw" {
+				serve, edit = newGateway, overGateway
+			}
+			script, url := serve(t, steps...)
+			got := test.call(t.Context(), newTestClient(t, url, edit).Process(test.meta, test.spec), parse(t, test.hosts...))
+			if diff := cmp.Diff(normal(t, golden.Request), normal(t, script.requests()[len(test.before)])); diff != "" {
+				t.Errorf("request (-contract +sent):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
+				t.Errorf("made of the answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, c := range contract.Cases("esb", "apigw") {
+		if !tried[c.ID()] {
+			t.Errorf("%s is not tried", c.ID())
+		}
+	}
+}
+
+// sampleTask is the task of the documents' samples.
+const sampleTask = "GSETASK:XXXXXXXXXX"
+
+var (
+	doneNow = fleet.Outcome{Verdict: fleet.Done, Message: "success"}
+	done    = fleet.Outcome{Verdict: fleet.Done, Message: "success", TaskID: sampleTask}
+	begun   = fleet.Outcome{Verdict: fleet.Pending, TaskID: sampleTask} // and no more is known
+)
+
+// ofContract answers as the case does.
+func ofContract(id string) exchange {
+	c := contract.Get(id)
+	return exchange{api: c.Endpoint, reply: answer(http.StatusOK, string(c.Response))}
+}
+
+// each is the same of every host.
+func each[V any](hosts []string, v V) map[string]V {
+	all := make(map[string]V, len(hosts))
+	for _, h := range hosts {
+		all[h] = v
+	}
+	return all
+}
+
+func orError[V any](byHost map[fleet.Host]V, err error) any {
+	if err != nil {
+		return err
+	}
+	return byAddress(byHost)
+}
+
+// normal is JSON without the order of its members and the spelling of its numbers.
+func normal(t *testing.T, text []byte) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return value
+}

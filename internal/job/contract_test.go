@@ -1,0 +1,135 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Each case of the contract is what this client sends, and its answer is what the
+// client makes of it.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	type call = func(context.Context, *Process, []fleet.Host) any // gives what came of it
+	var (
+		register = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Register(ctx, hosts))
+		}
+		reregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Reregister(ctx, hosts))
+		}
+		unregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Unregister(ctx, hosts))
+		}
+		stop = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			return byAddress(p.Operate(ctx, fleet.Stop, hosts))
+		}
+		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
+			statuses, err := p.LiveStatus(ctx, hosts)
+			if err != nil {
+				return err
+			}
+			return byAddress(statuses)
+		}
+	)
+	const task = "GSETASK:20180315180551:1000"
+	var (
+		one  = []string{"0:10.0.0.1"}
+		more = []string{"0:10.0.0.1", "3:2001:DB8::1"} // an odd spelling
+
+		begun    = map[string]fleet.Outcome{"0:10.0.0.1": {Verdict: fleet.Pending, TaskID: task}} // and no more is known
+		begunAll = map[string]fleet.Outcome{"0:10.0.0.1": begun["0:10.0.0.1"], "3:2001:db8::1": begun["0:10.0.0.1"]}
+		stopped  = map[string]fleet.Status{"0:10.0.0.1": {State: fleet.Stopped, PID: -1}}
+
+		sent   = []exchange{ofContract("job/" + apiOperate)}
+		unread = exchange{api: apiResult, reply: refusal(1, "no")} // the task, whose id is to be seen
+
+		queried = Info{
+			ProcName: "bk_gse_unifyTlogc", SetupPath: "/usr/local/gse/gseagent/plugins/unifyTlogc/sbin",
+			PIDPath: "/usr/local/gse/gseagent/plugins/unifyTlogc/log/bk_gse_unifyTlogc.pid",
+		}
+	)
+	// Whoever registers says both, and each endpoint gets its own.
+	both := sampleInfo()
+	both.Contact = new("ops")
+	account := both
+	account.Account = new("nginx")
+	tests := map[string]struct {
+		of     string // the case
+		scope  Scope
+		by     Registration
+		info   Info
+		hosts  []string
+		call   call
+		before []exchange // of the case's
+		after  []exchange
+		want   any // by host
+	}{
+		"manage-scope":       {"job/manage_proc", scope, RegisterByManage, both, one, register, nil, []exchange{unread}, begun},
+		"manage-again":       {"job/manage_proc", scope, RegisterByManage, both, one, reregister, nil, []exchange{unread}, begun},
+		"manage-biz":         {"job/manage_proc/biz", bizScope, RegisterByManage, both, one, register, nil, []exchange{unread}, begun},
+		"manage-unregister":  {"job/manage_proc/unregister", scope, RegisterByManage, both, one, unregister, nil, []exchange{unread}, begun},
+		"operate":            {"job/operate_process", bizScope, RegisterByOperate, operateInfo(), one, stop, nil, []exchange{unread}, begun},
+		"operate-by-manage":  {"job/operate_process", bizScope, RegisterByManage, operateInfo(), one, stop, nil, []exchange{unread}, begun},
+		"supplier-is-unsaid": {"job/operate_process", bizScope, RegisterByOperate, operateInfo(), []string{"0:9:10.0.0.1"}, stop, nil, []exchange{unread}, begun},
+		"register":           {"job/operate_process/register", setScope, RegisterByOperate, account, more, register, nil, []exchange{unread}, begunAll},
+		"register-default":   {"job/operate_process/register", setScope, "", account, more, register, nil, []exchange{unread}, begunAll},
+		"register-again":     {"job/operate_process/register", setScope, RegisterByOperate, account, more, reregister, nil, []exchange{unread}, begunAll},
+		"unregister":         {"job/operate_process/unregister", setScope, RegisterByOperate, account, more, unregister, nil, []exchange{unread}, begunAll},
+		"result-scope":       {"job/get_proc_result", scope, RegisterByOperate, queried, one, live, sent, nil, stopped},
+		"result-biz":         {"job/get_proc_result/biz", bizScope, RegisterByOperate, queried, one, live, sent, nil, stopped},
+		"result-queued":      {"job/get_proc_result/queued", scope, RegisterByOperate, queried, one, stop, sent, []exchange{unread}, begun},
+	}
+	tried := make(map[string]bool)
+	for name, test := range tests {
+		tried[test.of] = true
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, slices.Concat(test.before, []exchange{ofContract(test.of)}, test.after)...)
+			got := test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), parse(t, test.hosts...))
+			if diff := cmp.Diff(normal(t, contract.Get(test.of).Request), normal(t, script.requests()[len(test.before)])); diff != "" {
+				t.Errorf("request (-contract +sent):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
+				t.Errorf("made of the answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, c := range contract.Cases("job") {
+		if !tried[c.ID()] {
+			t.Errorf("%s is not tried", c.ID())
+		}
+	}
+}
+
+// ofContract answers as the case does.
+func ofContract(id string) exchange {
+	c := contract.Get(id)
+	return exchange{api: c.Endpoint, reply: answer(http.StatusOK, string(c.Response))}
+}
+
+func byAddress[V any](byHost map[fleet.Host]V) map[string]V {
+	named := make(map[string]V, len(byHost))
+	for h, v := range byHost {
+		named[h.Address()] = v
+	}
+	return named
+}
+
+// normal is JSON without the order of its members and the spelling of its numbers.
+func normal(t *testing.T, text []byte) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return value
+}
