@@ -34,8 +34,7 @@ func Converge(ctx context.Context, p Process, want Declared, c Change) Results {
 		}
 		results.Merge(Same(pick(wave.Hosts, settle), Outcome{Verdict: Done}))
 		registered := results.Succeeded(wave.Hosts)
-		results.Merge(bringUp(ctx, p, want.Ensure, pickFunc(registered, func(h Host) bool { return !settle[h] }), p.CachedStatus))
-		results.Merge(bringUp(ctx, p, want.Ensure, pick(registered, settle), p.LiveStatus))
+		results.Merge(bringUp(ctx, p, want.Ensure, registered))
 		results.leave(registered, func(Host) Drift {
 			if want.Ensure == EnsureRunning {
 				return NotRunning
@@ -109,15 +108,14 @@ func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, ad
 	return results
 }
 
-// bringUp hosts or starts what is not, as ask tells. Where something was registered
-// just now the cached status will do: it errs towards an operation that was not
-// needed after all, which does no harm. Where nothing was, it may err the other
-// way, and the agents are asked.
-func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host, ask func(context.Context, []Host) (map[Host]Status, error)) Results {
+// bringUp hosts or starts what is not. The agents are asked: what is on file may be
+// of a registration before this one, and say of a process that it runs although it
+// was stopped since.
+func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Results {
 	if ensure == EnsureRegistered || len(hosts) == 0 {
 		return nil
 	}
-	status, err := ask(ctx, hosts)
+	status, err := p.LiveStatus(ctx, hosts)
 	if err != nil {
 		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})
 	}

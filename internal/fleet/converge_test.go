@@ -72,13 +72,13 @@ func TestConverge(t *testing.T) {
 		"reregister-fails": {
 			hosted, fleet.Change{Reregister: hosts(1, 2)},
 			process{reregister: done(byHost{2: away})},
-			[]string{"reregister 1 2", "cached 1"}, byHost{1: well, 2: left(away, fleet.OtherSpec)},
+			[]string{"reregister 1 2", "live 1"}, byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
 
 		"taken-by-another": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{2: taken}), cached: says(map[int]fleet.Status{2: foreign})},
-			[]string{"register 1 2", "cached 2", "cached 1"}, byHost{1: well, 2: left(taken, fleet.Foreign)},
+			[]string{"register 1 2", "cached 2", "live 1"}, byHost{1: well, 2: left(taken, fleet.Foreign)},
 		},
 		"taken-without-labels": {
 			hosted, fleet.Change{Register: hosts(1)},
@@ -98,12 +98,12 @@ func TestConverge(t *testing.T) {
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: anyHost},
 			process{register: done(byHost{2: taken})},
-			[]string{"register 1 2", "reregister 2", "cached 1 2"}, byHost{1: well, 2: well},
+			[]string{"register 1 2", "reregister 2", "live 1 2"}, byHost{1: well, 2: well},
 		},
 		"one-adopted-and-one-not": {
 			hosted, fleet.Change{Register: hosts(1, 2, 3), Adopt: only(2)},
 			process{register: done(byHost{2: taken, 3: taken}), cached: says(map[int]fleet.Status{3: foreign})},
-			[]string{"register 1 2 3", "reregister 2", "cached 3", "cached 1 2"},
+			[]string{"register 1 2 3", "reregister 2", "cached 3", "live 1 2"},
 			byHost{1: well, 2: well, 3: left(taken, fleet.Foreign)},
 		},
 		"one-adopted-and-one-our-own": {
@@ -139,8 +139,8 @@ func TestConverge(t *testing.T) {
 		},
 		"own-fingerprint-is-brought-up": {
 			hosted, fleet.Change{Register: hosts(1)},
-			process{register: done(byHost{1: taken}), cached: answer(bare)},
-			[]string{"register 1", "cached 1", "cached 1", "host 1"}, byHost{1: well},
+			process{register: done(byHost{1: taken}), cached: answer(bare), live: answer(bare)},
+			[]string{"register 1", "cached 1", "live 1", "host 1"}, byHost{1: well},
 		},
 		"repeated-lagging": {
 			registered, fleet.Change{Register: hosts(1)},
@@ -170,38 +170,41 @@ func TestConverge(t *testing.T) {
 
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
-			process{
-				cached: says(map[int]fleet.Status{1: bare}),
-				live:   says(map[int]fleet.Status{4: hostingUnknown(healthy)}),
-			},
-			[]string{"register 1", "reregister 2", "cached 1 2", "host 1", "live 3 4", "host 4"}, byHost{1: well, 2: well, 3: well, 4: well},
+			process{live: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},
+			[]string{"register 1", "reregister 2", "live 1 2 3 4", "host 1 4"}, byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
-			process{register: done(byHost{1: away}), cached: answer(bare)},
-			[]string{"register 1 2", "cached 2", "host 2"}, byHost{1: left(away, fleet.NotRegistered), 2: well},
+			process{register: done(byHost{1: away}), live: answer(bare)},
+			[]string{"register 1 2", "live 2", "host 2"}, byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
 		"hosted/hosting-fails": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
-			process{cached: answer(bare), live: answer(bare), operate: doneOps(byOp{fleet.HostIt: {1: away, 2: away}})},
-			[]string{"register 1", "cached 1", "host 1", "live 2", "host 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			process{live: answer(bare), operate: doneOps(byOp{fleet.HostIt: {1: away, 2: away}})},
+			[]string{"register 1", "live 1 2", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
-		"hosted/file-closed": {
-			hosted, fleet.Change{Register: hosts(1)},
-			process{cached: fail},
-			[]string{"register 1", "cached 1"}, byHost{1: left(unread, fleet.NotHosted)},
-		},
-		"hosted/file-closed-to-one-group": { // which the other does not read
+		"hosted/file-closed": { // which nobody reads
 			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
 			process{cached: fail, live: answer(bare)},
-			[]string{"reregister 1", "cached 1", "live 2", "host 2"},
-			byHost{1: left(unread, fleet.NotHosted), 2: well},
+			[]string{"reregister 1", "live 1 2", "host 1 2"},
+			byHost{1: well, 2: well},
 		},
-		"hosted/agents-silent-to-one-group": { // which the other does not ask
+		"hosted/agents-silent": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{cached: answer(bare), live: fail},
-			[]string{"register 1", "cached 1", "host 1", "live 2"},
-			byHost{1: well, 2: left(unread, fleet.NotHosted)},
+			[]string{"register 1", "live 1 2"},
+			byHost{1: left(unread, fleet.NotHosted), 2: left(unread, fleet.NotHosted)},
+		},
+		// The file may be of a registration before this one.
+		"hosted/file-stale-after-register": {
+			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2)},
+			process{cached: answer(healthy), live: answer(bare)},
+			[]string{"register 1", "reregister 2", "live 1 2", "host 1 2"}, byHost{1: well, 2: well},
+		},
+		"running/file-stale-after-register": {
+			running, fleet.Change{Register: hosts(1), Reregister: hosts(2)},
+			process{cached: answer(healthy), live: answer(bare)},
+			[]string{"register 1", "reregister 2", "live 1 2", "start 1 2"}, byHost{1: well, 2: well},
 		},
 		"hosted/file-says-hosted-and-agent-does-not": {
 			hosted, fleet.Change{Settle: hosts(1)},
@@ -220,8 +223,8 @@ func TestConverge(t *testing.T) {
 		},
 		"running/only-those-down": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
-			process{cached: says(map[int]fleet.Status{1: bare})},
-			[]string{"register 1", "cached 1", "start 1", "live 2"}, byHost{1: well, 2: well},
+			process{live: says(map[int]fleet.Status{1: bare})},
+			[]string{"register 1", "live 1 2", "start 1"}, byHost{1: well, 2: well},
 		},
 		"running/state-unknown": {
 			running, fleet.Change{Settle: hosts(1)},
@@ -297,15 +300,15 @@ func TestConverge_leftOfWavesNotTried(t *testing.T) {
 func TestConverge_waves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &process{cached: answer(row(fleet.Stopped, false, 5))}
+		p := &process{live: answer(row(fleet.Stopped, false, 5))}
 		start := time.Now()
 		results := fleet.Converge(t.Context(), p, declared(fleet.EnsureRunning), fleet.Change{
 			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
 			Rollout: fleet.Rollout{BatchSize: 2, Pause: time.Minute},
 		})
 		p.wantCalls(t,
-			"register 3", "reregister 4", "cached 4 3", "start 4 3",
-			"register 2 1", "cached 2 1", "start 2 1",
+			"register 3", "reregister 4", "live 4 3", "start 4 3",
+			"register 2 1", "live 2 1", "start 2 1",
 		)
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("took %s, want one pause", took)
@@ -320,7 +323,7 @@ func TestConverge_interrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &process{
-		cached: answer(row(fleet.Stopped, false, 5)),
+		live: answer(row(fleet.Stopped, false, 5)),
 		operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host) fleet.Results {
 			cancel()
 			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
@@ -329,7 +332,7 @@ func TestConverge_interrupted(t *testing.T) {
 	results := fleet.Converge(ctx, p, declared(fleet.EnsureHosted), fleet.Change{
 		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{BatchSize: 1},
 	})
-	p.wantCalls(t, "register 1", "cached 1", "host 1")
+	p.wantCalls(t, "register 1", "live 1", "host 1")
 	wantResults(t, byHost{
 		1: {Verdict: fleet.Pending, Err: context.Canceled, Left: fleet.NotHosted},
 		2: {Verdict: fleet.NotTried, Err: context.Canceled, Left: fleet.NotRegistered, Meaning: fleet.StoppedByInterrupt},

@@ -18,6 +18,15 @@ func (apigw) endpoint(name string, repeatable bool) bkapi.API {
 	return bkapi.API{Name: name, Path: "api/v2/proc/" + name, Repeatable: repeatable}
 }
 
+// place prefers the agent id: a process that was registered by it is another than
+// the one of the same machine's address, although its row may carry both.
+func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
+	if h, ok := row.agent(); ok {
+		return h, true
+	}
+	return row.host(supplier)
+}
+
 // multiRequest is the body of operate_proc_multi. The whole list is one task.
 type multiRequest struct {
 	Requests []operateRequest `json:"proc_operate_req"`
@@ -30,10 +39,20 @@ func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	if err != nil {
 		return fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be read"}))
 	}
+	// What is on file may be of a registration that is no more.
+	listed := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return onFile[h].State == fleet.Unregistered })
+	live := make(map[fleet.Host]fleet.Status)
+	if len(listed) > 0 && p.spec != nil {
+		if live, err = p.LiveStatus(ctx, listed); err != nil {
+			return fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be asked"}))
+		}
+	}
 	results := make(fleet.Results, len(hosts))
 	var free []fleet.Host
 	for _, h := range hosts {
-		if onFile[h].State == fleet.Unregistered {
+		now, asked := live[h]
+		gone := asked && now.State != fleet.Unknown && now.HostedKnown && !now.Hosted && now.RegisterTime == 0
+		if onFile[h].State == fleet.Unregistered || gone {
 			free = append(free, h)
 			continue
 		}

@@ -1,10 +1,12 @@
 package gse
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,8 +49,8 @@ func TestGatewayFlow_life(t *testing.T) {
 	// Requests of a fleet that is named in one way.
 	create := map[fleet.Ensure]map[string]int{
 		fleet.EnsureRegistered: {apiStatus: 1, apiMulti: 1, apiResult: 1},
-		fleet.EnsureHosted:     {apiStatus: 2, apiMulti: 1, apiResult: 1},
-		fleet.EnsureRunning:    {apiStatus: 2, apiMulti: 1, apiOperate: 1, apiResult: 2},
+		fleet.EnsureHosted:     {apiStatus: 1, apiMulti: 1, apiOperate: 1, apiResult: 2},
+		fleet.EnsureRunning:    {apiStatus: 1, apiMulti: 1, apiOperate: 2, apiResult: 3},
 	}
 	for name, test := range fleets {
 		for ensure, calls := range create {
@@ -212,5 +214,27 @@ func TestGatewayFlow_twoNames(t *testing.T) {
 	}
 	if n := len(sim.Processes()); n != 1 {
 		t.Errorf("got %d processes, want one under two names", n)
+	}
+}
+
+// A gateway that answers about a host by its other name is understood as soon as a
+// row has told both.
+func TestGatewayFlow_keyFallback(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	sim.AddAgent(agentA, "0:10.0.0.1")
+	p := gatewaySim(t, sim, 0)
+	roster := parse(t, agentA)
+	if results := p.Register(t.Context(), roster); len(results.Failures()) > 0 {
+		t.Fatal(results)
+	}
+	if _, err := p.CachedStatus(t.Context(), roster); err != nil {
+		t.Fatal(err)
+	}
+	sim.Inject(simulator.Fault{API: apiResult, Keys: "address"})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if results := p.Operate(ctx, fleet.Start, roster); len(results.Failures()) > 0 {
+		t.Errorf("a result by address was not understood: %v", results)
 	}
 }

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,36 +16,79 @@ import (
 
 var takenAlready = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
 
+// told is what the agent of a host answers to a query, as a pair of said.
+func told(address, instance string) []string {
+	return []string{address + ":gse:proc-test", `{"error_code":0,"error_msg":"success","content":` + asText(one(instance)) + `}`}
+}
+
 // Hosting replaces what is there, so a host with a registration gets no request.
+// What is on file counts where the agent does not deny it.
 func TestGateway_registerLooksFirst(t *testing.T) {
 	t.Parallel()
-	row := func(agent string, status int) string { return gatewayRow(`"bk_agent_id":"`+agent+`"`, status) }
-	done := byTask(outcome(fleet.Done, 0))
+	const (
+		hosted = `{"pid":-1,"isAuto":true}`
+		bare   = `{"pid":-1,"isAuto":false}`
+	)
+	var (
+		row   = func(agent string, status int) string { return gatewayRow(`"bk_agent_id":"`+agent+`"`, status) }
+		key   = func(agent string) string { return agent + ":gse:proc-test" }
+		done  = byTask(outcome(fleet.Done, 0))
+		onA   = "agents " + agentA
+		onB   = "agents " + agentB
+		onAll = onA + " " + agentB
+	)
 	tests := map[string]struct {
-		steps []exchange
-		want  map[string]fleet.Outcome
-		asked []string // hosts of operate_proc_multi
+		steps   []exchange
+		want    map[string]fleet.Outcome
+		queried []string // hosts of operation 2
+		asked   []string // hosts of operate_proc_multi
 	}{
 		"none-is": {
-			[]exchange{cached(), hosting, result(said(agentA+":gse:proc-test", code(0), agentB+":gse:proc-test", code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: done}, []string{"agents " + agentA + " " + agentB},
+			[]exchange{cached(), hosting, result(said(key(agentA), code(0), key(agentB), code(0)))},
+			map[string]fleet.Outcome{agentA: done, agentB: done}, nil, []string{onAll},
+		},
+		"none-is-any-more": {
+			[]exchange{cached(row(agentA, 0), row(agentB, 0)), hosting, result(said(key(agentA), code(0), key(agentB), code(0)))},
+			map[string]fleet.Outcome{agentA: done, agentB: done}, nil, []string{onAll},
 		},
 		"one-is": {
-			[]exchange{cached(row(agentA, 2)), hosting, result(said(agentB+":gse:proc-test", code(0)))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: done}, []string{"agents " + agentB},
+			[]exchange{cached(row(agentA, 2)), accepted, result(said(told(agentA, hosted)...)), hosting, result(said(key(agentB), code(0)))},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: done}, []string{onA}, []string{onB},
 		},
 		"all-are": {
-			[]exchange{cached(row(agentA, 1), row(agentB, 2))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, nil,
+			[]exchange{cached(row(agentA, 1), row(agentB, 2)), accepted, result(said(slices.Concat(told(agentA, hosted), told(agentB, hosted))...))},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
 		},
 		"one-was": {
-			[]exchange{cached(row(agentA, 1), row(agentB, 0)), hosting, result(said(agentB+":gse:proc-test", code(117)))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: byTask(outcome(fleet.Failed, 117))}, []string{"agents " + agentB},
+			[]exchange{cached(row(agentA, 1), row(agentB, 0)), accepted, result(said(told(agentA, hosted)...)), hosting, result(said(key(agentB), code(117)))},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: byTask(outcome(fleet.Failed, 117))}, []string{onA}, []string{onB},
 		},
 		// Something is on file, whatever it is.
 		"unexplained": {
-			[]exchange{cached(row(agentA, 7), row(agentB, 1))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, nil,
+			[]exchange{cached(row(agentA, 7), row(agentB, 1)), accepted, result(said(slices.Concat(told(agentA, hosted), told(agentB, hosted))...))},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
+		},
+		"stale": {
+			[]exchange{
+				cached(row(agentA, 1), row(agentB, 1)), accepted, result(said(slices.Concat(told(agentA, bare), told(agentB, hosted))...)),
+				hosting, result(said(key(agentA), code(0))),
+			},
+			map[string]fleet.Outcome{agentA: done, agentB: takenAlready}, []string{onAll}, []string{onA},
+		},
+		"not-hosted-but-registered": {
+			[]exchange{
+				cached(row(agentA, 1), row(agentB, 1)), accepted,
+				result(said(slices.Concat(told(agentA, `{"pid":-1,"isAuto":false,"register_time":1600000000}`), told(agentB, hosted))...)),
+			},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
+		},
+		// An agent that does not say whether it hosts the process denies nothing.
+		"agent-not-clear": {
+			[]exchange{
+				cached(row(agentA, 1), row(agentB, 1)), accepted,
+				result(said(append(told(agentA, `{"pid":-1}`), key(agentB), code(117))...)),
+			},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
 		},
 	}
 	for name, test := range tests {
@@ -55,11 +99,17 @@ func TestGateway_registerLooksFirst(t *testing.T) {
 			if diff := cmp.Diff(test.want, byAddress(results)); diff != "" {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}
-			var asked []string
+			var queried, asked []string
 			for _, body := range script.requests() {
-				if strings.Contains(string(body), "proc_operate_req") {
+				switch text := string(body); {
+				case strings.Contains(text, "proc_operate_req"):
 					asked = append(asked, selectorOf(t, body))
+				case strings.Contains(text, `"op_type":2,`):
+					queried = append(queried, selectorOf(t, body))
 				}
+			}
+			if diff := cmp.Diff(test.queried, queried); diff != "" {
+				t.Errorf("hosts queried (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.asked, asked); diff != "" {
 				t.Errorf("hosts asked (-want +got):\n%s", diff)
@@ -68,18 +118,28 @@ func TestGateway_registerLooksFirst(t *testing.T) {
 	}
 }
 
-// Where one cannot look, nothing is registered.
+// Where one cannot look, or not ask the agents of what is on file, nothing is
+// registered.
 func TestGateway_registerCannotLook(t *testing.T) {
 	t.Parallel()
-	const unread = "not registered, because whether it is already could not be read"
-	refused := exchange{api: apiStatus, reply: refusal(1306000, "null")}
+	const (
+		unread  = "not registered, because whether it is already could not be read"
+		unasked = "not registered, because whether it is already could not be asked"
+	)
+	var (
+		refused = exchange{api: apiStatus, reply: refusal(1306000, "null")}
+		onFile  = cached(gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)) // and agentB is not
+	)
 	tests := map[string]struct {
-		steps []exchange // none for a context that has ended
-		want  fleet.Verdict
+		steps   []exchange // none for a context that has ended
+		want    fleet.Verdict
+		meaning string
 	}{
-		"refused":      {[]exchange{refused}, fleet.Failed},
-		"lost":         {[]exchange{{api: apiStatus, reply: gone}}, fleet.Failed},
-		"ended-before": {nil, fleet.NotTried},
+		"refused":       {[]exchange{refused}, fleet.Failed, unread},
+		"lost":          {[]exchange{{api: apiStatus, reply: gone}}, fleet.Failed, unread},
+		"ended-before":  {nil, fleet.NotTried, unread},
+		"query-refused": {[]exchange{onFile, {api: apiOperate, reply: refusal(1306000, "null")}}, fleet.Failed, unasked},
+		"query-lost":    {[]exchange{onFile, {api: apiOperate, reply: gone}}, fleet.Failed, unasked},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +155,7 @@ func TestGateway_registerCannotLook(t *testing.T) {
 				t.Errorf("got %d results", len(results))
 			}
 			for h, o := range results {
-				if o.Verdict != test.want || o.Err == nil || o.Meaning != unread {
+				if o.Verdict != test.want || o.Err == nil || o.Meaning != test.meaning {
 					t.Errorf("%s: got %+v, want verdict %d", h, o, test.want)
 				}
 			}

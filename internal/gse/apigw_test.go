@@ -236,10 +236,11 @@ func TestGateway_cachedStatus(t *testing.T) {
 
 func TestGateway_list(t *testing.T) {
 	t.Parallel()
-	_, url := newGateway(t, page("4",
+	_, url := newGateway(t, page("5",
 		gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1),
 		gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"","bk_cloud_id":0}`, 1), // the same
 		gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 2),
+		gatewayRow(`"bk_agent_id":"","host":{"ip":"10.0.0.2","bk_cloud_id":0}`, 1),
 		gatewayRow(`"bk_agent_id":""`, 1), // on no host
 	))
 	var got []string
@@ -250,7 +251,7 @@ func TestGateway_list(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{agentA + " " + string(fleet.Running), "0:9:10.0.0.1 " + string(fleet.Stopped)}, got); diff != "" {
+	if diff := cmp.Diff([]string{agentA + " " + string(fleet.Running), agentB + " " + string(fleet.Stopped), "0:9:10.0.0.2 " + string(fleet.Running)}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

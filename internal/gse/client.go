@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -12,9 +13,10 @@ import (
 
 // Client speaks to one platform. It is safe for concurrent use.
 type Client struct {
-	api  *bkapi.Client
-	face face
-	opts procapi.Options
+	api     *bkapi.Client
+	face    face
+	opts    procapi.Options
+	aliases sync.Map // fleet.Host to fleet.Host, by Place
 }
 
 // NewClient speaks the face that the gateway leads to, by the same request path.
@@ -24,6 +26,22 @@ func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *
 		client.face = apigw{}
 	}
 	return client
+}
+
+// learn keeps that a row gave two names to one host.
+func (c *Client) learn(agent, place fleet.Host) {
+	c.aliases.Store(agent, place)
+	c.aliases.Store(place, agent)
+}
+
+// alias is the other name of a host, where a row has told it.
+func (c *Client) alias(h fleet.Host) (fleet.Host, bool) {
+	other, known := c.aliases.Load(h.Place())
+	if !known {
+		return fleet.Host{}, false
+	}
+	host, ok := other.(fleet.Host)
+	return host, ok
 }
 
 // Process is one process on the platform of this client. spec may be nil where

@@ -31,6 +31,8 @@ type face interface {
 	register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
+	// place is the host of a listed row, as requests on this face name it.
+	place(row procRow, supplier int) (fleet.Host, bool)
 }
 
 // hostV1 is a host in the v1 documents (register, update, unregister).

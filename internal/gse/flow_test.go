@@ -59,8 +59,8 @@ func TestFlow_life(t *testing.T) {
 		create          []string
 	}{
 		fleet.EnsureRegistered: {false, false, []string{apiRegister}},
-		fleet.EnsureHosted:     {true, false, []string{apiRegister, apiStatus, apiOperate, apiResult}},
-		fleet.EnsureRunning:    {true, true, []string{apiRegister, apiStatus, apiOperate, apiResult}},
+		fleet.EnsureHosted:     {true, false, []string{apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
+		fleet.EnsureRunning:    {true, true, []string{apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
 	}
 	for ensure, test := range tests {
 		t.Run(string(ensure), func(t *testing.T) {

@@ -33,8 +33,8 @@ type Row struct {
 // that is skipped cannot be known. supplier is the supplier id of rows without.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	type identity struct {
-		name string
-		host fleet.Host
+		namespace, name, ip, agent string
+		cloud, supplier            int64
 	}
 	seen := make(map[identity]bool)
 	for start := 0; ; start += pageLimit {
@@ -45,21 +45,26 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		if _, err := c.api.Call(ctx, c.face.endpoint(apiSync, true), request, &page); err != nil {
 			return fmt.Errorf("listing namespace %q from row %d: %w", namespace, start, err)
 		}
+		fresh := false
 		for _, info := range page.ProcInfos {
-			host, ok := info.host(supplier)
-			if !ok {
-				host, ok = info.agent()
+			host, ok := c.face.place(info, supplier)
+			id := identity{
+				namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
+				ip: string(info.Host.IP), agent: string(info.AgentID), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(),
 			}
-			id := identity{name: string(info.Meta.Name), host: host}
-			if !ok || seen[id] || string(info.Meta.Namespace) != namespace {
+			if seen[id] {
 				continue
 			}
-			seen[id] = true
+			seen[id], fresh = true, true
+			if !ok || id.namespace != namespace {
+				continue
+			}
 			if !yield(Row{Name: id.name, Host: host, Status: info.status()}) {
 				return nil
 			}
 		}
-		if len(page.ProcInfos) == 0 || (page.Count.Known && float64(start+pageLimit) >= page.Count.Value) {
+		// A server that pays no heed to the page's start would go on for ever.
+		if !fresh || (page.Count.Known && float64(start+pageLimit) >= page.Count.Value) {
 			return nil
 		}
 	}

@@ -44,6 +44,9 @@ func upTo(n int) []int {
 func TestList_pages(t *testing.T) {
 	t.Parallel()
 	foreign := strings.Replace(rows(7, 7)[0], `"gse"`, `"other"`, 1)
+	// On this face the address alone counts.
+	agentRow := gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)
+	beside := gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
 	tests := map[string]struct {
 		steps []exchange
 		want  []int // hosts in order
@@ -62,7 +65,11 @@ func TestList_pages(t *testing.T) {
 		"count-as-text":    {[]exchange{page(`"3"`, rows(1, 3)...)}, upTo(3)},
 		"short-page":       {[]exchange{page("1002", rows(1, 998)...), page("1002", rows(999, 1002)...)}, upTo(1002)},
 		"other-namespaces": {[]exchange{page("3", rows(1, 1)[0], foreign, rows(2, 2)[0])}, upTo(2)},
+		"agent-id-alone":   {[]exchange{page("2", agentRow, rows(1, 1)[0])}, upTo(1)},
+		"agent-id-beside":  {[]exchange{page("1", beside)}, upTo(1)},
 		"broken-rows":      {[]exchange{page("4", `{"meta":{"namespace":"gse"}}`, `7`, `{"meta":3}`, rows(1, 1)[0])}, upTo(1)},
+		"start-ignored":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1, 1000)...)}, upTo(1000)},
+		"count-and-again":  {[]exchange{page("9999", rows(1, 3)...), page("9999", rows(1, 3)...)}, upTo(3)},
 		"passing-trouble":  {[]exchange{page("1001", rows(1, 1000)...), {api: apiSync, reply: answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001)},
 	}
 	for name, test := range tests {

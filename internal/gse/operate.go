@@ -60,7 +60,14 @@ func (p *Process) tasks() procapi.Tasks {
 	api := p.client.face.endpoint(apiResult, true)
 	return procapi.Tasks{
 		Options: p.client.opts,
-		Keys:    func(h fleet.Host) []string { return []string{keyV2(h, p.meta)} },
+		Keys: func(h fleet.Host) []string {
+			keys := []string{keyV2(h, p.meta)}
+			// The gateway falls back to the address for an agent id at times.
+			if other, known := p.client.alias(h); known {
+				keys = append(keys, keyV2(other, p.meta))
+			}
+			return keys
+		},
 		Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 			var answers procapi.ResultMap
 			reply, err := p.client.api.Call(ctx, api, task{ID: id}, &answers)

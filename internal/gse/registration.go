@@ -33,6 +33,8 @@ var (
 	callUnregister = procapi.Call{Name: apiUnregister, Alright: []int64{procapi.CodeNotRunning}}
 )
 
+func (esb) place(row procRow, supplier int) (fleet.Host, bool) { return row.host(supplier) }
+
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return p.registration(ctx, callRegister, p.spec, hosts)
 }

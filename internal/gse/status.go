@@ -117,11 +117,16 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 				if string(row.Meta.Namespace) != meta.Namespace || string(row.Meta.Name) != meta.Name {
 					continue
 				}
-				if h, ok := row.agent(); ok {
-					rows[h] = row.status()
+				agent, byAgent := row.agent()
+				if byAgent {
+					rows[agent] = row.status()
 				}
-				if h, ok := row.host(0); ok {
-					rows[h.Place()] = row.status()
+				host, byAddress := row.host(0)
+				if byAddress {
+					rows[host.Place()] = row.status()
+				}
+				if byAgent && byAddress {
+					p.client.learn(agent, host.Place())
 				}
 			}
 			mu.Lock()

@@ -53,8 +53,8 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestConverge(t *testing.T) {
 	t.Parallel()
 	const (
-		hosted   = `{"pid":-1,"isAuto":true}`
-		unhosted = `{"pid":-1,"isAuto":false}`
+		hosted   = hostedInstance
+		unhosted = unhostedInstance
 		start    = 0
 		host     = 3
 	)

@@ -99,6 +99,12 @@ func answered(instance string) string {
 	return `{"error_code":0,"error_msg":"success","content":` + contentOf(instance) + `}`
 }
 
+// Instances as an agent speaks of them.
+const (
+	hostedInstance   = `{"pid":-1,"isAuto":true}`
+	unhostedInstance = `{"pid":-1,"isAuto":false}`
+)
+
 func contentOf(instance string) string {
 	return `{"ip":"10.0.0.1","timezone":8,"process":[{"procname":"gseagent","instance":[` + instance + `]}]}`
 }

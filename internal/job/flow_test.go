@@ -197,7 +197,8 @@ func TestFlow_lostAnswer(t *testing.T) {
 }
 
 // On a server with the bug of manage_proc, registering stops the process and
-// succeeds. The status tells, and operation 3 mends it.
+// unregistering asks about it, and both claim success. Neither is believed;
+// operation 3 mends what the first one did.
 func TestFlow_manageProcBug(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{ManageProcBug: true}
@@ -205,8 +206,8 @@ func TestFlow_manageProcBug(t *testing.T) {
 	if failures := p.Operate(t.Context(), fleet.Start, hosts(1)).Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
-	if got := p.Register(t.Context(), hosts(1))[host(1)]; !got.OK() {
-		t.Fatalf("got %+v", got)
+	if got := p.Register(t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Meaning != meaningManageBug || got.TaskID == "" {
+		t.Errorf("register: got %+v, want the bug to be named", got)
 	}
 	statuses, err := p.CachedStatus(t.Context(), hosts(1))
 	if err != nil || statuses[host(1)].State != fleet.Unregistered {
@@ -218,6 +219,12 @@ func TestFlow_manageProcBug(t *testing.T) {
 	}
 	if got := on(t, sim, 1); !got.Running || !got.Hosted {
 		t.Errorf("got %+v, want it up", got)
+	}
+	if got := p.Unregister(t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Meaning != meaningManageBug || got.TaskID == "" {
+		t.Errorf("unregister: got %+v, want the bug to be named", got)
+	}
+	if got := on(t, sim, 1); !got.Running || !got.Hosted {
+		t.Errorf("got %+v, want it still up", got)
 	}
 }
 

@@ -196,9 +196,9 @@ func TestProcess_accepting(t *testing.T) {
 		"manage-lost":       {RegisterByManage, (*Process).Register, []exchange{manage(gone)}, fleet.Lost, sent},
 		"manage-again-lost": {RegisterByManage, (*Process).Reregister, []exchange{manage(gone)}, fleet.Lost, sent},
 		"unmanage-lost":     {RegisterByManage, (*Process).Unregister, []exchange{manage(gone)}, fleet.Lost, sent},
-		"manage-too-many": {RegisterByManage, (*Process).Register, []exchange{
+		"manage-too-many": {RegisterByManage, (*Process).Register, append([]exchange{
 			manage(answer(http.StatusTooManyRequests, "{}")), registered, finished,
-		}, fleet.Done, ""},
+		}, foundOn(hostedInstance, 1)...), fleet.Done, ""},
 		"manage-no-task":        {RegisterByManage, (*Process).Register, []exchange{manage(data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
 		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(data(`{"bk_gse_taskid":""}`))}, fleet.Failed, "named no task"},
 		"start-no-task":         {"", operate(fleet.Start), []exchange{start(data("null"))}, fleet.Lost, "named no task"},

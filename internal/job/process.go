@@ -49,7 +49,7 @@ var (
 // already, it is the server's to say so: there is no file to look at.
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
-		return p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, nil)
+		return p.readBack(ctx, p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, nil), hosts, true)
 	}
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.HostIt), callRegister, true}, hosts, nil)
 }
@@ -70,9 +70,40 @@ func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 // Unregister implements fleet.Process.
 func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
-		return p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, nil)
+		return p.readBack(ctx, p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, nil), hosts, false)
 	}
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unhost), callUnregister, true}, hosts, nil)
+}
+
+// meaningManageBug is the one explanation for a manage_proc that worked and did
+// nothing of the kind.
+const meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
+	"set registration_api to operate_process"
+
+// readBack asks the agents whether manage_proc did what its document says, which
+// the servers whose code is public do not.
+func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []fleet.Host, hosted bool) fleet.Results {
+	for _, h := range hosts {
+		if o := results[h]; hosted && o.Code == procapi.CodeNotRunning && !o.OK() {
+			// Nothing to stop, says a registration.
+			o.Meaning = meaningManageBug
+			results[h] = o
+		}
+	}
+	claimed := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !results[h].OK() })
+	if len(claimed) == 0 {
+		return results
+	}
+	live, err := p.LiveStatus(ctx, claimed)
+	if err != nil {
+		return results // what JOB said is all there is
+	}
+	for _, h := range claimed {
+		if now := live[h]; now.State != fleet.Unknown && now.HostedKnown && now.Hosted != hosted {
+			results[h] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: results[h].TaskID}
+		}
+	}
+	return results
 }
 
 // Operate implements fleet.Process.

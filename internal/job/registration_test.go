@@ -2,6 +2,7 @@ package job
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -17,45 +18,138 @@ func TestRegistration(t *testing.T) {
 
 		done  = outcome(fleet.Done, 0)
 		taken = already(outcome(fleet.Failed, 850))
+
+		stopped = outcome(fleet.Failed, 829)
 	)
+	stopped.Meaning = meaningManageBug
 	tests := map[string]struct {
 		call  func(*Process) fleet.Results
 		steps []exchange // after the one that is accepted
+		back  []exchange // and then, of manage_proc
 		want  map[int]fleet.Outcome
+		bug   map[int]fleet.Outcome // of manage_proc, where it differs
 	}{
 		"register": {
 			register, []exchange{queued, result(said(key(1), code(115), key(2), code(0))), result(said(key(1), code(0)))},
+			foundOn(hostedInstance, 1, 2),
 			map[int]fleet.Outcome{1: done, 2: done},
+			nil,
 		},
 		"register-taken": {
 			register, []exchange{result(said(key(1), code(850), key(2), code(0)))},
+			foundOn(hostedInstance, 2),
 			map[int]fleet.Outcome{1: taken, 2: done},
+			nil,
 		},
 		"register-stopped": { // what a manage_proc that stops may answer
 			register, []exchange{result(said(key(1), code(829), key(2), code(0)))},
+			foundOn(hostedInstance, 2),
 			map[int]fleet.Outcome{1: outcome(fleet.Failed, 829), 2: done},
+			map[int]fleet.Outcome{1: stopped, 2: done},
 		},
 		"reregister": {
 			reregister, []exchange{result(said(key(1), code(0), key(2), code(117)))},
+			foundOn(hostedInstance, 1),
 			map[int]fleet.Outcome{1: done, 2: outcome(fleet.Failed, 117)},
+			nil,
 		},
 		"unregister": {
 			unregister, []exchange{result(said(key(1), code(829), key(2), code(0)))},
+			foundOn(unhostedInstance, 1, 2),
 			map[int]fleet.Outcome{1: already(outcome(fleet.Done, 829)), 2: done},
+			nil,
 		},
 		"unregister-fails": {
 			unregister, []exchange{result(said(key(1), code(850), key(2), code(117)))},
+			nil,
 			map[int]fleet.Outcome{1: outcome(fleet.Failed, 850), 2: outcome(fleet.Failed, 117)},
+			nil,
 		},
 	}
 	for by, first := range map[Registration]exchange{RegisterByOperate: accepted, RegisterByManage: registered} {
 		for name, test := range tests {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				_, url := newScript(t, append([]exchange{first}, test.steps...)...)
-				wantResults(t, test.want, test.call(quick(t, url).Process(scope, by, operateInfo())))
+				steps, want := append([]exchange{first}, test.steps...), test.want
+				if by == RegisterByManage {
+					steps = append(steps, test.back...)
+					if test.bug != nil {
+						want = test.bug
+					}
+				}
+				_, url := newScript(t, steps...)
+				wantResults(t, want, test.call(quick(t, url).Process(scope, by, operateInfo())))
 			})
 		}
+	}
+}
+
+// What manage_proc claims is held against what the agents say of hosting, where
+// they say it, and on the hosts that it claims alone.
+func TestRegistration_readBack(t *testing.T) {
+	t.Parallel()
+	var (
+		done   = outcome(fleet.Done, 0)
+		denied = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: "T"}
+		both   = result(said(key(1), code(0), key(2), code(0)))
+		// answers are those of both agents.
+		answers = func(first, second string) []exchange {
+			return []exchange{accepted, result(said(key(1), first, key(2), second))}
+		}
+		hosted   = answered(hostedInstance)
+		unhosted = answered(unhostedInstance)
+		allDone  = map[int]fleet.Outcome{1: done, 2: done}
+	)
+	const register, unregister, query = 1, 2, 2
+	tests := map[string]struct {
+		op     int
+		claim  exchange
+		back   []exchange
+		want   map[int]fleet.Outcome
+		lookAt []int
+	}{
+		"register":          {register, both, answers(hosted, hosted), allDone, []int{1, 2}},
+		"register-denied":   {register, both, answers(unhosted, hosted), map[int]fleet.Outcome{1: denied, 2: done}, []int{1, 2}},
+		"register-running":  {register, both, answers(answered(`{"pid":42,"isAuto":false}`), hosted), map[int]fleet.Outcome{1: denied, 2: done}, []int{1, 2}},
+		"unregister":        {unregister, both, answers(unhosted, unhosted), allDone, []int{1, 2}},
+		"unregister-denied": {unregister, both, answers(unhosted, hosted), map[int]fleet.Outcome{1: done, 2: denied}, []int{1, 2}},
+		"unregister-nothing-there": {
+			unregister, result(said(key(1), code(829), key(2), code(829))), answers(unhosted, hosted),
+			map[int]fleet.Outcome{1: already(outcome(fleet.Done, 829)), 2: denied},
+			[]int{1, 2},
+		},
+		"one-claimed": {
+			register, result(said(key(1), code(117), key(2), code(0))), foundOn(unhostedInstance, 2),
+			map[int]fleet.Outcome{1: outcome(fleet.Failed, 117), 2: denied},
+			[]int{2},
+		},
+		"none-claimed": {
+			register, result(said(key(1), code(117), key(2), code(117))), nil,
+			map[int]fleet.Outcome{1: outcome(fleet.Failed, 117), 2: outcome(fleet.Failed, 117)}, nil,
+		},
+		"hosting-unsaid":   {register, both, answers(answered(documentedInstance), hosted), allDone, []int{1, 2}},
+		"unhosting-unsaid": {unregister, both, answers(answered(documentedInstance), unhosted), allDone, []int{1, 2}},
+		"agent-unknown":    {register, both, answers(code(117), unhosted), map[int]fleet.Outcome{1: done, 2: denied}, []int{1, 2}},
+		"unreadable":       {register, both, answers(`{"error_code":0,"content":""}`, hosted), allDone, []int{1, 2}},
+		"query-refused":    {register, both, []exchange{{api: apiOperate, reply: refusal(1, "no")}}, allDone, []int{1, 2}},
+		"query-unread":     {unregister, both, []exchange{accepted, {api: apiResult, reply: refusal(1, "no")}}, allDone, []int{1, 2}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, append([]exchange{registered, test.claim}, test.back...)...)
+			p := quick(t, url).Process(scope, RegisterByManage, operateInfo())
+			call := p.Register
+			if test.op == unregister {
+				call = p.Unregister
+			}
+			wantResults(t, test.want, call(t.Context(), hosts(2)))
+			want := []asked{{test.op, []int{1, 2}}}
+			if test.lookAt != nil {
+				want = append(want, asked{query, test.lookAt})
+			}
+			wantAsked(t, script, want...)
+		})
 	}
 }
 
@@ -63,22 +157,34 @@ func TestRegistration(t *testing.T) {
 // hosts alone.
 func TestReregister_replaces(t *testing.T) {
 	t.Parallel()
-	for by, first := range map[Registration]exchange{RegisterByOperate: accepted, RegisterByManage: registered} {
+	const query = 2
+	tests := map[Registration]struct {
+		first              exchange
+		hosted, gone, anew []exchange
+		want               []asked
+	}{
+		RegisterByOperate: {
+			first: accepted,
+			want:  []asked{{3, []int{1, 2, 3}}, {4, []int{2, 3}}, {3, []int{2}}},
+		},
+		RegisterByManage: {
+			registered,
+			foundOn(hostedInstance, 1), foundOn(unhostedInstance, 2), foundOn(hostedInstance, 2),
+			[]asked{{1, []int{1, 2, 3}}, {query, []int{1}}, {2, []int{2, 3}}, {query, []int{2}}, {1, []int{2}}, {query, []int{2}}},
+		},
+	}
+	for by, test := range tests {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t,
-				first, result(said(key(1), code(0), key(2), code(850), key(3), code(850))),
-				first, result(said(key(2), code(0), key(3), code(117))),
-				first, result(said(key(2), code(0))))
+			script, url := newScript(t, slices.Concat(
+				[]exchange{test.first, result(said(key(1), code(0), key(2), code(850), key(3), code(850)))}, test.hosted,
+				[]exchange{test.first, result(said(key(2), code(0), key(3), code(117)))}, test.gone,
+				[]exchange{test.first, result(said(key(2), code(0)))}, test.anew)...)
 			results := quick(t, url).Process(scope, by, operateInfo()).Reregister(t.Context(), hosts(3))
 			wantResults(t, map[int]fleet.Outcome{
 				1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: outcome(fleet.Failed, 117),
 			}, results)
-			register, unregister := 3, 4
-			if by == RegisterByManage {
-				register, unregister = 1, 2
-			}
-			wantAsked(t, script, asked{register, []int{1, 2, 3}}, asked{unregister, []int{2, 3}}, asked{register, []int{2}})
+			wantAsked(t, script, test.want...)
 		})
 	}
 }

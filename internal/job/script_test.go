@@ -139,6 +139,16 @@ func result(body string) exchange {
 	return exchange{api: apiResult, reply: data(`{"status":115,"result":` + body + `}`)}
 }
 
+// foundOn is the query that follows a manage_proc, and what the agents of these
+// hosts say.
+func foundOn(instance string, numbers ...int) []exchange {
+	pairs := make([]string, 0, 2*len(numbers))
+	for _, n := range numbers {
+		pairs = append(pairs, key(n), answered(instance))
+	}
+	return []exchange{accepted, result(said(pairs...))}
+}
+
 // quick is a client of endpoint that waits a millisecond between polls and does
 // not repeat requests by itself.
 func quick(t *testing.T, endpoint string) *Client {

@@ -153,6 +153,10 @@ func sentence(text string) string {
 	return text
 }
 
+// withoutStop is for the errors of functions, which Terraform ends with a full stop
+// of its own.
+func withoutStop(text string) string { return strings.TrimSuffix(text, ".") }
+
 func quotedProcess(namespace, name string) string {
 	return fmt.Sprintf("Process %q in namespace %q", name, namespace)
 }

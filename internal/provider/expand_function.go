@@ -39,7 +39,7 @@ func (expandFunction) Run(ctx context.Context, req function.RunRequest, resp *fu
 	}
 	expanded, err := fleet.ExpandIPs(pattern)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, sentence(err.Error()))
+		resp.Error = function.NewArgumentFuncError(0, withoutStop(sentence(err.Error())))
 		return
 	}
 	ips := make([]string, len(expanded))

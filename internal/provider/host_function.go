@@ -45,7 +45,7 @@ func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *func
 	}
 	host, err := hostAt(ip, cloud)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, sentence(err.Error()))
+		resp.Error = function.NewArgumentFuncError(0, withoutStop(sentence(err.Error())))
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, host.Address())
@@ -58,7 +58,7 @@ func cloudParameter() function.Parameter {
 
 func checkCloud(position, cloud int64) *function.FuncError {
 	if cloud < 0 {
-		return function.NewArgumentFuncError(position, fmt.Sprintf("A bk_cloud_id is a whole number from 0; got %d.", cloud))
+		return function.NewArgumentFuncError(position, fmt.Sprintf("A bk_cloud_id is a whole number from 0; got %d", cloud))
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type hostedModel interface {
 	lifecycle() *lifecycleModel
 	// resourceIdentity is nil where the resource has none.
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
+	// vanishes tells whether a process that is registered nowhere is gone, so that
+	// the next plan creates it, and not just in need of mending.
+	vanishes() bool
 	// complete adds what a first refresh after an import learnt.
 	complete(ctx context.Context, p *platform, report fleet.Report)
 }

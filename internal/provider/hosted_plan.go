@@ -72,13 +72,14 @@ func checkHosts(p *platform, m reference) diag.Diagnostics {
 		return nil
 	}
 	roster, diags := rosterOf(*m.hostsMap(), p.supplier)
+	diags.Append(m.check(p)...)
 	if m.takesAgentIDs(p) {
 		return diags
 	}
 	for key, host := range roster.All {
 		if host.AgentID() != "" {
 			addInvalid(&diags, path.Root("hosts").AtMapKey(key), summaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
-				"Set gateway = \"apigw\" in the provider block, or give the host as <bk_cloud_id>:<ip>")
+				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
 		}
 	}
 	return diags

@@ -27,6 +27,8 @@ func (m *hostedProcessModel) resourceIdentity(ctx context.Context) (any, diag.Di
 	return hostedProcessIdentityModel{Namespace: types.StringValue(meta.Namespace), Name: types.StringValue(meta.Name)}, diags
 }
 
+func (m *hostedProcessModel) vanishes() bool { return true }
+
 // complete gives an import the labels that are on file, less those that the
 // provider adds, so that a generated configuration has them.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform, report fleet.Report) {

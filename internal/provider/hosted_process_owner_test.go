@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -221,12 +222,21 @@ func TestAccHostedProcessResource_ensureRaised(t *testing.T) {
 			sim.ResetCalls()
 		},
 		Config: config("running"),
-		Check:  sim.expectChanges("operate_proc_v2/0 "+addresses(2), "operate_proc_v2/3 "+addresses(1)),
+		Check:  sim.expectChanges(raisedChanges()...),
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: testFactories,
 		Steps:                    []resource.TestStep{{Config: config("registered")}, raised},
 	})
+}
+
+// raisedChanges are the calls of a raised ensure. On the gateway registering is
+// hosting, so what runs is hosted already.
+func raisedChanges() []string {
+	if testGateway == bkapi.APIGW {
+		return []string{"operate_proc_v2/0 " + addresses(2)}
+	}
+	return []string{"operate_proc_v2/0 " + addresses(2), "operate_proc_v2/3 " + addresses(1)}
 }
 
 // Hosts that leave are stopped as they were registered, and only while the
@@ -261,4 +271,22 @@ func TestAccHostedProcessResource_leavingHosts(t *testing.T) {
 			mended,
 		},
 	})
+}
+
+// A replacement is hosted and started anew although the platform's file still
+// tells of the registration before it.
+func TestAccHostedProcessResource_replaceWhileStatusLags(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	cli := newCLI(t, sim, hostedConfig{hosts: hostsConfig(2), more: "ensure = \"running\"\n  on_destroy = \"stop\""}.String())
+	cli.expect(0, "apply", "-auto-approve")
+	sim.FreezeStatus()
+	cli.expect(0, "apply", "-auto-approve", "-replace=bk_hosted_process.test")
+	for n := range 2 {
+		if process, _ := sim.Process(testAddress(n+1), "web", "nginx"); !process.Hosted || !process.Running {
+			t.Errorf("web-%d is %+v", n+1, process)
+		}
+	}
+	sim.ThawStatus()
+	cli.expect(0, "plan", "-detailed-exitcode")
 }

@@ -44,7 +44,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 			h.title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
-	if allGone(report, h.hosts.Len()) {
+	if P(&model).vanishes() && allGone(report, h.hosts.Len()) {
 		resp.State.RemoveResource(ctx)
 		return
 	}

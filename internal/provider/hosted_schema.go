@@ -19,7 +19,7 @@ func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes["ensure"] = schema.StringAttribute{
 		MarkdownDescription: "How far the process is looked after, and so what counts as drift. `" + string(fleet.EnsureRegistered) +
 			"`: the platform knows it. `" + string(fleet.EnsureHosted) + "`: the agent also revives it when it dies; hosting does not start it. `" +
-			string(fleet.EnsureRunning) + "`: it also runs, and is started where it does not; needs `auto_type` 1. " +
+			string(fleet.EnsureRunning) + "`: it also runs, and is started where it does not; needs a resident process (`auto_type` 1, or `type` 1 with JOB). " +
 			"Defaults to `" + string(fleet.EnsureHosted) + "`.",
 		Optional:   true,
 		Computed:   true,

@@ -45,17 +45,17 @@ func (hostsFunction) Run(ctx context.Context, req function.RunRequest, resp *fun
 	hosts := make(map[string]string, len(ips))
 	for i, ip := range ips {
 		if ip.IsNull() {
-			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d is null.", i))
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d is null", i))
 			return
 		}
 		host, err := hostAt(ip.ValueString(), cloud)
 		if err != nil {
-			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d: %s.", i, err))
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d: %s", i, err))
 			return
 		}
 		key := host.IP().String()
 		if _, twice := hosts[key]; twice {
-			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d: %s stands twice; name each host once.", i, key))
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d: %s stands twice; name each host once", i, key))
 			return
 		}
 		hosts[key] = host.Address()

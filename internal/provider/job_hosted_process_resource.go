@@ -49,6 +49,10 @@ func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Dia
 	return nil, nil
 }
 
+// vanishes is false: on JOB registered is hosted, and a stop on every host is no
+// end of the process.
+func (m *jobHostedProcessModel) vanishes() bool { return false }
+
 func (m *jobHostedProcessModel) complete(context.Context, *platform, fleet.Report) {}
 
 func newJobHostedProcessResource() resource.Resource { return &jobHostedProcessResource{} }
@@ -79,8 +83,9 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: jobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and mends drift host " +
-			"by host. JOB keeps no file of processes, so registered means hosted, and what it is hosted with cannot be seen. Destroying it unhosts the " +
-			"process, which goes on running unless `on_destroy` says otherwise.",
+			"by host. JOB keeps no file of processes. So registered means hosted (`ensure` with `registered` and with `hosted` is the same), what it is " +
+			"hosted with cannot be seen, and a process that somebody else hosts already is taken over unless this release of JOB says that it is there " +
+			"(850). It cannot be imported: adopt what exists by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",
 		Attributes: attributes,
 	}
 }
@@ -95,7 +100,7 @@ func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resou
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(checkJobProcess(config.Process)...)
+	resp.Diagnostics.Append(config.check(nil)...)
 	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
 	owner, ok := config.Process.Attributes()["proc_owner"].(types.String)
 	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && owner.IsNull() {
@@ -107,16 +112,4 @@ func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resou
 			fmt.Sprintf("Only a resident process (type %d) goes on running; with type %d, ensure must be %q or %q.",
 				job.TypeResident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
 	}
-}
-
-// checkJobProcess finds what JOB refuses or silently changes.
-func checkJobProcess(process types.Object) diag.Diagnostics {
-	var diags diag.Diagnostics
-	kind, isKind := process.Attributes()["type"].(types.Int64)
-	cycle, isCycle := process.Attributes()["cycle_time"].(types.Int64)
-	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
-		addInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
-			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
-	}
-	return diags
 }

@@ -16,6 +16,7 @@ var (
 	_ datasource.DataSource                     = (*jobProcessStatusDataSource)(nil)
 	_ datasource.DataSourceWithConfigure        = (*jobProcessStatusDataSource)(nil)
 	_ datasource.DataSourceWithConfigValidators = (*jobProcessStatusDataSource)(nil)
+	_ datasource.DataSourceWithValidateConfig   = (*jobProcessStatusDataSource)(nil)
 )
 
 func newJobProcessStatusDataSource() datasource.DataSource { return &jobProcessStatusDataSource{} }
@@ -33,7 +34,7 @@ func (d *jobProcessStatusDataSource) Metadata(_ context.Context, req datasource.
 
 func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := dataSourceAttributes(jobReferenceAttributes(false))
-	maps.Copy(attributes, statusAttributes(ctx))
+	maps.Copy(attributes, statusAttributes(ctx, "`unregistered` does not occur here: an agent cannot tell a process that is not registered from one that is stopped."))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: jobNote + "Reads what a process is doing on each host through BlueKing JOB. The agents are asked: JOB keeps no file. A host " +
 			"that does not answer is `unknown`, with the reason; only a call that fails as a whole is an error.",
@@ -47,6 +48,14 @@ func (d *jobProcessStatusDataSource) Configure(_ context.Context, req datasource
 
 func (d *jobProcessStatusDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
 	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+}
+
+func (d *jobProcessStatusDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	var config jobProcessStatusModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(config.check(nil)...)
+	}
 }
 
 func (d *jobProcessStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {

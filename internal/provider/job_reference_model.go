@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -105,7 +106,7 @@ func (m *jobReferenceModel) name(ctx context.Context) (id, title string, info jo
 	var p jobProcessModel
 	diags.Append(m.Process.As(ctx, &p, basetypes.ObjectAsOptions{})...)
 	info = p.toAPI()
-	key := cmp.Or(p.ValueKey.ValueString(), info.SetupPath+"/"+info.ProcName)
+	key := cmp.Or(p.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName)
 	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
 }
 
@@ -118,6 +119,21 @@ func (m *jobReferenceModel) identifier(ctx context.Context) types.String {
 		return types.StringUnknown()
 	}
 	return types.StringValue(id)
+}
+
+// check also finds that there is no way to JOB.
+func (m *jobReferenceModel) check(p *platform) diag.Diagnostics {
+	var diags diag.Diagnostics
+	kind, isKind := m.Process.Attributes()["type"].(types.Int64)
+	cycle, isCycle := m.Process.Attributes()["cycle_time"].(types.Int64)
+	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
+		addInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
+			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
+	}
+	if p.ready() && p.job == nil {
+		diags.Append(noJob())
+	}
+	return diags
 }
 
 func (m *jobReferenceModel) takesAgentIDs(*platform) bool { return false }

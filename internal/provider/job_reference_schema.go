@@ -1,16 +1,20 @@
 package provider
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
@@ -19,6 +23,28 @@ import (
 type scopeType string
 
 var scopeTypes = []scopeType{"biz", "biz_set"}
+
+const scopeNote = "Changing this forces replacement, except between `bk_biz_id` and the `scope` of the same business."
+
+// scopeMoves tells whether a plan is about another scope. The business of a
+// bk_biz_id and of a scope is the same: JOB's documents changed the name.
+func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
+	var next, prior jobReferenceModel
+	for _, from := range []struct {
+		get func(context.Context, path.Path, any) diag.Diagnostics
+		to  *jobReferenceModel
+	}{{plan.GetAttribute, &next}, {state.GetAttribute, &prior}} {
+		if from.get(ctx, path.Root("scope"), &from.to.Scope).HasError() || from.get(ctx, path.Root("bk_biz_id"), &from.to.BizID).HasError() {
+			return true
+		}
+	}
+	if !known(ctx, next.Scope, next.BizID) {
+		return true
+	}
+	_, nextName, _ := next.scopeToAPI(ctx)
+	_, priorName, _ := prior.scopeToAPI(ctx)
+	return nextName != priorName
+}
 
 // jobReferenceAttributes are scope, bk_biz_id, process and hosts: what a process
 // is to JOB. With replaces, a process of another name is another object.
@@ -29,9 +55,13 @@ func jobReferenceAttributes(replaces bool) map[string]schema.Attribute {
 		note     string
 	)
 	if replaces {
-		objects = []planmodifier.Object{objectplanmodifier.RequiresReplace()}
-		integers = []planmodifier.Int64{int64planmodifier.RequiresReplace()}
-		note = " Changing this forces replacement."
+		objects = []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(func(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
+			resp.RequiresReplace = scopeMoves(ctx, req.Plan, req.State)
+		}, scopeNote, scopeNote)}
+		integers = []planmodifier.Int64{int64planmodifier.RequiresReplaceIf(func(ctx context.Context, req planmodifier.Int64Request, resp *int64planmodifier.RequiresReplaceIfFuncResponse) {
+			resp.RequiresReplace = scopeMoves(ctx, req.Plan, req.State)
+		}, scopeNote, scopeNote)}
+		note = " " + scopeNote
 	}
 	return map[string]schema.Attribute{
 		"scope": schema.SingleNestedAttribute{
@@ -58,8 +88,15 @@ func jobReferenceAttributes(replaces bool) map[string]schema.Attribute {
 			Validators:          []validator.Int64{int64validator.AtLeast(1)},
 		},
 		"process": jobProcessAttribute(replaces),
-		"hosts":   hostsAttribute(),
+		"hosts":   jobHostsAttribute(),
 	}
+}
+
+// jobHostsAttribute is hosts without agent ids, which JOB does not know.
+func jobHostsAttribute() schema.MapAttribute {
+	attribute := hostsAttribute()
+	attribute.MarkdownDescription += " JOB does not know agent ids."
+	return attribute
 }
 
 func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
@@ -73,6 +110,11 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 	}
 	text := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{MarkdownDescription: description, Optional: true}
+	}
+	command := func(description string) schema.StringAttribute {
+		attribute := text(description)
+		attribute.Validators = []validator.String{stringvalidator.LengthAtLeast(1)}
+		return attribute
 	}
 	number := func(description string) schema.Int64Attribute {
 		return schema.Int64Attribute{
@@ -121,11 +163,11 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 			"account":     text("System account that commands run as. The platform's default is `root`."),
 			"cfg_path":    optionalPath("Absolute path of the configuration."),
 			"log_path":    optionalPath("Absolute path of the logs."),
-			"start_cmd":   text("Starts the process, and returns. The agent also runs it when the process died."),
-			"stop_cmd":    text("Stops the process. The agent also runs it when the process exceeds its limits."),
-			"restart_cmd": text("Restarts the process."),
-			"reload_cmd":  text("Makes the process read its configuration again."),
-			"kill_cmd":    text("Kills the process."),
+			"start_cmd":   command("Starts the process, and returns. The agent also runs it when the process died."),
+			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits."),
+			"restart_cmd": command("Restarts the process."),
+			"reload_cmd":  command("Makes the process read its configuration again."),
+			"kill_cmd":    command("Kills the process."),
 			"func_id":     text("Id of the process function in BlueKing CC."),
 			"instance_id": text("Id of the process instance in BlueKing CC."),
 			"type": schema.Int64Attribute{

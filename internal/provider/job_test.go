@@ -222,6 +222,60 @@ func TestAccJob_validation(t *testing.T) {
 	}
 }
 
+// The releases whose code is public run manage_proc's operations as stop and query.
+// That is found out, and not taken for success.
+func TestAccJobHostedProcessResource_manageProcBug(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	sim.ManageProcBug = true
+	config := sim.jobProvider() + jobConfig{
+		hosts: hostsConfig(2), more: "ensure = \"registered\"\n  registration_api = \"manage_proc\"",
+		process: strings.Replace(jobProcess("./start.sh"), "type ", "proc_owner = \"sre\"\n    type ", 1),
+	}.String()
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: testFactories,
+		Steps: []resource.TestStep{{
+			Config:      config,
+			ExpectError: wrapped(`829, JOB answered[\s\S]*runs its operations 1 and 2 as stop and query; set registration_api to operate_process`),
+		}},
+	})
+}
+
+// The name of the scope changes between releases of JOB; the business does not.
+func TestAccJobHostedProcessResource_scopeRenamed(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	config := func(scope string) string {
+		return sim.jobProvider() + jobConfig{scope: scope, hosts: hostsConfig(2)}.String()
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: testFactories,
+		Steps: []resource.TestStep{
+			{Config: config("bk_biz_id = 2")},
+			sim.jobStep(config(`scope = { type = "biz", id = "2" }`), testJobResource, plancheck.ResourceActionUpdate),
+			sim.jobStep(config(`scope = { type = "biz", id = "3" }`), testJobResource, plancheck.ResourceActionDestroyBeforeCreate,
+				"operate_process/3 "+addresses(1, 2), "operate_process/4 "+addresses(1, 2)),
+		},
+	})
+}
+
+// A stop on every host ends hosting everywhere; the resource is mended in place.
+func TestAccJobHostedProcessResource_stoppedEverywhere(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	config := sim.jobProvider() + jobConfig{hosts: hostsConfig(2)}.String()
+	mended := sim.jobStep(config, testJobResource, plancheck.ResourceActionUpdate, "operate_process/3 "+addresses(1, 2))
+	mended.PreConfig = func() {
+		for n := range 2 {
+			if err := sim.Unhost(testAddress(n+1), "job", "/srv/web/nginx"); err != nil {
+				t.Error(err)
+			}
+		}
+		sim.ResetCalls()
+	}
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: testFactories, Steps: []resource.TestStep{{Config: config}, mended}})
+}
+
 // JOB from 3.7 on does not have the endpoints.
 func TestAccJob_removed(t *testing.T) {
 	t.Parallel()
@@ -245,7 +299,7 @@ func TestAccJob_noESB(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: testFactories,
 		Steps: []resource.TestStep{{
-			Config: block + jobConfig{hosts: hostsConfig(1)}.String(), ExpectError: wrapped(`Set job_endpoint to the ESB`),
+			Config: block + jobConfig{hosts: hostsConfig(1)}.String(), PlanOnly: true, ExpectError: wrapped(`Set job_endpoint to the ESB`),
 		}},
 	})
 }

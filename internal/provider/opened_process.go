@@ -19,6 +19,9 @@ type reference interface {
 	open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics)
 	// identifier is the id, unknown while what it is made of is.
 	identifier(ctx context.Context) types.String
+	// check finds what the platform would refuse or silently change. p is nil while
+	// only the configuration is known.
+	check(p *platform) diag.Diagnostics
 	// takesAgentIDs tells whether hosts may be given by agent id.
 	takesAgentIDs(p *platform) bool
 	// hostsMap is the hosts map of the model.

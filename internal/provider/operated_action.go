@@ -56,6 +56,7 @@ func (a *operatedAction[M, P]) ValidateConfig(ctx context.Context, req action.Va
 	model := P(new(M))
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(model.check(nil)...)
 		resp.Diagnostics.Append(checkCommand(ctx, model, req.Config, model.inputs().Operation)...)
 	}
 }

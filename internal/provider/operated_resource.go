@@ -29,6 +29,7 @@ func (r *operatedResource[M, P]) ValidateConfig(ctx context.Context, req resourc
 		return
 	}
 	config := P(&model)
+	resp.Diagnostics.Append(config.check(nil)...)
 	resp.Diagnostics.Append(checkCommand(ctx, config, req.Config, config.run().Operation)...)
 	resp.Diagnostics.Append(checkCommand(ctx, config, req.Config, config.run().OnDestroy)...)
 }

@@ -53,7 +53,7 @@ func (parseHostFunction) Run(ctx context.Context, req function.RunRequest, resp 
 	}
 	host, err := fleet.ParseHost(address, unnamed)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, sentence(err.Error()))
+		resp.Error = function.NewArgumentFuncError(0, withoutStop(sentence(err.Error())))
 		return
 	}
 	var parsed parsedHostModel

@@ -353,7 +353,7 @@ func TestJobProcessOperationAction(t *testing.T) {
 	p.fine(err, resp.Diagnostics)
 	config := map[string]any{
 		"bk_biz_id": 2,
-		"process":   map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "account": "root", "start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
+		"process":   map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "account": "root", "type": 1, "start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
 		"hosts":     hostsOf(2),
 		"operation": "start",
 		"rollout":   map[string]any{"batch_size": 1},

@@ -33,6 +33,8 @@ func (m *referenceModel) identifier(ctx context.Context) types.String {
 	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
+func (m *referenceModel) check(*platform) diag.Diagnostics { return nil }
+
 func (m *referenceModel) takesAgentIDs(p *platform) bool { return p.gateway == bkapi.APIGW }
 
 func (m *referenceModel) commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path) {

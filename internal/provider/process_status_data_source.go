@@ -52,7 +52,7 @@ func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.Schem
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(asStrings(statusModes)...)},
 	}
-	maps.Copy(attributes, statusAttributes(ctx))
+	maps.Copy(attributes, statusAttributes(ctx, "An agent cannot tell a process that is not registered from one that is stopped, so `unregistered` comes with mode `cached` only."))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads what a process is doing on each host. A host that does not answer is `unknown`, with the reason; only a call that " +
 			"fails as a whole is an error.",

@@ -160,7 +160,8 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 			"The platform's certificate is not verified, so whoever is on the way to "+config.Endpoint+" can read and change everything, "+
 				"app_secret included. Set ca_cert_file to the certificate of your authority instead.")
 	}
-	warnPlainHTTP(&diags, config.Endpoint)
+	warnPlainHTTP(&diags, "endpoint", config.Endpoint)
+	warnPlainHTTP(&diags, "job_endpoint", setting(m.JobEndpoint, envJobEndpoint))
 	fingerprintLabel := defaultFingerprintLabel
 	if !m.SpecFingerprintLabel.IsNull() {
 		fingerprintLabel = m.SpecFingerprintLabel.ValueString()
@@ -204,7 +205,7 @@ func (p *bkProvider) connectJob(m providerModel, config bkapi.Config) (*job.Clie
 	config.Endpoint, config.Gateway = cmp.Or(endpoint, config.Endpoint), bkapi.ESB
 	client, err := bkapi.New(config)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("job_endpoint %q: %w", config.Endpoint, err)
 	}
 	return job.NewClient(client, job.Options{
 		API:      api,
@@ -263,13 +264,13 @@ func checkEndpoint(diags *diag.Diagnostics, endpoint string) {
 	}
 }
 
-func warnPlainHTTP(diags *diag.Diagnostics, endpoint string) {
+func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
 		return
 	}
-	diags.AddAttributeWarning(path.Root("endpoint"), "Credentials Sent In The Clear",
-		"The endpoint "+endpoint+" is not encrypted, so app_secret can be read on the way. Use https.")
+	diags.AddAttributeWarning(path.Root(name), "Credentials Sent In The Clear",
+		"The "+name+" "+endpoint+" is not encrypted, so app_secret can be read on the way. Use https.")
 }
 
 func addMissing(diags *diag.Diagnostics, name, env string) {

@@ -50,8 +50,10 @@ func (s *server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRe
 	if err != nil || stream == nil {
 		return stream, err
 	}
+	// From now on, and not only when somebody listens: the framework has begun.
+	end := s.begin()
 	return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
-		defer s.begin()()
+		defer end()
 		stream.Events(push)
 	}}, nil
 }

@@ -36,7 +36,7 @@ var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
 }}
 
 // statusAttributes are those of statusModel.
-func statusAttributes(ctx context.Context) map[string]schema.Attribute {
+func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	limits := timeouts.AttributesWithOpts(ctx, timeouts.Opts{
 		ReadDescription: timeoutDescription("the whole read; a host without an answer by then is `unknown`", defaultReadTimeout),
@@ -51,9 +51,8 @@ func statusAttributes(ctx context.Context) map[string]schema.Attribute {
 		Computed:            true,
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"state": schema.StringAttribute{
-				MarkdownDescription: "One of `running`, `stopped`, `unregistered`, `unknown`. An agent cannot tell a process that is not registered " +
-					"from one that is stopped, so `unregistered` comes with mode `cached` only.",
-				Computed: true,
+				MarkdownDescription: "One of `running`, `stopped`, `unregistered`, `unknown`. " + unregistered,
+				Computed:            true,
 			},
 			"hosted":        schema.BoolAttribute{MarkdownDescription: "Whether the agent revives the process; null where the answer does not say.", Computed: true},
 			"pid":           schema.Int64Attribute{MarkdownDescription: "Process id, null unless it runs.", Computed: true},
