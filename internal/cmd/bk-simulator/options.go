@@ -26,6 +26,7 @@ type options struct {
 	appSecret string
 	username  string
 	tenant    string
+	quirks    []func(*simulator.Server)
 	supervise time.Duration
 	stop      bool
 	readyFile string
@@ -78,6 +79,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.appSecret, "app-secret", simulator.DefaultAppSecret, "the only bk_app_secret let in")
 	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
 	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
+	fs.Func("with", "`quirks` of a platform, separated by commas: "+quirkNames()+" (see the fields of these names in the package simulator)", o.addQuirks)
 	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
 	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
 	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write the URL to when ready, removed at the end")
@@ -158,6 +160,9 @@ func (o *options) server(stderr io.Writer) *simulator.Server {
 			defer mu.Unlock()
 			_, _ = io.WriteString(stderr, line)
 		}
+	}
+	for _, quirk := range o.quirks {
+		quirk(sim)
 	}
 	sim.AddHost(o.hosts...)
 	for _, prefix := range o.admit {
