@@ -58,7 +58,7 @@ func noJob() diag.Diagnostic {
 func advice(e *bkapi.Error) string {
 	if job.IsRemoved(e) {
 		return "JOB has no process APIs from release 3.7 on. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
-			"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status."
+			"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` forgets what cannot be asked for any more."
 	}
 	switch e.Kind {
 	case bkapi.KindConnect:
@@ -106,7 +106,7 @@ func notReady(p *platform) diag.Diagnostic {
 	}
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
 		"The platform must be called now, but these settings of the provider block are not known before apply: "+
-			strings.Join(p.unknown, ", ")+".\n\nApply the resources that they come from first (with -target), or set them to known values.")
+			strings.Join(p.unknown, ", ")+".\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
 }
 
 // notRefreshed is the same for a refresh, which can do without.

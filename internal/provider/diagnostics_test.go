@@ -208,7 +208,7 @@ func TestHostedDiagnostics(t *testing.T) {
 		"not-ready": {
 			notReady(&platform{unknown: []string{"app_secret", "endpoint"}}), diag.SeverityError, "Provider Not Configured Yet",
 			"The platform must be called now, but these settings of the provider block are not known before apply: app_secret, endpoint.\n\n" +
-				"Apply the resources that they come from first (with -target), or set them to known values.",
+				"Let this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.",
 		},
 		"not-refreshed": {
 			notRefreshed(&platform{unknown: []string{"endpoint"}}), diag.SeverityWarning, "Not Refreshed",
@@ -255,7 +255,7 @@ func TestExplain(t *testing.T) {
 			bkapi.Error{API: "operate_process", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 404, Sent: true, Attempts: 1},
 			"operate_process: HTTP 404 Not Found from https://paas/x.\n\n" +
 				"JOB has no process APIs from release 3.7 on. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
-				"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status.",
+				"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` forgets what cannot be asked for any more.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,7 @@ var (
 	_ resource.Resource                     = (*jobHostedProcessResource)(nil)
 	_ resource.ResourceWithConfigure        = (*jobHostedProcessResource)(nil)
 	_ resource.ResourceWithConfigValidators = (*jobHostedProcessResource)(nil)
+	_ resource.ResourceWithImportState      = (*jobHostedProcessResource)(nil)
 	_ resource.ResourceWithModifyPlan       = (*jobHostedProcessResource)(nil)
 	_ resource.ResourceWithValidateConfig   = (*jobHostedProcessResource)(nil)
 )
@@ -88,6 +89,13 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 			"(850). It cannot be imported: adopt what exists by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",
 		Attributes: attributes,
 	}
+}
+
+// ImportState says why not, in place of the framework's request to call us.
+func (r *jobHostedProcessResource) ImportState(_ context.Context, _ resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	resp.Diagnostics.AddError("Import Not Supported",
+		"JOB cannot be asked which processes there are or how they are defined, so there is nothing to import. Write the resource and apply it: "+
+			"a process that is hosted already is taken over, and is not restarted.")
 }
 
 func (r *jobHostedProcessResource) ConfigValidators(context.Context) []resource.ConfigValidator {

@@ -241,6 +241,19 @@ func TestAccJobHostedProcessResource_manageProcBug(t *testing.T) {
 	})
 }
 
+func TestAccJobHostedProcessResource_import(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	config := sim.jobProvider() + jobConfig{hosts: hostsConfig(1)}.String()
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: testFactories,
+		Steps: []resource.TestStep{
+			{Config: config},
+			{ResourceName: testJobResource, ImportState: true, ImportStateId: "web", ExpectError: wrapped(`Write the resource and apply it`)},
+		},
+	})
+}
+
 // The name of the scope changes between releases of JOB; the business does not.
 func TestAccJobHostedProcessResource_scopeRenamed(t *testing.T) {
 	t.Parallel()
