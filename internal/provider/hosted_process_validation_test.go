@@ -29,7 +29,7 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		"address-not-an-ip":     {hosts(`{ a = "0:web-1" }`), `"web-1" is not an IP address`},
 		"null-address":          {hosts(`{ a = null }`), `the address is null`},
 		"same-host-twice":       {hosts(`{ a = "0:10.0.0.1", b = "0:0:10.0.0.1" }`), `is the same host as "0:10.0.0.1" under key "a"`},
-		"agent-id-over-esb":     {hosts(`{ a = "0200000007525400f355781710390005465c" }`), `Set gateway = "apigw"`},
+		"agent-id-over-esb":     {hosts(`{ a = "0200000007525400f355781710390005465c" }`), `set gateway = "apigw"`},
 		"setup-path-relative":   {replace(`"/srv/web"`, `"srv/web"`), `spec.identity.setup_path`},
 		"pid-path-a-directory":  {replace(`"/srv/web/nginx.pid"`, `"/srv/web/"`), `absolute path of a file`},
 		"log-path-relative":     {replace(`user       =`, "log_path = \"logs\"\n      user ="), `must be an absolute path`},
