@@ -178,15 +178,16 @@ func withStuck(hosts types.Map, prior fleet.Roster, stuck fleet.Results) types.M
 	return stringMapValue(all)
 }
 
-// only keeps the hosts that did not come out well.
-func only(hosts types.Map, roster fleet.Roster, failures fleet.Results) types.Map {
+// only keeps what a map by host key says of hosts that did not come out well.
+func only(byKey types.Map, roster fleet.Roster, failures fleet.Results) types.Map {
 	var (
 		left = make(map[string]string, len(failures))
-		all  = stringMap(hosts)
+		all  = stringMap(byKey)
 	)
 	for key, host := range roster.All {
-		if _, failed := failures[host]; failed {
-			left[key] = all[key]
+		_, failed := failures[host]
+		if value, said := all[key]; failed && said {
+			left[key] = value
 		}
 	}
 	return stringMapValue(left)

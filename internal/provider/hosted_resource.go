@@ -65,11 +65,14 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	prior, diags := rosterOf(*P(&was).hostsMap(), r.platform.supplier)
+	// Hosts that leave are released as they were registered. Where that cannot be
+	// read any more nothing is begun, or they would be forgotten.
+	past, diags := hostedToAPI(ctx, P(&was), r.platform)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	prior := past.hosts
 
 	change, err := h.change(ctx, hostedPast{
 		hosts:      prior,
@@ -85,8 +88,6 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		return
 	}
 	results := fleet.Converge(ctx, h.process, h.declared, change)
-	past, diags := hostedToAPI(ctx, P(&was), r.platform)
-	resp.Diagnostics.Append(diags...)
 	released := h.releaseRemoved(ctx, past, reasonsOf(state.OutOfSync, prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
@@ -131,7 +132,7 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	// the others.
 	hosts := P(&model).hostsMap()
 	*hosts = only(*hosts, h.hosts, stuck)
-	state.OutOfSync = stringMapValue(nil)
+	state.OutOfSync = only(state.OutOfSync, h.hosts, stuck)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(releaseFailed(h, h.hosts, len(results), stuck, "be destroyed", destroyedAlone))
 }
