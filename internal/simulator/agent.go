@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -64,6 +65,7 @@ func (s *Server) runItem(lp *localProcess, it *item, t target) verdict {
 	s.lookLocked(p, it.spec)
 	v, refused := refuseControl(p, it)
 	if refused {
+		s.executedLocked(it, t, v)
 		v.content = controlContent(p, it, v.message)
 		s.pruneLocked(p)
 	}
@@ -84,6 +86,7 @@ func (s *Server) runItem(lp *localProcess, it *item, t target) verdict {
 	// It may have been unregistered meanwhile.
 	p = s.processLocked(it, t)
 	s.conclude(p, it, v.code, pid, version)
+	s.executedLocked(it, t, v)
 	v.content = controlContent(p, it, v.message)
 	s.pruneLocked(p)
 	s.changedLocked()
@@ -205,21 +208,26 @@ func (s *Server) lookLocked(p *process, sp *spec) {
 	}
 }
 
-// localPath maps a path of a spec to this machine; see Root.
+// localPath maps a path of a spec to this machine; see Root. Above the root of a
+// host's tree there is nothing, as above the root of a machine.
 func (s *Server) localPath(t target, path string) string {
 	if s.Root == "" {
 		return path
 	}
-	return filepath.Join(s.localRoot(t), filepath.FromSlash(path))
+	return filepath.Join(s.localRoot(t), filepath.Clean(string(filepath.Separator)+filepath.FromSlash(path)))
 }
 
 func (s *Server) localRoot(t target) string { return filepath.Join(s.Root, t.ip.String()) }
 
-// seconds is a number of seconds of a monitor policy.
+// seconds is a number of seconds of a monitor policy. A number that no duration can
+// hold is the longest one.
 func (s *Server) seconds(n int64) time.Duration {
 	second := s.Second
 	if second == 0 {
 		second = time.Second
+	}
+	if n > math.MaxInt64/int64(second) {
+		return math.MaxInt64
 	}
 	return time.Duration(n) * second
 }

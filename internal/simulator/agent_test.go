@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,6 +28,19 @@ func localHost(t *testing.T, knobs ...func(*simulator.Server)) *client {
 }
 
 const localIP = "127.0.0.2"
+
+// The agent counts a command once, and a refusal that ran none.
+func TestAgent_executions(t *testing.T) {
+	t.Parallel()
+	c := localHost(t)
+	for _, op := range []int{simulator.OpStart, simulator.OpStart, simulator.OpQuery, simulator.OpStop} {
+		c.local(op, localSpec("", ""))
+	}
+	want := []string{"0:127.0.0.2 web:nginx start 0", "0:127.0.0.2 web:nginx start 828", "0:127.0.0.2 web:nginx stop 0"}
+	if got := c.executed(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
 
 // localSpec is the spec of a daemon, with members of control and of the policy
 // replaced.

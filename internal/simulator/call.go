@@ -43,6 +43,8 @@ type Call struct {
 	Status  int    `json:"status"`
 	Code    int    `json:"code"`
 	Message string `json:"message,omitempty"`
+	// Sent is how many bytes of a body left whose length a fault chose.
+	Sent int64 `json:"sent,omitempty"`
 	// Start is when the call came in, End when its answer was ready.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
@@ -107,6 +109,24 @@ func (c CallList) Last() Call {
 	return c[len(c)-1]
 }
 
+// MostWithin returns the largest number of calls that arrived within any span of
+// time so long.
+func (c CallList) MostWithin(span time.Duration) int {
+	arrivals := make([]time.Time, 0, len(c))
+	for _, call := range c {
+		arrivals = append(arrivals, call.Start)
+	}
+	slices.SortFunc(arrivals, time.Time.Compare)
+	most, first := 0, 0
+	for last, at := range arrivals {
+		for at.Sub(arrivals[first]) >= span {
+			first++
+		}
+		most = max(most, last-first+1)
+	}
+	return most
+}
+
 // APIs returns the API names in order, which is how a test reads a sequence.
 func (c CallList) APIs() []string {
 	out := make([]string, 0, len(c))
@@ -138,12 +158,13 @@ func (s *Server) Calls() CallList {
 	return out
 }
 
-// ResetCalls forgets the recorded calls and the largest number in flight.
+// ResetCalls forgets the recorded calls, what the hosts have done, and the largest
+// number in flight.
 func (s *Server) ResetCalls() {
 	s.init()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = nil
+	s.calls, s.executions = nil, nil
 	s.maxInFlight = s.inFlight
 }
 

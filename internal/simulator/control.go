@@ -4,25 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 )
 
 // serveControl answers the control endpoint, which lets another process do what
-// a test in this one does with methods. It has no credentials, so it must be out
-// of reach of anything but this machine: neither from another address nor
-// through a browser that was led here by a name of its own (DNS rebinding).
+// a test in this one does with methods.
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
-	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
-		http.Error(w, "the control endpoint answers this machine only", http.StatusForbidden)
-		return
-	}
-	// A page in a browser can send a form anywhere, but not without saying so.
-	if r.Header.Get("Origin") != "" {
-		http.Error(w, "the control endpoint does not answer web pages", http.StatusForbidden)
+	if !s.maySwitch(r) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="bk-simulator"`)
+		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
 		return
 	}
 	switch r.Method + " " + strings.TrimSuffix(r.URL.Path, "/") {
@@ -41,6 +33,8 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, struct{}{})
 	case "GET /_sim/processes":
 		writeJSON(w, map[string]any{"processes": s.Processes()})
+	case "GET /_sim/executions":
+		writeJSON(w, map[string]any{"executions": append([]Execution{}, s.Executions()...)})
 	case "GET /_sim/tasks":
 		writeJSON(w, map[string]any{"tasks": s.Tasks()})
 	case "POST /_sim/faults":
@@ -183,18 +177,4 @@ func writeJSON(w http.ResponseWriter, v any) {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	_ = enc.Encode(v)
-}
-
-// isLoopback reports whether "host" or "host:port" is this machine, by an
-// address or as localhost.
-func isLoopback(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = strings.Trim(hostport, "[]")
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
 }

@@ -6,7 +6,9 @@ const controlIndex = `bk-simulator: BlueKing's process service on one machine
 GSE behind the ESB is at $SIM/api/c/compapi/v2/gse/<name>/, GSE behind the API
 gateway at $SIM/api/bk-gse/prod/api/v2/proc/<name> (any prefix will do), and JOB
 at $SIM/api/c/compapi/v2/jobv3/<name>/ and .../job/<name>/, all by POST.
-What follows controls the simulator itself; it needs no credentials.
+What follows controls the simulator itself. Where the secret is not the default one
+it needs the credentials: curl -u <app code>:<app secret>. Nothing here answers
+another machine or a web page.
 
 LOOK
 
@@ -16,6 +18,9 @@ LOOK
   Calls: every request so far, without its secrets
     curl -s $SIM/_sim/calls
     curl -s -X DELETE $SIM/_sim/calls
+
+  Executions: what each host did with what reached it, and how often
+    curl -s $SIM/_sim/executions
 
   Tasks: when each was accepted and settled, and how often it was polled
     curl -s $SIM/_sim/tasks
@@ -90,11 +95,22 @@ FAULTS
   The platform refuses (a 200 with result false)
     curl -s $SIM/_sim/faults -d '{"envelope_code":1306201,"envelope_message":"third-party error","times":1}'
 
-  The answer is lost: "before" or "after" processing, or "mid" of it
+  The answer is lost: "before" or "after" processing, or "mid" of it, or by a "reset"
     curl -s $SIM/_sim/faults -d '{"api":"operate_proc_v2","drop":"after","times":1}'
 
-  The answer is late
+  The answer is late: before or after processing, or byte by byte
     curl -s $SIM/_sim/faults -d '{"delay":"2s"}'
+    curl -s $SIM/_sim/faults -d '{"delay":"50ms","delay_max":"500ms"}'
+    curl -s $SIM/_sim/faults -d '{"stall":"2s"}'
+    curl -s $SIM/_sim/faults -d '{"drip":"1s"}'
+
+  The answer has no end, or no order, or another type than documented
+    curl -s $SIM/_sim/faults -d '{"http_status":200,"body":" ","body_bytes":1073741824}'
+    curl -s $SIM/_sim/faults -d '{"backwards":true}'
+    curl -s $SIM/_sim/faults -d '{"replace":{"data/*/error_code":"zero"}}'
+
+  Any of these strikes at random, here one request in twenty
+    curl -s $SIM/_sim/faults -d '{"chance":0.05,"http_status":502}'
 
   The answer looks odd
     curl -s $SIM/_sim/faults -d '{"extra_keys":{"0:10.9.9.9:web:nginx":{"error_code":0,"error_msg":"","content":""}}}'

@@ -43,7 +43,7 @@ func (s *Server) checkCredentials(members map[string]any) (fault credentialFault
 		return noAppSecret, ""
 	case code != wantCode:
 		return unknownApp, ""
-	case secret != wantSecret:
+	case !equalSecrets(secret, wantSecret):
 		return wrongSecret, ""
 	}
 	fault = noUser
@@ -54,7 +54,7 @@ func (s *Server) checkCredentials(members map[string]any) (fault credentialFault
 		if value == "" {
 			continue
 		}
-		if user.want != "" && value != user.want {
+		if user.want != "" && !equalSecrets(value, user.want) {
 			return wrongUser, user.name
 		}
 		fault = credentialsGood

@@ -30,6 +30,15 @@
 // bend the answers, the record (call.go) keeps what was asked, and the control
 // endpoint (control.go) lets another process do both.
 //
+// # Who may use it
+//
+// Programs on this machine that have the credentials. A local host runs what it is
+// told, and the default credentials are no secret, so every request from elsewhere
+// is refused before anything is read of it: from another address, under a name that
+// is not this machine's (which is how a web page gets around its browser), and with
+// the mark of a web page. The control endpoint wants the credentials as well once
+// they are not the default ones. On a machine with other users, choose some.
+//
 // # What is modelled
 //
 //   - ESB, first generation: register_proc_info, update_proc_info and
@@ -61,8 +70,11 @@
 //   - Virtual hosts, a state machine without processes, and local hosts
 //     (127.0.0.0/8), whose commands really run; see [Server.Local].
 //   - The bad days: queued tasks, hosts that stay in progress or are left out,
-//     unreachable agents, lost answers, gateway errors, a cached status that
-//     lags; see [Fault] and [Server.FreezeStatus].
+//     unreachable agents, lost, late, endless and misshapen answers, gateway
+//     errors, a cached status that lags; see [Fault] and [Server.FreezeStatus].
+//     Any of them may strike at random ([Fault.Chance], [Server.Seed]), and what a
+//     host really did is kept apart from what was asked and answered
+//     ([Server.Executions]).
 //
 // # What is not modelled
 //

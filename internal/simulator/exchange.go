@@ -123,7 +123,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face, api st
 		if rep.body == nil {
 			rep.body = f.envelope(refused.code, refused.message, nil, call.RequestID)
 		}
-		s.send(w, call, rep)
+		s.send(w, r, call, rep)
 		return
 	}
 	s.answer(w, r, f, req, call, combine(faults))
@@ -131,23 +131,11 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face, api st
 
 // answer gives the answer to a request that its face understood.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face, req *request, call *Call, fx effects) {
-	if fx.delay > 0 {
-		timer := time.NewTimer(fx.delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			// The client gave up before the request got anywhere.
-			s.complete(call, 0, 0, "")
-			panic(http.ErrAbortHandler)
-		case <-s.closing:
-		}
-	}
-	if fx.drop == "before" {
+	if !s.hold(r, fx.delay) || fx.drop == "before" {
 		s.complete(call, 0, 0, "")
 		panic(http.ErrAbortHandler)
 	}
-	rep := reply{status: http.StatusOK, header: fx.header, half: fx.drop == "mid"}
+	rep := reply{status: http.StatusOK, header: fx.header, wire: fx.wire}
 	instead := fx.status != 0 || fx.envelopeCode != nil
 	var ans answer
 	if !instead || fx.apply {
@@ -179,11 +167,32 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face, req *req
 			rep.body[name] = v
 		}
 	}
-	if fx.drop == "after" {
+	if !s.hold(r, fx.stall) || fx.drop == "after" {
 		s.complete(call, 0, rep.code, rep.message)
 		panic(http.ErrAbortHandler)
 	}
-	s.send(w, call, rep)
+	if fx.drop == "reset" {
+		s.complete(call, 0, rep.code, rep.message)
+		resetConnection(w)
+		return
+	}
+	s.send(w, r, call, rep)
+}
+
+// hold waits, and reports whether the client still does.
+func (s *Server) hold(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+		return false
+	case <-s.closing:
+	}
+	return true
 }
 
 // perform lets the core answer.

@@ -38,6 +38,9 @@ type Fault struct {
 	// effects per host.
 	Skip  int `json:"skip,omitempty"`
 	Times int `json:"times,omitempty"`
+	// Chance, if non-zero, is the probability with which a match counts as one;
+	// see [Server.Seed].
+	Chance float64 `json:"chance,omitempty"`
 
 	// Effects per host.
 
@@ -91,11 +94,25 @@ type Fault struct {
 	// Envelope replaces members of the envelope; null removes one. For example
 	// {"code": "00", "result": null}.
 	Envelope map[string]any `json:"envelope,omitempty"`
+	// BodyBytes repeats Body until it has so many bytes. They are made while they
+	// are sent, so a gigabyte costs no memory; see [Call.Sent].
+	BodyBytes int64 `json:"body_bytes,omitempty"`
+	// Replace puts values in the place of members of the answer, by path, with
+	// "*" for every member: {"data/*/error_code": "zero"}.
+	Replace map[string]any `json:"replace,omitempty"`
+	// Backwards turns round the order of every list and of every object's members.
+	Backwards bool `json:"backwards,omitempty"`
 	// Drop closes the connection "before" processing, "after" processing
-	// without an answer, or in the "mid"dle of the answer.
+	// without an answer, or in the "mid"dle of the answer; "reset" is after
+	// processing, by a reset in place of an end.
 	Drop string `json:"drop,omitempty"`
-	// Delay holds the request back before it is processed.
-	Delay time.Duration `json:"-"`
+	// Delay holds the request back before it is processed, or with a DelayMax for a
+	// time between the two. Stall holds the answer back afterwards, and Drip waits so
+	// long before each byte of it.
+	Delay    time.Duration `json:"-"`
+	DelayMax time.Duration `json:"-"`
+	Stall    time.Duration `json:"-"`
+	Drip     time.Duration `json:"-"`
 	// ExtraKeys are added to a result map.
 	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
 	// Keys names the hosts of a result map in another way than the request did,
@@ -115,18 +132,30 @@ type faultJSON Fault
 
 type faultDurations struct {
 	*faultJSON
-	Takes string `json:"takes,omitempty"`
-	Delay string `json:"delay,omitempty"`
+	Takes    string `json:"takes,omitempty"`
+	Delay    string `json:"delay,omitempty"`
+	DelayMax string `json:"delay_max,omitempty"`
+	Stall    string `json:"stall,omitempty"`
+	Drip     string `json:"drip,omitempty"`
+}
+
+// faultDuration is a duration and its text.
+type faultDuration struct {
+	text *string
+	as   *time.Duration
+}
+
+func (d *faultDurations) each(f *Fault) []faultDuration {
+	return []faultDuration{{&d.Takes, &f.Takes}, {&d.Delay, &f.Delay}, {&d.DelayMax, &f.DelayMax}, {&d.Stall, &f.Stall}, {&d.Drip, &f.Drip}}
 }
 
 // MarshalJSON writes durations as strings.
 func (f Fault) MarshalJSON() ([]byte, error) {
 	out := faultDurations{faultJSON: (*faultJSON)(&f)}
-	if f.Takes != 0 {
-		out.Takes = f.Takes.String()
-	}
-	if f.Delay != 0 {
-		out.Delay = f.Delay.String()
+	for _, d := range out.each(&f) {
+		if *d.as != 0 {
+			*d.text = d.as.String()
+		}
 	}
 	return json.Marshal(out)
 }
@@ -141,18 +170,15 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	if err := dec.Decode(&in); err != nil {
 		return err
 	}
-	for _, d := range []struct {
-		text string
-		into *time.Duration
-	}{{in.Takes, &f.Takes}, {in.Delay, &f.Delay}} {
-		if d.text == "" {
+	for _, d := range in.each(f) {
+		if *d.text == "" {
 			continue
 		}
-		parsed, err := time.ParseDuration(d.text)
+		parsed, err := time.ParseDuration(*d.text)
 		if err != nil {
 			return err
 		}
-		*d.into = parsed
+		*d.as = parsed
 	}
 	return nil
 }
@@ -172,7 +198,7 @@ func (f Fault) validate() error {
 	}{
 		{"content_shape", f.ContentShape, []string{"", "object", "null", "broken", "empty", "no-instance", "no-isauto"}},
 		{"unreachable", f.Unreachable, []string{"", "117", "pending"}},
-		{"drop", f.Drop, []string{"", "before", "after", "mid"}},
+		{"drop", f.Drop, []string{"", "before", "after", "mid", "reset"}},
 		{"keys", f.Keys, []string{"", "address", "agent", "path", "host-first"}},
 		{"spelling", f.Spelling, []string{"", "errcode"}},
 	} {
@@ -183,12 +209,16 @@ func (f Fault) validate() error {
 	if f.HTTPStatus != 0 && (f.HTTPStatus < 200 || f.HTTPStatus > 599) {
 		return fmt.Errorf("http_status: %d is no status of an answer", f.HTTPStatus)
 	}
+	if f.Chance < 0 || f.Chance > 1 {
+		return fmt.Errorf("chance: %v is no probability", f.Chance)
+	}
 	return nil
 }
 
 func (f Fault) perRequest() bool {
-	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 ||
-		f.ExtraKeys != nil || f.Keys != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil
+	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 || f.DelayMax != 0 ||
+		f.ExtraKeys != nil || f.Keys != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
+		f.Replace != nil || f.Backwards || f.Stall != 0 || f.Drip != 0
 }
 
 func (f Fault) perHost() bool {
@@ -212,7 +242,7 @@ func (s *Server) inject(f Fault) (int, error) {
 	if err := f.validate(); err != nil {
 		return 0, err
 	}
-	internal := &fault{Fault: f}
+	internal := &fault{Fault: f, dice: s.dice}
 	if len(f.Hosts) > 0 {
 		internal.hosts = make(map[hostKey]bool, len(f.Hosts))
 	}

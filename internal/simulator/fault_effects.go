@@ -4,7 +4,8 @@ import "time"
 
 // effects are the faults of one request put together.
 type effects struct {
-	delay           time.Duration
+	delay, stall    time.Duration
+	wire            wire
 	drop            string
 	status          int
 	header          map[string]string
@@ -23,12 +24,16 @@ type effects struct {
 func combine(faults []*fault) effects {
 	var fx effects
 	for _, f := range faults {
-		fx.delay += f.Delay
+		fx.delay += f.pause()
+		fx.stall += f.Stall
+		fx.wire.drip += f.Drip
+		fx.wire.replace = merge(fx.wire.replace, f.Replace)
+		fx.wire.backwards = fx.wire.backwards || f.Backwards
 		if fx.drop == "" {
 			fx.drop = f.Drop
 		}
 		if fx.status == 0 && fx.envelopeCode == nil && (f.HTTPStatus != 0 || f.EnvelopeCode != nil) {
-			fx.status, fx.body = f.HTTPStatus, f.Body
+			fx.status, fx.body, fx.wire.length = f.HTTPStatus, f.Body, f.BodyBytes
 			fx.envelopeCode, fx.envelopeMessage = f.EnvelopeCode, f.EnvelopeMessage
 			fx.apply = f.Apply
 		}
@@ -48,6 +53,7 @@ func combine(faults []*fault) effects {
 			fx.taskID = f.TaskID
 		}
 	}
+	fx.wire.half = fx.drop == "mid"
 	return fx
 }
 

@@ -11,6 +11,7 @@ type fault struct {
 	Fault
 	id       int
 	hosts    map[hostKey]bool // nil for every host
+	dice     *dice
 	requests tally
 	tasks    tally
 	perHosts tally
@@ -20,6 +21,9 @@ type tally struct{ seen, used int }
 
 // take counts a match and reports whether the fault applies to it.
 func (t *tally) take(f *fault) bool {
+	if !f.strikes() {
+		return false
+	}
 	t.seen++
 	if t.seen <= f.Skip || (f.Times > 0 && t.used >= f.Times) {
 		return false

@@ -346,7 +346,7 @@ func TestFault_unreachableAgentKeepsItsRow(t *testing.T) {
 
 func TestFault_json(t *testing.T) {
 	t.Parallel()
-	in := `{"api":"get_*","op":0,"hosts":["0:10.0.0.1"],"times":1,"pending":-1,"code":0,"takes":"500ms","delay":"1s","envelope":{"result":null}}`
+	in := `{"api":"get_*","op":0,"hosts":["0:10.0.0.1"],"times":1,"pending":-1,"code":0,"takes":"500ms","delay":"1s","delay_max":"2s","chance":0.5,"envelope":{"result":null}}`
 	var f simulator.Fault
 	if err := json.Unmarshal([]byte(in), &f); err != nil {
 		t.Fatal(err)

@@ -65,6 +65,7 @@ func (s *Server) applyLocked(it *item, t target) verdict {
 	}
 	s.beforeChangeLocked(key)
 	v := s.changeLocked(it, t)
+	s.executedLocked(it, t, v)
 	if p := s.procs[key]; p != nil {
 		s.pruneLocked(p)
 	}

@@ -10,10 +10,10 @@ type reply struct {
 	text    string // in place of body
 	code    int
 	message string
-	half    bool // cut the connection in the middle
+	wire    wire
 }
 
-func (s *Server) send(w http.ResponseWriter, call *Call, rep reply) {
+func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep reply) {
 	out := []byte(rep.text)
 	if rep.text == "" {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -21,7 +21,7 @@ func (s *Server) send(w http.ResponseWriter, call *Call, rep reply) {
 		if err != nil {
 			encoded = []byte(`{"result":false,"code":-1,"message":"simulator: the answer is no JSON","data":null}`)
 		}
-		out = encoded
+		out = rep.wire.bend(encoded)
 	}
 	w.Header().Set("X-Bkapi-Request-Id", call.RequestID)
 	for name, value := range rep.header {
@@ -29,14 +29,7 @@ func (s *Server) send(w http.ResponseWriter, call *Call, rep reply) {
 	}
 	s.complete(call, rep.status, rep.code, rep.message)
 	w.WriteHeader(rep.status)
-	if rep.half {
-		_, _ = w.Write(out[:len(out)/2])
-		if flusher, ok := w.(http.Flusher); ok {
-			flusher.Flush()
-		}
-		panic(http.ErrAbortHandler)
-	}
-	_, _ = w.Write(out)
+	s.deliver(w, r, call, out, rep.wire)
 }
 
 // complete finishes the record of a call. Status 0 is for an answer that never

@@ -25,7 +25,8 @@ const controlPrefix = "/_sim/"
 // exported fields must not change once it serves.
 type Server struct {
 	// AppCode and AppSecret are the only application let in, if non-empty;
-	// otherwise DefaultAppCode and DefaultAppSecret are.
+	// otherwise DefaultAppCode and DefaultAppSecret are. The control endpoint asks
+	// for them, as user and password, where the secret is not the default one.
 	AppCode   string
 	AppSecret string
 	// Username, Token and AccessToken are the only values let in as
@@ -103,6 +104,10 @@ type Server struct {
 	// StopProcesses makes Close stop what local hosts still run.
 	StopProcesses bool
 
+	// Seed makes what faults leave to chance fall the same way in every run that
+	// sends the same requests in the same order, if non-zero.
+	Seed uint64
+
 	// StateFile is loaded by Start and written after changes, if non-empty.
 	StateFile string
 	// OnCall is told of each call before its answer is sent, if non-nil. It
@@ -135,8 +140,10 @@ type Server struct {
 	status      statusCache
 	faults      []*fault
 	faultSeq    int
+	dice        *dice
 	calls       []*Call
 	callSeq     int
+	executions  []Execution
 	violations  []string
 	inFlight    int
 	maxInFlight int
@@ -159,12 +166,18 @@ func (s *Server) init() {
 		s.locals = make(map[procKey]*localProcess)
 		s.changed = make(chan struct{}, 1)
 		s.nextPID = 1000
+		s.dice = newDice(s.Seed)
 	})
 }
 
-// ServeHTTP answers the faces and the control endpoint.
+// ServeHTTP answers the faces and the control endpoint, to programs on this machine
+// only.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.init()
+	if why := stranger(r); why != "" {
+		http.Error(w, why, http.StatusForbidden)
+		return
+	}
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, controlPrefix):
 		s.serveControl(w, r)

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	sim := opts.server(stderr)
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opts.listen)
+	listener, err := listen(ctx, opts.listen)
 	if err != nil {
 		return err
 	}
@@ -79,4 +79,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		_ = os.Remove(opts.readyFile)
 	}
 	return errors.Join(err, sim.Close())
+}
+
+// listen opens a socket that only this machine can reach. What localhost means is
+// for the resolver to say, so it is the socket that is asked in the end.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		return nil, errors.Join(fmt.Errorf("-listen: %s is %s, which is not a loopback address", address, listener.Addr()), listener.Close())
+	}
+	return listener, nil
 }

@@ -14,7 +14,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
 
 // buffer is written by the command and read by the test.
 type buffer struct {
@@ -73,12 +81,15 @@ func get(t *testing.T, url string) string {
 	return send(t, http.MethodGet, url, "")
 }
 
+// send adds the credentials of registration, which a simulator with others than the
+// default ones wants at its control endpoint.
 func send(t *testing.T, method, url, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.SetBasicAuth("app", "shh")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +111,12 @@ func TestRun_servesAndRemembers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	state, ready := filepath.Join(dir, "state.json"), filepath.Join(dir, "ready")
+	secret := filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, []byte("shh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	args := []string{
-		"-hosts", "0:10.0.0.1,0:10.0.0.2", "-admit", "10.1.0.0/16", "-app-code", "app", "-app-secret", "shh",
+		"-hosts", "0:10.0.0.1,0:10.0.0.2", "-admit", "10.1.0.0/16", "-app-code", "app", "-app-secret-file", secret,
 		"-state", state, "-ready-file", ready,
 	}
 	var log buffer
@@ -170,6 +185,13 @@ func TestRun_refusesFlags(t *testing.T) {
 		"every-interface": {[]string{"-listen", "0.0.0.0:8091", "-local"}, `"0.0.0.0" is not a loopback address`},
 		"no-interface":    {[]string{"-listen", ":8091", "-local"}, `"" is not a loopback address`},
 		"another-machine": {[]string{"-listen", "192.0.2.1:8091", "-local"}, "not a loopback address"},
+		"every-ipv6":      {[]string{"-listen", "[::]:8091", "-local"}, `"::" is not a loopback address`},
+		"private-address": {[]string{"-listen", "10.0.0.1:8091", "-local"}, "not a loopback address"},
+		"public-name":     {[]string{"-listen", "example.com:8091", "-local"}, `"example.com" is not a loopback address`},
+		"lookalike":       {[]string{"-listen", "localhost.example.com:8091", "-local"}, "not a loopback address"},
+		"short-zero":      {[]string{"-listen", "0:8091", "-local"}, `"0" is not a loopback address`},
+		"no-secret-file":  {[]string{"-local", "-app-secret-file", "/nonexistent"}, "no such file"},
+		"empty-secret":    {[]string{"-local", "-app-secret-file", os.DevNull}, "it is empty"},
 		"no-port":         {[]string{"-listen", "127.0.0.1", "-local"}, "missing port"},
 		"no-hosts":        {nil, "no host is declared"},
 		"bad-host":        {[]string{"-hosts", "web-1"}, `host "web-1": want "cloud:ip"`},
@@ -186,6 +208,34 @@ func TestRun_refusesFlags(t *testing.T) {
 				t.Errorf("got %v: %s", err, stderr.String())
 			}
 		})
+	}
+}
+
+// What a name means is not for its spelling to say.
+func TestListen_asksTheSocket(t *testing.T) {
+	t.Parallel()
+	for address, loopback := range map[string]bool{"127.0.0.1:0": true, "127.0.0.2:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false} {
+		listener, err := listen(t.Context(), address)
+		if (err == nil) != loopback {
+			t.Errorf("%s: %v", address, err)
+		}
+		if err == nil {
+			_ = listener.Close()
+		} else if !strings.Contains(err.Error(), "is not a loopback address") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// What anybody can send comes to the terminal of whoever runs the simulator.
+func TestCallLine_isOneLineOfText(t *testing.T) {
+	t.Parallel()
+	line := callLine(simulator.Call{API: "x\n\x1b[2Jforged", Namespace: "web\r", Name: "nginx", Op: -1, Message: "\x1b", Code: 1, Status: 200})
+	if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\n\r\x1b") {
+		t.Errorf("%q", line)
+	}
+	if line := callLine(simulator.Call{API: "operate_proc_v2", Namespace: "网络", Name: "nginx", Op: 1}); !strings.Contains(line, " operate_proc_v2 op=1 网络:nginx ") {
+		t.Errorf("%q", line)
 	}
 }
 

@@ -7,9 +7,12 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -41,7 +44,7 @@ those of JOB, at
   http://127.0.0.1:8091/api/bk-gse/prod/api/v2/proc/<name>
   http://127.0.0.1:8091/api/c/compapi/v2/jobv3/<name>/
 and, at http://127.0.0.1:8091/_sim/, switches for everything that can go wrong,
-each with a curl example. It listens on this machine only.
+each with a curl example. It listens on this machine only, and answers no web page.
 
   bk-simulator -hosts 0:10.0.0.1,0:10.0.0.2        two virtual hosts
   bk-simulator -admit 10.0.0.0/16                  65,536 virtual hosts
@@ -51,7 +54,10 @@ each with a curl example. It listens on this machine only.
 
 A virtual host keeps the books and runs nothing. A local host runs the commands
 that it is given, as you. With -root each has its own tree: /opt/app of host
-127.0.0.2 is <root>/127.0.0.2/opt/app.
+127.0.0.2 is <root>/127.0.0.2/opt/app. Whoever on this machine knows the secret can
+run commands as you that way, and everybody knows the default one: on a machine with
+other users, put one of your own into a file (-app-secret-file). The switches want
+it too, then: curl -u <app code>:<app secret>.
 
 Terraform reaches it with
   BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin
@@ -76,7 +82,8 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
 	fs.StringVar(&o.state, "state", "", "`file` to keep processes in, so that they survive a restart")
 	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code let in")
-	fs.StringVar(&o.appSecret, "app-secret", simulator.DefaultAppSecret, "the only bk_app_secret let in")
+	fs.StringVar(&o.appSecret, "app-secret", simulator.DefaultAppSecret, "the only bk_app_secret let in; other users can see it in the list of processes")
+	fs.Func("app-secret-file", "`file` with the only bk_app_secret let in", o.readSecret)
 	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
 	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
 	fs.Func("with", "`quirks` of a platform, separated by commas: "+quirkNames()+" (see the fields of these names in the package simulator)", o.addQuirks)
@@ -107,6 +114,17 @@ func (o *options) addHosts(list string) error {
 	return nil
 }
 
+func (o *options) readSecret(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if o.appSecret = strings.TrimSpace(string(text)); o.appSecret == "" {
+		return errors.New("it is empty")
+	}
+	return nil
+}
+
 func (o *options) addPrefix(cidr string) error {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
@@ -124,7 +142,7 @@ func (o *options) check(fs *flag.FlagSet) error {
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
-	// The control endpoint has no credentials and local hosts run commands.
+	// Local hosts run commands, and the default credentials are no secret.
 	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
 		return fmt.Errorf("-listen: %q is not a loopback address", host)
 	}
@@ -174,13 +192,13 @@ func (o *options) server(stderr io.Writer) *simulator.Server {
 // callLine is the log line of one call: time, API, op, process, number of hosts,
 // what came of it, and how long that took.
 func callLine(c simulator.Call) string {
-	api := c.API
+	api := printable(c.API)
 	if c.Op >= 0 {
 		api = fmt.Sprintf("%s op=%d", api, c.Op)
 	}
 	process := "-"
 	if c.Namespace != "" {
-		process = c.Namespace + ":" + c.Name
+		process = printable(c.Namespace + ":" + c.Name)
 	}
 	outcome := fmt.Sprintf("code=%d", c.Code)
 	switch {
@@ -194,4 +212,12 @@ func callLine(c simulator.Call) string {
 	return fmt.Sprintf("%s %s %s hosts=%d %s %s\n",
 		c.Start.Format("15:04:05.000"), api, process, len(c.Hosts), outcome,
 		c.End.Sub(c.Start).Round(100*time.Microsecond))
+}
+
+// printable quotes what could make a terminal do something, or a line two.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
 }

@@ -1,0 +1,51 @@
+package simulator
+
+import (
+	"slices"
+	"time"
+)
+
+// Execution is what one host did with one operation that reached it: once for each
+// time that it was carried out or refused, whatever became of the answer. Queries
+// are not among them.
+type Execution struct {
+	Host      string `json:"host"` // "cloud:ip", or an agent id without a known address
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Action is "register", "update", "unregister", "host", "unhost", "start",
+	// "stop", "restart", "reload" or "kill". At the gateway, hosting registers and
+	// unhosting unregisters.
+	Action string `json:"action"`
+	// Code is the host's own verdict, not that of a fault: a start with
+	// CodeAlreadyRunning found the process running and did nothing.
+	Code int       `json:"code"`
+	At   time.Time `json:"at"`
+}
+
+var actionNames = map[int]string{
+	opRegister: "register", opUpdate: "update", opUnregister: "unregister", OpHost: "host", OpUnhost: "unhost",
+	OpStart: "start", OpStop: "stop", OpRestart: "restart", OpReload: "reload", OpKill: "kill",
+}
+
+// Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
+// forgets it, and MaxCalls bounds it.
+func (s *Server) Executions() []Execution {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settleLocked()
+	return slices.Clone(s.executions)
+}
+
+func (s *Server) executedLocked(it *item, t target, v verdict) {
+	action, known := actionNames[it.op]
+	if !known {
+		return
+	}
+	s.executions = append(s.executions, Execution{
+		Host: string(t.key), Namespace: it.namespace, Name: it.name, Action: action, Code: v.code, At: s.now(),
+	})
+	if s.MaxCalls > 0 && len(s.executions) > s.MaxCalls {
+		s.executions = s.executions[len(s.executions)-s.MaxCalls:]
+	}
+}

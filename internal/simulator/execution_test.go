@@ -1,0 +1,61 @@
+package simulator_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// executed lists what the hosts have done, each with its verdict.
+func (c *client) executed() []string {
+	list := []string{}
+	for _, e := range c.sim.Executions() {
+		list = append(list, fmt.Sprintf("%s %s:%s %s %d", e.Host, e.Namespace, e.Name, e.Action, e.Code))
+	}
+	return list
+}
+
+func TestExecutions(t *testing.T) {
+	t.Parallel()
+	c := newVirtual(t)
+	c.call("register_proc_info", "10.0.0.1")
+	c.call("register_proc_info", "10.0.0.1")
+	for _, op := range []int{simulator.OpStart, simulator.OpStart, simulator.OpQuery, simulator.OpRestart, simulator.OpStop} {
+		c.do(op, "10.0.0.1")
+	}
+	// What a fault keeps from a host is not done there; what it hides is.
+	code := simulator.CodeFailed
+	start := simulator.OpStart
+	c.sim.Inject(simulator.Fault{Op: &start, Hosts: []string{"0:10.0.0.2"}, Code: &code, Times: 1})
+	c.do(simulator.OpStart, "10.0.0.2")
+	c.sim.Inject(simulator.Fault{Op: &start, Hosts: []string{"0:10.0.0.2"}, Code: &code, Apply: true, Times: 1})
+	c.do(simulator.OpStart, "10.0.0.2")
+	want := []string{
+		"0:10.0.0.1 web:nginx register 0", "0:10.0.0.1 web:nginx register 850",
+		"0:10.0.0.1 web:nginx start 0", "0:10.0.0.1 web:nginx start 828",
+		"0:10.0.0.1 web:nginx restart 0", "0:10.0.0.1 web:nginx stop 0",
+		"0:10.0.0.2 web:nginx start 0",
+	}
+	if got := c.executed(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if c.sim.ResetCalls(); len(c.executed()) != 0 {
+		t.Error("ResetCalls leaves executions")
+	}
+}
+
+func TestExecutions_bounded(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{MaxCalls: 2}
+	sim.AddHost("0:10.0.0.1")
+	c := newClient(t, sim)
+	for _, op := range []int{simulator.OpStart, simulator.OpRestart, simulator.OpStop} {
+		c.do(op, "10.0.0.1")
+	}
+	want := []string{"0:10.0.0.1 web:nginx restart 0", "0:10.0.0.1 web:nginx stop 0"}
+	if got := c.executed(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

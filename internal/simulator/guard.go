@@ -1,0 +1,70 @@
+package simulator
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// stranger says why a request is not answered at all, nothing if it is. A
+// simulator runs commands for whoever reaches it, and its credentials are in its
+// documentation, so nothing but a program on this machine may reach it: neither
+// another machine, nor a page in this machine's browser. A page gives itself away
+// by its origin, or by the name that led here if that was made to point to this
+// machine (DNS rebinding). A form with JSON in it needs nobody's leave to be sent.
+func stranger(r *http.Request) string {
+	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
+		return "the simulator answers this machine only"
+	}
+	if r.Header.Get("Origin") != "" {
+		return "the simulator does not answer web pages"
+	}
+	// A browser tells who asks even where it leaves the origin out. "none" is an
+	// address that somebody typed.
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return ""
+	default:
+		return "the simulator does not answer web pages"
+	}
+}
+
+// hasOwnSecret reports whether the credentials are others than those that
+// everybody knows.
+func (s *Server) hasOwnSecret() bool {
+	return s.AppSecret != "" && s.AppSecret != DefaultAppSecret
+}
+
+// maySwitch reports whether a request may use the control endpoint. With a secret
+// of its own the simulator wants it there too: what the faces refuse could be done
+// through the control endpoint otherwise.
+func (s *Server) maySwitch(r *http.Request) bool {
+	if !s.hasOwnSecret() {
+		return true
+	}
+	code, secret, _ := r.BasicAuth()
+	wantCode := s.AppCode
+	if wantCode == "" {
+		wantCode = DefaultAppCode
+	}
+	return equalSecrets(code, wantCode) && equalSecrets(secret, s.AppSecret)
+}
+
+// equalSecrets takes the same time wherever two texts differ.
+func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// isLoopback reports whether "host" or "host:port" is this machine, by an
+// address or as localhost.
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
