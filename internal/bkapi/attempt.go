@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -156,7 +157,7 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 	case ans.err != nil:
 		return envelope{}, c.answerError(KindLost, ans, fmt.Errorf("reading the answer: %w", ans.err))
 	case ans.tooLong:
-		return envelope{}, c.answerError(KindFormat, ans, fmt.Errorf("longer than %d bytes", len(ans.body)))
+		return envelope{}, c.answerError(KindFormat, ans, fmt.Errorf("longer than %d bytes: %s", len(ans.body), c.excerpt(ans)))
 	}
 
 	return c.judgeEnvelope(ans)
@@ -178,7 +179,7 @@ func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 		return env, failure
 	}
 	if err := decodeData(env.data, c.out); err != nil {
-		failure := c.answerError(KindFormat, ans, fmt.Errorf("decoding data: %w", err))
+		failure := c.answerError(KindFormat, ans, fmt.Errorf("decoding data: %w: %s", err, c.excerpt(ans)))
 		failure.RequestID = env.requestID
 
 		return env, failure
@@ -193,5 +194,23 @@ func isUntrusted(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 
-	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
+	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch) || isOutdated(err)
+}
+
+// isOutdated reports whether a server speaks no version of TLS that we do. There is
+// no type to tell it by, be it the server that says so or crypto/tls.
+func isOutdated(err error) bool {
+	return strings.HasPrefix(reasonOf(err), "tls: ") && strings.Contains(reasonOf(err), "protocol version")
+}
+
+// reasonOf is the last error of a chain, without those around it that quote what
+// others have said.
+func reasonOf(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
 }

@@ -262,16 +262,25 @@ func TestClient_deadlineIsTheOperations(t *testing.T) {
 func TestClient_redirectTargetGetsNothing(t *testing.T) {
 	t.Parallel()
 
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		target := newServer(t, ok(`{}`))
-		s := newServer(t, redirectTo(target.URL+"/login?from=here", status))
-		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+	for _, gateway := range bkapi.Gateways() {
+		for _, api := range []bkapi.API{query, operate} {
+			for _, status := range []int{301, 302, 303, 307, 308} {
+				target := newServer(t, ok(`{}`))
+				s := newServer(t, redirectTo(target.URL+"/login?from=here", status))
+				cfg := testConfig(s.URL)
+				cfg.Gateway = gateway
+				_, err := newClient(t, cfg).Call(t.Context(), api, nil, nil)
 
-		if got := len(target.received()); got != 0 {
-			t.Errorf("%d: the target got %d requests", status, got)
-		}
-		if err == nil || !strings.Contains(err.Error(), target.URL) || strings.Contains(err.Error(), "from=") {
-			t.Errorf("%d: got %v, want the target's host named", status, err)
+				if got := len(target.received()); got != 0 {
+					t.Errorf("%s %s %d: the target got %d requests", gateway, api.Name, status, got)
+				}
+				if got := len(s.received()); got != 1 {
+					t.Errorf("%s %s %d: the endpoint got %d requests", gateway, api.Name, status, got)
+				}
+				if err == nil || !strings.Contains(err.Error(), target.URL) || strings.Contains(err.Error(), "from=") {
+					t.Errorf("%s %s %d: got %v, want the target's host named", gateway, api.Name, status, err)
+				}
+			}
 		}
 	}
 }

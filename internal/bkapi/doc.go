@@ -25,7 +25,7 @@
 //
 //	What happened             Repeatable  Otherwise  Why
 //	no connection             yes         yes        nothing was sent
-//	server not trusted        no          no         its certificate will be the same next time
+//	server not trusted        no          no         its certificate, or its TLS, will be the same next time
 //	429                       yes         yes        turned away before anyone acted; Retry-After is honoured
 //	ESB code 1306429          yes         yes        the same, said with HTTP 200
 //	408 500 502 503 504       yes         no         a gateway cannot say whether the backend acted

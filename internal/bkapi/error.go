@@ -18,7 +18,7 @@ const (
 	// KindConnect: no connection (DNS, dial, TLS handshake); nothing was sent.
 	KindConnect Kind = "connect"
 	// KindTLS: there is a server, but not one to trust (its certificate is not
-	// accepted, or it does not speak TLS); nothing was sent.
+	// accepted, or it does not speak TLS 1.2 or later); nothing was sent.
 	KindTLS Kind = "tls"
 	// KindLost: sent, and then no usable answer (reset, timeout, half a body).
 	KindLost Kind = "lost"
@@ -40,6 +40,8 @@ type Error struct {
 	// API is the name of the endpoint, URL where it is: no query, no user.
 	API string
 	URL string
+	// Gateway is the way into the platform that the call took.
+	Gateway Gateway
 
 	Kind Kind
 
@@ -64,6 +66,9 @@ type Error struct {
 
 	// Err is the cause, where there is one besides the server's own words.
 	Err error
+
+	// reached says that a try before the last one may have had its effect.
+	reached bool
 
 	// retryAfter is how long the server asked us to wait.
 	retryAfter time.Duration
@@ -159,6 +164,14 @@ func IsOutcomeUnknown(err error) bool {
 	return errors.As(err, &e) && e.outcomeUnknown()
 }
 
+// MayHaveActed is [IsOutcomeUnknown] for requests that may be repeated as well:
+// nobody knows whether one of the tries had its effect.
+func MayHaveActed(err error) bool {
+	var e *Error
+
+	return errors.As(err, &e) && e.mayHaveActed()
+}
+
 // transient reports whether the cause of e may pass by itself. Whether the call
 // may be repeated is another question.
 func (e *Error) transient() bool {
@@ -166,17 +179,17 @@ func (e *Error) transient() bool {
 	case KindConnect, KindLost, KindFormat:
 		return true
 	case KindStatus:
-		return e.turnedAway() || passingStatus(e.Status)
+		return e.TurnedAway() || passingStatus(e.Status)
 	case KindRefused:
-		return e.turnedAway() || esbTrouble(e.Code)
+		return e.TurnedAway() || esbTrouble(e.Code)
 	default:
 		return false
 	}
 }
 
-// turnedAway reports whether the server was too busy to pass the request on: it
+// TurnedAway reports whether the server was too busy to pass the request on: it
 // has seen it, and nobody has acted on it.
-func (e *Error) turnedAway() bool {
+func (e *Error) TurnedAway() bool {
 	switch e.Kind {
 	case KindStatus:
 		return e.Status == http.StatusTooManyRequests
@@ -187,18 +200,20 @@ func (e *Error) turnedAway() bool {
 	}
 }
 
-func (e *Error) outcomeUnknown() bool {
-	if e.Repeatable || !e.Sent {
-		return false
+func (e *Error) outcomeUnknown() bool { return !e.Repeatable && e.mayHaveActed() }
+
+func (e *Error) mayHaveActed() bool {
+	if e.reached || !e.Sent {
+		return e.reached
 	}
 
 	switch e.Kind {
 	case KindLost, KindFormat, KindCanceled:
 		return true
 	case KindStatus:
-		// A gateway says 502 or 504 of a backend that may be at work; a 4xx says
-		// that the request was not taken.
-		return e.Status >= http.StatusInternalServerError
+		// A gateway says 502 or 504 of a backend that may be at work, and some say
+		// 408 of it; another 4xx says that the request was not taken.
+		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusRequestTimeout
 	case KindRefused:
 		return esbTrouble(e.Code)
 	default:

@@ -1,6 +1,7 @@
 package bkapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ func (c *call) newError(kind Kind, cause error) *Error {
 	return &Error{
 		API:        c.api.Name,
 		URL:        c.url,
+		Gateway:    c.client.gateway,
 		Kind:       kind,
 		RequestID:  c.requestID,
 		Repeatable: c.api.Repeatable,
@@ -91,7 +93,7 @@ func (c *call) interrupted(ctx context.Context, err error) *Error {
 func (c *call) finish(failure *Error) *Error {
 	failure.Attempts = c.attempts
 	failure.Elapsed = time.Since(c.started)
-	failure.Sent = failure.Sent || c.reached
+	failure.Sent, failure.reached = failure.Sent || c.reached, c.reached
 
 	return failure
 }
@@ -115,7 +117,7 @@ func (c *call) words(message string) string {
 // excerpt describes a body that is no envelope: what it claims to be, and how it
 // begins. Secrets go before the cut, which could leave half of one.
 func (c *call) excerpt(ans answer) string {
-	begin := ans.body[:min(len(ans.body), maxErrorBytes)]
+	begin := bytes.TrimSpace(ans.body[:min(len(ans.body), maxErrorBytes)])
 	if len(begin) == 0 {
 		return "empty body"
 	}

@@ -1,13 +1,9 @@
 package bkapi
 
 import (
-	"encoding/json"
 	"errors"
-	"html"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,6 +19,21 @@ const minSecretLen = 4
 // urlPassword matches the user part of a URL: net/http quotes the proxy's URL
 // when it cannot use it.
 var urlPassword = regexp.MustCompile(`://[^/@\s"]+@`)
+
+// secretMember matches a quoted member of the credentials, whatever its value: an
+// echo that was cut short, or is spelt as nobody foresaw, holds no secret that could
+// be found in it. What is not quoted is prose ("bk_token: is not valid").
+var secretMember = regexp.MustCompile(`((?:` + strings.Join(secretMembers, "|") + `)` + quotes + `\s*(?:[:=]|%3A)\s*` + quotes + `)` + cutValue)
+
+// cutValue ends where a value does, or a text that has none of its end.
+const cutValue = `(?:[^,}\s"'&\\]|\\u[0-9a-fA-F]{4}|&(?:lt|gt|amp);)+`
+
+// secretMembers are how the names of the credentials' secrets end.
+var secretMembers = []string{"app_secret", "bk_token", "access_token"}
+
+// quotes are those of a JSON text, of one within another, of Python, of a page and
+// of a URL.
+const quotes = `(?:\\*["']|&quot;|&#34;|&#39;|&#x27;|%22)`
 
 // redactor takes the credentials of one client out of any text. Servers echo what
 // they were sent (a debug page, a validation error that quotes the body), and
@@ -44,58 +55,21 @@ func newRedactor(secrets ...string) redactor {
 	slices.SortFunc(spellings, func(a, b string) int { return len(b) - len(a) })
 
 	var pairs []string
-	for _, spelling := range slices.Compact(spellings) {
+	for _, spelling := range spellings {
 		pairs = append(pairs, spelling, redacted)
 	}
 
 	return redactor{replacer: strings.NewReplacer(pairs...)}
 }
 
-// spellingsOf returns the forms in which a server may echo a secret.
-func spellingsOf(secret string) []string {
-	spellings := []string{
-		secret,
-		url.QueryEscape(secret),
-		url.PathEscape(secret),
-		html.EscapeString(secret),
-	}
-
-	for _, escapeHTML := range []bool{true, false} {
-		// As our own JSON has it, and as Python's does, which is all ASCII.
-		for _, quoted := range []string{quoteJSON(secret, escapeHTML), quoteASCII(secret)} {
-			// A request that is echoed whole is itself a string in the answer.
-			spellings = append(spellings, quoted, quoteJSON(quoted, escapeHTML))
-		}
-	}
-
-	return spellings
-}
-
-// quoteJSON returns s as it stands between the quotes of a JSON string.
-func quoteJSON(s string, escapeHTML bool) string {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(escapeHTML)
-	if err := encoder.Encode(s); err != nil {
-		return s
-	}
-
-	return unquote(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// quoteASCII returns s as it stands between the quotes of an ASCII-only string.
-func quoteASCII(s string) string {
-	return unquote(strconv.QuoteToASCII(s))
-}
-
-// unquote takes off the quotes around s, and nothing else.
-func unquote(s string) string {
-	return s[1 : len(s)-1]
-}
-
 // text returns s without secrets.
 func (r redactor) text(s string) string {
-	return urlPassword.ReplaceAllString(r.replacer.Replace(s), "://"+redacted+"@")
+	s = r.replacer.Replace(s)
+	if slices.ContainsFunc(secretMembers, func(name string) bool { return strings.Contains(s, name) }) {
+		s = secretMember.ReplaceAllString(s, "${1}"+redacted)
+	}
+
+	return urlPassword.ReplaceAllString(s, "://"+redacted+"@")
 }
 
 // error returns err itself when its text is clean, and otherwise the clean text

@@ -2,7 +2,9 @@ package bkapi
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestRedactor_text(t *testing.T) {
@@ -38,4 +40,24 @@ func TestRedactor_errorKeepsCleanChain(t *testing.T) {
 	if got := newRedactor("s3cr3t").error(cause); !errors.Is(got, cause) {
 		t.Errorf("the chain of %v is lost", got)
 	}
+}
+
+// However a text goes on around it, a secret does not stay in it.
+func FuzzRedactor(f *testing.F) {
+	f.Add("s3cr3t", `{"bk_app_secret":"`, `"}`)
+	f.Add("a/b+c=d%", "https://u:pw@proxy/?q=", "&x")
+	f.Add("***", "**", "*")
+	f.Add("aaaa", "a", "aa")
+	f.Fuzz(func(t *testing.T, secret, before, after string) {
+		// Whatever the mark of what was taken out has in it cannot be told from it.
+		if len(secret) < minSecretLen || strings.Contains(secret, "*") || !utf8.ValidString(secret) {
+			t.Skip()
+		}
+		redact := newRedactor(secret)
+		for _, spelling := range append(spellingsOf(secret), secret) {
+			if clean := redact.text(before + spelling + after); strings.Contains(clean, secret) {
+				t.Errorf("%q is in %q", secret, clean)
+			}
+		}
+	})
 }

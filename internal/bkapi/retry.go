@@ -43,9 +43,9 @@ func worthRetry(e *Error, badForms int) bool {
 	case KindConnect:
 		return true
 	case KindStatus:
-		return e.turnedAway() || (e.Repeatable && passingStatus(e.Status))
+		return e.TurnedAway() || (e.Repeatable && passingStatus(e.Status))
 	case KindRefused:
-		return e.turnedAway() || (e.Repeatable && esbTrouble(e.Code))
+		return e.TurnedAway() || (e.Repeatable && esbTrouble(e.Code))
 	case KindLost:
 		return e.Repeatable
 	case KindFormat:
@@ -76,7 +76,7 @@ func (c *call) checkRetry(ctx context.Context, _ *http.Response, err error) (boo
 		return false, nil
 	}
 
-	if failure.Sent && !failure.turnedAway() {
+	if failure.Sent && !failure.TurnedAway() {
 		c.reached = true
 	}
 	c.client.logRetry(ctx, c, failure)

@@ -61,6 +61,9 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 	if got := bkapi.IsOutcomeUnknown(err); got != (row.unknown && !api.Repeatable) {
 		t.Errorf("%s: IsOutcomeUnknown is %t: %v", api.Name, got, err)
 	}
+	if got := bkapi.MayHaveActed(err); got != row.unknown {
+		t.Errorf("%s: MayHaveActed is %t: %v", api.Name, got, err)
+	}
 	if got, want := bkapi.IsTransient(err), word != "no"; got != want {
 		t.Errorf("%s: IsTransient is %t: %v", api.Name, got, err)
 	}
@@ -190,6 +193,25 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	for _, want := range []string{"user pressed Ctrl-C", "restarting"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+}
+
+// What the first try may have done is not undone by a clear answer to the second.
+func TestClient_retryRemembersWhatMayHaveBeenDone(t *testing.T) {
+	t.Parallel()
+	for first, want := range map[int]bool{http.StatusBadGateway: true, http.StatusTooManyRequests: false} {
+		tries := 0
+		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			if tries++; tries == 1 {
+				w.WriteHeader(first)
+				return
+			}
+			w.WriteHeader(http.StatusForbidden)
+		})
+		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+		if got := bkapi.MayHaveActed(err); got != want || tries != 2 {
+			t.Errorf("%d and then 403: MayHaveActed is %t after %d tries: %v", first, got, tries, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestClient_tls(t *testing.T) {
 			cfg.Endpoint = strings.Replace(cfg.Endpoint, "127.0.0.1", "localhost", 1)
 		}, bkapi.KindTLS},
 		//nolint:gosec // a server that is too old
-		"tls-1.1": {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, ca, bkapi.KindConnect},
+		"tls-1.1": {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, ca, bkapi.KindTLS},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -73,3 +73,15 @@ func TestRetryAfter(t *testing.T) {
 		})
 	}
 }
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{"1", "-1", "9223372036854775808", "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "soon", ""} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		ans := answer{status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {value}}}
+		if wait := retryAfter(ans, time.Unix(0, 0)); wait < 0 || wait > maxRetryAfter {
+			t.Errorf("%q is a wait of %s", value, wait)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package bkapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Format writes the configuration without its secrets, whatever the verb: what
+// holds one is printed sooner or later, in a panic if nowhere else.
+func (cfg Config) Format(state fmt.State, verb rune) {
+	type formatted Config // has no methods, or this would never end
+	for _, secret := range []*string{&cfg.AppSecret, &cfg.Token, &cfg.AccessToken} {
+		if *secret != "" {
+			*secret = redacted
+		}
+	}
+	cfg.Endpoint = urlPassword.ReplaceAllString(cfg.Endpoint, "://"+redacted+"@")
+	_, _ = fmt.Fprintf(state, fmt.FormatString(state, verb), formatted(cfg))
+}
+
+// LogValue is for loggers what Format is for fmt.
+func (cfg Config) LogValue() slog.Value {
+	return slog.StringValue(fmt.Sprintf("%+v", cfg))
+}
+
+// MarshalJSON is for JSON what Format is for fmt.
+func (cfg Config) MarshalJSON() ([]byte, error) {
+	return json.Marshal(fmt.Sprintf("%+v", cfg))
+}
+
+// Format names the endpoint and nothing else that the client holds.
+func (c *Client) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, "client of "+c.endpoint)
+}
+
+// Redact takes the credentials out of what the platform said: it may echo what it
+// was sent in any member of an answer.
+func (c *Client) Redact(text string) string {
+	return c.redact.text(text)
+}
