@@ -50,7 +50,7 @@ func NewClient(api *bkapi.Client, opts Options) *Client {
 	return &Client{
 		api:  api,
 		base: "api/c/compapi/v2/" + string(opts.API) + "/",
-		opts: procapi.Options{MaxHosts: opts.MaxHosts, Backoff: opts.Backoff, Logger: opts.Logger}.OrDefaults(),
+		opts: procapi.Options{MaxHosts: opts.MaxHosts, Backoff: opts.Backoff, Logger: opts.Logger, Redact: api.Redact}.OrDefaults(),
 	}
 }
 

@@ -41,13 +41,26 @@ var _ fleet.Process = (*Process)(nil)
 
 // What a per-host code means for a registration.
 var (
-	callRegister   = procapi.Call{Name: "register", Existing: []int64{procapi.CodeRegistered}}
+	callRegister   = procapi.Call{Name: "register", Leaves: true, Existing: []int64{procapi.CodeRegistered}}
 	callUnregister = procapi.Call{Name: "unregister", Alright: []int64{procapi.CodeNotRunning}}
 )
 
 // Register implements fleet.Process. Where another owner hosts the process
 // already, it is the server's to say so: there is no file to look at.
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	results := p.register(ctx, hosts)
+	for h, o := range results {
+		if IsRemoved(o.Err) {
+			continue
+		}
+		// Of trouble with GSE, JOB does not say which: it may have begun.
+		inTrouble := bkapi.HasCode(o.Err, codeGSEError)
+		results.Merge(procapi.Unconfirmed(fleet.Results{h: o}, inTrouble))
+	}
+	return results
+}
+
+func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
 		return p.readBack(ctx, p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, nil), hosts, true)
 	}
@@ -58,12 +71,12 @@ func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Result
 // replace, except where the server says that there is something already: there it
 // is removed first.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	results := p.Register(ctx, hosts)
+	results := p.register(ctx, hosts)
 	taken := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
 		return results[h].OK() || !results[h].AlreadyDone
 	})
 	results.Merge(p.Unregister(ctx, taken))
-	results.Merge(p.Register(ctx, results.Succeeded(taken)))
+	results.Merge(p.register(ctx, results.Succeeded(taken)))
 	return results
 }
 

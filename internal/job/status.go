@@ -21,6 +21,12 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	return statuses, err
 }
 
+// SharedStatus implements fleet.Process. A question to the agents is about one
+// process.
+func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return p.CachedStatus(ctx, hosts)
+}
+
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is
 // returned only where no host got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {

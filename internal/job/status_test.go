@@ -2,13 +2,16 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // Source: the sample of get_proc_result, which does not speak of hosting.
@@ -77,4 +80,32 @@ func TestStatus_fails(t *testing.T) {
 	if err != nil || statuses[host(1)].State != fleet.Running || statuses[host(2)].State != fleet.Unknown || statuses[host(2)].Code != 115 {
 		t.Errorf("got %v, %v, want one running and one unknown", statuses, err)
 	}
+}
+
+// Whatever JOB answers, the results that can be read are kept and no other host has
+// one.
+func FuzzResultAnswer(f *testing.F) {
+	for _, seed := range []string{
+		`{"status":115,"result":{"a":{"error_code":0,"content":{"process":[]}}}}`, `{"status":"115","result":null}`, `{"result":[]}`,
+		`{"status":{},"result":{"a":null,"b":[],"c":{"errcode":"0"}}}`, `null`, `[]`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var answer resultAnswer
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			t.Skip()
+		}
+		if answer.queued() && len(answer.Result) > 0 {
+			t.Errorf("queued with results: %s", raw)
+		}
+		for key, result := range answer.Result {
+			if !strings.Contains(string(raw), `"`) {
+				t.Errorf("%s has no key %q", raw, key)
+			}
+			if _, final := procapi.CallOf(fleet.Start, false).Outcome(result); final == (result.Code == procapi.CodeInProgress) {
+				t.Errorf("%s: final %t with code %d", raw, final, result.Code)
+			}
+		}
+	})
 }

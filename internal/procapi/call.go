@@ -14,12 +14,14 @@ type Call struct {
 	Name     string
 	Alright  []int64 // codes that mean the host was as wanted already
 	Existing []int64 // codes that mean somebody was there before
+	Once     bool    // doing it twice is not as good as once
+	Leaves   bool    // what it may have done must not be forgotten
 }
 
 // CallOf is the call of an operation. oneShot decides about 836: a one-shot
 // process has ended when its start is checked, which is what it is for.
 func CallOf(op fleet.Operation, oneShot bool) Call {
-	c := Call{Name: string(op)}
+	c := Call{Name: string(op), Once: !Repeatable(op), Leaves: op == fleet.HostIt}
 	switch op {
 	case fleet.Start:
 		c.Alright = []int64{CodeAlreadyRunning}
@@ -49,6 +51,10 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 		o.Verdict, o.AlreadyDone = fleet.Done, r.Code != CodeCheckFailed
 	case slices.Contains(c.Existing, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Failed, true
+	case r.unreadable && (c.Once || c.Leaves):
+		// Nobody said that it failed, and so it must not be run again unasked, nor
+		// what it did be forgotten.
+		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}
 	default:
 		o.Verdict = fleet.Failed
 	}
@@ -89,6 +95,20 @@ func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 		last.Verdict = fleet.NotTried
 	}
 	return last
+}
+
+// Unconfirmed marks registrations of which nobody knows whether they had their
+// effect. They may be repeated, but not be forgotten: what is registered and in no
+// state is nobody's. accepted says that the platform took an earlier request for
+// the hosts that have no verdict.
+func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
+	for h, o := range results {
+		if o.Verdict == fleet.Failed && o.Err != nil && (accepted || bkapi.MayHaveActed(o.Err) || errors.Is(o.Err, errNoTask)) {
+			o.Verdict = fleet.Lost
+			results[h] = o
+		}
+	}
+	return results
 }
 
 // WasSent tells whether the server may have seen the request that failed so.

@@ -83,9 +83,14 @@ func CleanVersion(output string) string {
 
 const excerptBytes = 200
 
-// excerpt is the beginning of a text on one line, valid UTF-8 whatever came.
+// onOneLine is valid UTF-8 whatever came.
+func onOneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+}
+
+// excerpt is the beginning of a text on one line.
 func excerpt(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	s = onOneLine(s)
 	if len(s) <= excerptBytes {
 		return s
 	}

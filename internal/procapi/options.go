@@ -16,6 +16,9 @@ type Options struct {
 	MaxHosts int // hosts in one request
 	Backoff  poll.Backoff
 	Logger   *slog.Logger
+	// Redact takes the credentials out of a text of the platform, which may echo
+	// them in any member of an answer. Nil leaves it as it is.
+	Redact func(string) string
 }
 
 // OrDefaults fills in what was not said.
@@ -28,6 +31,9 @@ func (o Options) OrDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
 	}
 	return o
 }

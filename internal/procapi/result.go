@@ -2,6 +2,7 @@ package procapi
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -12,10 +13,14 @@ type HostResult struct {
 	Code    int64
 	Message string
 	Content json.RawMessage
+
+	silent     bool // neither code nor message nor content
+	unreadable bool // no code, and so no verdict
 }
 
 // UnmarshalJSON gives what cannot be read the code -1, and never fails: one
-// unreadable host must not fail the others.
+// unreadable host must not fail the others. It quotes all of it, since half of a
+// secret would not be known for one.
 func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		ErrorCode Number          `json:"error_code"`
@@ -25,7 +30,7 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 		Content   json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &wire); err != nil {
-		*r = HostResult{Code: -1, Message: "unreadable result: " + excerpt(string(raw))}
+		*r = HostResult{Code: -1, Message: "unreadable result: " + onOneLine(string(raw)), unreadable: true}
 		return nil //nolint:nilerr // one unreadable host must not fail the others
 	}
 	if !wire.ErrorCode.Known {
@@ -36,13 +41,21 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	}
 	*r = HostResult{Code: wire.ErrorCode.Int(), Message: string(wire.ErrorMsg), Content: wire.Content}
 	if !wire.ErrorCode.Known {
-		*r = HostResult{Code: -1, Message: "a result without a code: " + excerpt(string(raw))}
+		*r = HostResult{Code: -1, Message: "a result without a code: " + onOneLine(string(raw)), silent: saysNothing(raw), unreadable: true}
 	}
 	return nil
 }
 
+// saysNothing tells a place that is kept for a result from a result that cannot be
+// read.
+func saysNothing(raw []byte) bool {
+	var members map[string]json.RawMessage
+	return json.Unmarshal(raw, &members) == nil && len(members) == 0
+}
+
 // ResultMap holds what a call or a task answers per host. Whatever is not an
-// object of results (null, "", []) is no result yet.
+// object of results (null, "", []) is no result yet, and so is a host's where it
+// says nothing (null, {}).
 type ResultMap map[string]HostResult
 
 // UnmarshalJSON never fails.
@@ -51,6 +64,7 @@ func (m *ResultMap) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &results); err != nil {
 		results = nil
 	}
+	maps.DeleteFunc(results, func(_ string, r HostResult) bool { return r.silent })
 	*m = results
 	return nil
 }

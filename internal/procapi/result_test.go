@@ -38,8 +38,6 @@ func TestHostResult(t *testing.T) {
 		"code-word":       {`{"error_code":"ok"}`, -1, `a result without a code: {"error_code":"ok"}`, ""},
 		"code-true":       {`{"error_code":true}`, -1, `a result without a code: {"error_code":true}`, ""},
 		"code-not-finite": {`{"error_code":"inf"}`, -1, `a result without a code: {"error_code":"inf"}`, ""},
-		"empty-object":    {`{}`, -1, `a result without a code: {}`, ""},
-		"null":            {`null`, -1, `a result without a code: null`, ""},
 		"text":            {`"gone"`, -1, `unreadable result: "gone"`, ""},
 		"number":          {`0`, -1, `unreadable result: 0`, ""},
 		"list":            {`[{"error_code":0}]`, -1, `unreadable result: [{"error_code":0}]`, ""},
@@ -74,6 +72,20 @@ func TestResultMap(t *testing.T) {
 	}
 	if answers["a"].Code != -1 || answers["b"].Code != 117 {
 		t.Errorf("got %v, want a to be unreadable, and of two answers for b the last", answers)
+	}
+}
+
+// A host of which nothing is said is missing, and so asked for again.
+func TestResultMap_silence(t *testing.T) {
+	t.Parallel()
+	var answers ResultMap
+	if err := json.Unmarshal([]byte(`{"a":null,"b":{},"c":{"error_code":0},"d":{"error_msg":"x"}}`), &answers); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]bool{"a": false, "b": false, "c": true, "d": true} {
+		if _, found := answers.find([]string{key}); found != want {
+			t.Errorf("%s: found %t, want %t", key, found, want)
+		}
 	}
 }
 
@@ -195,6 +207,29 @@ func TestMeaning(t *testing.T) {
 }
 
 // A command's output is kept whole; the provider decides how much of it to show.
+// A result without a verdict is no failure of something that may not be done twice,
+// or that leaves a registration behind.
+func TestCall_outcome_unreadable(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[fleet.Operation]fleet.Verdict{
+		fleet.Start: fleet.Lost, fleet.Stop: fleet.Lost, fleet.Restart: fleet.Lost, fleet.Reload: fleet.Lost, fleet.Kill: fleet.Lost,
+		fleet.HostIt: fleet.Lost, fleet.Unhost: fleet.Failed, Query: fleet.Failed,
+	} {
+		for _, raw := range []string{`"gone"`, `{"error_code":"zero"}`, `{"error_msg":"x"}`} {
+			var r HostResult
+			if err := json.Unmarshal([]byte(raw), &r); err != nil {
+				t.Fatal(err)
+			}
+			if o, final := CallOf(op, false).Outcome(r); o.Verdict != want || !final {
+				t.Errorf("%s of %s: verdict %d, final %t, want %d", op, raw, o.Verdict, final, want)
+			}
+		}
+		if o, _ := CallOf(op, false).Outcome(HostResult{Code: -1}); o.Verdict != fleet.Failed {
+			t.Errorf("%s: verdict %d of the platform's own -1", op, o.Verdict)
+		}
+	}
+}
+
 func TestCall_outcome_keepsOutput(t *testing.T) {
 	t.Parallel()
 	output := fmt.Sprintf("line 1\n%s\nlast line", strings.Repeat("x", 5000))

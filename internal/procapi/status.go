@@ -3,28 +3,35 @@ package procapi
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"sync"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Contents keeps the content of query results by host. The zero value is empty.
+// Contents keeps what the contents of query results say, by host. The zero value
+// is empty.
 type Contents struct {
 	mu     sync.Mutex
-	byHost map[fleet.Host]json.RawMessage
+	byHost map[fleet.Host]fleet.Status
 }
 
-func (c *Contents) keep(answers ResultMap, hosts []fleet.Host, keys Keys) {
+// keep reads contents before it takes the lock, so that batches are read side by
+// side.
+func (c *Contents) keep(answers ResultMap, hosts []fleet.Host, keys Keys, redact func(string) string) {
+	said := make(map[fleet.Host]fleet.Status, len(hosts))
+	for _, h := range hosts {
+		if answer, found := answers.find(keys(h)); found && answer.Code == CodeOK {
+			said[h] = statusOf(answer.Content, redact)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byHost == nil {
-		c.byHost = make(map[fleet.Host]json.RawMessage, len(hosts))
+		c.byHost = said
+		return
 	}
-	for _, h := range hosts {
-		if answer, found := answers.find(keys(h)); found && answer.Code == CodeOK {
-			c.byHost[h] = answer.Content
-		}
-	}
+	maps.Copy(c.byHost, said)
 }
 
 // Statuses are what a query came to. An error is returned only where no host got
@@ -39,7 +46,7 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 		o := results[h]
 		switch o.Verdict {
 		case fleet.Done:
-			statuses[h] = parseStatus(c.byHost[h])
+			statuses[h] = c.byHost[h]
 			answered = true
 			continue
 		case fleet.Pending:
@@ -61,6 +68,17 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 		return nil, failed
 	}
 	return statuses, nil
+}
+
+// statusOf is what a content tells, without secrets. They are taken out before an
+// unreadable content is quoted, as a quotation may end in the middle of one.
+func statusOf(content json.RawMessage, redact func(string) string) fleet.Status {
+	status := parseStatus(content)
+	if status.State == fleet.Unknown {
+		return parseStatus(json.RawMessage(redact(string(content))))
+	}
+	status.Version = redact(status.Version)
+	return status
 }
 
 func joinReason(meaning, message string) string {

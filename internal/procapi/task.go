@@ -50,7 +50,7 @@ func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host, kept *
 		}
 		return fleet.Same(hosts, noTask)
 	}
-	t.Options.Logger.DebugContext(ctx, "task accepted", "task_id", task, "operation", r.Call.Name, "hosts", len(hosts))
+	t.Options.Logger.DebugContext(ctx, "task accepted", "task_id", t.Options.Redact(task), "operation", r.Call.Name, "hosts", len(hosts))
 	return t.await(ctx, r.Call, task, reply.Resent, hosts, kept)
 }
 
@@ -61,6 +61,7 @@ func (t Tasks) await(ctx context.Context, c Call, task string, resent bool, host
 		last    = make(fleet.Results)
 		pending = hosts
 		passing error
+		shown   = t.Options.Redact(task)
 	)
 	err := poll.Until(ctx, t.Options.Backoff, func(ctx context.Context) (bool, error) {
 		answers, reply, err := t.Result(ctx, task)
@@ -69,25 +70,25 @@ func (t Tasks) await(ctx context.Context, c Call, task string, resent bool, host
 			passing = nil
 		case t.passes(err):
 			passing = err
-			t.Options.Logger.DebugContext(ctx, "task result not there yet", "task_id", task, "reason", err.Error())
+			t.Options.Logger.DebugContext(ctx, "task result not there yet", "task_id", shown, "reason", err.Error())
 			return false, nil
 		default:
 			return false, err
 		}
 		if kept != nil {
-			kept.keep(answers, pending, t.Keys)
+			kept.keep(answers, pending, t.Keys, t.Options.Redact)
 		}
 		pending = c.Settle(answers, pending, t.Keys, func(o fleet.Outcome) fleet.Outcome {
-			o.TaskID, o.RequestID, o.Repeated = task, reply.RequestID, resent
+			o.TaskID, o.RequestID, o.Repeated, o.Message = shown, reply.RequestID, resent, t.Options.Redact(o.Message)
 			return o
 		}, results, last)
 		fleet.Settled(ctx, results)
-		t.Options.Logger.Log(ctx, slog.LevelDebug-4, "task polled", "task_id", task, "pending", len(pending), "answers", len(answers))
+		t.Options.Logger.Log(ctx, slog.LevelDebug-4, "task polled", "task_id", shown, "pending", len(pending), "answers", len(answers))
 		return len(pending) == 0, nil
 	})
 	if err != nil {
 		silence := silenceOf(err, passing)
-		err = fmt.Errorf("asking for the result of task %s: %w", task, err)
+		err = fmt.Errorf("asking for the result of task %s: %w", shown, err)
 		if passing != nil && fleet.Ended(err) {
 			err = fmt.Errorf("%w; the answer before: %w", err, passing)
 		}
@@ -97,7 +98,7 @@ func (t Tasks) await(ctx context.Context, c Call, task string, resent bool, host
 				outcome.Meaning = silence
 			}
 			// The operation was accepted: whatever ended the wait, it may still run.
-			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, task, err
+			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, shown, err
 			results[h] = outcome
 		}
 	}
