@@ -65,6 +65,6 @@ type onFile struct {
 	statuses map[fleet.Host]fleet.Status
 }
 
-func (f onFile) CachedStatus(context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+func (f onFile) SharedStatus(context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return f.statuses, nil
 }

@@ -91,6 +91,9 @@ func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, ad
 	for _, h := range taken {
 		outcome := results[h]
 		switch {
+		case err != nil && outcome.Repeated:
+			// Somebody's, or our own from the time before: nobody can tell.
+			outcome.AlreadyDone, outcome.Verdict, outcome.Err, outcome.Left = false, Lost, err, NotRegistered
 		case err != nil:
 			outcome.AlreadyDone, outcome.Err, outcome.Left = false, err, Foreign
 		case want.Ours(onFile[h]):
@@ -121,7 +124,13 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Result
 	}
 	results := make(Results)
 	if ensure == EnsureRunning {
-		down := pickFunc(hosts, func(h Host) bool { return status[h].State != Running })
+		for _, h := range hosts {
+			// It may run: a start is for where it is known not to.
+			if s := status[h]; s.State == Unknown {
+				results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "registered, but whether it runs is not known"}
+			}
+		}
+		down := pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(down) > 0 {
 			results.Merge(p.Operate(ctx, Start, down))
 		}

@@ -47,6 +47,7 @@ func TestConverge(t *testing.T) {
 		fail       = cannotSay(errDown)
 		absent     = fleet.Status{State: fleet.Unregistered}
 		unread     = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
+		unsure     = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
 		want    fleet.Declared
@@ -228,8 +229,13 @@ func TestConverge(t *testing.T) {
 		},
 		"running/state-unknown": {
 			running, fleet.Change{Settle: hosts(1)},
-			process{live: answer(fleet.Status{State: fleet.Unknown})},
-			[]string{"live 1", "start 1"}, byHost{1: well},
+			process{live: answer(fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"})},
+			[]string{"live 1"}, byHost{1: left(unsure, fleet.NotRunning)},
+		},
+		"running/state-unknown-on-some": {
+			running, fleet.Change{Register: hosts(1), Settle: hosts(2, 3)},
+			process{live: says(map[int]fleet.Status{1: bare, 2: {State: fleet.Unknown, Code: 117, Message: "no agent"}})},
+			[]string{"register 1", "live 1 2 3", "start 1"}, byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
 			running, fleet.Change{Settle: hosts(1, 2)},

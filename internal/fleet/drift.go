@@ -92,7 +92,7 @@ type Report struct {
 // suspected, and asked of the agents before it counts.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Declared) (Report, error) {
 	report := Report{Drift: make(map[Host]Drift), Unreachable: make(map[Host]Status)}
-	cached, err := p.CachedStatus(ctx, hosts)
+	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
 		return report, fmt.Errorf("reading the cached status: %w", err)
 	}

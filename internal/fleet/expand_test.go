@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -76,4 +77,23 @@ func TestExpandIPs_most(t *testing.T) {
 	if len(ips) != fleet.MaxExpanded || ips[fleet.MaxExpanded-1].String() != "10.0.255.255" {
 		t.Errorf("got %d addresses, the last %s", len(ips), ips[len(ips)-1])
 	}
+}
+
+func FuzzExpandIPs(f *testing.F) {
+	for _, pattern := range []string{"10.0.0.[1-20]", "10.0.[0-3].[1,5,7-9]", "10.0.0.1[0-2]", "[10,11].0.0.1", "[", "]", "10.0.0.[[1]]", "10.[0-255].[0-255].1", "2001:db8::[1-2]", ""} {
+		f.Add(pattern)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		ips, err := fleet.ExpandIPs(pattern)
+		if (err == nil) != (len(ips) > 0) || len(ips) > fleet.MaxExpanded {
+			t.Errorf("%q: %d addresses, %v", pattern, len(ips), err)
+		}
+		seen := make(map[netip.Addr]bool, len(ips))
+		for _, ip := range ips {
+			if !ip.Is4() || seen[ip] {
+				t.Errorf("%q names %s, which is no IPv4 address or was named before", pattern, ip)
+			}
+			seen[ip] = true
+		}
+	})
 }

@@ -30,11 +30,11 @@ var (
 
 // ParseHost reads a host address. supplier is used where the address names none.
 func ParseHost(address string, supplier int) (Host, error) {
-	if agentIDForm.MatchString(address) {
-		return Host{agentID: strings.ToLower(address)}, nil
-	}
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
+		if agentIDForm.MatchString(address) {
+			return Host{agentID: strings.ToLower(address)}, nil
+		}
 		return Host{}, fmt.Errorf("%w: %q has no bk_cloud_id; %s", errAddress, address, AddressForms)
 	}
 	cloud, err := parseID(cloudText)

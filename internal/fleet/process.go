@@ -71,6 +71,9 @@ type Process interface {
 	Operate(ctx context.Context, op Operation, hosts []Host) Results
 	// CachedStatus is what the platform has on file, which may lag by minutes.
 	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
+	// SharedStatus is CachedStatus for a refresh: an answer that was got for another
+	// process a moment ago, and that nothing has changed since, will do.
+	SharedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// LiveStatus asks the agents. It cannot tell a process that is not
 	// registered from one that is registered but neither hosted nor running.
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)

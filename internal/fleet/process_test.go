@@ -69,6 +69,10 @@ func (p *process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.answer(string(op), say, hosts)
 }
 
+func (p *process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return p.CachedStatus(ctx, hosts)
+}
+
 func (p *process) CachedStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return p.status("cached", p.cached, hosts)
 }

@@ -30,7 +30,8 @@ func (e *AddressError) Unwrap() error { return e.Err }
 // roster holds the others.
 func NewRoster(addresses map[string]string, supplier int) (Roster, []*AddressError) {
 	var (
-		roster = Roster{index: make(map[Host]string, len(addresses))}
+		n      = len(addresses)
+		roster = Roster{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[Host]string, n)}
 		faults []*AddressError
 	)
 	for _, key := range slices.Sorted(maps.Keys(addresses)) {

@@ -58,7 +58,7 @@ func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fle
 		}
 		results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
 	}
-	for h, o := range f.multi(ctx, p, fleet.HostIt, free) {
+	for h, o := range procapi.Unconfirmed(f.multi(ctx, p, fleet.HostIt, free), false) {
 		if refused(o) { // somebody hosted it since we looked
 			o.Verdict = fleet.Failed
 		}

@@ -71,3 +71,19 @@ func BenchmarkWaitOverhead(b *testing.B) {
 		}
 	}
 }
+
+// Ten thousand hosts cut to requests, and written as one names them.
+func BenchmarkBatches10000(b *testing.B) {
+	client := &Client{opts: procapi.Options{}.OrDefaults()}
+	all := hosts(10000)
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for batch := range client.batches(all) {
+			n += len(targetOf(batch).Hosts)
+		}
+		if n != len(all) {
+			b.Fatalf("%d hosts of %d", n, len(all))
+		}
+	}
+}

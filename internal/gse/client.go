@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -17,11 +18,16 @@ type Client struct {
 	face    face
 	opts    procapi.Options
 	aliases sync.Map // fleet.Host to fleet.Host, by Place
+
+	namespaces sync.Map // *namespace by name
+	now        func() time.Time
+	patience   time.Duration
 }
 
 // NewClient speaks the face that the gateway leads to, by the same request path.
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
-	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults()}
+	opts.Redact = api.Redact
+	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience}
 	if gateway == bkapi.APIGW {
 		client.face = apigw{}
 	}
@@ -61,17 +67,28 @@ var _ fleet.Process = (*Process)(nil)
 
 // Register implements fleet.Process.
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	defer p.changes()()
 	return p.client.face.register(ctx, p, hosts)
 }
 
 // Reregister implements fleet.Process.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	defer p.changes()()
 	return p.client.face.reregister(ctx, p, hosts)
 }
 
 // Unregister implements fleet.Process.
 func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	defer p.changes()()
 	return p.client.face.unregister(ctx, p, hosts)
+}
+
+// changes is called before a change and what it gives after it: what is listed in
+// between is as old as what was listed before.
+func (p *Process) changes() (done func()) {
+	n := p.client.namespace(p.meta.Namespace)
+	n.changed()
+	return n.changed
 }
 
 // batches are hosts cut to what one request takes, each named in one way.

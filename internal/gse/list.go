@@ -38,15 +38,12 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	}
 	seen := make(map[identity]bool)
 	for start := 0; ; start += pageLimit {
-		var request syncRequest
-		request.Meta.Namespace = namespace
-		request.Page.Start, request.Page.Limit = start, pageLimit
-		var page statusAnswer
-		if _, err := c.api.Call(ctx, c.face.endpoint(apiSync, true), request, &page); err != nil {
+		page, err := c.page(ctx, c.face.endpoint(apiSync, true), namespace, start)
+		if err != nil {
 			return fmt.Errorf("listing namespace %q from row %d: %w", namespace, start, err)
 		}
 		fresh := false
-		for _, info := range page.ProcInfos {
+		for _, info := range page.ProcInfos.rows {
 			host, ok := c.face.place(info, supplier)
 			id := identity{
 				namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),

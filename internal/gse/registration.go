@@ -28,7 +28,7 @@ type registrationRequest struct {
 
 // What a per-host code means for a registration.
 var (
-	callRegister   = procapi.Call{Name: apiRegister, Existing: []int64{procapi.CodeRegistered}}
+	callRegister   = procapi.Call{Name: apiRegister, Leaves: true, Existing: []int64{procapi.CodeRegistered}}
 	callUpdate     = procapi.Call{Name: apiUpdate}
 	callUnregister = procapi.Call{Name: apiUnregister, Alright: []int64{procapi.CodeNotRunning}}
 )
@@ -66,6 +66,7 @@ func (p *Process) registration(ctx context.Context, c procapi.Call, spec *Spec, 
 			rounds++
 			stamp := func(o fleet.Outcome) fleet.Outcome {
 				o.RequestID, o.Repeated = reply.RequestID, rounds > 1 || reply.Resent
+				o.Message = p.client.opts.Redact(o.Message)
 				return o
 			}
 			pending = c.Settle(answers, pending, keys, stamp, results, last)
@@ -73,6 +74,9 @@ func (p *Process) registration(ctx context.Context, c procapi.Call, spec *Spec, 
 		})
 		for _, h := range pending {
 			results[h] = procapi.Unfinished(err, rounds > 0 || procapi.WasSent(err), last[h])
+		}
+		if c.Name == callRegister.Name {
+			results = procapi.Unconfirmed(results, rounds > 0)
 		}
 		return results
 	})

@@ -123,19 +123,60 @@ func TestRegister_turnedAwayIsNotRepeated(t *testing.T) {
 	}
 }
 
+// A registration that failed for certain can be forgotten, one that may have been
+// made cannot.
 func TestRegister_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t,
-		register(said(v1(1), code(0), v1(2), code(115))),
-		exchange{api: apiRegister, reply: refusal(1306000, "null")})
-	results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
-	if !results[host(1)].OK() {
-		t.Errorf("host 1: got %+v, want its verdict kept", results[host(1)])
+	began := register(said(v1(1), code(0), v1(2), code(115)))
+	for name, test := range map[string]struct {
+		steps []exchange
+		first bool // host 1 has its verdict
+		want  fleet.Verdict
+	}{
+		"refused":             {[]exchange{{api: apiRegister, reply: refusal(1306000, "null")}}, false, fleet.Failed},
+		"turned-away":         {[]exchange{{api: apiRegister, reply: answer(http.StatusTooManyRequests, "{}")}}, false, fleet.Failed},
+		"forbidden":           {[]exchange{{api: apiRegister, reply: answer(http.StatusForbidden, "{}")}}, false, fleet.Failed},
+		"lost":                {[]exchange{{api: apiRegister, reply: gone}}, false, fleet.Lost},
+		"bad-gateway":         {[]exchange{{api: apiRegister, reply: answer(http.StatusBadGateway, "")}}, false, fleet.Lost},
+		"taken-and-refused":   {[]exchange{began, {api: apiRegister, reply: refusal(1306000, "null")}}, true, fleet.Lost},
+		"taken-and-forbidden": {[]exchange{began, {api: apiRegister, reply: answer(http.StatusForbidden, "{}")}}, true, fleet.Lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.steps...)
+			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
+			if results[host(1)].OK() != test.first {
+				t.Errorf("host 1: got %+v", results[host(1)])
+			}
+			for n := 2; n <= 3; n++ {
+				if got := results[host(n)]; got.Verdict != test.want || got.Err == nil {
+					t.Errorf("host %d: got %+v, want verdict %d and the reason", n, got, test.want)
+				}
+			}
+		})
 	}
-	for n := 2; n <= 3; n++ {
-		if got := results[host(n)]; got.Verdict != fleet.Failed || !bkapi.HasCode(got.Err, 1306000) {
-			t.Errorf("host %d: got %+v, want a failure with the platform's reason", n, got)
-		}
+}
+
+// What is registered already needs no doubt when a change of it is lost: it is
+// there, and repeated by the next apply.
+func TestReregister_lost(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		api string
+		act func(fleet.Process, context.Context, []fleet.Host) fleet.Results
+	}{
+		"update":     {apiUpdate, fleet.Process.Reregister},
+		"unregister": {apiUnregister, fleet.Process.Unregister},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, exchange{api: test.api, reply: gone})
+			p := quick(t, url).Process(sampleMeta, sampleSpec())
+			if got := test.act(p, t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
+				t.Errorf("got %+v, want a failure", got)
+			}
+		})
 	}
 }
 

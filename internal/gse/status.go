@@ -3,6 +3,7 @@ package gse
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -21,8 +22,35 @@ type statusRequest struct {
 
 // statusAnswer is `data` of get_proc_status_v2 and sync_proc_status.
 type statusAnswer struct {
-	Count     procapi.Number        `json:"count"`
-	ProcInfos procapi.Many[procRow] `json:"proc_infos"`
+	Count     procapi.Number `json:"count"`
+	ProcInfos procRows       `json:"proc_infos"`
+}
+
+// procRows are the rows that could be read, and whether any could not: then a host
+// without a row may well have one.
+type procRows struct {
+	rows       []procRow
+	unreadable bool
+}
+
+// UnmarshalJSON never fails.
+func (r *procRows) UnmarshalJSON(raw []byte) error {
+	*r = procRows{}
+	if json.Unmarshal(raw, &r.rows) == nil { // as a rule all can be read
+		return nil
+	}
+	*r = procRows{}
+	var all procapi.Many[json.RawMessage]
+	_ = all.UnmarshalJSON(raw)
+	for _, one := range all {
+		var row procRow
+		if json.Unmarshal(one, &row) != nil {
+			r.unreadable = true
+			continue
+		}
+		r.rows = append(r.rows, row)
+	}
+	return nil
 }
 
 // procRow is one process on one host as the platform has it on file. The
@@ -112,28 +140,22 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
 				return err
 			}
-			rows := make(map[fleet.Host]fleet.Status, len(answer.ProcInfos))
-			for _, row := range answer.ProcInfos {
+			rows := make(map[fleet.Host]fleet.Status, len(answer.ProcInfos.rows))
+			for _, row := range answer.ProcInfos.rows {
 				if string(row.Meta.Namespace) != meta.Namespace || string(row.Meta.Name) != meta.Name {
 					continue
 				}
-				agent, byAgent := row.agent()
-				if byAgent {
-					rows[agent] = row.status()
-				}
-				host, byAddress := row.host(0)
-				if byAddress {
-					rows[host.Place()] = row.status()
-				}
-				if byAgent && byAddress {
-					p.client.learn(agent, host.Place())
-				}
+				p.client.file(row, rows)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, h := range batch {
 				status, found := rows[h.Place()]
-				if !found {
+				switch {
+				case found:
+				case answer.ProcInfos.unreadable:
+					status = fleet.Status{State: fleet.Unknown, Message: "what the platform has on file could not be read"}
+				default:
 					status = fleet.Status{State: fleet.Unregistered}
 				}
 				statuses[h] = status
@@ -145,6 +167,23 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		return nil, err
 	}
 	return statuses, nil
+}
+
+// file puts a row under every name that it gives its host.
+func (c *Client) file(row procRow, under map[fleet.Host]fleet.Status) {
+	status := row.status()
+	status.Version = c.opts.Redact(status.Version)
+	agent, byAgent := row.agent()
+	if byAgent {
+		under[agent] = status
+	}
+	host, byAddress := row.host(0)
+	if byAddress {
+		under[host.Place()] = status
+	}
+	if byAgent && byAddress {
+		c.learn(agent, host.Place())
+	}
 }
 
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is

@@ -97,7 +97,7 @@ func FuzzProcRow(f *testing.F) {
 		if err := json.Unmarshal(raw, &page); err != nil {
 			t.Skip()
 		}
-		for _, row := range page.ProcInfos {
+		for _, row := range page.ProcInfos.rows {
 			wantSound(t, row.status())
 			if h, ok := row.host(0); ok && !h.IP().IsValid() {
 				t.Errorf("host %s without an IP", h)
@@ -147,6 +147,7 @@ func TestCachedStatus(t *testing.T) {
 		running = fleet.Status{State: fleet.Running}
 		stopped = fleet.Status{State: fleet.Stopped}
 		absent  = fleet.Status{State: fleet.Unregistered}
+		unread  = fleet.Status{State: fleet.Unknown, Message: "what the platform has on file could not be read"}
 	)
 	tests := map[string]struct {
 		step exchange
@@ -157,7 +158,8 @@ func TestCachedStatus(t *testing.T) {
 		"no-rows":          {cached(), map[int]fleet.Status{1: absent, 2: absent}},
 		"null":             {exchange{api: apiStatus, reply: data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
 		"one-object":       {exchange{api: apiStatus, reply: data(`{"proc_infos":` + onFile(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
-		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, onFile(2, 1)), map[int]fleet.Status{1: absent, 2: running}},
+		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
+		"no-list":          {exchange{api: apiStatus, reply: data(`{"proc_infos":"none"}`)}, map[int]fleet.Status{1: unread, 2: unread}},
 		"another-host":     {cached(onFile(1, 1), onFile(9, 2)), map[int]fleet.Status{1: running, 2: absent}},
 		"another-process":  {cached(strings.Replace(onFile(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
 		"another-space":    {cached(strings.Replace(onFile(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},

@@ -1,0 +1,263 @@
+package gse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// crowd is a namespace with many processes, each on hosts of its own.
+type crowd struct {
+	t      *testing.T
+	sim    *simulator.Server
+	client *Client
+	each   int
+}
+
+func newCrowd(t *testing.T, processes, each int) *crowd {
+	t.Helper()
+	c := &crowd{t: t, sim: &simulator.Server{}, each: each}
+	c.client = newTestClient(t, newSim(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
+	spec, err := json.Marshal(sampleSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range processes {
+		for _, h := range c.hosts(i) {
+			labels := map[string]string{"number": strconv.Itoa(i)}
+			if err := c.sim.Register(h.Address(), "gse", c.name(i), labels, string(spec)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return c
+}
+
+func (*crowd) name(i int) string { return fmt.Sprintf("proc-%d", i) }
+
+func (c *crowd) hosts(i int) []fleet.Host {
+	list := make([]fleet.Host, c.each)
+	for k := range list {
+		list[k] = host(i*c.each + k + 1)
+	}
+	return list
+}
+
+func (c *crowd) process(i int) *Process {
+	return c.client.Process(Meta{Namespace: "gse", Name: c.name(i)}, sampleSpec())
+}
+
+// ask fails unless process i is registered, as itself, on all its hosts.
+func (c *crowd) ask(ctx context.Context, i int) error {
+	statuses, err := c.process(i).SharedStatus(ctx, c.hosts(i))
+	if err != nil {
+		return err
+	}
+	for _, h := range c.hosts(i) {
+		if status := statuses[h]; status.State != fleet.Stopped || status.Labels["number"] != strconv.Itoa(i) {
+			return fmt.Errorf("%s on %s: %+v", c.name(i), h.Address(), status)
+		}
+	}
+	return nil
+}
+
+// want fails unless so many calls of either API were made since the last look.
+func (c *crowd) want(own, listing int) {
+	c.t.Helper()
+	calls := c.sim.Calls()
+	c.sim.ResetCalls()
+	got := [2]int{calls.Count(apiStatus), calls.Count(apiSync)}
+	if got != [2]int{own, listing} {
+		c.t.Errorf("%d calls of %s and %d of %s, want %d and %d", got[0], apiStatus, got[1], apiSync, own, listing)
+	}
+}
+
+func (c *crowd) askAll(processes int) {
+	c.t.Helper()
+	for i := range processes {
+		if err := c.ask(c.t.Context(), i); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// Two hundred processes that ask ten at a time, as Terraform refreshes them, share
+// ten pages.
+func TestSharedStatus_crowd(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 200, 50)
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(10)
+	for i := range 200 {
+		group.Go(func() error { return c.ask(ctx, i) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+	calls := c.sim.Calls()
+	if own, listing := calls.Count(apiStatus), calls.Count(apiSync); own+listing > 20 || listing != 10 {
+		t.Errorf("%d calls of %s and %d of %s", own, apiStatus, listing, apiSync)
+	}
+}
+
+// A few processes pay a call each, and nothing for the looking.
+func TestSharedStatus_few(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, sharedFrom, 3)
+	c.askAll(sharedFrom)
+	c.want(sharedFrom, 0)
+}
+
+// In a namespace that is full of other people's processes one look is all it
+// costs.
+func TestSharedStatus_strangers(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 60, 200)
+	c.askAll(5)
+	c.want(5, 0)
+	// The first page tells of twelve, for which five calls are not enough yet.
+	c.askAll(1)
+	c.want(1, 1)
+}
+
+// Processes that fill their requests gain nothing.
+func TestSharedStatus_large(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 8, 1000)
+	c.askAll(8)
+	c.want(8, 1)
+}
+
+// A change by this client is seen by whoever asks next.
+func TestSharedStatus_change(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Process, context.Context, []fleet.Host) fleet.Results{
+		"register":   (*Process).Register,
+		"reregister": (*Process).Reregister,
+		"unregister": (*Process).Unregister,
+		"operate": func(p *Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
+			return p.Operate(ctx, fleet.Start, hosts)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrowd(t, 12, 3)
+			c.askAll(12)
+			c.want(5, 1)
+			change(c.process(11), t.Context(), c.hosts(11))
+			c.sim.ResetCalls()
+
+			statuses, err := c.process(11).SharedStatus(t.Context(), c.hosts(11))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fresh, err := c.process(11).CachedStatus(t.Context(), c.hosts(11))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(fresh, statuses, cmp.Comparer(func(a, b fleet.Host) bool { return a == b })); diff != "" {
+				t.Errorf("shared (-fresh +shared):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSharedStatus_age(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c.client.now = func() time.Time { return now }
+	c.askAll(12)
+	c.want(5, 1)
+	now = now.Add(sharedFor)
+	c.askAll(12)
+	c.want(0, 0)
+	now = now.Add(time.Millisecond)
+	c.askAll(12)
+	c.want(0, 1)
+}
+
+// Where the platform does not list, everybody asks by himself and nobody hears of
+// it. It is not tried again.
+func TestSharedStatus_refused(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	c.sim.Inject(simulator.Fault{API: apiSync, HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no permission"}`})
+	c.askAll(12)
+	c.want(12, 1)
+}
+
+// A row that the listing skips, and one that says less there, is asked for by
+// itself: neither is drift.
+func TestSharedStatus_skipped(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	c.sim.Inject(simulator.Fault{API: apiSync, Missing: -1, Hosts: []string{c.hosts(9)[1].Address()}})
+	c.askAll(12)
+	c.want(6, 1)
+}
+
+// Whoever waits for a listing does not wait longer than it may, and one whose
+// owner gives up is fetched by the next.
+func TestSharedStatus_givesUp(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	c.askAll(5)
+	held := c.sim.Inject(simulator.Fault{API: apiSync, Delay: time.Hour})
+	leader, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- c.ask(leader, 5) }()
+	for c.sim.Calls().Count(apiSync) == 0 {
+		<-time.After(time.Millisecond)
+	}
+	follower, stop := context.WithCancel(t.Context())
+	stop()
+	if err := c.ask(follower, 6); !errors.Is(err, context.Canceled) {
+		t.Errorf("the follower got %v", err)
+	}
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the leader got %v", err)
+	}
+	c.sim.ClearFault(held)
+	c.sim.ResetCalls()
+	c.askAll(12)
+	c.want(0, 1)
+}
+
+// A listing that takes too long is given up, and nobody waits for another.
+func TestSharedStatus_hangs(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	c.client.patience = 50 * time.Millisecond
+	c.sim.Inject(simulator.Fault{API: apiSync, Delay: time.Hour})
+	c.askAll(12)
+	c.want(12, 1)
+}
+
+// Of a host that two rows claim, the listing tells nothing.
+func TestListing_twice(t *testing.T) {
+	t.Parallel()
+	_, url := newScript(t, exchange{api: apiSync, reply: data(`{"count":3,"proc_infos":[` + onFile(1, 1) + "," + onFile(2, 1) + "," + onFile(1, 2) + `]}`)})
+	l := &listing{rows: make(map[string]map[fleet.Host]fleet.Status)}
+	if err := l.fetch(t.Context(), newTestClient(t, url, nil), sampleMeta.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	twice, _ := l.of(sampleMeta.Name, host(1))
+	if once, _ := l.of(sampleMeta.Name, host(2)); twice.State != fleet.Unknown || once.State != fleet.Running {
+		t.Errorf("twice: %+v, once: %+v", twice, once)
+	}
+}
