@@ -1,0 +1,132 @@
+package fold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+var errJSON = errors.New("the value came as JSON; this provider takes MessagePack")
+
+// anUnknown is an unknown value without the refinements that Terraform may send
+// along: those of a map mean nothing for a string.
+var anUnknown = msgpack.RawMessage{msgpcode.FixExt1, 0, 0}
+
+func reader(text string) *msgpack.Decoder { return msgpack.NewDecoder(strings.NewReader(text)) }
+
+// decodeElement reads a string, null or an unknown.
+func decodeElement(from *msgpack.Decoder) (Element, error) {
+	code, err := from.PeekCode()
+	switch {
+	case err != nil:
+		return Element{}, err
+	case code == msgpcode.Nil:
+		return Element{Null: true}, from.DecodeNil()
+	case msgpcode.IsExt(code):
+		return Element{Unknown: true}, from.Skip()
+	}
+	text, err := from.DecodeString()
+	return Element{Value: text}, err
+}
+
+// dynamicValues folds and unfolds the attribute of the given name, and keeps the
+// first error.
+type dynamicValues struct {
+	name string
+	err  error
+}
+
+// fold is what the framework gets of a value that Terraform sent.
+func (d *dynamicValues) fold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicValue {
+	return d.rewrite(value, func(content msgpack.RawMessage, to *msgpack.Encoder) error {
+		switch {
+		case msgpcode.IsExt(content[0]):
+			return to.Encode(anUnknown)
+		case content[0] == msgpcode.Nil:
+			return to.Encode(content)
+		}
+		return to.EncodeString(string(content))
+	})
+}
+
+// unfold is what Terraform gets of a value that the framework answered with.
+func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.DynamicValue {
+	return d.rewrite(value, func(content msgpack.RawMessage, to *msgpack.Encoder) error {
+		if content[0] == msgpcode.Nil || msgpcode.IsExt(content[0]) {
+			return to.Encode(content)
+		}
+		folded, err := msgpack.NewDecoder(bytes.NewReader(content)).DecodeString()
+		if err != nil {
+			return err
+		}
+		return to.Encode(msgpack.RawMessage(folded))
+	})
+}
+
+// rewrite copies an object and has the one attribute written anew. What is no
+// object (null, as in a destroy) stays as it is.
+func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpack.RawMessage, *msgpack.Encoder) error) *tfprotov6.DynamicValue {
+	if d.err != nil || value == nil {
+		return value
+	}
+	if len(value.MsgPack) == 0 {
+		if len(value.JSON) > 0 {
+			d.err = errJSON
+		}
+		return value
+	}
+	rewritten, err := rewriteAttribute(value.MsgPack, d.name, write)
+	if err != nil {
+		d.err = fmt.Errorf("reading the attribute %q: %w", d.name, err)
+		return value
+	}
+	return &tfprotov6.DynamicValue{MsgPack: rewritten}
+}
+
+func rewriteAttribute(object []byte, name string, write func(msgpack.RawMessage, *msgpack.Encoder) error) ([]byte, error) {
+	from := msgpack.NewDecoder(bytes.NewReader(object))
+	code, err := from.PeekCode()
+	if err != nil {
+		return nil, err
+	}
+	if code == msgpcode.Nil || msgpcode.IsExt(code) {
+		return object, nil
+	}
+	n, err := from.DecodeMapLen()
+	if err != nil {
+		return nil, err
+	}
+	var buffer bytes.Buffer
+	buffer.Grow(len(object) + 16)
+	to := msgpack.NewEncoder(&buffer)
+	if err := to.EncodeMapLen(n); err != nil {
+		return nil, err
+	}
+	for range n {
+		key, err := from.DecodeString()
+		if err != nil {
+			return nil, err
+		}
+		content, err := from.DecodeRaw()
+		if err != nil {
+			return nil, err
+		}
+		if err := to.EncodeString(key); err != nil {
+			return nil, err
+		}
+		if key != name {
+			err = to.Encode(content)
+		} else {
+			err = write(content, to)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return buffer.Bytes(), nil
+}

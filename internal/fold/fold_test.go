@@ -1,0 +1,194 @@
+package fold
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+var (
+	mapType    = tftypes.Map{ElementType: tftypes.String}
+	objectType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{
+		"after": tftypes.Number, "before": tftypes.List{ElementType: tftypes.String}, "hosts": mapType,
+	}}
+	foldedType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{
+		"after": tftypes.Number, "before": tftypes.List{ElementType: tftypes.String}, "hosts": tftypes.String,
+	}}
+)
+
+func text(s any) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
+
+func hosts(content any) tftypes.Value { return tftypes.NewValue(mapType, content) }
+
+func object(hosts tftypes.Value) tftypes.Value {
+	return tftypes.NewValue(objectType, map[string]tftypes.Value{
+		"after":  tftypes.NewValue(tftypes.Number, 7),
+		"before": tftypes.NewValue(objectType.AttributeTypes["before"], []tftypes.Value{text("a"), text(tftypes.UnknownValue), text(nil)}),
+		"hosts":  hosts,
+	})
+}
+
+func dynamic(t *testing.T, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
+	t.Helper()
+	d, err := tfprotov6.NewDynamicValue(typ, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &d
+}
+
+// What is folded is a string, which the framework can read, and unfolds to what it
+// was.
+func TestFold_roundTrip(t *testing.T) {
+	t.Parallel()
+	long := make(map[string]tftypes.Value)
+	for i := range 70000 { // more than a 16-bit length can tell
+		long[fmt.Sprint(i)] = text("0:10.0.0.1")
+	}
+	for name, value := range map[string]tftypes.Value{
+		"full":            object(hosts(map[string]tftypes.Value{"a": text("0:10.0.0.1"), "é \x00": text("")})),
+		"empty":           object(hosts(map[string]tftypes.Value{})),
+		"null":            object(hosts(nil)),
+		"unknown":         object(hosts(tftypes.UnknownValue)),
+		"refined":         object(hosts(tftypes.UnknownValue)),
+		"partly unknown":  object(hosts(map[string]tftypes.Value{"a": text(tftypes.UnknownValue), "b": text(nil), "c": text("c")})),
+		"long":            object(hosts(long)),
+		"no object":       tftypes.NewValue(objectType, nil),
+		"unknown object ": tftypes.NewValue(objectType, tftypes.UnknownValue),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &dynamicValues{name: "hosts"}
+			folded := d.fold(dynamic(t, objectType, value))
+			if d.err != nil {
+				t.Fatal(d.err)
+			}
+			if _, err := folded.Unmarshal(foldedType); err != nil {
+				t.Errorf("folded: %s", err)
+			}
+			back, err := d.unfold(folded).Unmarshal(objectType)
+			if err != nil || d.err != nil {
+				t.Fatal(err, d.err)
+			}
+			if !back.Equal(value) {
+				t.Errorf("came back as %s", back)
+			}
+		})
+	}
+}
+
+// Terraform may know of an unknown map that it is not null, or how long it is. A
+// string has no such lengths.
+func TestFold_refinedUnknown(t *testing.T) {
+	t.Parallel()
+	refined := []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's', 0xc7, 0x05, 0x0c, 0x82, 0x01, 0xc2, 0x05, 0x02}
+	d := &dynamicValues{name: "hosts"}
+	folded := d.fold(&tfprotov6.DynamicValue{MsgPack: refined})
+	want := append(refined[:7:7], 0xd4, 0x00, 0x00)
+	if diff := cmp.Diff(want, folded.MsgPack); diff != "" || d.err != nil {
+		t.Errorf("%v (-want +got):\n%s", d.err, diff)
+	}
+}
+
+func TestFold_refused(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]tfprotov6.DynamicValue{
+		"JSON":       {JSON: []byte(`{"hosts":{}}`)},
+		"no object":  {MsgPack: []byte{0x91, 0xc0}},
+		"cut off":    {MsgPack: []byte{0x82, 0xa5, 'h', 'o', 's', 't', 's', 0xc0}},
+		"no content": {MsgPack: []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's'}},
+		"no key":     {MsgPack: []byte{0x81, 0x90, 0xc0}},
+	} {
+		d := &dynamicValues{name: "hosts"}
+		if d.fold(&value); d.err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	d := &dynamicValues{name: "hosts"}
+	if d.unfold(dynamic(t, objectType, object(hosts(map[string]tftypes.Value{"a": text("b")})))); d.err == nil {
+		t.Error("what was never folded was unfolded")
+	}
+}
+
+func TestMap(t *testing.T) {
+	t.Parallel()
+	d := &dynamicValues{name: "hosts"}
+	read := func(value tftypes.Value) Map {
+		folded, err := d.fold(dynamic(t, objectType, object(value))).Unmarshal(foldedType)
+		if err != nil || d.err != nil {
+			t.Fatal(err, d.err)
+		}
+		var attributes map[string]tftypes.Value
+		if err := folded.As(&attributes); err != nil {
+			t.Fatal(err)
+		}
+		value2, err := Type{}.ValueFromTerraform(t.Context(), attributes["hosts"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := value2.(Map)
+		if !ok {
+			t.Fatalf("a %T", value2)
+		}
+		return m
+	}
+
+	type facts struct {
+		Len                  int
+		Null, Unknown, Fully bool
+		Known                map[string]string
+		All                  map[string]Element
+	}
+	for name, c := range map[string]struct {
+		value tftypes.Value
+		want  facts
+	}{
+		"full": {hosts(map[string]tftypes.Value{"a": text("1"), "b": text("2")}), facts{Len: 2, Fully: true,
+			Known: map[string]string{"a": "1", "b": "2"}, All: map[string]Element{"a": {Value: "1"}, "b": {Value: "2"}}}},
+		"empty":   {hosts(map[string]tftypes.Value{}), facts{Fully: true, Known: map[string]string{}, All: map[string]Element{}}},
+		"null":    {hosts(nil), facts{Null: true, Fully: true, Known: map[string]string{}, All: map[string]Element{}}},
+		"unknown": {hosts(tftypes.UnknownValue), facts{Unknown: true, Known: map[string]string{}, All: map[string]Element{}}},
+		"partly": {hosts(map[string]tftypes.Value{"a": text(tftypes.UnknownValue), "b": text(nil), "c": text("3")}), facts{Len: 3,
+			Known: map[string]string{"c": "3"}, All: map[string]Element{"a": {Unknown: true}, "b": {Null: true}, "c": {Value: "3"}}}},
+	} {
+		m := read(c.value)
+		got := facts{Len: m.Len(), Null: m.IsNull(), Unknown: m.IsUnknown(), Fully: m.IsFullyKnown(), Known: m.Known(), All: map[string]Element{}}
+		for key, element := range m.All() {
+			got.All[key] = element
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+
+	made := NewMap(map[string]string{"b": "2", "a": "1"})
+	if sent := read(hosts(map[string]tftypes.Value{"a": text("1"), "b": text("2")})); !made.Equal(sent) {
+		t.Error("made here and sent by Terraform, it is not the same")
+	}
+	if made.Equal(NewMap(map[string]string{"a": "1"})) || made.Equal(made.StringValue) || !NewMap(nil).Equal(NewMap(map[string]string{})) {
+		t.Error("Equal is wrong")
+	}
+	if got := made.String(); got != "<2 elements>" {
+		t.Errorf("printed as %s", got)
+	}
+}
+
+// A string that is no map has no elements, and nothing breaks.
+func FuzzMap(f *testing.F) {
+	f.Add(NewMap(map[string]string{"a": "b"}).ValueString())
+	f.Add("\xdf\xff\xff\xff\xff")
+	f.Fuzz(func(t *testing.T, content string) {
+		m := Map{basetypes.NewStringValue(content)}
+		n := 0
+		for range m.All() {
+			n++
+		}
+		if n > max(0, m.Len()) || len(m.Known()) > n {
+			t.Errorf("%d elements of %d", n, m.Len())
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package fold
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+var (
+	_ basetypes.StringTypable  = Type{}
+	_ basetypes.StringValuable = Map{}
+)
+
+// Type is the custom type of a string attribute that is a folded map.
+type Type struct{ basetypes.StringType }
+
+// Equal implements attr.Type.
+func (t Type) Equal(other attr.Type) bool {
+	_, same := other.(Type)
+	return same
+}
+
+// String implements attr.Type.
+func (Type) String() string { return "fold.Type" }
+
+// ValueType implements attr.Type.
+func (Type) ValueType(context.Context) attr.Value { return Map{} }
+
+// ValueFromString implements basetypes.StringTypable.
+func (Type) ValueFromString(_ context.Context, s basetypes.StringValue) (basetypes.StringValuable, diag.Diagnostics) {
+	return Map{s}, nil
+}
+
+// ValueFromTerraform implements attr.Type.
+func (t Type) ValueFromTerraform(ctx context.Context, raw tftypes.Value) (attr.Value, error) {
+	value, err := t.StringType.ValueFromTerraform(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := value.(basetypes.StringValue)
+	if !ok {
+		return nil, fmt.Errorf("a folded map is a %T", value)
+	}
+	return Map{s}, nil
+}
+
+// Map is a map of strings, folded. The zero value is null.
+type Map struct{ basetypes.StringValue }
+
+// NewMap folds a map. A nil map is an empty one.
+func NewMap(elements map[string]string) Map {
+	present := make(map[string]*string, len(elements))
+	for key, element := range elements {
+		present[key] = &element
+	}
+	return Map{basetypes.NewStringValue(encode(present))}
+}
+
+// encode writes elements in Terraform's order; nil is null.
+func encode(elements map[string]*string) string {
+	var (
+		buffer bytes.Buffer
+		to     = msgpack.NewEncoder(&buffer)
+	)
+	// Writing to a buffer cannot fail.
+	_ = to.EncodeMapLen(len(elements))
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		_ = to.EncodeString(key)
+		if element := elements[key]; element != nil {
+			_ = to.EncodeString(*element)
+		} else {
+			_ = to.EncodeNil()
+		}
+	}
+	return buffer.String()
+}
+
+// Type implements attr.Value.
+func (Map) Type(context.Context) attr.Type { return Type{} }
+
+// Equal implements attr.Value.
+func (m Map) Equal(other attr.Value) bool {
+	o, ok := other.(Map)
+	return ok && m.StringValue.Equal(o.StringValue)
+}
+
+// String implements attr.Value.
+func (m Map) String() string {
+	if m.IsNull() || m.IsUnknown() {
+		return m.StringValue.String()
+	}
+	return fmt.Sprintf("<%d elements>", m.Len())
+}
+
+// Len is the number of elements; 0 where the map is null or unknown.
+func (m Map) Len() int {
+	if m.ValueString() == "" {
+		return 0
+	}
+	n, err := reader(m.ValueString()).DecodeMapLen()
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Element is the value of a key.
+type Element struct {
+	Value string
+	// Null and Unknown: there is no value, or none yet.
+	Null, Unknown bool
+}
+
+// All yields keys and elements in Terraform's order.
+func (m Map) All() iter.Seq2[string, Element] {
+	return func(yield func(string, Element) bool) {
+		if m.ValueString() == "" {
+			return
+		}
+		from := reader(m.ValueString())
+		n, err := from.DecodeMapLen()
+		for i := 0; i < n && err == nil; i++ {
+			var (
+				key     string
+				element Element
+			)
+			if key, err = from.DecodeString(); err != nil {
+				return
+			}
+			if element, err = decodeElement(from); err != nil || !yield(key, element) {
+				return
+			}
+		}
+	}
+}
+
+// Known are the elements that have a value.
+func (m Map) Known() map[string]string {
+	// A length that is not true must not cost memory: an element takes two bytes.
+	known := make(map[string]string, max(0, min(m.Len(), len(m.ValueString())/2)))
+	for key, element := range m.All() {
+		if !element.Null && !element.Unknown {
+			known[key] = element.Value
+		}
+	}
+	return known
+}
+
+// IsFullyKnown tells whether neither the map nor an element is unknown.
+func (m Map) IsFullyKnown() bool {
+	if m.IsUnknown() {
+		return false
+	}
+	for _, element := range m.All() {
+		if element.Unknown {
+			return false
+		}
+	}
+	return true
+}
