@@ -5,6 +5,7 @@ import (
 	"flag"
 	"log"
 	"os"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
@@ -23,12 +24,25 @@ func main() {
 	var opts []tf6server.ServeOpt
 	if *debug {
 		opts = append(opts, tf6server.WithManagedDebug())
+	} else {
+		go endWith(os.Getppid())
 	}
 	err := tf6server.Serve("registry.terraform.io/blueking/bk", func() tfprotov6.ProviderServer {
 		return provider.NewServer(version)
 	}, opts...)
 	if err != nil {
 		log.Fatal(err)
+	}
+}
+
+// endWith ends this process when the one that started it is gone. Terraform that is
+// killed tells its providers nothing. What is under way there ends with the connection
+// to it, but the process would wait for further calls for ever.
+func endWith(parent int) {
+	for range time.Tick(time.Second) {
+		if os.Getppid() != parent {
+			os.Exit(1)
+		}
 	}
 }
 

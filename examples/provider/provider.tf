@@ -6,16 +6,12 @@ terraform {
   }
 }
 
-variable "bk_app_secret" {
-  type      = string
-  sensitive = true
-}
-
 provider "bk" {
-  endpoint   = "https://paas.example.com"
-  app_code   = "platform-infra"
-  app_secret = var.bk_app_secret # or BK_APP_SECRET in the environment
-  username   = "admin"
+  endpoint = "https://paas.example.com"
+  app_code = "platform-infra"
+  username = "admin"
+
+  # app_secret comes from BK_APP_SECRET, so that no plan or variable file holds it.
 
   default_labels = { managed_by = "terraform" }
 }

@@ -12,7 +12,7 @@ func actionAttributes(attributes map[string]resource.Attribute) map[string]actio
 
 var actionForms = attributeForms[action.Attribute]{
 	text: func(a resource.StringAttribute) action.Attribute {
-		return action.StringAttribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return action.StringAttribute{CustomType: a.CustomType, MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
 	},
 	integer: func(a resource.Int64Attribute) action.Attribute {
 		return action.Int64Attribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}

@@ -12,7 +12,7 @@ func dataSourceAttributes(attributes map[string]resource.Attribute) map[string]d
 
 var dataSourceForms = attributeForms[datasource.Attribute]{
 	text: func(a resource.StringAttribute) datasource.Attribute {
-		return datasource.StringAttribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return datasource.StringAttribute{CustomType: a.CustomType, MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
 	},
 	integer: func(a resource.Int64Attribute) datasource.Attribute {
 		return datasource.Int64Attribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}

@@ -1,6 +1,9 @@
 package provider
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
@@ -23,12 +27,26 @@ const (
 	summaryBug             = "Provider Bug"
 )
 
+const (
+	inTrouble = "The platform, or something on the way to it, is in trouble. Apply again when it is well."
+	tooBusy   = "Set requests_per_second, or lower max_concurrent_requests."
+)
+
 const reportBug = "This is a bug in the provider; please report it."
 
 // callDiagnostic is the diagnostic of a call that failed as a whole. what says
 // in one sentence what was not done.
 func callDiagnostic(summary, what string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, what+"\n\n"+explain(err))
+}
+
+// unlessInterrupted takes an interrupt for an error: hosts that were not waited for
+// are not unknown, nobody has the answer to the question.
+func unlessInterrupted(ctx context.Context, err error) error {
+	if err == nil && fleet.Interrupted(ctx.Err()) {
+		return errors.New("interrupted before every host had answered")
+	}
+	return err
 }
 
 // explain is the platform's answer or the fault of the way to it, the request
@@ -41,6 +59,11 @@ func explain(err error) string {
 	text := strings.TrimSuffix(err.Error(), ".") + "."
 	if !strings.Contains(text, failure.URL) {
 		text += "\nURL: " + failure.URL
+	}
+	if failure.Kind == bkapi.KindCanceled {
+		if before := troubleIn(err); before != nil {
+			failure = before // that the time was up says less than what went wrong until then
+		}
 	}
 	if todo := advice(failure); todo != "" {
 		text += "\n\n" + todo
@@ -64,16 +87,22 @@ func advice(e *bkapi.Error) string {
 	case bkapi.KindConnect:
 		return "Check that the provider's endpoint is right and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
 	case bkapi.KindTLS:
-		return "If the platform's certificate comes from an authority of your own, set ca_cert_file to that authority's certificate."
+		return trustAdvice(e)
 	case bkapi.KindRedirect:
 		return "If that is where the platform lives, set the provider's endpoint to it: credentials are never sent along with a redirect."
 	case bkapi.KindFormat:
 		return "Something other than the API answers there, often a login page or a proxy. Check the provider's endpoint and gateway."
 	case bkapi.KindRefused:
+		switch {
+		case e.TurnedAway():
+			return tooBusy
+		case bkapi.IsTransient(e), bkapi.IsOutcomeUnknown(e):
+			return inTrouble
+		}
 		return "Those are the platform's own words. If they speak of the application, check app_code and app_secret, and that it may call " +
 			e.API + "; otherwise ask the platform's administrators and quote the request id."
 	case bkapi.KindLost:
-		return "The platform, or something on the way to it, is in trouble. Apply again when it is well."
+		return inTrouble
 	case bkapi.KindCanceled:
 		return "If the time was up, raise the timeouts of this object."
 	case bkapi.KindStatus:
@@ -83,19 +112,43 @@ func advice(e *bkapi.Error) string {
 	}
 }
 
+// trustAdvice is advice by what is wrong with a server's certificate or its TLS.
+func trustAdvice(e *bkapi.Error) string {
+	var (
+		unknown x509.UnknownAuthorityError
+		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(e, new(tls.RecordHeaderError)):
+		return "What answers there does not speak TLS. Check whether the provider's endpoint begins with https, and its port."
+	case errors.As(e, &unknown):
+		return "If the platform's certificate comes from an authority of your own, set ca_cert_file to that authority's certificate."
+	case errors.As(e, &name):
+		return "The certificate is for another host. Name the platform in the endpoint as its certificate does."
+	case errors.As(e, &invalid) && invalid.Reason == x509.Expired:
+		return "The platform's certificate is not valid at this time. Have it renewed, and check this machine's clock."
+	case errors.As(e, &invalid):
+		return "The platform's certificate does not serve this purpose. Have its administrators issue another."
+	default:
+		return "The provider speaks TLS 1.2 and later. Check that the endpoint's scheme and port are those of a server that does too."
+	}
+}
+
 // statusAdvice is advice by HTTP status.
 func statusAdvice(e *bkapi.Error) string {
 	switch e.Status {
 	case 400, 401, 403: // the gateway says 400 of an application that it does not know
 		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants that API by API."
 	case 404:
-		return "The platform has no API " + e.API + " at this address. Check the provider's endpoint, and whether its gateway is esb or apigw."
+		return fmt.Sprintf("There is no API %s at this address of the %s. Check the provider's endpoint, and whether its gateway is esb or apigw: now it is %s.",
+			e.API, map[bkapi.Gateway]string{bkapi.ESB: "ESB", bkapi.APIGW: "API gateway"}[e.Gateway], e.Gateway)
 	case 413:
 		return "Lower max_hosts_per_request."
 	case 429:
-		return "Set requests_per_second, or lower max_concurrent_requests."
+		return tooBusy
 	}
-	return "The platform, or something on the way to it, is in trouble. Apply again when it is well."
+	return inTrouble
 }
 
 // notReady is the diagnostic for a call that must be made while the provider

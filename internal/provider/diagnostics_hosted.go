@@ -42,6 +42,20 @@ func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) 
 		"The next plan shows an update that retries these hosts alone."+taken)
 }
 
+// createUnconfirmed is a create that may have registered hosts and heard of none. It
+// is an error, as the platform was as good as away; and what may be there has to be
+// remembered, so that Terraform taints the resource.
+func createUnconfirmed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
+	taken := ""
+	if anyTaken(failures) {
+		taken = "\n\n" + takenAdvice(h)
+	}
+	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s, as far as is known.\n\n%s\n"+
+		"Mend the cause and apply again. What may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
+		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
+		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures), taken))
+}
+
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
 	todo := retriedAlone
 	if anyTaken(failures) {

@@ -2,11 +2,14 @@ package provider
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // How much of a fleet's trouble one diagnostic shows.
@@ -62,8 +65,11 @@ func reasonOf(o fleet.Outcome) string {
 	case fleet.Lost:
 		return joined(reasonUnknown, cmp.Or(what, "the operation was sent and its answer got lost"))
 	case fleet.Pending:
-		if fleet.Interrupted(o.Err) {
+		switch {
+		case fleet.Interrupted(o.Err):
 			return joined(reasonInterrupted, what)
+		case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to tell
+			return joined(reasonUnknown, what)
 		}
 		return joined(reasonTimeUp, what)
 	case fleet.NotTried:
@@ -125,7 +131,7 @@ func trailer(failures fleet.Results) string {
 	for _, o := range failures {
 		tasks = append(tasks, o.TaskID)
 		requests = append(requests, o.RequestID)
-		if o.Err != nil && !interruptedOrUp(o) {
+		if o.Err != nil && (!interruptedOrUp(o) || troubled(o.Err)) {
 			errs = append(errs, explain(o.Err))
 		}
 	}
@@ -165,6 +171,32 @@ func timeUp(failures fleet.Results) bool {
 // interruptedOrUp: the row says so already, and there is nothing to add.
 func interruptedOrUp(o fleet.Outcome) bool {
 	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
+}
+
+// troubled tells whether a wait that was cut off had been going badly: then there
+// is more to say than that it took too long.
+func troubled(err error) bool {
+	var last *bkapi.Error
+	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
+}
+
+// troubleIn is what went wrong in a call before the time was up, nil if nothing did.
+func troubleIn(err error) *bkapi.Error {
+	switch wrapped := err.(type) { //nolint:errorlint // every error of the tree is looked at, not the first of a type
+	case *bkapi.Error:
+		if wrapped.Kind != bkapi.KindCanceled && wrapped.Code != procapi.CodeTaskQueued {
+			return wrapped
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapped.Unwrap() {
+			if trouble := troubleIn(inner); trouble != nil {
+				return trouble
+			}
+		}
+	case interface{ Unwrap() error }:
+		return troubleIn(wrapped.Unwrap())
+	}
+	return nil
 }
 
 func enumerated(ids []string) string {

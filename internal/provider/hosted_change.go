@@ -8,9 +8,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
 // begin is what create, update and delete have in common before their calls: the
@@ -43,20 +43,24 @@ type hostedPast struct {
 
 // change is the difference that an update has to bring about. What is as
 // declared is not in it, and so not called.
-func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Change, error) {
+func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Change, doubt, error) {
+	found, err := h.doubts(ctx, h.hosts.Pick(func(host fleet.Host) bool { return unconfirmed(past.outOfSync[host.Place()]) }), past.applied)
+	if err != nil {
+		return fleet.Change{}, found, err
+	}
 	change := fleet.Change{
 		Register: h.hosts.Without(past.hosts),
 		Order:    h.hosts.Hosts(),
 		// The resource owns the name: a new or lost host that turns out to be
 		// registered is taken over. Not so one whose owner was there before us.
 		Adopt: func(host fleet.Host) bool {
-			return past.adopts || fleet.ParseDrift(past.outOfSync[host.Place()]) != fleet.Foreign
+			return past.adopts || (!found.strangers[host] && fleet.ParseDrift(past.outOfSync[host.Place()]) != fleet.Foreign)
 		},
 		Rollout: h.rollout,
 	}
 	kept := h.hosts.Pick(past.hosts.Has)
 	if !past.hasApplied {
-		return change, h.compare(ctx, kept, &change)
+		return change, found, h.compare(ctx, kept, &change)
 	}
 	var (
 		changed = !past.applied.registeredAs(h.declared)
@@ -65,6 +69,7 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 	for _, host := range kept {
 		reason, out := past.outOfSync[host.Place()]
 		switch drift := fleet.ParseDrift(reason); {
+		case found.unread[host]:
 		case out && (drift == fleet.NotRegistered || drift == fleet.Foreign):
 			change.Register = append(change.Register, host)
 		case changed, past.hosts.SupplierOf(host) != host.SupplierID(), out && (drift == fleet.OtherSpec || drift == fleet.OtherLabels):
@@ -73,7 +78,7 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 			change.Settle = append(change.Settle, host)
 		}
 	}
-	return change, nil
+	return change, found, nil
 }
 
 // compare sorts hosts by what the platform has on file, for a process whose last
@@ -102,42 +107,61 @@ func (h hostedProcess) compare(ctx context.Context, hosts []fleet.Host, change *
 // releaseRemoved lets go of the hosts that left, as they were registered: past is
 // the resource before the update. What the update has used up of the rollout's
 // patience counts here as well.
-func (h hostedProcess) releaseRemoved(ctx context.Context, past hostedProcess, outOfSync map[fleet.Host]string, first fleet.OnDestroy, done fleet.Results) fleet.Results {
+func (h hostedProcess) releaseRemoved(ctx context.Context, past hostedProcess, last applied, outOfSync map[fleet.Host]string, first fleet.OnDestroy, done fleet.Results) fleet.Results {
 	var (
 		removed = past.hosts.Without(h.hosts)
 		rollout = h.rollout
-		process = past.process
 	)
 	if !past.declared.HasSpec { // imported and never applied
-		process = h.process
+		past.process = h.process
 	}
+	removed = slices.DeleteFunc(removed, func(host fleet.Host) bool { return foreign(outOfSync[host]) })
 	if rollout.BatchSize > 0 {
 		if rollout.MaxFailed -= len(done.Failures()); rollout.MaxFailed < 0 {
 			return fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})
 		}
 	}
-	return release(ctx, process, removed, outOfSync, first, rollout)
+	return past.release(ctx, removed, last, outOfSync, first, rollout)
 }
 
 // release lets go of hosts. Where somebody else registered the process and it was
 // never adopted it is forgotten and not touched; where it never came to be
 // registered there is nothing of ours to stop.
-func release(ctx context.Context, process fleet.Process, hosts []fleet.Host, outOfSync map[fleet.Host]string, first fleet.OnDestroy, rollout fleet.Rollout) fleet.Results {
-	var registered, never []fleet.Host
+func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, last applied, outOfSync map[fleet.Host]string, first fleet.OnDestroy, rollout fleet.Rollout) fleet.Results {
+	var registered, never, doubtful []fleet.Host
 	for _, host := range hosts {
 		reason, out := outOfSync[host]
-		switch drift := fleet.ParseDrift(reason); {
-		case out && drift == fleet.Foreign:
-		case out && drift == fleet.NotRegistered:
+		switch {
+		case foreign(reason):
+		case unconfirmed(reason):
+			doubtful = append(doubtful, host)
+		case out && fleet.ParseDrift(reason) == fleet.NotRegistered:
 			never = append(never, host)
 		default:
 			registered = append(registered, host)
 		}
 	}
-	results := fleet.Release(ctx, process, registered, first, rollout)
-	results.Merge(fleet.Release(ctx, process, never, fleet.DestroyUnregister, rollout))
+	results := fleet.Release(ctx, h.process, registered, first, rollout)
+	found, err := h.doubts(ctx, doubtful, last)
+	if err != nil {
+		results.Merge(fleet.Same(doubtful, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
+		doubtful = nil
+	}
+	for _, host := range doubtful {
+		switch {
+		case found.strangers[host]:
+		case found.unread[host]:
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
+		default:
+			never = append(never, host)
+		}
+	}
+	results.Merge(fleet.Release(ctx, h.process, never, fleet.DestroyUnregister, rollout))
 	return results
 }
+
+// foreign tells whether a reason says that somebody else registered the host.
+func foreign(reason string) bool { return fleet.ParseDrift(reason) == fleet.Foreign }
 
 func rank(e fleet.Ensure) int { return slices.Index(fleet.Ensures(), e) }
 
@@ -152,6 +176,18 @@ func anyRegistered(results fleet.Results) bool {
 	return false
 }
 
+// nothingConfirmed tells whether a create may have registered hosts and heard of
+// none. One that its deadline or an interrupt cut off is another matter: there the
+// platform answers, and the next apply goes on.
+func nothingConfirmed(results fleet.Results) bool {
+	for _, o := range results {
+		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.Foreign) || o.Verdict == fleet.Pending || fleet.Ended(o.Err) {
+			return false
+		}
+	}
+	return true
+}
+
 func stateReasons(failures fleet.Results) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string, len(failures))
 	for host, o := range failures {
@@ -163,11 +199,11 @@ func stateReasons(failures fleet.Results) map[fleet.Host]string {
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
 // is not theirs any more; their address is a key then.
-func withStuck(hosts types.Map, prior fleet.Roster, stuck fleet.Results) types.Map {
+func withStuck(hosts fold.Map, prior fleet.Roster, stuck fleet.Results) fold.Map {
 	if len(stuck) == 0 {
 		return hosts
 	}
-	all := stringMap(hosts)
+	all := hosts.Known()
 	for host := range stuck {
 		key := prior.Key(host)
 		if _, taken := all[key]; taken {
@@ -175,22 +211,19 @@ func withStuck(hosts types.Map, prior fleet.Roster, stuck fleet.Results) types.M
 		}
 		all[key] = host.String()
 	}
-	return stringMapValue(all)
+	return fold.NewMap(all)
 }
 
 // only keeps what a map by host key says of hosts that did not come out well.
-func only(byKey types.Map, roster fleet.Roster, failures fleet.Results) types.Map {
-	var (
-		left = make(map[string]string, len(failures))
-		all  = stringMap(byKey)
-	)
+func only(byKey map[string]string, roster fleet.Roster, failures fleet.Results) map[string]string {
+	left := make(map[string]string, len(failures))
 	for key, host := range roster.All {
 		_, failed := failures[host]
-		if value, said := all[key]; failed && said {
+		if value, said := byKey[key]; failed && said {
 			left[key] = value
 		}
 	}
-	return stringMapValue(left)
+	return left
 }
 
 // setIdentity does nothing for a resource without identity.

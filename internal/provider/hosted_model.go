@@ -85,7 +85,7 @@ func hostedToAPI(ctx context.Context, m hostedModel, p *platform) (hostedProcess
 // by which the next update chooses its call, then why the last attempt failed.
 func stateReason(o fleet.Outcome) string {
 	if o.Left == fleet.NotRegistered && (o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
-		return "registration not confirmed: " + reasonOf(o)
+		return reasonUnconfirmed + ": " + reasonOf(o)
 	}
 	return string(o.Left) + ": " + reasonOf(o)
 }
@@ -97,9 +97,16 @@ type applied struct {
 	FingerprintLabel string            `json:"fingerprint_label"`
 	Fingerprint      string            `json:"fingerprint"`
 	Labels           map[string]string `json:"labels"`
+	// Earlier are fingerprints that were sent before, kept while a host may have one
+	// of them and nobody knows.
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 const appliedKey = "applied"
+
+func appliedAs(d fleet.Declared) applied {
+	return applied{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels}
+}
 
 type privateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
@@ -109,15 +116,17 @@ type privateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 }
 
-func saveApplied(ctx context.Context, to privateWriter, d fleet.Declared) diag.Diagnostics {
-	raw, err := json.Marshal(applied{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels})
+func saveApplied(ctx context.Context, to privateWriter, a applied) diag.Diagnostics {
+	raw, err := json.Marshal(a)
 	if err != nil {
 		return diag.Diagnostics{bugDiagnostic(err)}
 	}
 	return to.SetKey(ctx, appliedKey, raw)
 }
 
-// loadApplied gives false where nothing was kept, as after an import.
+// loadApplied gives false where nothing was kept: after an import, when state has no
+// spec either, and after a provider died in an update, of which Terraform (1.11.4)
+// keeps the attributes of before and nothing else.
 func loadApplied(ctx context.Context, from privateReader) (applied, bool, diag.Diagnostics) {
 	var a applied
 	raw, diags := from.GetKey(ctx, appliedKey)

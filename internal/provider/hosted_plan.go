@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
@@ -49,7 +51,7 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 		outOfSync = types.MapUnknown(types.StringType)
 		resp.Diagnostics.AddWarning("Labels Changed In The Provider Block",
 			fmt.Sprintf("default_labels or spec_fingerprint_label is not what %s was registered with, so its %d hosts are registered again. "+
-				"The plan shows it as a change of out_of_sync.", id.ValueString(), len(plan.hostsMap().Elements())))
+				"The plan shows it as a change of out_of_sync.", id.ValueString(), plan.hostsMap().Len()))
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
 }
@@ -72,7 +74,13 @@ func checkHosts(p *platform, m reference) diag.Diagnostics {
 		return nil
 	}
 	roster, diags := rosterOf(*m.hostsMap(), p.supplier)
-	diags.Append(m.check(p)...)
+	diags.Append(checkRoster(p, m, roster)...)
+	return diags
+}
+
+// checkRoster is checkHosts where the hosts are parsed already.
+func checkRoster(p *platform, m reference, roster fleet.Roster) diag.Diagnostics {
+	diags := m.check(p)
 	if m.takesAgentIDs(p) {
 		return diags
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
@@ -64,7 +65,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 		"ensure":            string(fleet.EnsureHosted),
 		"on_partial_create": string(partialWarn),
 		"on_destroy":        string(fleet.DestroyUnregister),
-		"hosts":             f.hosts,
+		"hosts":             fold.NewMap(f.hosts),
 		"out_of_sync":       map[string]string{},
 	} {
 		diags.Append(to.SetAttribute(ctx, path.Root(name), value)...)

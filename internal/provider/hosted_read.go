@@ -32,14 +32,15 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 		return
 	}
 	held := h.declared
-	if everApplied {
+	switch {
+	case everApplied:
 		held = last.held(h.declared)
-	} else {
+	case !h.declared.HasSpec:
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
 
 	report, err := fleet.Inspect(ctx, h.process, h.hosts.Hosts(), held)
-	if err != nil {
+	if err = unlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(callDiagnostic("Unable to Read Hosted Process",
 			h.title+" could not be looked up. Its state is kept as it was.", err))
 		return
@@ -51,7 +52,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	if !h.declared.HasSpec {
 		P(&model).complete(ctx, r.platform, report)
 	}
-	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, held, reasonsOf(state.OutOfSync, h.hosts)))
+	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, held, last, reasonsOf(state.OutOfSync, h.hosts)))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
@@ -72,7 +73,7 @@ func allGone(report fleet.Report, hosts int) bool {
 // all that a refresh cannot know better: hosts that could not be asked, owners who
 // were there before us, and registrations that failed where nothing on file proves
 // that they were made good.
-func driftReasons(report fleet.Report, held fleet.Declared, known map[fleet.Host]string) map[fleet.Host]string {
+func driftReasons(report fleet.Report, held fleet.Declared, last applied, known map[fleet.Host]string) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string)
 	for host, drift := range report.Drift {
 		reasons[host] = string(drift)
@@ -81,6 +82,11 @@ func driftReasons(report fleet.Report, held fleet.Declared, known map[fleet.Host
 		found, drifted := report.Drift[host]
 		_, unreachable := report.Unreachable[host]
 		switch told := fleet.ParseDrift(story); {
+		case unconfirmed(story) && drifted && found != fleet.NotRegistered && held.FingerprintLabel != "":
+			// Whoever registered it, it was not us; or it was, with what we sent before.
+			if !last.ours(held, report.Cached[host]) {
+				reasons[host] = string(fleet.Foreign)
+			}
 		case unreachable, drifted && found == told:
 			reasons[host] = story
 		case told == fleet.Foreign:

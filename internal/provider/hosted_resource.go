@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
 // hostedResource is the life of a resource that keeps a process registered,
@@ -47,17 +48,21 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	plan.ID = types.StringValue(h.id)
 	plan.OutOfSync = reasonsValue(h.hosts, stateReasons(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, h.declared)...)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.declared))...)
 	if len(failures) > 0 {
-		resp.Diagnostics.Append(createPartial(h, failures, onPartialCreate(plan.OnPartialCreate.ValueString())))
+		diagnostic := createPartial(h, failures, onPartialCreate(plan.OnPartialCreate.ValueString()))
+		if nothingConfirmed(results) {
+			diagnostic = createUnconfirmed(h, failures)
+		}
+		resp.Diagnostics.Append(diagnostic)
 	}
 }
 
 func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var model, was M
+	var model, before M
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &was)...)
-	plan, state := P(&model).lifecycle(), P(&was).lifecycle()
+	resp.Diagnostics.Append(req.State.Get(ctx, &before)...)
+	plan, state := P(&model).lifecycle(), P(&before).lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Update, defaultChangeTimeout, &resp.Diagnostics)
@@ -67,16 +72,20 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	}
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
-	past, diags := hostedToAPI(ctx, P(&was), r.platform)
+	past, diags := hostedToAPI(ctx, P(&before), r.platform)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	prior := past.hosts
+	if !everApplied && past.declared.HasSpec {
+		last, everApplied = appliedAs(past.declared), true
+	}
 
-	change, err := h.change(ctx, hostedPast{
+	was := byPlace(reasonsOf(state.OutOfSync, prior))
+	change, found, err := h.change(ctx, hostedPast{
 		hosts:      prior,
-		outOfSync:  byPlace(reasonsOf(state.OutOfSync, prior)),
+		outOfSync:  was,
 		ensure:     fleet.Ensure(state.Ensure.ValueString()),
 		applied:    last,
 		hasApplied: everApplied,
@@ -88,18 +97,30 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		return
 	}
 	results := fleet.Converge(ctx, h.process, h.declared, change)
-	released := h.releaseRemoved(ctx, past, reasonsOf(state.OutOfSync, prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
+	for host := range found.unread {
+		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
+	}
+	released := h.releaseRemoved(ctx, past, last, reasonsOf(state.OutOfSync, prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
 	identity, diags := P(&model).resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.id)
-	plan.OutOfSync = reasonsValue(h.hosts, stateReasons(failures))
 	hosts := P(&model).hostsMap()
 	*hosts = withStuck(*hosts, prior, stuck)
+	reasons := updateReasons(failures, was)
+	for host := range stuck {
+		if reason, out := was[host.Place()]; out {
+			reasons[host] = reason // it decides what may be done to the host when it is tried again
+		}
+	}
+	left, _ := rosterOf(*hosts, r.platform.supplier)
+	plan.OutOfSync = reasonsValue(left, reasons)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, h.declared)...)
+	applied := appliedAs(h.declared)
+	applied.Earlier = last.earlier(h.declared, reasons)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, applied)...)
 	if len(failures) > 0 {
 		resp.Diagnostics.Append(updateFailed(h, len(results), failures))
 	}
@@ -112,17 +133,22 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	var model M
 	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
 	state := P(&model).lifecycle()
+	last, everApplied, diags := loadApplied(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
 	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Delete, defaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 
+	if !everApplied {
+		last = appliedAs(h.declared)
+	}
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
 	if !h.declared.HasSpec {
 		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	results := release(ctx, h.process, h.hosts.Hosts(), reasonsOf(state.OutOfSync, h.hosts), first, h.rollout)
+	results := h.release(ctx, h.hosts.Hosts(), last, reasonsOf(state.OutOfSync, h.hosts), first, h.rollout)
 
 	stuck := results.Failures()
 	if len(stuck) == 0 {
@@ -131,8 +157,8 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
 	hosts := P(&model).hostsMap()
-	*hosts = only(*hosts, h.hosts, stuck)
-	state.OutOfSync = only(state.OutOfSync, h.hosts, stuck)
+	*hosts = fold.NewMap(only(hosts.Known(), h.hosts, stuck))
+	state.OutOfSync = stringMapValue(only(stringMap(state.OutOfSync), h.hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(releaseFailed(h, h.hosts, len(results), stuck, "be destroyed", destroyedAlone))
 }

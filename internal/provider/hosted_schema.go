@@ -32,7 +32,7 @@ func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 		Optional: true,
 	}
 	attributes["on_partial_create"] = schema.StringAttribute{
-		MarkdownDescription: "How a create ends that failed on some hosts and not on all. `" + string(partialWarn) + "`: with a warning; the hosts stand " +
+		MarkdownDescription: "How a create ends that left work undone, where at least one host was registered or the create was cut off. `" + string(partialWarn) + "`: with a warning; the hosts stand " +
 			"in `out_of_sync`, and the next apply retries just those. `" + string(partialError) + "`: with an error, after which Terraform taints the " +
 			"resource and the next apply unregisters every host and begins anew. Defaults to `" + string(partialWarn) + "`.",
 		Optional:   true,

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
@@ -23,7 +24,7 @@ type jobReferenceModel struct {
 	Scope   types.Object `tfsdk:"scope"`
 	BizID   types.Int64  `tfsdk:"bk_biz_id"`
 	Process types.Object `tfsdk:"process"`
-	Hosts   types.Map    `tfsdk:"hosts"`
+	Hosts   fold.Map     `tfsdk:"hosts"`
 
 	// registration is set by the one object that has a choice.
 	registration job.Registration
@@ -138,7 +139,7 @@ func (m *jobReferenceModel) check(p *platform) diag.Diagnostics {
 
 func (m *jobReferenceModel) takesAgentIDs(*platform) bool { return false }
 
-func (m *jobReferenceModel) hostsMap() *types.Map { return &m.Hosts }
+func (m *jobReferenceModel) hostsMap() *fold.Map { return &m.Hosts }
 
 func (m *jobReferenceModel) definition() []attr.Value {
 	return []attr.Value{m.Scope, m.BizID, m.Process}
@@ -157,7 +158,7 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 	diags.Append(d...)
 	hosts, d := rosterOf(m.Hosts, p.supplier)
 	diags.Append(d...)
-	diags.Append(checkHosts(p, m)...)
+	diags.Append(checkRoster(p, m, hosts)...)
 	if diags.HasError() {
 		return openedProcess{}, diags
 	}

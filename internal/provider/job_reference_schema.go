@@ -93,7 +93,7 @@ func jobReferenceAttributes(replaces bool) map[string]schema.Attribute {
 }
 
 // jobHostsAttribute is hosts without agent ids, which JOB does not know.
-func jobHostsAttribute() schema.MapAttribute {
+func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
 	attribute.MarkdownDescription += " JOB does not know agent ids."
 	return attribute

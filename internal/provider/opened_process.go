@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
 // reference is the part of a model that says which process it is about, and
@@ -25,7 +26,7 @@ type reference interface {
 	// takesAgentIDs tells whether hosts may be given by agent id.
 	takesAgentIDs(p *platform) bool
 	// hostsMap is the hosts map of the model.
-	hostsMap() *types.Map
+	hostsMap() *fold.Map
 	// definition is everything else: when it changes, the process is another, or
 	// is to run otherwise.
 	definition() []attr.Value

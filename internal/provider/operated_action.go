@@ -113,7 +113,7 @@ func (a *operatedAction[M, P]) check(ctx context.Context, config tfsdk.Config) (
 	}
 	diags.Append(checkCommand(ctx, model, config, model.inputs().Operation)...)
 	diags.Append(checkHosts(a.platform, model)...)
-	if hosts := *model.hostsMap(); !hosts.IsUnknown() && len(hosts.Elements()) == 0 {
+	if hosts := *model.hostsMap(); !hosts.IsUnknown() && hosts.Len() == 0 {
 		addInvalid(&diags, path.Root("hosts"), summaryInvalidHost, "there is no host to run the operation on")
 	}
 	return model, diags

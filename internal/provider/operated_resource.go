@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
 // operatedResource is the life of a resource that runs an operation, whichever
@@ -55,7 +56,7 @@ func (r *operatedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Mo
 		return
 	}
 	tasks, failed := types.ListUnknown(types.StringType), types.MapUnknown(types.StringType)
-	if known(ctx, *plan.hostsMap()) {
+	if plan.hostsMap().IsFullyKnown() {
 		due := r.due(plan, &was)
 		if len(due.hosts) == 0 {
 			tasks = P(&was).run().TaskIDs
@@ -147,7 +148,7 @@ func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.Delete
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
 	hosts := P(&model).hostsMap()
-	*hosts = only(*hosts, o.hosts, failures)
+	*hosts = fold.NewMap(only(hosts.Known(), o.hosts, failures))
 	state.FailedHosts = stringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(operationFailed(o, len(results), failures, destroyedAlone))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
@@ -20,7 +21,7 @@ import (
 // unknown while planning, so they are kept as values until something needs them.
 type referenceModel struct {
 	Meta  types.Object `tfsdk:"meta"`
-	Hosts types.Map    `tfsdk:"hosts"`
+	Hosts fold.Map     `tfsdk:"hosts"`
 	Spec  types.Object `tfsdk:"spec"`
 }
 
@@ -46,7 +47,7 @@ func (m *referenceModel) commands(ctx context.Context, config tfsdk.Config) (typ
 	return control, at
 }
 
-func (m *referenceModel) hostsMap() *types.Map { return &m.Hosts }
+func (m *referenceModel) hostsMap() *fold.Map { return &m.Hosts }
 
 func (m *referenceModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
 
@@ -58,7 +59,7 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 	diags.Append(d...)
 	hosts, d := rosterOf(m.Hosts, p.supplier)
 	diags.Append(d...)
-	diags.Append(checkHosts(p, m)...)
+	diags.Append(checkRoster(p, m, hosts)...)
 	if diags.HasError() {
 		return openedProcess{}, diags
 	}
@@ -215,9 +216,9 @@ func (m specModel) toAPI() *gse.Spec {
 
 // rosterOf parses a hosts map. Values that are not known are left out, which
 // only a plan may do.
-func rosterOf(hosts types.Map, supplier int) (fleet.Roster, diag.Diagnostics) {
+func rosterOf(hosts fold.Map, supplier int) (fleet.Roster, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	roster, faults := fleet.NewRoster(stringMap(hosts), supplier)
+	roster, faults := fleet.NewRoster(hosts.Known(), supplier)
 	for _, fault := range faults {
 		addInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
 	}

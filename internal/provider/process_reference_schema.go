@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -15,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
@@ -32,7 +32,7 @@ type referenceOptions struct {
 // hostsDescription explains the hosts map; every object has the same.
 const hostsDescription = "The hosts, as a map of host key to host address. The key is a name for people: it stands in plans, " +
 	"messages and results, and renaming it calls nothing. Hosts are told apart by their address: " + fleet.AddressForms +
-	". Without `bk_supplier_id` the provider's is used. At least one host; each host once."
+	". Without `bk_supplier_id` the provider's is used. At least one host; each host once. More than 50,000 bring a warning: cut them into shards."
 
 // referenceAttributes are meta, hosts and spec.
 func referenceAttributes(o referenceOptions) map[string]schema.Attribute {
@@ -43,12 +43,13 @@ func referenceAttributes(o referenceOptions) map[string]schema.Attribute {
 	}
 }
 
-func hostsAttribute() schema.MapAttribute {
-	return schema.MapAttribute{
+// hostsAttribute is a map of strings, which the framework takes for a string.
+func hostsAttribute() schema.StringAttribute {
+	return schema.StringAttribute{
 		MarkdownDescription: hostsDescription,
 		Required:            true,
-		ElementType:         types.StringType,
-		Validators:          []validator.Map{mapvalidator.SizeAtLeast(1), hostsValidator{}},
+		CustomType:          fold.Type{},
+		Validators:          []validator.String{hostsValidator{}},
 	}
 }
 

@@ -127,8 +127,8 @@ func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *p
 				Validators:          []validator.Float64{aboveZero{}, float64validator.AtMost(100000)},
 			},
 			"max_retries": schema.Int64Attribute{
-				MarkdownDescription: fmt.Sprintf("How often a call is repeated after a fault that may pass (no connection, HTTP 429, 502, 503, 504, "+
-					"a lost answer). Operations are repeated only where the platform surely did not take them. Defaults to `%d`.", defaultMaxRetries),
+				MarkdownDescription: fmt.Sprintf("How often a call is repeated after a fault that may pass: no connection, HTTP 408, 429, 500, 502, 503 or 504, "+
+					"the ESB's own codes for these, or a lost answer. An operation is repeated only where nothing was sent or the platform turned it away. Defaults to `%d`.", defaultMaxRetries),
 				Optional:   true,
 				Validators: []validator.Int64{int64validator.Between(0, 100)},
 			},

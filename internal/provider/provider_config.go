@@ -3,6 +3,8 @@ package provider
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -74,6 +76,18 @@ type providerModel struct {
 	InsecureSkipVerify    types.Bool    `tfsdk:"insecure_skip_verify"`
 }
 
+// Format writes the settings without the secrets among them, whatever the verb: in a
+// panic, if nowhere else, they are printed some day.
+func (m providerModel) Format(state fmt.State, verb rune) {
+	type formatted providerModel // has no methods, or this would never end
+	for _, secret := range []*types.String{&m.AppSecret, &m.Token, &m.AccessToken} {
+		if secret.ValueString() != "" {
+			*secret = types.StringValue("***")
+		}
+	}
+	_, _ = fmt.Fprintf(state, fmt.FormatString(state, verb), formatted(m))
+}
+
 // unknowns are the names of attributes whose value another resource has yet to
 // give.
 func (m providerModel) unknowns(ctx context.Context) []string {
@@ -134,7 +148,7 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 		diags.AddAttributeError(path.Root("bk_supplier_id"), summaryInvalidProvider, sentence(err.Error()))
 	}
 	if file := setting(m.CACertFile, envCACertFile); file != "" {
-		if config.CACert, err = os.ReadFile(file); err != nil {
+		if config.CACert, err = readCertificates(file); err != nil {
 			diags.AddAttributeError(path.Root("ca_cert_file"), summaryInvalidProvider, sentence(err.Error()))
 		}
 	}
@@ -192,6 +206,19 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 	}, diags
 }
 
+// readCertificates wants at least one certificate: an empty file would be as good as
+// none, and whoever names a file means to trust what is in it.
+func readCertificates(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate that can be read; it takes certificates in PEM form, which begin with -----BEGIN CERTIFICATE-----", file)
+	}
+	return text, nil
+}
+
 // connectJob gives nil where no ESB is known: JOB's process APIs are nowhere else.
 func (p *bkProvider) connectJob(m providerModel, config bkapi.Config) (*job.Client, error) {
 	endpoint := strings.TrimRight(setting(m.JobEndpoint, envJobEndpoint), "/")
@@ -204,8 +231,11 @@ func (p *bkProvider) connectJob(m providerModel, config bkapi.Config) (*job.Clie
 	}
 	config.Endpoint, config.Gateway = cmp.Or(endpoint, config.Endpoint), bkapi.ESB
 	client, err := bkapi.New(config)
+	if field := (*bkapi.ConfigError)(nil); errors.As(err, &field) && field.Field == "Endpoint" {
+		return nil, errors.New("job_endpoint: " + field.Reason)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("job_endpoint %q: %w", config.Endpoint, err)
+		return nil, err
 	}
 	return job.NewClient(client, job.Options{
 		API:      api,
@@ -260,13 +290,22 @@ func checkEndpoint(diags *diag.Diagnostics, endpoint string) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		diags.AddAttributeError(path.Root("endpoint"), summaryInvalidProvider,
-			fmt.Sprintf("%q is not an absolute http or https URL such as https://paas.example.com.", endpoint))
+			quotedURL(endpoint)+" is not an absolute http or https URL such as https://paas.example.com.")
 	}
+}
+
+// quotedURL is a URL of the user's for a message: one that cannot be used may have a
+// password in it.
+func quotedURL(endpoint string) string {
+	if strings.Contains(endpoint, "@") {
+		return "The URL"
+	}
+	return strconv.Quote(endpoint)
 }
 
 func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || u.User != nil || isLoopback(u.Hostname()) {
 		return
 	}
 	diags.AddAttributeWarning(path.Root(name), "Credentials Sent In The Clear",

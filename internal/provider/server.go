@@ -2,12 +2,15 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
 // stopGrace is how long a stop waits for actions to tell how they ended.
@@ -24,29 +27,23 @@ func NewServer(version string) tfprotov6.ProviderServer { return newServer(New(v
 // the framework ends the contexts of actions as the first thing there. So this
 // server returns from StopProvider when they are through.
 type server struct {
-	framework
+	*fold.Server
 
 	mu      sync.Mutex
 	actions map[chan struct{}]struct{} // each is closed when the action is through
 }
 
-// framework is what the framework's server offers that this provider has.
-type framework interface {
-	tfprotov6.ProviderServer
-	tfprotov6.ActionServer
-	tfprotov6.ListResourceServer
-}
-
-func newServer(p provider.Provider) tfprotov6.ProviderServer {
+func newServer(p provider.Provider) *server {
 	serves := providerserver.NewProtocol6(p)()
-	if whole, ok := serves.(framework); ok {
-		return &server{framework: whole, actions: make(map[chan struct{}]struct{})}
+	whole, ok := serves.(fold.Framework)
+	if !ok {
+		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // met by whatever starts a provider first
 	}
-	return serves
+	return &server{Server: fold.NewServer(whole, "hosts"), actions: make(map[chan struct{}]struct{})}
 }
 
 func (s *server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
-	stream, err := s.framework.InvokeAction(ctx, req)
+	stream, err := s.Server.InvokeAction(ctx, req)
 	if err != nil || stream == nil {
 		return stream, err
 	}
@@ -73,7 +70,7 @@ func (s *server) begin() (end func()) {
 }
 
 func (s *server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
-	resp, err := s.framework.StopProvider(ctx, req)
+	resp, err := s.Server.StopProvider(ctx, req)
 	enough := time.After(stopGrace)
 	for _, through := range s.running() {
 		select {

@@ -89,7 +89,7 @@ func (m *statusModel) read(ctx context.Context, p *platform, which reference,
 	defer cancel()
 
 	statuses, err := ask(o.process, ctx, o.hosts.Hosts())
-	if err != nil {
+	if err = unlessInterrupted(ctx, err); err != nil {
 		diags.Append(callDiagnostic("Unable to Read Process Status", o.title+" could not be asked for.", err))
 		return diags
 	}

@@ -11,38 +11,49 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/helpers/validatordiag"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// hostsValidator checks a whole hosts map in one pass: a validator per element
-// makes the framework walk ten thousand paths.
+// manyHosts is from where on a resource had better be cut into shards.
+const manyHosts = 50000
+
+// hostsValidator checks a folded hosts map.
 type hostsValidator struct{}
 
 func (hostsValidator) Description(context.Context) string {
-	return "every value must be a host address, and each host may stand once"
+	return "must hold at least one host; every value must be a host address, and each host may stand once"
 }
 
 func (v hostsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
-func (hostsValidator) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
-	addresses := make(map[string]string, len(req.ConfigValue.Elements()))
-	for key, element := range req.ConfigValue.Elements() {
-		switch address, ok := element.(types.String); {
-		case !ok || address.IsUnknown():
-		case address.IsNull():
+func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	hosts := fold.Map{StringValue: req.ConfigValue}
+	if hosts.Len() == 0 {
+		resp.Diagnostics.Append(validatordiag.InvalidAttributeValueDiagnostic(req.Path, "map must contain at least 1 elements", "0"))
+		return
+	}
+	if hosts.Len() > manyHosts {
+		resp.Diagnostics.AddAttributeWarning(req.Path, "Many Hosts", fmt.Sprintf("One resource with %d hosts takes long to plan, and leaves much to "+
+			"look through where something fails. With more than %d, cut the map into shards and use for_each; the guide \"Large fleets\" "+
+			"in the provider's documentation has an example.", hosts.Len(), manyHosts))
+	}
+	for key, address := range hosts.All() {
+		if address.Null {
 			addInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), summaryInvalidHost, "the address is null; "+fleet.AddressForms)
-		default:
-			addresses[key] = address.ValueString()
 		}
 	}
 	// The supplier id plays no part in telling hosts apart here: see Host.Place.
-	_, faults := fleet.NewRoster(addresses, 0)
+	_, faults := fleet.NewRoster(hosts.Known(), 0)
 	for _, fault := range faults {
 		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
 	}
