@@ -58,7 +58,13 @@ func newCLI(t *testing.T, sim *testSim, config string) *testCLI {
 // configure replaces the configuration.
 func (c *testCLI) configure(config string) {
 	c.t.Helper()
-	c.write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\nprovider \"bk\" {}\n"+config)
+	c.configureWith("provider \"bk\" {}\n", config)
+}
+
+// configureWith also replaces the provider block.
+func (c *testCLI) configureWith(provider, config string) {
+	c.t.Helper()
+	c.write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"+provider+config)
 }
 
 func (c *testCLI) write(name, text string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -31,6 +32,11 @@ func TestHostRows(t *testing.T) {
 	t.Parallel()
 	roster, hosts := testRoster(t, 25)
 	lost := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindLost, Sent: true, RequestID: "r9", Attempts: 1, Err: errors.New("EOF")}
+	badGateway := &bkapi.Error{
+		API: "get_proc_operate_result_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 502, Sent: true, RequestID: "r7",
+		Attempts: 3, Elapsed: time.Second, Repeatable: true,
+	}
+	queued := &bkapi.Error{API: "get_proc_operate_result_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Code: 1000115, Sent: true, Attempts: 1}
 	many := make(fleet.Results)
 	for _, h := range hosts {
 		many[h] = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:1"}
@@ -82,6 +88,36 @@ The time for this was up, and what was sent may still take effect. If the platfo
   h02 (0:10.0.0.2): outcome unknown (the operation was sent and its answer got lost)
 
 operate_proc_v2: no usable answer from https://paas/x after the request was sent: EOF (request id r9).
+
+The platform, or something on the way to it, is in trouble. Apply again when it is well.
+`,
+		},
+		"a-wait-that-was-going-badly": {
+			fleet.Results{
+				hosts[0]: {Verdict: fleet.Pending, Meaning: "the platform's result could not be read", TaskID: "GSETASK:1", Err: fmt.Errorf(
+					"asking for the result of task GSETASK:1: %w; the answer before: %w", context.DeadlineExceeded, badGateway)},
+				hosts[1]: {Verdict: fleet.Pending, Meaning: "the task was still queued", TaskID: "GSETASK:2", Err: fmt.Errorf(
+					"asking for the result of task GSETASK:2: %w; the answer before: %w", context.DeadlineExceeded, queued)},
+			},
+			`  h01 (0:10.0.0.1): no verdict when the time was up (the platform's result could not be read)
+  h02 (0:10.0.0.2): no verdict when the time was up (the task was still queued)
+
+Task: GSETASK:1, GSETASK:2
+
+asking for the result of task GSETASK:1: context deadline exceeded; the answer before: get_proc_operate_result_v2: HTTP 502 Bad Gateway from https://paas/x (3 tries in 1s, request id r7).
+
+The platform, or something on the way to it, is in trouble. Apply again when it is well.
+
+The time for this was up, and what was sent may still take effect. If the platform is only slow, raise the timeouts of this object.
+`,
+		},
+		"nobody-tells-the-result": {
+			fleet.Results{hosts[0]: {Verdict: fleet.Pending, Meaning: "the platform's result could not be read", TaskID: "GSETASK:1", Err: badGateway}},
+			`  h01 (0:10.0.0.1): outcome unknown (the platform's result could not be read)
+
+Task: GSETASK:1
+
+get_proc_operate_result_v2: HTTP 502 Bad Gateway from https://paas/x (3 tries in 1s, request id r7).
 
 The platform, or something on the way to it, is in trouble. Apply again when it is well.
 `,

@@ -51,6 +51,7 @@ func TestAccExamples(t *testing.T) {
 		"modules/hosted-service/outputs.tf":          "TestAccModule",
 		"modules/hosted-service/variables.tf":        "TestAccModule",
 		"two-teams/main.tf":                          "TestAccModule_twoTeams",
+		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",
 	}
 	for _, file := range exampleFiles(t) {
 		if elsewhere[file] != "" {
@@ -120,7 +121,7 @@ func (s *testSim) exampleConfig(t *testing.T, file string) string {
 	for old, replacement := range map[string]string{
 		`"https://paas.example.com"`: fmt.Sprintf("%q", s.url),
 		`"platform-infra"`:           fmt.Sprintf("%q", simulator.DefaultAppCode),
-		"  sensitive = true\n":       fmt.Sprintf("  sensitive = true\n  default = %q\n", simulator.DefaultAppSecret),
+		"  # app_secret comes from":  fmt.Sprintf("  app_secret = %q #", simulator.DefaultAppSecret),
 	} {
 		if !strings.Contains(text, old) {
 			t.Fatalf("%s does not have %q", file, old)

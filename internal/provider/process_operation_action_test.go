@@ -47,12 +47,12 @@ func testSpec(start string) map[string]any {
 }
 
 // registered makes somebody register the process on hosts web-1 to web-n.
-func (s *testSim) registered(t *testing.T, n int) {
-	t.Helper()
+func (s *testSim) registered(tb testing.TB, n int) {
+	tb.Helper()
 	for _, number := range hostNumbers(n) {
 		if err := s.Register(testAddress(number), "web", "nginx", nil, `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},`+
 			`"control":{"start_cmd":"./start.sh"},"resource":{"cpu":30,"mem":10},"monitor_policy":{"auto_type":1}}`); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }

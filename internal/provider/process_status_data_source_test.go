@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -138,4 +139,28 @@ func TestAccProcessStatusDataSource_needsSpec(t *testing.T) {
 			ExpectError: regexp.MustCompile(`Set spec, or\s+set\s+mode\s+=\s+"cached"`),
 		}},
 	})
+}
+
+// A file that cannot be read says nothing of who is registered.
+func TestProcessStatusDataSource_unreadableFile(t *testing.T) {
+	t.Parallel()
+	for name, rows := range map[string]map[string]any{
+		"no-list": {"data/proc_infos": "none"},
+		"a-row":   {"data/proc_infos/*/meta": 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := newSim(t)
+			if err := sim.Register(testAddress(1), "web", "nginx", nil, "{}"); err != nil {
+				t.Fatal(err)
+			}
+			sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: rows})
+			config := faceESB.reference("./start.sh", 1)
+			config["mode"] = "cached"
+			values, said := sim.configured(t).readData("bk_process_status", config)
+			if got := statesOf(values)["web-1"]; got != "unknown" || !strings.Contains(said.String(), "what the platform has on file could not be read") {
+				t.Errorf("the state is %q; said:\n%s", got, said)
+			}
+		})
+	}
 }

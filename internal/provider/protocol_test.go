@@ -3,8 +3,10 @@ package provider
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,11 +21,20 @@ import (
 // protocol speaks to the provider as Terraform does, for what the Terraform at
 // hand may be too old to ask for.
 type protocol struct {
-	t      *testing.T
-	server framework
+	t      testing.TB
+	server *server
 	// over is set when an action has told how it ended.
 	over   atomic.Bool
 	schema *tfprotov6.GetProviderSchemaResponse
+	// until is what its calls are made with, if not the test's own context.
+	until context.Context
+}
+
+func (p *protocol) context() context.Context {
+	if p.until != nil {
+		return p.until
+	}
+	return p.t.Context()
 }
 
 // notKnown stands for a value that a plan does not know yet.
@@ -31,29 +42,41 @@ type notKnown struct{}
 
 // newProtocol serves a provider whose clock stands still and that tells every
 // change.
-func newProtocol(t *testing.T) *protocol {
-	t.Helper()
+func newProtocol(tb testing.TB) *protocol {
+	tb.Helper()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	server, ok := newServer(&bkProvider{
+	server := newServer(&bkProvider{
 		version: "test",
 		backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
 		pace:    pace{now: func() time.Time { return began }, most: time.Hour},
-	}).(framework)
-	if !ok {
-		t.Fatal("the provider serves no actions or no lists")
-	}
-	schema, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	p := &protocol{t: t, server: server, schema: schema}
+	})
+	schema, err := servedSchema()
+	p := &protocol{t: tb, server: server, schema: schema}
 	p.fine(err, schema.Diagnostics)
 	return p
 }
 
-// configured also points it at a simulator.
-func (s *testSim) configured(t *testing.T) *protocol {
-	t.Helper()
-	p := newProtocol(t)
-	resp, err := p.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
-		Config: p.dynamic(p.schema.Provider, s.settings()),
+// servedSchema is asked for once: it takes longer than most tests.
+var servedSchema = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
+	return NewServer("test").GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+})
+
+// configured also points it at a simulator; more holds further settings.
+func (s *testSim) configured(tb testing.TB, more ...map[string]any) *protocol {
+	tb.Helper()
+	settings := s.settings()
+	for _, m := range more {
+		maps.Copy(settings, m)
+	}
+	return configuredWith(tb, settings)
+}
+
+// configuredWith gives it a provider block.
+func configuredWith(tb testing.TB, settings map[string]any) *protocol {
+	tb.Helper()
+	p := newProtocol(tb)
+	resp, err := p.server.ConfigureProvider(tb.Context(), &tfprotov6.ConfigureProviderRequest{
+		Config: p.dynamic(p.schema.Provider, settings),
 	})
 	p.fine(err, resp.Diagnostics)
 	return p
@@ -134,15 +157,15 @@ func diagnosticsText(diags []*tfprotov6.Diagnostic) string {
 }
 
 // plain is a value as Go has it, for a comparison: nil where it is null.
-func plain(t *testing.T, v tftypes.Value) any {
-	t.Helper()
+func plain(tb testing.TB, v tftypes.Value) any {
+	tb.Helper()
 	if v.IsNull() {
 		return nil
 	}
 	as := func(target any) {
-		t.Helper()
+		tb.Helper()
 		if err := v.As(target); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	switch typ := v.Type(); {
@@ -164,7 +187,7 @@ func plain(t *testing.T, v tftypes.Value) any {
 		as(&elements)
 		list := make([]any, len(elements))
 		for i, element := range elements {
-			list[i] = plain(t, element)
+			list[i] = plain(tb, element)
 		}
 		return list
 	}
@@ -172,7 +195,7 @@ func plain(t *testing.T, v tftypes.Value) any {
 	as(&elements)
 	attributes := make(map[string]any, len(elements))
 	for name, element := range elements {
-		attributes[name] = plain(t, element)
+		attributes[name] = plain(tb, element)
 	}
 	return attributes
 }

@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -9,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"go.uber.org/goleak"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -19,14 +21,21 @@ import (
 // testFactories serve the provider in this process, waiting in milliseconds
 // where users wait in seconds.
 var testFactories = map[string]func() (tfprotov6.ProviderServer, error){
-	"bk": providerserver.NewProtocol6WithError(newProvider("test", poll.Backoff{
-		First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5,
-	})()),
+	"bk": func() (tfprotov6.ProviderServer, error) {
+		return newServer(newProvider("test", poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5})()), nil
+	},
 }
 
 func TestMain(m *testing.M) {
+	knowNoHost()
 	code := m.Run()
-	if err := checkRecorded(); err != nil {
+	err := checkRecorded()
+	if code == 0 { // a test that failed may have left something behind
+		// Where go-plugin serves a provider in the test's own process, it reads from
+		// pipes for output that it never closes.
+		err = errors.Join(err, goleak.Find(goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan")))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -41,20 +50,26 @@ type testSim struct {
 
 // newSim serves a simulator with 10.0.0.0/8 as virtual hosts. The test fails at
 // its end if the provider sent anything that the documents do not describe.
-func newSim(t *testing.T) *testSim {
-	t.Helper()
+func newSim(tb testing.TB) *testSim {
+	tb.Helper()
+	return newSimBehind(tb, func(sim http.Handler) http.Handler { return sim })
+}
+
+// newSimBehind puts something between the simulator and those who call it.
+func newSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *testSim {
+	tb.Helper()
 	sim := &simulator.Server{}
 	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
-	server := httptest.NewServer(sim)
+	server := httptest.NewServer(front(sim))
 	served := &testSim{Server: sim, url: server.URL}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		served.record()
 		server.Close()
 		if err := sim.Close(); err != nil {
-			t.Errorf("closing the simulator: %s", err)
+			tb.Errorf("closing the simulator: %s", err)
 		}
 		for _, violation := range sim.Violations() {
-			t.Errorf("the simulator refused: %s", violation)
+			tb.Errorf("the simulator refused: %s", violation)
 		}
 	})
 	return served

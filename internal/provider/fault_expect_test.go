@@ -1,0 +1,223 @@
+package provider
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func (r *faultRun) expectSaid(said diagnostics) {
+	r.t.Helper()
+	severity := map[ending]string{fails: "error", stays: "error", taints: "error", warns: "warning"}[r.cell.ending]
+	if said.severity() != severity {
+		r.t.Errorf("ends with %q, want %q\n%s", said.severity(), severity, said)
+	}
+	if text := unwrapped(said.String()); severity != "" && !strings.Contains(text, r.says()) {
+		r.t.Errorf("does not say %q:\n%s", r.says(), said)
+	}
+	if len(said) > 1 {
+		r.t.Errorf("says more than one thing:\n%s", said)
+	}
+}
+
+// unwrapped is a text on one line, without the frame that a CLI draws.
+func unwrapped(text string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(text)), " ")
+}
+
+func (r *faultRun) says() string { return cmp.Or(r.cell.says, r.fault.says) }
+
+func (r *faultRun) expectTries() {
+	r.t.Helper()
+	calls := r.face.target(r.on).calls(r.sim.Calls())
+	if len(calls) != r.cell.tries {
+		r.t.Errorf("%d calls of %s, want %d: %v", len(calls), r.face.target(r.on).api, r.cell.tries, r.sim.Calls().APIs())
+	}
+	if r.on.operates() {
+		r.expectOnce()
+	}
+	for _, call := range calls {
+		if most := int64(1 << 28); call.Sent > most {
+			r.t.Errorf("%d bytes of an answer were read, want no more than %d", call.Sent, most)
+		}
+	}
+}
+
+// expectOnce fails the test where an operation may have been done twice: a request
+// that the platform got to see and did not turn away is never sent again.
+func (r *faultRun) expectOnce() {
+	r.t.Helper()
+	taken := slices.DeleteFunc(r.face.target(onOperate).calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
+	if len(taken) > 1 {
+		r.t.Errorf("the operation was sent %d times", len(taken))
+	}
+}
+
+// expectState looks at what the run left behind: the hosts of the resource, none
+// where it is not in state, and what it keeps of those that did not come out well.
+func (r *faultRun) expectState(hosts, reasons map[string]string) {
+	r.t.Helper()
+	var (
+		wantHosts   = keyed(hostNumbers(matrixHosts), "")
+		wantReasons = map[string]string{}
+		hit         = keyed(r.hit(), r.cell.reason)
+	)
+	for key := range hosts {
+		hosts[key] = ""
+	}
+	for key, reason := range reasons {
+		if want, ok := hit[key]; ok && strings.HasPrefix(reason, want) {
+			reasons[key] = want
+		}
+	}
+	switch {
+	case r.cell.ending == stays:
+	case r.on == onDelete && r.cell.ending == well, r.on.first() && r.cell.ending == fails:
+		wantHosts, wantReasons = nil, nil
+	case r.on == onDelete:
+		wantHosts = keyed(r.hit(), "")
+	case r.cell.ending == drifts, !r.on.refreshes() && r.cell.ending != well:
+		wantReasons = hit
+	}
+	if diff := gocmp.Diff(wantHosts, hosts); diff != "" {
+		r.t.Errorf("hosts in state (-want +got):\n%s", diff)
+	}
+	if diff := gocmp.Diff(wantReasons, reasons); diff != "" {
+		r.t.Errorf("%s in state (-want +got):\n%s", r.reasonsName(), diff)
+	}
+}
+
+func (r *faultRun) reasonsName() string {
+	if r.on.operates() {
+		return "failed_hosts"
+	}
+	return "out_of_sync"
+}
+
+func (r *faultRun) nextPlan(acted map[int]bool) planKind {
+	undone := slices.ContainsFunc(r.hit(), func(n int) bool { return !acted[n] })
+	switch {
+	case r.cell.next != "":
+		return r.cell.next
+	case r.cell.ending == taints && (r.face == faceJOB || len(acted) > 0 && !undone):
+		return planReplace
+	case r.cell.ending == taints:
+		return planCreate // a refresh finds nothing registered
+	case r.cell.ending == drifts:
+		return planUpdate
+	case r.cell.ending == well, r.on.refreshes():
+		return planNothing
+	case r.on == onDelete && !undone && r.face != faceJOB:
+		return planNothing // a refresh finds nothing left
+	case r.on == onDelete:
+		return planDestroy
+	case r.filed() && !undone && (r.on == onUpdate || r.cell.ending == warns):
+		return planNothing // what is on file by now proves that it was done
+	case r.on == onUpdate, r.cell.ending == warns:
+		return planUpdate
+	}
+	return planCreate
+}
+
+// filed tells whether the platform keeps a file of what the operation does.
+func (r *faultRun) filed() bool {
+	return r.face != faceJOB && slices.Contains([]operation{onCreate, onConfirm, onUpdate}, r.on)
+}
+
+// nextTouched are the hosts that the next apply has to change. Those on which the
+// platform did act are found by looking, where there is a look before the leap: on
+// file, or with the agents where an operation may have worked.
+func (r *faultRun) nextTouched(acted map[int]bool) []string {
+	var numbers []int
+	looks := (r.filed() && (r.on == onUpdate || r.face == faceGateway)) || (r.reasonsName() == "failed_hosts" && r.cell.ending == warns)
+	switch {
+	case r.cell.touches != nil:
+		numbers = r.cell.touches
+	case r.nextPlan(acted) == planNothing:
+	case r.nextPlan(acted) == planReplace:
+		numbers = r.hit()
+	default:
+		numbers = slices.DeleteFunc(slices.Clone(r.hit()), func(n int) bool { return looks && acted[n] })
+	}
+	return hostKeysOf(r.t, testAddresses(numbers))
+}
+
+// touched are the hosts that were changed since the record began.
+func (r *faultRun) touched() []string {
+	var addresses []string
+	for _, change := range r.sim.changes() {
+		addresses = append(addresses, strings.Fields(change)[1:]...)
+	}
+	return hostKeysOf(r.t, addresses)
+}
+
+// acted tells on which hosts the platform has done what it was asked for, whatever
+// it answered.
+func (r *faultRun) acted() map[int]bool {
+	namespace, name := r.face.process()
+	acted := make(map[int]bool)
+	for _, n := range hostNumbers(matrixHosts) {
+		p, _ := r.sim.Process(testAddress(n), namespace, name)
+		switch r.on {
+		case onOperate, onWait:
+			acted[n] = p.LastStartTime != 0
+		case onUpdate:
+			acted[n] = strings.Contains(string(p.Spec), "./other.sh")
+		case onDelete:
+			acted[n] = !p.Registered && !p.Hosted
+		default:
+			ours := p.Labels[defaultFingerprintLabel] != "" || r.face == faceJOB // where processes have no labels
+			acted[n] = (p.Registered || p.Hosted) && ours
+		}
+	}
+	return acted
+}
+
+// expectConverged wants the platform as declared.
+func (r *faultRun) expectConverged() {
+	r.t.Helper()
+	for n, done := range r.acted() {
+		if !done && !r.fault.oneShot {
+			r.t.Errorf("%s is not as declared", hostKey(n))
+		}
+	}
+}
+
+func statesOf(values map[string]any) map[string]string {
+	if values == nil {
+		return nil
+	}
+	states := make(map[string]string)
+	hosts, _ := values["statuses"].(map[string]any)
+	for key, host := range hosts {
+		status, _ := host.(map[string]any)
+		states[key], _ = status["state"].(string)
+	}
+	return states
+}
+
+// keyed gives each host the same text.
+func keyed(numbers []int, text string) map[string]string {
+	byKey := make(map[string]string, len(numbers))
+	for _, n := range numbers {
+		byKey[hostKey(n)] = text
+	}
+	return byKey
+}
+
+// texts is a map of strings out of a state, nil where there is none.
+func texts(v any) map[string]string {
+	values, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	byKey := make(map[string]string, len(values))
+	for key, value := range values {
+		byKey[key], _ = value.(string)
+	}
+	return byKey
+}

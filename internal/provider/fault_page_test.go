@@ -1,0 +1,286 @@
+package provider
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+var writeFaultPage = flag.Bool("write-fault-page", false, "let TestFaultPage write the page in place of comparing it")
+
+// The page about faults is what the table of the tests says.
+func TestFaultPage(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "..", "templates", "guides", "faults.md.tmpl")
+	page := renderFaultPage(t)
+	if *writeFaultPage {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(page, string(written)); diff != "" {
+		t.Errorf("make generate writes it anew (-table +page):\n%s", diff)
+	}
+}
+
+// matrixCell is a cell of the matrix by one face. The page and the tests go by the
+// same list.
+type matrixCell struct {
+	fault fault
+	by    face
+	on    operation
+	cell  cell
+}
+
+func (c matrixCell) name() string { return fmt.Sprintf("%s/%s/%s", c.fault.name, c.by, c.on.path()) }
+
+func matrixCells() []matrixCell {
+	var cells []matrixCell
+	for _, f := range faultTable() {
+		for _, by := range f.by() {
+			for _, on := range operations {
+				if c, ok := f.cell(on, by); ok {
+					cells = append(cells, matrixCell{f, by, on, c})
+				}
+			}
+		}
+	}
+	return cells
+}
+
+type (
+	pageRow     struct{ Operation, See, State, Sent, Next string }
+	pageFault   struct{ Title, Says, Through string }
+	pageSection struct {
+		Title, About, Never string
+		Rows                []pageRow
+		Faults              []pageFault
+		Notes               []string
+	}
+	pageCLI struct {
+		Title, Operation, Next string
+		Exit                   int
+	}
+)
+
+func renderFaultPage(t *testing.T) string {
+	t.Helper()
+	cells := matrixCells()
+	layout, err := template.ParseFiles(filepath.Join("testdata", "faults.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page strings.Builder
+	err = layout.Execute(&page, map[string]any{
+		"Cells": len(cells), "Typed": len(typedCells()), "Sections": pageSections(cells), "CLI": pageCLIs(cells),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// pageSections are the patterns in the order of the table, each with its faults.
+func pageSections(cells []matrixCell) []pageSection {
+	var order []*pattern
+	byPattern := make(map[*pattern][]matrixCell)
+	for _, c := range cells {
+		if !slices.Contains(order, c.fault.pattern) {
+			order = append(order, c.fault.pattern)
+		}
+		byPattern[c.fault.pattern] = append(byPattern[c.fault.pattern], c)
+	}
+	sections := make([]pageSection, len(order))
+	for i, p := range order {
+		sections[i] = pageSectionOf(p, byPattern[p])
+	}
+	return sections
+}
+
+func pageSectionOf(p *pattern, cells []matrixCell) pageSection {
+	s := pageSection{Title: p.title, About: p.about, Never: p.never}
+	var named []string
+	for _, c := range cells {
+		if !slices.Contains(named, c.fault.name) {
+			named = append(named, c.fault.name)
+			s.Faults = append(s.Faults, pageFault{c.fault.title, quoted(c.fault.says), through(c.fault, cells)})
+		}
+	}
+	for _, on := range operations {
+		// The row is that of the first fault which goes by the pattern there.
+		usual := slices.IndexFunc(cells, func(c matrixCell) bool { return c.on == on && !c.excepted() })
+		if usual >= 0 {
+			s.Rows = append(s.Rows, cells[usual].row())
+		}
+		s.Notes = append(s.Notes, notes(cells, on)...)
+	}
+	return s
+}
+
+// excepted tells whether a cell is another than its fault's pattern has.
+func (c matrixCell) excepted() bool {
+	_, excepted := c.fault.except[c.on]
+	return excepted
+}
+
+// notes are about cells that are not as in the pattern, each once.
+func notes(cells []matrixCell, on operation) []string {
+	var lines []string
+	for _, c := range cells {
+		if c.on != on || !c.excepted() {
+			continue
+		}
+		row := c.row()
+		line := fmt.Sprintf("%s, %s: %s; state holds %s; sent %s; next plan: %s.", c.fault.title, on, row.See, row.State, row.Sent, row.Next)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func (c matrixCell) row() pageRow {
+	return pageRow{string(c.on), c.see(), c.state(), c.sent(), c.next()}
+}
+
+func (c matrixCell) see() string {
+	switch c.cell.ending {
+	case fails, stays, taints:
+		return "an error"
+	case warns:
+		return "a warning"
+	default:
+		return "nothing"
+	}
+}
+
+// first tells operations that begin without a state.
+func (o operation) first() bool {
+	return slices.Contains([]operation{onCreate, onConfirm, onOperate, onWait}, o)
+}
+
+func (o operation) operates() bool { return o == onOperate || o == onWait }
+
+func (o operation) refreshes() bool { return o == onRead || o == onAsk }
+
+func (c matrixCell) state() string {
+	reasons := "`out_of_sync`"
+	if c.on.operates() {
+		reasons = "`failed_hosts`"
+	}
+	if c.cell.reason != "" {
+		reasons += " as `" + strings.TrimRight(c.cell.reason, ": ") + "`"
+	}
+	switch {
+	case c.on == onStatus && c.cell.ending == warns:
+		return "`unknown` for the hosts hit"
+	case c.on == onStatus && c.cell.ending == fails:
+		return "no status"
+	case c.on == onStatus:
+		return "the status"
+	case c.cell.ending == stays, c.on.refreshes() && c.cell.ending == warns:
+		return "what it held"
+	case c.cell.ending == drifts:
+		return "the hosts hit in " + reasons
+	case c.cell.ending == well && c.on == onDelete:
+		return "nothing"
+	case c.cell.ending == well:
+		return "all as declared"
+	case c.cell.ending == fails && c.on.first():
+		return "nothing"
+	case c.on == onDelete:
+		return "the hosts hit"
+	}
+	return "the hosts hit in " + reasons
+}
+
+func (c matrixCell) sent() string {
+	switch {
+	case c.cell.timeUp && c.cell.tries == 1:
+		return "once, and its result asked for until the time is up"
+	case c.cell.timeUp:
+		return "until the time is up"
+	case c.fault.repeats > 0 && c.by.answers(c.on):
+		return "until every host has its result"
+	case c.cell.tries == 0:
+		return "nothing"
+	case c.cell.tries == 1:
+		return "once"
+	case c.cell.tries == 2:
+		return "twice"
+	}
+	return "up to `max_retries` times more"
+}
+
+func (c matrixCell) next() string {
+	switch {
+	case c.on == onStatus:
+		return "reads it again"
+	case c.cell.ending == drifts:
+		return "an update of the hosts hit"
+	case c.cell.ending == well:
+		return "no changes"
+	case c.on.refreshes():
+		return "as before"
+	case c.cell.ending == stays && c.on == onUpdate:
+		return "the update"
+	case c.cell.ending == stays:
+		return "the destroy"
+	case c.on == onDelete:
+		return "a destroy of the hosts hit"
+	case c.cell.ending == fails && c.on.first():
+		return "a create"
+	case c.cell.ending == taints:
+		return "a create; a replacement where the platform did act, and always through JOB"
+	}
+	return "an update of the hosts hit"
+}
+
+func through(f fault, cells []matrixCell) string {
+	names := map[face]string{faceESB: "ESB", faceGateway: "gateway", faceJOB: "JOB"}
+	var by []string
+	for _, c := range cells {
+		if c.fault.name == f.name && !slices.Contains(by, names[c.by]) {
+			by = append(by, names[c.by])
+		}
+	}
+	return strings.Join(by, ", ")
+}
+
+func quoted(says string) string {
+	if says == "" {
+		return "nothing"
+	}
+	return "`" + strings.NewReplacer("|", "\\|", "127.0.0.1", "…", "`", "'").Replace(says) + "`"
+}
+
+// pageCLIs are the cells that a real command line runs.
+func pageCLIs(cells []matrixCell) []pageCLI {
+	var rows []pageCLI
+	for _, c := range cells {
+		if c.by != faceESB || !c.fault.onCLI(c.on) {
+			continue
+		}
+		run := &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}
+		next := 2
+		if c.cell.ending == well || (c.on.refreshes() && c.cell.ending != drifts) {
+			next = 0
+		}
+		rows = append(rows, pageCLI{c.fault.title, fmt.Sprintf("%s (`%s`)", c.on, strings.Join(run.command(), " ")), fmt.Sprint(next), run.exitCode()})
+	}
+	slices.SortStableFunc(rows, func(a, b pageCLI) int { return cmp.Compare(b.Exit, a.Exit) })
+	return rows
+}

@@ -1,0 +1,108 @@
+package provider
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The members of answers, by what they answer.
+var (
+	envelopeMembers = []string{"result", "code", "message", "data", "request_id"}
+	resultMembers   = []string{"data/*", "data/*/error_code", "data/*/error_msg", "data/*/content"}
+	rowMembers      = []string{
+		"data/proc_infos", "data/proc_infos/*", "data/proc_infos/*/meta", "data/proc_infos/*/meta/namespace", "data/proc_infos/*/meta/labels",
+		"data/proc_infos/*/host", "data/proc_infos/*/host/ip", "data/proc_infos/*/status", "data/proc_infos/*/isauto",
+	}
+)
+
+// typedCell replaces one member of the answers that an operation gets.
+type typedCell struct {
+	on     operation
+	member string
+	value  any
+}
+
+func typedCells() []typedCell {
+	var cells []typedCell
+	for _, on := range []operation{onCreate, onRead, onUpdate, onDelete, onOperate, onStatus} {
+		members := slices.Concat(envelopeMembers, resultMembers)
+		switch on {
+		case onRead:
+			members = slices.Concat(envelopeMembers, rowMembers)
+		case onOperate, onStatus:
+			members = append(members, "data/task_id")
+		default:
+		}
+		for _, member := range members {
+			for _, value := range []any{"text", []any{1}, nil} {
+				cells = append(cells, typedCell{on, member, value})
+			}
+		}
+	}
+	return cells
+}
+
+// A value of another type in any member of any answer: whatever is made of it, state
+// is not dropped, an operation is not sent twice, and the next apply converges.
+//
+//nolint:paralleltest // as TestFaultMatrix
+func TestFaultMatrix_types(t *testing.T) {
+	t.Parallel()
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, c := range typedCells() {
+		group.Go(func() error {
+			name := fmt.Sprintf("%s/%s/%v", c.on.path(), strings.ReplaceAll(c.member, "/", "."), c.value)
+			t.Run(name, func(t *testing.T) { c.run(t) })
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+func (c typedCell) run(t *testing.T) {
+	t.Helper()
+	sim := newSim(t)
+	r := &faultRun{t: t, sim: sim, face: faceESB, on: c.on, settings: sim.settingsFor(faceESB), kept: &kept{}, cell: cell{timeUp: true}}
+	sim.OnCall = r.count
+	r.fault.arrange = func(r *faultRun) {
+		replace := map[string]any{c.member: c.value}
+		r.sim.Inject(simulator.Fault{API: r.face.target(r.on).api, Replace: replace})
+		if !r.face.answers(r.on) && r.on != onRead {
+			r.sim.Inject(simulator.Fault{API: r.face.resultAPI(), Replace: replace})
+		}
+	}
+	if c.on == onStatus {
+		r.startAll()
+		r.inject()
+		p := configuredWith(t, r.settings)
+		p.until = r.deadline()
+		values, said := p.readData(r.face.typeName(onStatus), r.config(onStatus))
+		for key, state := range statesOf(values) {
+			if state != "running" && (state != "unknown" || len(said) == 0) {
+				t.Errorf("%s is %s; said:\n%s", key, state, said)
+			}
+		}
+		return
+	}
+	r.begin()
+	core, said := r.meet()
+	if c.on.refreshes() && core.state.IsNull() {
+		t.Errorf("state is dropped; said:\n%s", said)
+	}
+	if c.on.operates() {
+		r.expectOnce()
+	}
+	r.mend()
+	core = r.run(r.sim.settingsFor(r.face))
+	if _, said := core.apply(r.config(r.on)); len(said) > 0 {
+		t.Errorf("the next apply says:\n%s", said)
+	}
+	r.expectConverged()
+}

@@ -1,0 +1,112 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// A provider that dies in an update takes along what is kept beside state: Terraform
+// keeps the attributes alone. Drift is found all the same, and what is somebody else's
+// stays so.
+func TestHostedProcess_keptAttributesAlone(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	sim.foreign(t, 3)
+	resource := sim.configured(t).managed(testList)
+	config := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(3), "spec": wholeSpec("./a.sh"), "ensure": "registered",
+	}
+	if said, _ := resource.apply(config); !strings.Contains(resource.reasons("out_of_sync")["web-3"], "registered by somebody else") {
+		t.Fatalf("web-3 is not taken for somebody else's: %s", said)
+	}
+	if err := sim.Register(testAddress(1), "web", "nginx", nil, `{"identity":{}}`); err != nil {
+		t.Fatal(err)
+	}
+	resource.private = nil
+	sim.ResetCalls()
+
+	if _, changed := resource.apply(config); !changed {
+		t.Error("drift was not found")
+	}
+	for _, host := range []int{2, 3} {
+		for _, e := range sim.Executions() {
+			if e.Host == testAddress(host) && e.Code == simulator.CodeOK {
+				t.Errorf("nobody asked for %+v", e)
+			}
+		}
+	}
+	if diff := cmp.Diff(onGateway([]string{"update_proc_info " + addresses(1)}), slices.DeleteFunc(sim.changes(), func(call string) bool {
+		return strings.Contains(call, testAddress(3))
+	})); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// A destroy that fails in part keeps in mind what is known of the hosts that are
+// left.
+func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource := sim.configured(t).managed(testList)
+	config := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(3), "spec": wholeSpec("./a.sh"), "ensure": "running",
+	}
+	start, code := simulator.OpStart, 65535
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: &start, Hosts: []string{testAddress(3)}, Code: &code})
+	resource.apply(config)
+	known := resource.reasons("out_of_sync")
+	if len(known) != 1 || !strings.Contains(known["web-3"], "65535") {
+		t.Fatalf("out_of_sync is %v", known)
+	}
+	sim.inject("unregister_proc_info", []int{2, 3}, 117, "agent is away")
+
+	said := resource.destroy()
+
+	if len(told(said)) != 2 || !strings.HasPrefix(said, "ERROR: Unable to Unregister Hosted Process") {
+		t.Errorf("said: %s", said)
+	}
+	want := map[string]string{"web-2": testAddress(2), "web-3": testAddress(3)}
+	if diff := cmp.Diff(want, resource.reasons("hosts")); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(known, resource.reasons("out_of_sync")); diff != "" {
+		t.Errorf("out_of_sync (-want +got):\n%s", diff)
+	}
+}
+
+// Hosts that leave are released as they were registered. Where state does not tell
+// that any more, as after an edit by hand, nothing is begun and nothing forgotten.
+func TestHostedProcess_unreadableState(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource := sim.configured(t).managed(testList)
+	config := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
+	}
+	resource.apply(config)
+	var attributes map[string]tftypes.Value
+	resource.fine(resource.state.As(&attributes), nil)
+	attributes["hosts"] = valueOf(attributes["hosts"].Type(), map[string]string{"web-1": testAddress(1), "web-2": "10.0.0.3"})
+	resource.state = tftypes.NewValue(resource.state.Type(), attributes)
+	before := resource.state
+	sim.ResetCalls()
+	config["hosts"] = hostsOf(1)
+
+	said, _ := resource.applyUnrefreshed(config)
+
+	if !strings.Contains(said, "10.0.0.3") || !strings.HasPrefix(said, "ERROR: ") {
+		t.Errorf("said: %s", said)
+	}
+	if calls := sim.Calls(); len(calls) > 0 {
+		t.Errorf("called: %v", calls.APIs())
+	}
+	if !resource.state.Equal(before) {
+		t.Errorf("state is now %s", resource.state)
+	}
+}

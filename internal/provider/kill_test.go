@@ -1,0 +1,274 @@
+//go:build unix
+
+package provider
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The provider or the CLI is killed at any call of a create, an update or a delete,
+// or Ctrl-C is pressed, once or twice.
+// Then the same is applied again, at once and once only, and that is all it takes: the
+// platform is as declared, and nothing was done to it on the way that nobody asked
+// for.
+//
+// The long job runs 200 rounds: BK_TEST_ROUNDS sets their number.
+func TestAccKill(t *testing.T) {
+	t.Parallel()
+	inRounds(t, 10, func(t *testing.T, chance *rand.Rand) {
+		t.Helper()
+		(&killRound{killer: newKiller(t, ""), chance: chance}).play()
+	})
+}
+
+type killRound struct {
+	*killer
+	chance     *rand.Rand
+	last, next killed
+}
+
+func (r *killRound) play() {
+	r.next = someKilled(r.chance)
+	if r.chance.IntN(3) > 0 {
+		r.last, r.next = r.next, someKilled(r.chance)
+		if r.chance.IntN(4) == 0 {
+			r.next = killed{}
+		}
+		r.cli.configureWith(r.last.provider(r.sim), r.last.String())
+		r.cli.expect(0, "apply", "-auto-approve")
+	}
+	r.victim = []string{"provider", "provider", "cli", "cli", "once", "twice"}[r.chance.IntN(6)]
+	r.moment = []string{"before", "after", "answered"}[r.chance.IntN(3)]
+	r.sim.ResetCalls()
+	r.cli.configureWith(r.next.provider(r.sim), r.next.String())
+
+	command := []string{"apply", "-auto-approve"}
+	if r.interrupts() {
+		// What Terraform (1.11.4) plans within an apply does not end by Ctrl-C.
+		r.cli.expect(0, "plan", "-out=plan")
+		command = []string{"apply", "plan"}
+	}
+	at, gone := r.run(1+r.chance.IntN(14), command...)
+	if r.chance.IntN(2) == 0 {
+		gone()
+	}
+	if r.victim == "twice" {
+		gone()
+		r.restore()
+	}
+	again := r.cli.expect(0, "apply", "-auto-approve")
+	plan, said := r.cli.run("plan", "-detailed-exitcode")
+	if plan != 0 {
+		r.t.Errorf("the plan afterwards exits with %d\n%s", plan, said)
+	}
+
+	r.t.Logf("%s killed %s %q, gone %s later; %s to %s", r.victim, r.moment, at, gone(), r.last.summary(), r.next.summary())
+	r.next.checkPlatform(r.t, r.sim)
+	r.checkExecutions()
+	if r.t.Failed() {
+		r.t.Log(again)
+	}
+}
+
+// What was begun by an update whose provider died is found when the update is taken
+// back.
+func TestAccKill_updateTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, victim := range []string{"provider", "cli"} {
+		t.Run(victim, func(t *testing.T) {
+			t.Parallel()
+			k := newKiller(t, "")
+			k.victim, k.moment = victim, "after"
+			old := killed{hosts: []int{1, 2, 3}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister"}
+			changed := old
+			changed.start = "./b.sh"
+			k.cli.configureWith(old.provider(k.sim), old.String())
+			k.cli.expect(0, "apply", "-auto-approve")
+			k.cli.configureWith(old.provider(k.sim), changed.String())
+			api, _ := faultOn("update_proc_info")
+			if at, _ := k.run(len(k.sim.callsOfPlan(t, k.cli))+1, "apply", "-auto-approve"); at != api {
+				t.Fatalf("killed at %q", at)
+			}
+			k.cli.configureWith(old.provider(k.sim), old.String())
+			k.cli.expect(2, "plan", "-detailed-exitcode")
+			k.cli.expect(0, "apply", "-auto-approve")
+			old.checkPlatform(t, k.sim)
+		})
+	}
+}
+
+// callsOfPlan are the calls that a plan makes.
+func (s *testSim) callsOfPlan(t *testing.T, cli *testCLI) simulator.CallList {
+	t.Helper()
+	s.ResetCalls()
+	cli.run("plan")
+	return s.Calls()
+}
+
+// A provider whose CLI was killed goes on with nothing, and ends by itself. The lock
+// that is left of the state keeps nobody out.
+func TestAccKill_orphan(t *testing.T) {
+	t.Parallel()
+	k := newKiller(t, "")
+	k.victim, k.moment = "cli", "answered"
+	declared := killed{hosts: []int{1, 2, 3, 4}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister", batch: 1}
+	k.cli.configureWith(declared.provider(k.sim), declared.String())
+	api, op := faultOn("register_proc_info")
+	// It asks for the second host for ever, and would go on to the third.
+	k.sim.Inject(simulator.Fault{API: api, Op: op, Hosts: []string{testAddress(2)}, Pending: -1})
+	at, gone := k.run(8, "apply", "-auto-approve")
+	if at == "" {
+		t.Fatal("nobody was killed")
+	}
+	if _, err := os.Stat(filepath.Join(k.cli.dir, ".terraform.tfstate.lock.info")); err != nil {
+		t.Errorf("no lock is left, so this shows nothing: %s", err)
+	}
+	atMost := len(k.sim.Calls()) + 1 // one may have been on its way
+	t.Logf("the provider was gone %s later", gone())
+	if got := k.sim.Calls(); len(got) > atMost || len(got.On(testAddress(3))) > 0 {
+		t.Errorf("it went on with %v", got[min(atMost, len(got)):].APIs())
+	}
+	k.sim.mend()
+	k.cli.expect(0, "apply", "-auto-approve")
+	declared.checkPlatform(t, k.sim)
+
+	// One that was idle, and so has no reason to notice.
+	k.moment = "after"
+	if at, gone := k.run(1, "plan"); at == "" || gone() == 0 {
+		t.Errorf("killed at %q", at)
+	}
+}
+
+// killed is what a round declares: nothing at all, where it has no hosts.
+type killed struct {
+	hosts                   []int
+	start, team             string
+	ensure, onDestroy       string
+	operation               string // of a bk_process_operation, "" for none
+	trigger, batch, atATime int
+}
+
+func someKilled(chance *rand.Rand) killed {
+	one := func(of ...string) string { return of[chance.IntN(len(of))] }
+	c := killed{
+		start: one("./a.sh", "./b.sh"), team: one("sre", "dev"),
+		ensure: one("registered", "hosted", "running"), onDestroy: one("unregister", "stop"),
+		operation: one("", "start", "restart"), trigger: chance.IntN(2),
+		batch: chance.IntN(4), atATime: 1 + chance.IntN(4),
+	}
+	for _, n := range hostNumbers(6) {
+		if chance.IntN(2) == 0 || n == 6 && len(c.hosts) == 0 {
+			c.hosts = append(c.hosts, n)
+		}
+	}
+	return c
+}
+
+func (c killed) provider(sim *testSim) string {
+	return sim.providerConfig(fmt.Sprintf("max_hosts_per_request = 2\n  max_concurrent_requests = %d", max(c.atATime, 1)))
+}
+
+func (c killed) String() string {
+	if len(c.hosts) == 0 {
+		return ""
+	}
+	rollout := ""
+	if c.batch > 0 {
+		rollout = fmt.Sprintf("\n  rollout = { batch_size = %d }", c.batch)
+	}
+	hosted := hostedConfig{
+		hosts: hostsConfigOf(c.hosts...), labels: fmt.Sprintf("{ team = %q }", c.team), start: c.start,
+		more: fmt.Sprintf("ensure = %q\n  on_destroy = %q%s", c.ensure, c.onDestroy, rollout),
+	}
+	if c.operation == "" {
+		return hosted.String()
+	}
+	return operationConfig{hosted: hosted, operation: c.operation, more: fmt.Sprintf("triggers = { n = \"%d\" }%s", c.trigger, rollout)}.String()
+}
+
+func (c killed) summary() string {
+	if len(c.hosts) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%v %s %s %s", c.hosts, c.ensure, c.start, c.operation)
+}
+
+func (c killed) has(address string) bool {
+	for _, n := range c.hosts {
+		if testAddress(n) == address {
+			return true
+		}
+	}
+	return false
+}
+
+// checkPlatform compares the platform with what is declared.
+func (c killed) checkPlatform(t *testing.T, sim *testSim) {
+	t.Helper()
+	fingerprints := make(map[string]bool)
+	for _, n := range hostNumbers(6) {
+		process, _ := sim.Process(testAddress(n), "web", "nginx")
+		fine := !process.Registered && !process.Hosted
+		if c.has(testAddress(n)) {
+			fingerprints[process.Labels["tf_spec"]] = true
+			fine = process.Registered && process.Labels["team"] == c.team && len(process.Labels) == 2 &&
+				strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", c.start)) &&
+				(process.Hosted || c.ensure == "registered") && (process.Running || c.ensure != "running")
+		}
+		if !fine {
+			t.Errorf("web-%d is %+v", n, process)
+		}
+	}
+	if len(c.hosts) > 0 && len(fingerprints) != 1 {
+		t.Errorf("fingerprints: %v", fingerprints)
+	}
+}
+
+// checkExecutions finds what was done to hosts on the way from one declaration to
+// the next and belongs to neither.
+func (r *killRound) checkExecutions() {
+	last, next := r.last, r.next
+	onDestroy := next.onDestroy
+	if len(next.hosts) == 0 {
+		onDestroy = last.onDestroy
+	}
+	restarts := make(map[string]int)
+	for _, e := range r.sim.Executions() {
+		staying, leaving := next.has(e.Host), last.has(e.Host) && !next.has(e.Host)
+		allowed := false
+		switch e.Action {
+		case "register", "update", "host":
+			allowed = staying
+		case "unregister", "unhost":
+			allowed = leaving
+		case "start":
+			allowed = staying && (next.operation == "start" || (next.ensure == "running" && e.Code != simulator.CodeAlreadyRunning))
+		case "restart":
+			allowed = staying && next.operation == "restart"
+			restarts[e.Host]++
+		case "stop":
+			allowed = leaving && onDestroy == "stop"
+		}
+		if !allowed {
+			r.t.Errorf("nobody asked for %+v", e)
+		}
+	}
+	for _, n := range next.hosts {
+		host, least, most := testAddress(n), 0, 0
+		anew := last.operation != next.operation || last.trigger != next.trigger || last.start != next.start || last.team != next.team
+		if next.operation == "restart" && (anew || !last.has(host)) {
+			// The apply that was killed and the next one; neither knows of the other.
+			least, most = 1, 2
+		}
+		if got := restarts[host]; got < least || got > most {
+			r.t.Errorf("web-%d was restarted %d times, want %d to %d", n, got, least, most)
+		}
+	}
+}

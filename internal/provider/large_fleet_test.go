@@ -1,0 +1,58 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// Fifty thousand hosts are fine. One more is fine as well, with a word about it.
+func TestHosts_many(t *testing.T) {
+	t.Parallel()
+	p := newProtocol(t)
+	addresses := make(map[string]string, manyHosts+1)
+	validate := func() string {
+		resp, err := p.server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
+			TypeName: benchType, Config: p.dynamic(p.schema.ResourceSchemas[benchType], hostedConfigOf(addresses)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return diagnosticsText(resp.Diagnostics)
+	}
+	for i := range manyHosts {
+		addresses[fmt.Sprint(i)] = fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255)
+	}
+	if said := validate(); said != "" {
+		t.Errorf("%d hosts: %s", manyHosts, said)
+	}
+	addresses["one more"] = "0:10.255.0.1"
+	if said := validate(); !strings.HasPrefix(said, "WARNING: Many Hosts") || !strings.Contains(said, "50001") || !strings.Contains(said, `"Large fleets"`) {
+		t.Errorf("%d hosts: %q", manyHosts+1, said)
+	}
+}
+
+// Every host of the example is in one shard, and one more host changes one.
+func TestAccExamples_largeFleets(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	text := readExample(t, "guides/large-fleets/main.tf")
+	cli := newCLI(t, sim, text)
+	cli.expect(0, "apply", "-auto-approve")
+	if n := len(sim.Processes()); n != 1000 {
+		t.Errorf("%d hosts are registered", n)
+	}
+	cli.expect(0, "plan", "-detailed-exitcode")
+
+	cli.configure(strings.Replace(text, "range(1000)", "range(1001)", 1))
+	sim.ResetCalls()
+	if out := cli.expect(0, "apply", "-auto-approve"); !strings.Contains(out, "0 added, 1 changed, 0 destroyed") {
+		t.Errorf("one more host changed more than one shard:\n%s", out)
+	}
+	register, _ := faultOn("register_proc_info")
+	if n := sim.Calls().Of(register).On("0:10.20.4.1"); len(n) == 0 {
+		t.Error("the new host was not registered")
+	}
+}

@@ -1,0 +1,303 @@
+package provider
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// hosted applies bk_hosted_process again and again, while processes stop by
+// themselves and the declaration changes.
+func (r *lossRound) hosted() {
+	var (
+		ensure   = []string{"running", "hosted"}[r.chance.IntN(2)]
+		resource = r.managed(testList)
+		config   = r.rollOut(map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(r.hosts), "spec": wholeSpec("./start.sh"), "ensure": ensure,
+		})
+	)
+	for range 5 {
+		r.lossy()
+		r.applyHosted(resource, ensure, config)
+		for key, process := range r.processes() {
+			if process.Running && r.chance.IntN(4) == 0 {
+				r.must(r.sim.StopProcess(hostsOf(r.hosts)[key], "web", "nginx"))
+			}
+		}
+		if r.chance.IntN(2) == 0 {
+			config["spec"] = wholeSpec([]string{"./start.sh", "./other.sh"}[r.chance.IntN(2)])
+		}
+		if r.chance.IntN(3) == 0 {
+			hosts := hostsOf(r.hosts)
+			for key := range maps.Clone(hosts) {
+				if len(hosts) > 1 && r.chance.IntN(2) == 0 {
+					delete(hosts, key)
+				}
+			}
+			config["hosts"] = hosts
+		}
+	}
+	r.sim.mend()
+	if r.applyHosted(resource, ensure, config); len(resource.reasons("out_of_sync")) > 0 {
+		r.t.Errorf("nothing is lost any more, and still %v", resource.reasons("out_of_sync"))
+	}
+	if said, changed := resource.apply(config); changed || said != "" {
+		r.t.Errorf("there was something left to do: %s", said)
+	}
+	declared, _ := config["hosts"].(map[string]string)
+	for key, process := range r.processes() {
+		_, wanted := declared[key]
+		if process.Registered != wanted || process.Hosted != wanted || (wanted && ensure == "running" && !process.Running) {
+			r.t.Errorf("%s is %+v", key, process)
+		}
+	}
+}
+
+func (r *lossRound) applyHosted(resource *managed, ensure string, config map[string]any) {
+	r.t.Helper()
+	before := r.processes()
+
+	said, changed := resource.apply(config)
+
+	operated := r.operated(said)
+	declared, _ := config["hosts"].(map[string]string)
+	reasons := resource.reasons("out_of_sync")
+	if resource.state.IsNull() {
+		reasons = told(said)
+	}
+	for key := range operated {
+		_, wanted := declared[key]
+		switch reason, failing := reasons[key]; {
+		case ensure != "running" || !wanted:
+			r.t.Errorf("%s was operated, which nobody asked for\n%s", key, said)
+		case before[key].Running:
+			r.t.Errorf("%s was running, and was started again\n%s", key, said)
+		case failing && (!strings.Contains(reason, reasonUnknown) || !strings.Contains(told(said)[key], reasonUnknown)):
+			r.t.Errorf("%s was started, state says %q\n%s", key, reason, said)
+		}
+	}
+	for key, process := range r.processes() {
+		_, wanted := declared[key]
+		_, failing := reasons[key]
+		_, mentioned := told(said)[key] // perhaps as one that could not be asked
+		if changed && wanted && !failing && !mentioned && !resource.state.IsNull() &&
+			(!process.Registered || !process.Hosted || (ensure == "running" && !process.Running)) {
+			r.t.Errorf("%s is told as done and is %+v\n%s", key, process, said)
+		}
+	}
+}
+
+// A create all of whose answers are lost may have registered its hosts. They are
+// kept in mind, and so are found again although the declaration changed meanwhile.
+func TestHostedProcess_lostCreate(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource := sim.configured(t).managed(testList)
+	config := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
+	}
+	api, op := faultOn("register_proc_info")
+	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "after"})
+
+	said, _ := resource.apply(config)
+	want := map[string]string{}
+	for key := range hostsOf(2) {
+		want[key] = "registration not confirmed: outcome unknown (the operation was sent and its answer got lost)"
+	}
+	if diff := cmp.Diff(want, resource.reasons("out_of_sync")); diff != "" {
+		t.Errorf("out_of_sync (-want +got):\n%s", diff)
+	}
+	if !strings.HasPrefix(said, "ERROR: Unable to Register Hosted Process") || len(told(said)) != 2 {
+		t.Errorf("said: %s", said)
+	}
+
+	// As after an untaint.
+	sim.mend()
+	config["spec"] = wholeSpec("./b.sh")
+	if said, _ := resource.apply(config); said != "" {
+		t.Errorf("the next apply said: %s", said)
+	}
+	if diff := cmp.Diff(onGateway([]string{"update_proc_info " + addresses(1, 2)}), sim.changes()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if said, changed := resource.apply(config); changed || said != "" {
+		t.Errorf("there was something left to do: %s", said)
+	}
+}
+
+// A registration that somebody else had made before such a create is neither taken
+// over nor removed.
+func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
+	t.Parallel()
+	config := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
+	}
+	for name, next := range map[string]func(*managed){
+		"retried": func(resource *managed) {
+			resource.applyUnrefreshed(config)
+			if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
+				t.Errorf("web-1 is %q", reason)
+			}
+		},
+		"refreshed and retried": func(resource *managed) {
+			resource.apply(config)
+			if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
+				t.Errorf("web-1 is %q", reason)
+			}
+		},
+		"destroyed": func(resource *managed) {
+			if said := resource.destroy(); said != "" || !resource.state.IsNull() {
+				t.Errorf("the destroy said: %s", said)
+			}
+		},
+		"refreshed and destroyed": func(resource *managed) {
+			resource.refresh()
+			if said := resource.destroy(); said != "" || !resource.state.IsNull() {
+				t.Errorf("the destroy said: %s", said)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := newSim(t)
+			if err := sim.Register(testAddress(1), "web", "nginx", map[string]string{"owner": "sre"}, "{}"); err != nil {
+				t.Fatal(err)
+			}
+			resource := sim.configured(t).managed(testList)
+			api, op := faultOn("register_proc_info")
+			sim.Inject(simulator.Fault{API: api, Op: op, Drop: "before"})
+			// At the gateway, which looks first, one host is known to be somebody else's.
+			if said, _ := resource.apply(config); !strings.HasPrefix(said, "ERROR: Unable to Register Hosted Process") || resource.state.IsNull() {
+				t.Errorf("the create said: %s", said)
+			}
+			sim.mend()
+
+			next(resource)
+			if p, _ := sim.Process(testAddress(1), "web", "nginx"); p.Labels["owner"] != "sre" {
+				t.Errorf("the other owner's registration is %+v", p)
+			}
+		})
+	}
+}
+
+// What cannot be read on file says nothing of whose a registration is: it is kept
+// in state until it can, and then unregistered as ours.
+func TestHostedProcess_lostCreateUnread(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource := sim.configured(t).managed(testList)
+	api, op := faultOn("register_proc_info")
+	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "after"})
+	config := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
+	}
+	resource.apply(config)
+	sim.mend()
+
+	sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}})
+	if said := resource.destroy(); !strings.Contains(said, meaningUnread) || len(resource.reasons("out_of_sync")) != 2 {
+		t.Errorf("the destroy said: %s\nand state holds %v", said, resource.reasons("out_of_sync"))
+	}
+	said, _ := resource.applyUnrefreshed(config)
+	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.Contains(said, meaningUnread) || reason != "registration not confirmed: "+meaningUnread {
+		t.Errorf("the update said: %s\nand web-1 is %q", said, reason)
+	}
+	if calls := sim.changes(); len(calls) > 0 {
+		t.Errorf("hosts were changed: %v", calls)
+	}
+	sim.mend()
+	if said := resource.destroy(); said != "" || len(sim.Processes()) > 0 {
+		t.Errorf("the next destroy said: %s\nand %v are left", said, sim.Processes())
+	}
+}
+
+// Two declarations were sent and nobody heard of either. Whichever of them is on
+// file is ours.
+func TestHostedProcess_lostTwice(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource := sim.configured(t).managed(testList)
+	config := func(start string) map[string]any {
+		return map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1), "spec": wholeSpec(start), "ensure": "registered",
+		}
+	}
+	api, op := faultOn("register_proc_info")
+	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "after"})
+	resource.apply(config("./a.sh"))
+	sim.mend()
+	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "before"})
+	resource.applyUnrefreshed(config("./b.sh"))
+	sim.mend()
+	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registration not confirmed") {
+		t.Fatalf("web-1 is %q", reason)
+	}
+	if said := resource.destroy(); said != "" || len(sim.Processes()) > 0 {
+		t.Errorf("the destroy said: %s\nand %v are left", said, sim.Processes())
+	}
+}
+
+// Hosts leave while another one fails, so that nothing is done about them yet. What
+// state knows of them goes on to decide what may be done: nothing to another owner's
+// process, and nothing but unregistering where ours never came to be.
+func TestHostedProcess_leaveWhileOthersFail(t *testing.T) {
+	t.Parallel()
+	const kill = 9
+	sim := newSim(t)
+	for _, err := range []error{
+		sim.Register(testAddress(1), "web", "nginx", map[string]string{"owner": "sre"}, "{}"), sim.StartProcess(testAddress(1), "web", "nginx"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	resource := sim.configured(t).managed(testList)
+	config := func(rollout map[string]any, numbers ...int) map[string]any {
+		hosts := make(map[string]string)
+		for _, n := range numbers {
+			hosts[hostKey(n)] = testAddress(n)
+		}
+		config := map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hosts, "spec": wholeSpec("./a.sh"), "ensure": "registered",
+			"on_destroy": "kill",
+		}
+		if rollout != nil {
+			config["rollout"] = rollout
+		}
+		return config
+	}
+	fails := func(n int) {
+		api, op := faultOn("register_proc_info")
+		code := 117
+		sim.Inject(simulator.Fault{API: api, Op: op, Hosts: []string{testAddress(n)}, Code: &code})
+	}
+	fails(2)
+	fails(4)
+	resource.apply(config(nil, 1, 2, 3))
+	if reasons := resource.reasons("out_of_sync"); !strings.HasPrefix(reasons["web-1"], "registered by somebody else") || !strings.HasPrefix(reasons["web-2"], "not registered") {
+		t.Fatalf("after the create: %v", reasons)
+	}
+
+	resource.applyUnrefreshed(config(map[string]any{"batch_size": 1}, 3, 4))
+	reasons := resource.reasons("out_of_sync")
+	if _, kept := reasons["web-1"]; kept || !strings.HasPrefix(reasons["web-2"], "not registered") || !strings.HasPrefix(reasons["web-4"], "not registered") {
+		t.Errorf("after the update: %v", reasons)
+	}
+
+	sim.mend()
+	if said := resource.destroy(); said != "" {
+		t.Errorf("the destroy said: %s", said)
+	}
+	if p, _ := sim.Process(testAddress(1), "web", "nginx"); !p.Running || p.Labels["owner"] != "sre" {
+		t.Errorf("the other owner's process is %+v", p)
+	}
+	for n := 1; n <= 2; n++ {
+		if calls := sim.Calls().OfOp(kill).On(testAddress(n)); len(calls) > 0 {
+			t.Errorf("web-%d was killed", n)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package provider
+
+import (
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Connections are lost at random: before a request is taken, after it was carried
+// out, and in the middle of its answer, on any call. However many are, and however
+// often it is applied, no operation is sent to a host twice in one apply, and what
+// may have happened is never told as what did not.
+//
+// The long job runs 1000 rounds of each: BK_TEST_ROUNDS sets their number.
+func TestLostConnections(t *testing.T) {
+	t.Parallel()
+	for name, round := range map[string]func(*lossRound){
+		"operation": (*lossRound).operation, "action": (*lossRound).action, "hosted": (*lossRound).hosted,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inRounds(t, 60, func(t *testing.T, chance *rand.Rand) {
+				t.Helper()
+				round(newLossRound(t, chance))
+			})
+		})
+	}
+}
+
+// lossRound is one simulator and one provider that often lose each other.
+type lossRound struct {
+	*protocol
+	sim    *testSim
+	chance *rand.Rand
+	hosts  int
+}
+
+func newLossRound(t *testing.T, chance *rand.Rand) *lossRound {
+	t.Helper()
+	r := &lossRound{sim: newSim(t), chance: chance, hosts: 1 + chance.IntN(5)}
+	r.sim.Seed = chance.Uint64()
+	r.protocol = r.sim.configured(t, map[string]any{
+		"max_hosts_per_request": 1 + chance.IntN(r.hosts), "max_concurrent_requests": 1 + chance.IntN(4), "max_retries": chance.IntN(4),
+	})
+	return r
+}
+
+// lossy makes connections get lost, more or less often, on any call or on those of
+// one kind.
+func (r *lossRound) lossy() {
+	r.sim.mend()
+	chance := []float64{0.02, 0.1, 0.25}[r.chance.IntN(3)]
+	api := []string{"*", "*", "operate_*", "get_*"}[r.chance.IntN(4)]
+	for _, when := range []string{"before", "after", "mid"} {
+		r.sim.Inject(simulator.Fault{API: api, Drop: when, Chance: chance})
+	}
+}
+
+// rollOut makes half of the configurations go in waves.
+func (r *lossRound) rollOut(config map[string]any) map[string]any {
+	if r.chance.IntN(2) == 0 {
+		config["rollout"] = map[string]any{"batch_size": 1 + r.chance.IntN(r.hosts), "max_failed_hosts": r.chance.IntN(r.hosts)}
+	}
+	return config
+}
+
+func (r *lossRound) invocation(operation string) map[string]any {
+	return r.rollOut(invocation(operation, r.hosts, map[string]any{"spec": wholeSpec("./start.sh")}))
+}
+
+// begin puts processes on the hosts, some of which run.
+func (r *lossRound) begin() {
+	r.t.Helper()
+	r.sim.registered(r.t, r.hosts)
+	for _, n := range hostNumbers(r.hosts) {
+		if r.chance.IntN(2) == 0 {
+			r.must(r.sim.Host(testAddress(n), "web", "nginx"))
+			r.must(r.sim.StartProcess(testAddress(n), "web", "nginx"))
+		}
+	}
+}
+
+func (r *lossRound) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// processes are those of the simulator by host key.
+func (r *lossRound) processes() map[string]simulator.Process {
+	found := make(map[string]simulator.Process)
+	for key, address := range hostsOf(r.hosts) {
+		found[key], _ = r.sim.Process(address, "web", "nginx")
+	}
+	return found
+}
+
+// operated are the hosts that were told to start, stop, restart, reload or kill,
+// and whether they did: one that was as wanted refused. A host that was told twice
+// fails the test.
+func (r *lossRound) operated(said string) map[string]bool {
+	r.t.Helper()
+	operated := make(map[string]bool)
+	for key, address := range hostsOf(r.hosts) {
+		for _, e := range r.sim.Executions() {
+			if e.Host != address || !slices.Contains([]string{"start", "stop", "restart", "reload", "kill"}, e.Action) {
+				continue
+			}
+			if _, before := operated[key]; before {
+				r.t.Errorf("%s was operated twice in one apply: %v\n%s", key, r.sim.Executions(), said)
+			}
+			operated[key] = e.Code == simulator.CodeOK
+		}
+	}
+	return operated
+}
+
+// told are the hosts of a diagnostic with the reasons given.
+func told(said string) map[string]string {
+	rows := make(map[string]string)
+	for _, match := range regexp.MustCompile(`(?m)^  (web-\d+) \(\S+\): (.*)$`).FindAllStringSubmatch(said, -1) {
+		rows[match[1]] = match[2]
+	}
+	return rows
+}
+
+// checkTold compares what was said of an operation with what was done: a host that
+// was operated is either done or in doubt.
+func (r *lossRound) checkTold(operation string, rows map[string]string, said string) {
+	r.t.Helper()
+	operated := r.operated(said)
+	for key, process := range r.processes() {
+		reason, failing := rows[key]
+		switch {
+		case failing && inDoubt(reason):
+			if !strings.Contains(said, "Where the outcome is not known") {
+				r.t.Errorf("%s: %s, and no word of what to do\n%s", key, reason, said)
+			}
+		case failing && operated[key]:
+			r.t.Errorf("%s was operated and is told as %q\n%s", key, reason, said)
+		case failing:
+		case operation == "start" && !process.Running,
+			(operation == "stop" || operation == "kill") && (process.Running || process.Hosted):
+			r.t.Errorf("%s is told as done and is %+v\n%s", key, process, said)
+		}
+	}
+}
+
+// operation applies bk_process_operation again and again.
+func (r *lossRound) operation() {
+	var (
+		operation = []string{"start", "stop", "restart", "kill"}[r.chance.IntN(4)]
+		resource  = r.managed(testAction)
+		config    = r.invocation(operation)
+	)
+	r.begin()
+	for range 4 {
+		r.lossy()
+		r.applyOperation(resource, operation, config)
+	}
+	r.sim.mend()
+	if r.applyOperation(resource, operation, config); len(resource.reasons("failed_hosts")) > 0 {
+		r.t.Errorf("nothing is lost any more, and still %v", resource.reasons("failed_hosts"))
+	}
+	if said, changed := resource.apply(config); changed || said != "" {
+		r.t.Errorf("there was something left to do: %s", said)
+	}
+}
+
+func (r *lossRound) applyOperation(resource *managed, operation string, config map[string]any) {
+	r.t.Helper()
+	first := resource.state.IsNull()
+	before, earlier := r.processes(), resource.reasons("failed_hosts")
+
+	said, changed := resource.apply(config)
+
+	rows := resource.reasons("failed_hosts")
+	if resource.state.IsNull() {
+		rows = told(said)
+		if len(rows) != r.hosts {
+			r.t.Errorf("nothing is in state, although %d of %d hosts came out well\n%s", r.hosts-len(rows), r.hosts, said)
+		}
+	}
+	if !maps.Equal(told(said), rows) {
+		r.t.Errorf("told were %v, kept are %v", told(said), rows)
+	}
+	r.checkTold(operation, rows, said)
+	operated := r.operated(said)
+	for key, process := range before {
+		_, sent := operated[key]
+		reason, again := earlier[key]
+		_, failing := rows[key]
+		doubt := again && inDoubt(reason)
+		asWanted := (operation == "start" && process.Running) || (operation != "start" && operation != "restart" && !process.Running && !process.Hosted)
+		switch {
+		case sent && doubt && asWanted:
+			r.t.Errorf("%s was as wanted, only nobody knew, and was not asked before it was operated again\n%s", key, said)
+		case sent && !first && !again:
+			r.t.Errorf("%s was done, and operated again\n%s", key, said)
+		case !operated[key] && changed && operation == "restart" && !failing && (first || again):
+			r.t.Errorf("%s is told as restarted and was not\n%s", key, said)
+		}
+	}
+}
+
+// action invokes the action, which keeps nothing.
+func (r *lossRound) action() {
+	operation := []string{"start", "stop", "restart", "kill"}[r.chance.IntN(4)]
+	r.begin()
+	config := r.invocation(operation)
+	for range 4 {
+		r.lossy()
+		_, end := r.invoke(r.t.Context(), testAction, config)
+		r.checkTold(operation, told(end), end)
+	}
+}
+
+// wholeSpec is a spec with every command and its limits.
+func wholeSpec(start string) map[string]any {
+	spec := testSpec(start)
+	spec["control"] = map[string]any{
+		"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh",
+	}
+	spec["resource"] = map[string]any{"cpu": 30, "mem": 10}
+	return spec
+}

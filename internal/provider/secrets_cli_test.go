@@ -1,0 +1,244 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// newSecretiveCLI is a CLI with canaries for credentials, which logs all that can be
+// logged, and keeps what each command printed in its directory.
+func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway, config string) (*testSim, *testCLI) {
+	t.Helper()
+	sim := newSim(t)
+	sim.AppSecret = canarySecret
+	cli := newCLI(t, sim, config)
+	cli.env = append(cli.env, envGateway+"="+string(gateway), envAppSecret+"="+canarySecret, envUsername+"=", "GOTRACEBACK=system",
+		"TF_LOG=TRACE", "TF_LOG_SDK=TRACE", "TF_LOG_SDK_FRAMEWORK=TRACE", "TF_LOG_SDK_PROTO=TRACE", "TF_LOG_PROVIDER_BK_GSE=TRACE",
+		"TF_LOG_PATH="+filepath.Join(cli.dir, "trace.log"))
+	if gateway == bkapi.APIGW {
+		sim.AccessToken = canaryAccessToken
+		cli.env = append(cli.env, envAccessToken+"="+canaryAccessToken)
+	} else {
+		sim.Token = canaryToken
+		cli.env = append(cli.env, envToken+"="+canaryToken)
+	}
+	return sim, cli
+}
+
+// configureSwift is configure for a provider that waits for nothing.
+func (c *testCLI) configureSwift(config string) {
+	c.t.Helper()
+	c.configure(config)
+	text, err := os.ReadFile(filepath.Join(c.dir, "main.tf"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.write("main.tf", strings.Replace(string(text), `provider "bk" {}`, "provider \"bk\" {\n  retry_wait_min = \"1ms\"\n  retry_wait_max = \"1ms\"\n}", 1))
+}
+
+// kept runs a command, wants an exit code, and keeps what is printed in a file.
+func (c *testCLI) kept(code int, name string, args ...string) {
+	c.t.Helper()
+	c.write(name, c.expect(code, args...))
+}
+
+// No credential gets into anything that Terraform prints, logs or keeps: not where
+// all goes well, not where the platform says back what it was sent, and not where
+// the provider's process dies.
+func TestAccSecrets_stayInside(t *testing.T) {
+	t.Parallel()
+	spellings := slices.Sorted(maps.Keys(echoes(canarySecret)))
+	config := func(run string) string {
+		return operationConfig{
+			hosted: hostedConfig{hosts: hostsConfig(len(spellings)), start: "./start.sh --" + witness, more: `ensure = "registered"`}, operation: "start",
+			more: fmt.Sprintf("triggers = { run = %q }", run),
+		}.String() + "\n" + `data "bk_process_status" "test" {
+  meta  = bk_hosted_process.test.meta
+  hosts = bk_hosted_process.test.hosts
+  spec  = bk_hosted_process.test.spec
+}
+`
+	}
+	for _, gateway := range bkapi.Gateways() {
+		t.Run(string(gateway), func(t *testing.T) {
+			t.Parallel()
+			sim, cli := newSecretiveCLI(t, gateway, "")
+			// Credentials of the environment are not even in the raw protocol.
+			raw := filepath.Join(cli.dir, "protocol")
+			if err := os.Mkdir(raw, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cli.env = append(cli.env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw)
+			cli.configureSwift(config("1"))
+			cli.kept(0, "plan.txt", "plan", "-out", "plan.zip")
+			cli.kept(0, "plan.json", "show", "-json", "plan.zip")
+			cli.kept(0, "apply.txt", "apply", "plan.zip")
+
+			// The platform says a credential back for each host, in one spelling each.
+			secret := map[bkapi.Gateway]string{bkapi.ESB: canaryToken, bkapi.APIGW: canaryAccessToken}[gateway]
+			for i, spelling := range spellings {
+				echo := witness + echoes(canarySecret)[spelling] + "\n" + witness + echoes(secret)[spelling]
+				sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{testAddress(i + 1)}, Code: new(65535), Message: echo})
+				sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Hosts: []string{testAddress(i + 1)}, Code: new(0), Apply: true, Content: echo})
+			}
+			cli.configureSwift(config("2"))
+			cli.kept(1, "failing-apply.txt", "apply", "-auto-approve")
+			cli.kept(0, "state.json", "show", "-json")
+
+			sim.ClearFaults()
+			sim.Inject(simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>" + witness + echoes(canarySecret)["page"] + echoes(secret)["dump"]})
+			cli.kept(1, "failing-plan.txt", "plan")
+
+			sim.ClearFaults()
+			cli.crash(sim)
+			texts := everythingIn(t, cli.dir)
+			for name, text := range texts {
+				for _, found := range canariesIn(text) {
+					t.Errorf("%s: %s", name, found)
+				}
+			}
+			// The control: what travels beside the credentials is found in all of these.
+			for _, name := range []string{
+				"plan.zip/tfplan", "plan.json", "terraform.tfstate", "state.json", "trace.log", "failing-apply.txt", "failing-plan.txt",
+			} {
+				if !strings.Contains(texts[name], witness) {
+					t.Errorf("%s does not hold what it should (%d bytes)", name, len(texts[name]))
+				}
+			}
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(texts)), func(name string) bool {
+				return strings.HasPrefix(name, "protocol/") && strings.Contains(texts[name], witness)
+			}) {
+				t.Error("the raw protocol is not there")
+			}
+			for _, want := range []string{"calling API", "SIGQUIT: quit", "bkapi.(*Client).Call"} {
+				if !strings.Contains(texts["trace.log"], want) {
+					t.Errorf("nothing in the log of %q", want)
+				}
+			}
+		})
+	}
+}
+
+// crash kills the provider in the middle of a call, in a way in which it prints the
+// stacks of all that it is doing.
+func (c *testCLI) crash(sim *testSim) {
+	c.t.Helper()
+	sim.ResetCalls()
+	sim.Inject(simulator.Fault{Delay: time.Hour})
+	cmd, out := c.command(c.t.Context(), "plan")
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	eventually(c.t, "a call", func() bool { return len(sim.Calls()) > 0 })
+	for _, pid := range childrenOf(c.t, cmd.Process.Pid) {
+		process, err := os.FindProcess(pid)
+		if err == nil {
+			err = process.Signal(syscall.SIGQUIT)
+		}
+		if err != nil {
+			c.t.Error(err)
+		}
+	}
+	if err := cmd.Wait(); err == nil {
+		c.t.Errorf("the plan went well without a provider:\n%s", out)
+	}
+	c.write("crash.txt", out.String())
+}
+
+// childrenOf are the processes that a process has started.
+func childrenOf(t *testing.T, parent int) []int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc to find the provider's process")
+	}
+	var children []int
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stat := range stats {
+		text, err := os.ReadFile(stat)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The name is in brackets and may hold anything; state and parent follow.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			children = append(children, pid)
+		}
+	}
+	return children
+}
+
+// A secret in the configuration is in Terraform's hands. It keeps one in a plan that
+// comes from an ordinary variable, sensitive or not, and none that comes from an
+// ephemeral variable; our documentation says so.
+func TestAccSecrets_ofVariables(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		variable string
+		kept     bool
+	}{
+		"ephemeral": {"sensitive = true\n  ephemeral = true", false},
+		"sensitive": {"sensitive = true", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, cli := newSecretiveCLI(t, bkapi.ESB, "")
+			cli.write("main.tf", fmt.Sprintf(`
+terraform {
+  required_providers {
+    bk = {
+      source = "blueking/bk"
+    }
+  }
+}
+
+variable "secret" {
+  type = string
+  %s
+}
+
+provider "bk" {
+  app_secret = var.secret
+}
+%s
+`, test.variable, hostedConfig{hosts: hostsConfig(1), start: "./start.sh --" + witness}))
+			cli.env = append(cli.env, envAppSecret+"=", "TF_VAR_secret="+canarySecret)
+			cli.kept(0, "plan.txt", "plan", "-out", "plan.zip")
+			cli.kept(0, "plan.json", "show", "-json", "plan.zip")
+			cli.kept(0, "apply.txt", "apply", "plan.zip")
+			texts := everythingIn(t, cli.dir)
+			for name, text := range texts {
+				inPlan := name == "plan.json" || name == "plan.zip/tfplan"
+				if found := canariesIn(text); (len(found) > 0) != (test.kept && inPlan) {
+					t.Errorf("%s: %v", name, found)
+				}
+			}
+			if log := texts["trace.log"]; !strings.Contains(log, "calling API") || !strings.Contains(log, witness) {
+				t.Error("the log is not that of the provider")
+			}
+		})
+	}
+}

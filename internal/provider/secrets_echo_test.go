@@ -1,0 +1,199 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// logBuffer is written by the provider's workers.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String is the log as a reader has it, in which JSON's own escapes hide nothing.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var text strings.Builder
+	for line := range strings.Lines(b.buf.String()) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) != nil {
+			fmt.Fprintln(&text, line)
+			continue
+		}
+		fmt.Fprintln(&text, fields)
+	}
+	return text.String()
+}
+
+// echoPlaces are the parts of an answer in which a platform may say something back.
+// Each is faults, and what makes the provider meet them.
+var echoPlaces = map[string]struct {
+	faults func(echo string) []simulator.Fault
+	meet   func(p *protocol, ctx context.Context) string
+}{
+	"message": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{EnvelopeCode: new(1306201), EnvelopeMessage: echo}}
+	}, (*protocol).cachedStatus},
+	"refusal": {func(echo string) []simulator.Fault {
+		body, _ := json.Marshal(map[string]any{"code": 1640001, "message": echo})
+		return []simulator.Fault{{HTTPStatus: 403, Body: string(body)}}
+	}, (*protocol).cachedStatus},
+	"error-page": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}}
+	}, (*protocol).cachedStatus},
+	"login-page": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{HTTPStatus: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}}
+	}, (*protocol).cachedStatus},
+	"request-id": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{EnvelopeCode: new(7), Header: map[string]string{"X-Bkapi-Request-Id": echo}}}
+	}, (*protocol).cachedStatus},
+	"host-message": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpStart), Code: new(65535), Message: echo}}
+	}, (*protocol).started},
+	"host-message-of-query": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(126), Message: echo}}
+	}, (*protocol).liveStatus},
+	"host-without-result": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{API: "get_proc_operate_result_v2", ExtraKeys: map[string]any{testAddress(1) + ":web:nginx": echo}}}
+	}, (*protocol).started},
+	"content": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: echo}}
+	}, (*protocol).liveStatus},
+	"version": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: map[string]any{
+			"process": []any{map[string]any{"instance": []any{map[string]any{"pid": 42, "isAuto": true, "version": echo}}}},
+		}}}
+	}, (*protocol).liveStatus},
+	"task": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{API: "operate_proc_v2", TaskID: &echo}, {API: "get_proc_operate_result_v2", EnvelopeCode: new(7)}}
+	}, (*protocol).started},
+}
+
+// Whatever a platform says back, wherever and however spelt, no secret of the
+// provider's comes out: not in what is said, not in state, and not in the log.
+func TestSecrets_areNotEchoed(t *testing.T) {
+	t.Parallel()
+	for gateway, identity := range map[bkapi.Gateway]struct{ attribute, secret string }{
+		bkapi.ESB: {"token", canaryToken}, bkapi.APIGW: {"access_token", canaryAccessToken},
+	} {
+		for place := range echoPlaces {
+			t.Run(string(gateway)+"/"+place, func(t *testing.T) {
+				t.Parallel()
+				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": canarySecret, identity.attribute: identity.secret})
+				for _, secret := range []string{canarySecret, identity.secret} {
+					for spelling, echo := range echoes(secret) {
+						text := sim.echoed(p, place, witness+" "+echo)
+						if !strings.Contains(text, witness) {
+							t.Errorf("%s: the echo has not come through, so this proves nothing: %s", spelling, text)
+						}
+						for _, found := range canariesIn(text) {
+							t.Errorf("%s: found in: %s", spelling, found)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// The control: what the provider does not know for a secret is found in each place.
+func TestSecrets_ofOthersAreEchoed(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
+		for place := range echoPlaces {
+			if text := sim.echoed(p, place, canarySecret); len(canariesIn(text)) == 0 {
+				t.Errorf("%s %s: not found in: %s", gateway, place, text)
+			}
+		}
+	}
+}
+
+// newSecretive is a provider with secrets, for a simulator that takes them.
+func newSecretive(t *testing.T, gateway bkapi.Gateway, secrets map[string]any) (*testSim, *protocol) {
+	t.Helper()
+	sim := newSim(t)
+	sim.AppSecret, _ = secrets["app_secret"].(string)
+	sim.Token, _ = secrets["token"].(string)
+	sim.AccessToken, _ = secrets["access_token"].(string)
+	settings := sim.settings()
+	maps.Copy(settings, map[string]any{"gateway": string(gateway), "username": nil, "max_retries": 1})
+	maps.Copy(settings, secrets)
+	p := newProtocol(t)
+	if said := p.configure(settings); said != "" {
+		t.Fatal(said)
+	}
+	return sim, p
+}
+
+// echoed is all that comes out of the provider when a platform says something at a
+// place.
+func (s *testSim) echoed(p *protocol, place, echo string) string {
+	p.t.Helper()
+	defer s.ClearFaults()
+	for _, fault := range echoPlaces[place].faults(echo) {
+		s.Inject(fault)
+	}
+	var log logBuffer
+	said := echoPlaces[place].meet(p, tflogtest.RootLogger(p.t.Context(), &log))
+	if logged := log.String(); strings.Contains(logged, "calling API") {
+		return said + logged
+	}
+	p.t.Error("nothing was logged")
+	return said
+}
+
+func (p *protocol) cachedStatus(ctx context.Context) string {
+	p.t.Helper()
+	return p.status(ctx, map[string]any{"mode": "cached"})
+}
+
+func (p *protocol) liveStatus(ctx context.Context) string {
+	p.t.Helper()
+	return p.status(ctx, map[string]any{"spec": testSpec("./start.sh")})
+}
+
+// status is what reading a status says and what it leaves in state.
+func (p *protocol) status(ctx context.Context, more map[string]any) string {
+	p.t.Helper()
+	const name = "bk_process_status"
+	config := map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1)}
+	maps.Copy(config, more)
+	schema := p.schema.DataSourceSchemas[name]
+	resp, err := p.server.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: name, Config: p.dynamic(schema, config)})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	said := diagnosticsText(resp.Diagnostics)
+	if resp.State != nil {
+		said += fmt.Sprint(p.read(resp.State, schema.ValueType()))
+	}
+	return said
+}
+
+// started is what the start of a process says.
+func (p *protocol) started(ctx context.Context) string {
+	p.t.Helper()
+	progress, end := p.invoke(ctx, testAction, invocation("start", 1, nil))
+	return strings.Join(append(progress, end), "\n")
+}
