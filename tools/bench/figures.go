@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// figure is what a measurement should reach.
+type figure struct {
+	name string
+	// most is the largest value that is good.
+	most float64
+	// exact figures are counts, and memory, to which no slack applies.
+	exact bool
+	// value is false where this run did not measure it.
+	value func(*measurement) (float64, bool)
+}
+
+// row finds a step of a scenario.
+func (m *measurement) row(scenario, step string) (*row, bool) {
+	for _, r := range m.rows {
+		if r.scenario == scenario && r.step == step {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
+func figures() []figure {
+	thousand, tenThousand, many := oneResource(1000).name, oneResource(10000).name, manyResources(200, 50).name
+	return []figure{
+		timed("no-op plan ÷ floor, 1000 hosts", 1.3, thousand, stepNoop, (*row).ratio),
+		timed("no-op plan ÷ floor, 10000 hosts", 1.5, tenThousand, stepNoop, (*row).ratio),
+		timed("plan with one host added ÷ floor, 1000 hosts", 1.3, thousand, stepPlanAdd, (*row).ratio),
+		timed("plan with one host added ÷ floor, 10000 hosts", 1.5, tenThousand, stepPlanAdd, (*row).ratio),
+		timed("create without the simulator ÷ floor, 1000 hosts", 1.5, thousand, stepCreate, (*row).ownRatio),
+		timed("create without the simulator ÷ floor, 10000 hosts", 2, tenThousand, stepCreate, (*row).ownRatio),
+		{name: "growth of the no-op plan from 1000 to 10000 hosts", most: 12, value: growth},
+		counted("status calls of a no-op plan, 1000 hosts", 1, thousand),
+		counted("status calls of a no-op plan, 10000 hosts", 10, tenThousand),
+		counted("status calls of a no-op plan, 200 resources of 50 hosts", 20, many),
+		{name: "peak memory above an idle provider, MiB", most: 300, exact: true, value: memory},
+	}
+}
+
+func timed(name string, most float64, scenario, step string, value func(*row) float64) figure {
+	return figure{name: name, most: most, value: func(m *measurement) (float64, bool) {
+		r, found := m.row(scenario, step)
+		if !found {
+			return 0, false
+		}
+		return value(r), true
+	}}
+}
+
+func counted(name string, most float64, scenario string) figure {
+	f := timed(name, most, scenario, stepNoop, func(r *row) float64 { return float64(r.statusCalls()) })
+	f.exact = true
+	return f
+}
+
+func growth(m *measurement) (float64, bool) {
+	small, measured := m.row(oneResource(1000).name, stepNoop)
+	large, also := m.row(oneResource(10000).name, stepNoop)
+	if !measured || !also {
+		return 0, false
+	}
+	return float64(large.wall()) / float64(small.wall()), true
+}
+
+func memory(m *measurement) (float64, bool) {
+	var most int64
+	for _, r := range m.rows {
+		most = max(most, r.peak()-m.idle)
+	}
+	return float64(most) / mib, true
+}
+
+// judge prints what was reached. With a slack, figures that miss by more are an
+// error.
+func (m *measurement) judge(to io.Writer, slack float64) error {
+	var failed []error
+	fmt.Fprintln(to)
+	for _, f := range figures() {
+		value, measured := f.value(m)
+		if !measured {
+			continue
+		}
+		word, allowed := "reached", f.most
+		if value > f.most {
+			word = "MISSED"
+		}
+		if !f.exact {
+			allowed *= slack
+		}
+		fmt.Fprintf(to, "%s: %.2f of at most %g, %s\n", f.name, value, f.most, word)
+		if slack > 0 && value > allowed {
+			failed = append(failed, fmt.Errorf("%s: %.2f is worse than %g", f.name, value, allowed))
+		}
+	}
+	return errors.Join(failed...)
+}

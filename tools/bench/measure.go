@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+// measurement is all that one run of the bench found.
+type measurement struct {
+	rows []*row
+	// idle is the peak memory of a provider that has one host to look after.
+	idle int64
+}
+
+type bench struct {
+	options
+	log      io.Writer
+	version  string
+	platform *platform
+	real     *workspace // with the provider
+	floor    *workspace
+}
+
+func newBench(ctx context.Context, o options, log io.Writer) (*bench, error) {
+	b := &bench{options: o, log: log, platform: newPlatform()}
+	var err error
+	if b.real, err = newWorkspace(o.cli, o.provider); err != nil {
+		return nil, err
+	}
+	if b.floor, err = newWorkspace(o.cli, ""); err != nil {
+		return nil, err
+	}
+	version, err := exec.CommandContext(ctx, o.cli, "version").Output()
+	b.version, _, _ = strings.Cut(string(version), "\n")
+	return b, err
+}
+
+func (b *bench) close() {
+	if err := errors.Join(b.platform.close(), b.real.close(), b.floor.close()); err != nil {
+		fmt.Fprintln(b.log, "bench:", err)
+	}
+}
+
+func (b *bench) measure(ctx context.Context) (*measurement, error) {
+	var scenarios []scenario
+	for _, hosts := range b.sizes {
+		scenarios = append(scenarios, oneResource(hosts))
+	}
+	if b.extra {
+		scenarios = append(scenarios, manyResources(200, 50), dataSource(10000))
+	}
+	m := &measurement{}
+	idle, err := b.rounds(ctx, oneResource(1), 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range idle {
+		m.idle = max(m.idle, r.peak())
+	}
+	for _, s := range scenarios {
+		rows, err := b.rounds(ctx, s, b.runs)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		m.rows = append(m.rows, rows...)
+	}
+	return m, nil
+}
+
+// rounds goes through a scenario as often as asked, provider and floor taking
+// turns: what else the machine does meanwhile then troubles both alike.
+func (b *bench) rounds(ctx context.Context, s scenario, runs int) ([]*row, error) {
+	rows := make([]*row, len(s.steps))
+	for i, step := range s.steps {
+		rows[i] = &row{scenario: s.name, step: step.name, hosts: s.hosts}
+	}
+	if s.read {
+		if err := b.record(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	for n := range runs {
+		fmt.Fprintf(b.log, "%s: run %d of %d\n", s.name, n+1, runs)
+		if err := b.startOver(); err != nil {
+			return nil, err
+		}
+		for i, step := range s.steps {
+			if err := b.step(ctx, s, step, rows[i]); err != nil {
+				return nil, fmt.Errorf("%s: %w", step.name, err)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// startOver forgets states, and all that the platform knows.
+func (b *bench) startOver() error {
+	err := errors.Join(b.platform.close(), b.real.reset(), b.floor.reset())
+	b.platform = newPlatform()
+	return err
+}
+
+func (b *bench) step(ctx context.Context, s scenario, step step, to *row) error {
+	config := providerBlock(b.platform.server.URL) + s.config(s.hosts+step.more)
+	if err := errors.Join(b.real.configure(config), b.floor.configure(config)); err != nil {
+		return err
+	}
+	floor, err := b.floor.run(ctx, step.code, step.args...)
+	if err != nil {
+		return fmt.Errorf("floor: %w", err)
+	}
+	b.platform.take()
+	took, err := b.real.run(ctx, step.code, step.args...)
+	if err != nil {
+		return err
+	}
+	to.floor = append(to.floor, floor.wall)
+	to.provider = append(to.provider, sample{took, b.platform.take()})
+	return nil
+}

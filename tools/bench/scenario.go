@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// step is one run of the CLI within a scenario.
+type step struct {
+	name string
+	// more is how many hosts the configuration has beyond the scenario's.
+	more int
+	args []string
+	code int
+}
+
+// The steps of a resource's life, in order.
+const (
+	stepCreate  = "create"
+	stepNoop    = "no-op plan"
+	stepPlanAdd = "plan, one host added"
+	stepAdd     = "apply of that"
+	stepDestroy = "destroy"
+	stepRead    = "read" // of a data source
+)
+
+var resourceSteps = []step{
+	{name: stepCreate, args: []string{"apply", "-auto-approve"}},
+	{name: stepNoop, args: []string{"plan", "-detailed-exitcode"}},
+	{name: stepPlanAdd, more: 1, args: []string{"plan", "-detailed-exitcode"}, code: 2},
+	{name: stepAdd, more: 1, args: []string{"apply", "-auto-approve"}},
+	{name: stepDestroy, more: 1, args: []string{"apply", "-destroy", "-auto-approve"}},
+}
+
+// A resource whose hosts come from many resources has no host to add.
+var (
+	shardSteps = []step{resourceSteps[0], resourceSteps[1], {name: stepDestroy, args: resourceSteps[4].args}}
+	readSteps  = []step{{name: stepRead, args: []string{"apply", "-auto-approve"}}}
+)
+
+// scenario is a configuration and what is done with it.
+type scenario struct {
+	name  string
+	hosts int
+	steps []step
+	// config is the configuration for a number of hosts.
+	config func(hosts int) string
+	// read: the floor gives the answer that the provider gave.
+	read bool
+}
+
+func oneResource(hosts int) scenario {
+	return scenario{name: fmt.Sprintf("1 resource × %d", hosts), hosts: hosts, steps: resourceSteps, config: func(n int) string {
+		return fmt.Sprintf(`
+resource "bk_hosted_process" "bench" {
+  meta  = { namespace = "bench", name = "nginx" }
+  hosts = {
+%s  }
+%s}
+`, addresses(0, n), spec)
+	}}
+}
+
+// manyResources share one namespace.
+func manyResources(resources, each int) scenario {
+	return scenario{
+		name: fmt.Sprintf("%d resources × %d", resources, each), hosts: resources * each, steps: shardSteps,
+		config: func(int) string {
+			var text strings.Builder
+			for i := range resources {
+				fmt.Fprintf(&text, `
+resource "bk_hosted_process" "bench_%[1]d" {
+  meta  = { namespace = "bench", name = "nginx-%[1]d" }
+  hosts = {
+%[2]s  }
+%[3]s}
+`, i, addresses(i*each, each), spec)
+			}
+			return text.String()
+		},
+	}
+}
+
+func dataSource(hosts int) scenario {
+	return scenario{name: fmt.Sprintf("1 data source × %d", hosts), hosts: hosts, steps: readSteps, read: true, config: func(n int) string {
+		return fmt.Sprintf(`
+data "bk_process_status" "bench" {
+  meta  = { namespace = "bench", name = "nginx" }
+  hosts = {
+%s  }
+%s}
+`, addresses(0, n), spec)
+	}}
+}
+
+func addresses(first, n int) string {
+	var text strings.Builder
+	for i := first; i < first+n; i++ {
+		fmt.Fprintf(&text, "    web-%05d = \"0:10.%d.%d.%d\"\n", i, i>>16, i>>8&255, i&255)
+	}
+	return text.String()
+}
+
+const spec = `
+  spec = {
+    identity       = { proc_name = "nginx", setup_path = "/usr/sbin", pid_path = "/run/nginx.pid", user = "root" }
+    control        = { start_cmd = "./nginx", stop_cmd = "./nginx -s quit" }
+    resource       = { cpu = 30, mem = 10 }
+    monitor_policy = { auto_type = 1 }
+  }
+`
+
+// providerBlock points the provider at a platform.
+func providerBlock(url string) string {
+	return fmt.Sprintf(`
+terraform {
+  required_providers {
+    bk = { source = "blueking/bk" }
+  }
+}
+
+provider "bk" {
+  endpoint   = %q
+  app_code   = %q
+  app_secret = %q
+  username   = "admin"
+}
+`, url, simulator.DefaultAppCode, simulator.DefaultAppSecret)
+}

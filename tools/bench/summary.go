@@ -1,0 +1,68 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// row is a step of a scenario, as often as it was run.
+type row struct {
+	scenario, step string
+	hosts          int
+	provider       []sample
+	floor          []time.Duration
+}
+
+// sample is one run of one step with the provider.
+type sample struct {
+	usage
+	traffic
+}
+
+func median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+func of[T cmp.Ordered](samples []sample, value func(sample) T) T {
+	values := make([]T, len(samples))
+	for i, s := range samples {
+		values[i] = value(s)
+	}
+	return median(values)
+}
+
+func (r *row) wall() time.Duration {
+	return of(r.provider, func(s sample) time.Duration { return s.wall })
+}
+func (r *row) busy() time.Duration {
+	return of(r.provider, func(s sample) time.Duration { return s.busy })
+}
+func (r *row) least() time.Duration { return median(r.floor) }
+
+// own is the wall time without the simulator's.
+func (r *row) own() time.Duration {
+	return of(r.provider, func(s sample) time.Duration { return s.wall - s.busy })
+}
+
+// peak is the worst of all runs, and so are the calls.
+func (r *row) peak() int64 { return most(r.provider, func(s sample) int64 { return s.peak }) }
+func (r *row) calls() int  { return most(r.provider, func(s sample) int { return s.calls }) }
+func (r *row) statusCalls() int {
+	return most(r.provider, func(s sample) int { return s.statusCalls })
+}
+
+func most[T cmp.Ordered](samples []sample, value func(sample) T) T {
+	most := value(samples[0])
+	for _, s := range samples {
+		most = max(most, value(s))
+	}
+	return most
+}
+
+// ratio is how many times the floor a step took.
+func (r *row) ratio() float64 { return float64(r.wall()) / float64(r.least()) }
+
+// ownRatio is that without the simulator's time.
+func (r *row) ownRatio() float64 { return float64(r.own()) / float64(r.least()) }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// workspace is a directory in which a CLI runs one configuration with one
+// provider.
+type workspace struct {
+	dir string
+	cli string
+	env []string
+}
+
+// newWorkspace uses the provider at path, or the floor where path is empty.
+func newWorkspace(cli, path string) (*workspace, error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	w := &workspace{dir: dir, cli: cli}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	overrides := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"blueking/bk\" = %q\n  }\n  direct {}\n}\n", dir)
+	err = errors.Join(
+		os.Symlink(self, filepath.Join(dir, "terraform-provider-bk")),
+		os.WriteFile(filepath.Join(dir, "cli.tfrc"), []byte(overrides), 0o600))
+	w.env = append(plainEnv(),
+		"TF_CLI_CONFIG_FILE="+filepath.Join(dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0",
+		envRole+"="+roleMeter, envProvider+"="+path, envPeak+"="+w.path("peak"), envAnswer+"="+w.path("answer"))
+	return w, err
+}
+
+// plainEnv is the environment without what would change a measurement.
+func plainEnv() []string {
+	var kept []string
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "TF_") && !strings.HasPrefix(setting, "BK_") {
+			kept = append(kept, setting)
+		}
+	}
+	return kept
+}
+
+func (w *workspace) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *workspace) configure(text string) error {
+	return os.WriteFile(w.path("main.tf"), []byte(text), 0o600)
+}
+
+// reset forgets the state.
+func (w *workspace) reset() error {
+	return errors.Join(os.RemoveAll(w.path("terraform.tfstate")), os.RemoveAll(w.path("terraform.tfstate.backup")))
+}
+
+func (w *workspace) close() error { return os.RemoveAll(w.dir) }
+
+// usage is what one run of a CLI took.
+type usage struct {
+	wall time.Duration
+	peak int64 // of the provider, in bytes
+}
+
+// run fails unless the CLI exits with the code.
+func (w *workspace) run(ctx context.Context, code int, args ...string) (usage, error) {
+	if err := os.RemoveAll(w.path("peak")); err != nil {
+		return usage{}, err
+	}
+	output, err := os.Create(w.path("output"))
+	if err != nil {
+		return usage{}, err
+	}
+	defer func() { _ = output.Close() }() // it is for people who look what went wrong
+	cmd := exec.CommandContext(ctx, w.cli, append(args, "-no-color")...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, w.env, output, output
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+
+	began := time.Now()
+	err = cmd.Run()
+	took := usage{wall: time.Since(began)}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return took, err
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		said, _ := os.ReadFile(w.path("output"))
+		return took, fmt.Errorf("%s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, tail(said, 4000))
+	}
+	took.peak, err = w.peak()
+	return took, err
+}
+
+// peak is the largest of the provider's processes: a CLI starts several.
+func (w *workspace) peak() (int64, error) {
+	text, err := os.ReadFile(w.path("peak"))
+	if err != nil {
+		return 0, err
+	}
+	var most int64
+	for line := range strings.Lines(string(text)) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, n)
+	}
+	return most, nil
+}
+
+func tail(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
