@@ -16,19 +16,21 @@ const (
 func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
 
 // Release unregisters hosts, wave by wave, after stopping or killing the process
-// where that is asked for. A host whose process did not stop stays registered. A
-// host that cannot be unregistered and has no registration on file has nothing to
-// be released from: otherwise one that never came to be registered could never be
-// got rid of.
-func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, rollout Rollout) Results {
+// where that is asked for; on the spared hosts it goes on running all the same. A
+// host whose process did not stop stays registered. A host that cannot be
+// unregistered and has no registration on file has nothing to be released from:
+// otherwise one that never came to be registered could never be got rid of.
+func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, rollout Rollout) Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
 		results := Same(wave.Hosts, Outcome{Verdict: Done})
-		switch first {
-		case DestroyStop:
-			results.Merge(p.Operate(ctx, Stop, wave.Hosts))
-		case DestroyKill:
-			results.Merge(p.Operate(ctx, Kill, wave.Hosts))
-		default: // it goes on running
+		if ends := pickFunc(wave.Hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
+			switch first {
+			case DestroyStop:
+				results.Merge(p.Operate(ctx, Stop, ends))
+			case DestroyKill:
+				results.Merge(p.Operate(ctx, Kill, ends))
+			default: // it goes on running
+			}
 		}
 		stopped := results.Succeeded(wave.Hosts)
 		if len(stopped) > 0 {

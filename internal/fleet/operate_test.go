@@ -97,7 +97,7 @@ func TestRelease(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, test.rollout)
+			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, test.rollout)
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -222,6 +222,29 @@ func TestRun_interruptedDuringPause(t *testing.T) {
 	})
 }
 
+// Spared hosts count in the same waves as the others.
+func TestRelease_spared(t *testing.T) {
+	t.Parallel()
+	h := hosts(1, 2, 3, 4)
+	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}})}
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{BatchSize: 2})
+	p.wantCalls(t, "kill 2", "unregister 1")
+	wantResults(t, byHost{
+		1: well, 2: away,
+		3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}, 4: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures},
+	}, results)
+}
+
+// A wave of spared hosts alone runs no command.
+func TestRelease_sparedWave(t *testing.T) {
+	t.Parallel()
+	h := hosts(1)
+	p := &process{}
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, fleet.Rollout{})
+	p.wantCalls(t, "unregister 1")
+	wantResults(t, byHost{1: well}, results)
+}
+
 // A host that the file leaves out is not one without a registration.
 func TestRelease_leftOutOfTheFile(t *testing.T) {
 	t.Parallel()
@@ -229,7 +252,7 @@ func TestRelease_leftOutOfTheFile(t *testing.T) {
 		unregister: done(byHost{1: away}),
 		cached:     func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil },
 	}
-	results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, fleet.Rollout{})
+	results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{})
 	p.wantCalls(t, "unregister 1", "cached 1")
 	wantResults(t, byHost{1: away}, results)
 }

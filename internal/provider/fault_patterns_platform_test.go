@@ -118,7 +118,7 @@ var patternUnregistered = &pattern{
 	cells: map[operation]cell{
 		onRead:   {ending: drifts, reason: "not registered", tries: 1, triesBy: map[face]int{faceJOB: 2}},
 		onUpdate: {ending: well, tries: 2, triesBy: map[face]int{faceESB: 1}},
-		onDelete: {ending: well, tries: 2},
+		onDelete: {ending: well, tries: 1},
 	},
 	never: "an operation and a status do not need a registration",
 }

@@ -128,35 +128,31 @@ func (h hostedProcess) releaseRemoved(ctx context.Context, past hostedProcess, l
 // never adopted it is forgotten and not touched; where it never came to be
 // registered there is nothing of ours to stop.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, last applied, outOfSync map[fleet.Host]string, first fleet.OnDestroy, rollout fleet.Rollout) fleet.Results {
-	var registered, never, doubtful []fleet.Host
+	var (
+		results  = make(fleet.Results)
+		doubtful []fleet.Host
+		spared   = make(map[fleet.Host]bool)
+	)
 	for _, host := range hosts {
-		reason, out := outOfSync[host]
-		switch {
-		case foreign(reason):
+		switch reason, out := outOfSync[host]; {
 		case unconfirmed(reason):
 			doubtful = append(doubtful, host)
 		case out && fleet.ParseDrift(reason) == fleet.NotRegistered:
-			never = append(never, host)
-		default:
-			registered = append(registered, host)
+			spared[host] = true
 		}
 	}
-	results := fleet.Release(ctx, h.process, registered, first, rollout)
 	found, err := h.doubts(ctx, doubtful, last)
-	if err != nil {
-		results.Merge(fleet.Same(doubtful, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
-		doubtful = nil
-	}
 	for _, host := range doubtful {
-		switch {
-		case found.strangers[host]:
-		case found.unread[host]:
-			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
-		default:
-			never = append(never, host)
+		if err != nil || found.unread[host] {
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		}
+		spared[host] = true
 	}
-	results.Merge(fleet.Release(ctx, h.process, never, fleet.DestroyUnregister, rollout))
+	leaving := slices.DeleteFunc(slices.Clone(hosts), func(host fleet.Host) bool {
+		_, unread := results[host]
+		return unread || found.strangers[host] || foreign(outOfSync[host])
+	})
+	results.Merge(fleet.Release(ctx, h.process, leaving, first, spared, rollout))
 	return results
 }
 
