@@ -45,15 +45,22 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	var (
 		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
 		rest     []fleet.Host
+		terse    bool
 	)
 	for _, h := range hosts {
 		status, found := listed.of(p.meta.Name, h)
-		// The documents of the listing know fewer members than those of the status.
-		if !found || status.State == fleet.Unknown || !status.HostedKnown || status.Labels == nil {
+		switch {
+		case !found, status.State == fleet.Unknown:
 			rest = append(rest, h)
-			continue
+		case !status.HostedKnown, status.Labels == nil:
+			// The documents of the listing know fewer members than those of the status.
+			rest, terse = append(rest, h), true
+		default:
+			statuses[h] = status
 		}
-		statuses[h] = status
+	}
+	if terse {
+		p.client.namespace(p.meta.Namespace).leave()
 	}
 	if len(rest) == 0 {
 		return statuses, nil
@@ -78,7 +85,7 @@ type namespace struct {
 	// listing is the last one, done or under way; nil before the first and after a
 	// change.
 	listing *listing
-	// off: the platform would not list.
+	// off: the platform would not list, or its listing says too little.
 	off bool
 }
 
@@ -92,6 +99,13 @@ func (n *namespace) changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.listing = nil
+}
+
+// leave is for a platform whose listing says less than its status: it saves no call.
+func (n *namespace) leave() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listing, n.off = nil, true
 }
 
 // join gives a listing, or nil where the process had better ask by itself. Whoever

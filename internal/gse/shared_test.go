@@ -200,8 +200,21 @@ func TestSharedStatus_refused(t *testing.T) {
 	c.want(12, 1)
 }
 
-// A row that the listing skips, and one that says less there, is asked for by
-// itself: neither is drift.
+// Rows that say less than a status are no use, and are not asked for again.
+func TestSharedStatus_terse(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c.client.now = func() time.Time { return now }
+	c.sim.Inject(simulator.Fault{API: apiSync, Replace: map[string]any{"data/proc_infos/*/isauto": nil}})
+	c.askAll(12)
+	c.want(12, 1)
+	now = now.Add(2 * sharedFor)
+	c.askAll(12)
+	c.want(12, 0)
+}
+
+// A row that the listing skips is asked for by itself: it is not drift.
 func TestSharedStatus_skipped(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
