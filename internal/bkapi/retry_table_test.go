@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // retryRow is a row of the table in the package documentation, with what makes
@@ -37,7 +38,7 @@ func retryTable() []retryRow {
 			steps: []http.HandlerFunc{ok(`{}`)},
 			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
 				t.Helper()
-				cfg.Endpoint = closedEndpoint(t)
+				cfg.Endpoint = procapitest.ClosedEndpoint(t)
 			},
 		},
 		{

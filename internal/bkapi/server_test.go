@@ -168,13 +168,3 @@ func newClient(t *testing.T, cfg bkapi.Config) *bkapi.Client {
 
 	return client
 }
-
-// closedEndpoint is an address where nobody listens.
-func closedEndpoint(t *testing.T) string {
-	t.Helper()
-
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
-
-	return s.URL
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -21,7 +22,7 @@ import (
 func gatewaySim(t *testing.T, sim *simulator.Server, maxHosts int) *Process {
 	t.Helper()
 	sim.AddHost(agentA, agentB)
-	client := newTestClient(t, newSim(t, sim)+stage, func(cfg *bkapi.Config, opts *procapi.Options) {
+	client := newTestClient(t, procapitest.Serve(t, sim)+stage, func(cfg *bkapi.Config, opts *procapi.Options) {
 		cfg.Gateway, cfg.MaxRetries, opts.MaxHosts = bkapi.APIGW, 2, maxHosts
 	})
 	return client.Process(sampleMeta, sampleSpec())
@@ -59,7 +60,7 @@ func TestGatewayFlow_life(t *testing.T) {
 				sim := &simulator.Server{RowsWithoutHost: test.rowsWithoutHost}
 				p := gatewaySim(t, sim, 0)
 				want := declare(t, p, ensure)
-				roster := parse(t, test.hosts...)
+				roster := procapitest.Parse(t, test.hosts...)
 				results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: roster, Order: roster})
 				if failures := results.Failures(); len(failures) > 0 || len(results) != len(roster) {
 					t.Fatalf("got %d results, failures %v", len(results), failures)
@@ -114,7 +115,7 @@ func TestGatewayFlow_batches(t *testing.T) {
 	p := gatewaySim(t, sim, 2)
 	sim.SetReachable(agentB, false)
 	sim.SetReachable("0:10.0.0.3", false)
-	roster := parse(t, agentA, "0:10.0.0.1", "0:10.0.0.2", agentB, "0:10.0.0.3")
+	roster := procapitest.Parse(t, agentA, "0:10.0.0.1", "0:10.0.0.2", agentB, "0:10.0.0.3")
 	results := p.Reregister(t.Context(), roster)
 	for h, o := range results {
 		if away := h == roster[3] || h == roster[4]; away != (o.Code == procapi.CodeAgentAbnormal) || o.OK() == away {
@@ -140,7 +141,7 @@ func TestGatewayFlow_createAgain(t *testing.T) {
 	sim := &simulator.Server{}
 	p := gatewaySim(t, sim, 0)
 	want := declare(t, p, fleet.EnsureHosted)
-	roster := parse(t, agentA, agentB, "0:10.0.0.1")
+	roster := procapitest.Parse(t, agentA, agentB, "0:10.0.0.1")
 	theirs := map[string]string{"owner": "another"}
 	if err := sim.Register(agentB, "gse", "proc-test", theirs, `{}`); err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func TestGatewayFlow_withoutSpec(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
 	p := gatewaySim(t, sim, 0)
-	roster := parse(t, agentA, "0:10.0.0.1")
+	roster := procapitest.Parse(t, agentA, "0:10.0.0.1")
 	if failures := p.Register(t.Context(), roster).Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
@@ -199,7 +200,7 @@ func TestGatewayFlow_twoNames(t *testing.T) {
 	sim.AddAgent(names[0], names[1])
 	p := gatewaySim(t, sim, 0)
 	for _, name := range names {
-		h := parse(t, name)
+		h := procapitest.Parse(t, name)
 		if got := p.Reregister(t.Context(), h)[h[0]]; !got.OK() {
 			t.Errorf("%s: got %+v", name, got)
 		}
@@ -224,7 +225,7 @@ func TestGatewayFlow_keyFallback(t *testing.T) {
 	sim := &simulator.Server{}
 	sim.AddAgent(agentA, "0:10.0.0.1")
 	p := gatewaySim(t, sim, 0)
-	roster := parse(t, agentA)
+	roster := procapitest.Parse(t, agentA)
 	if results := p.Register(t.Context(), roster); len(results.Failures()) > 0 {
 		t.Fatal(results)
 	}

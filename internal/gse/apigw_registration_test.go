@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 var takenAlready = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
@@ -95,12 +96,12 @@ func TestGateway_registerLooksFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newGateway(t, test.steps...)
-			results := gatewayProcess(t, url, sampleSpec()).Register(t.Context(), parse(t, agentA, agentB))
-			if diff := cmp.Diff(test.want, byAddress(results)); diff != "" {
+			results := gatewayProcess(t, url, sampleSpec()).Register(t.Context(), procapitest.Parse(t, agentA, agentB))
+			if diff := cmp.Diff(test.want, procapitest.ByAddress(results)); diff != "" {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}
 			var queried, asked []string
-			for _, body := range script.requests() {
+			for _, body := range script.Requests() {
 				switch text := string(body); {
 				case strings.Contains(text, "proc_operate_req"):
 					asked = append(asked, selectorOf(t, body))
@@ -127,7 +128,7 @@ func TestGateway_registerCannotLook(t *testing.T) {
 		unasked = "not registered, because whether it is already could not be asked"
 	)
 	var (
-		refused = exchange{api: apiStatus, reply: refusal(1306000, "null")}
+		refused = exchange{API: apiStatus, Reply: refusal(1306000, "null")}
 		onFile  = cached(gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)) // and agentB is not
 	)
 	tests := map[string]struct {
@@ -136,10 +137,10 @@ func TestGateway_registerCannotLook(t *testing.T) {
 		meaning string
 	}{
 		"refused":       {[]exchange{refused}, fleet.Failed, unread},
-		"lost":          {[]exchange{{api: apiStatus, reply: gone}}, fleet.Failed, unread},
+		"lost":          {[]exchange{{API: apiStatus, Reply: procapitest.Gone}}, fleet.Failed, unread},
 		"ended-before":  {nil, fleet.NotTried, unread},
-		"query-refused": {[]exchange{onFile, {api: apiOperate, reply: refusal(1306000, "null")}}, fleet.Failed, unasked},
-		"query-lost":    {[]exchange{onFile, {api: apiOperate, reply: gone}}, fleet.Failed, unasked},
+		"query-refused": {[]exchange{onFile, {API: apiOperate, Reply: refusal(1306000, "null")}}, fleet.Failed, unasked},
+		"query-lost":    {[]exchange{onFile, {API: apiOperate, Reply: procapitest.Gone}}, fleet.Failed, unasked},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +151,7 @@ func TestGateway_registerCannotLook(t *testing.T) {
 				cancel()
 			}
 			_, url := newGateway(t, test.steps...)
-			results := gatewayProcess(t, url, sampleSpec()).Register(ctx, parse(t, agentA, agentB))
+			results := gatewayProcess(t, url, sampleSpec()).Register(ctx, procapitest.Parse(t, agentA, agentB))
 			if len(results) != 2 {
 				t.Errorf("got %d results", len(results))
 			}
@@ -170,7 +171,7 @@ func TestGateway_withoutSpec(t *testing.T) {
 	p := gatewayProcess(t, url, nil)
 	want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"}
 	for _, act := range []string{"reregister", "unregister"} {
-		got := byAddress(actsOf(p)[act](t.Context(), parse(t, agentA, "0:10.0.0.1")))
+		got := procapitest.ByAddress(actsOf(p)[act](t.Context(), procapitest.Parse(t, agentA, "0:10.0.0.1")))
 		if diff := cmp.Diff(map[string]fleet.Outcome{agentA: want, "0:10.0.0.1": want}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", act, diff)
 		}
@@ -184,7 +185,7 @@ func TestGateway_withoutSpec(t *testing.T) {
 // finds is what the first one did.
 func TestGateway_lostAnswer(t *testing.T) {
 	t.Parallel()
-	lost := exchange{api: apiMulti, reply: gone}
+	lost := exchange{API: apiMulti, Reply: procapitest.Gone}
 	tests := map[string]struct {
 		act   string
 		steps []exchange
@@ -200,7 +201,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 			_, url := newGateway(t, append(test.steps, result(said(agentA+":gse:proc-test", code(test.code))))...)
 			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.Gateway, cfg.MaxRetries = bkapi.APIGW, 1 })
 			p := client.Process(sampleMeta, sampleSpec())
-			got := actsOf(p)[test.act](t.Context(), parse(t, agentA))[parse(t, agentA)[0]]
+			got := actsOf(p)[test.act](t.Context(), procapitest.Parse(t, agentA))[procapitest.Parse(t, agentA)[0]]
 			if !got.OK() || !got.AlreadyDone || !got.Repeated || got.TaskID != "T" {
 				t.Errorf("got %+v, want done, perhaps by the first request", got)
 			}
@@ -211,19 +212,19 @@ func TestGateway_lostAnswer(t *testing.T) {
 // A wait that ends leaves hosting pending: the platform has accepted it.
 func TestGateway_ends(t *testing.T) {
 	t.Parallel()
-	_, url := newGateway(t, cached(), hosting, times(forEver, queued))
-	ctx, end := ending(t, context.DeadlineExceeded)
+	_, url := newGateway(t, cached(), hosting, procapitest.Times(procapitest.ForEver, queued))
+	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
 		cfg.Gateway = bkapi.APIGW
-		cfg.Logger = onCall(apiResult, func(n int) {
+		cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
 			if n == 3 {
 				end()
 			}
 		})
 	})
-	results := client.Process(sampleMeta, sampleSpec()).Register(ctx, parse(t, agentA))
+	results := client.Process(sampleMeta, sampleSpec()).Register(ctx, procapitest.Parse(t, agentA))
 	want := map[string]fleet.Outcome{agentA: {Verdict: fleet.Pending, TaskID: "T", Meaning: "the task was still queued", Err: context.DeadlineExceeded}}
-	if diff := cmp.Diff(want, byAddress(results), cmpopts.EquateErrors()); diff != "" {
+	if diff := cmp.Diff(want, procapitest.ByAddress(results), cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
 }

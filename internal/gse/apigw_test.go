@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 const (
@@ -23,9 +24,9 @@ const (
 )
 
 // newGateway is a script of the API gateway, and its address with the stage.
-func newGateway(t *testing.T, steps ...exchange) (*script, string) {
+func newGateway(t *testing.T, steps ...exchange) (*procapitest.Script, string) {
 	t.Helper()
-	s, url := scriptAt(t, stage+"/api/v2/proc/%s", steps)
+	s, url := procapitest.NewScript(t, stage+"/api/v2/proc/%s", steps...)
 	return s, url + stage
 }
 
@@ -38,7 +39,7 @@ func gatewayProcess(t *testing.T, endpoint string, spec *Spec) *Process {
 }
 
 // hosting is an operation of operate_proc_multi that became task T.
-var hosting = exchange{api: apiMulti, reply: data(`{"task_id":"T"}`)}
+var hosting = exchange{API: apiMulti, Reply: procapitest.Data(`{"task_id":"T"}`)}
 
 // actsOf are the registrations of a process.
 func actsOf(p *Process) map[string]func(context.Context, []fleet.Host) fleet.Results {
@@ -51,8 +52,8 @@ func actsOf(p *Process) map[string]func(context.Context, []fleet.Host) fleet.Res
 func TestGateway_mixedFleet(t *testing.T) {
 	t.Parallel()
 	var (
-		looked = times(2, cached())
-		refuse = func(api string) exchange { return times(2, exchange{api: api, reply: refusal(1, "null")}) }
+		looked = procapitest.Times(2, cached())
+		refuse = func(api string) exchange { return procapitest.Times(2, exchange{API: api, Reply: refusal(1, "null")}) }
 	)
 	tests := map[string]struct {
 		call  func(context.Context, *Process, []fleet.Host)
@@ -87,9 +88,9 @@ func TestGateway_mixedFleet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newGateway(t, test.steps...)
-			test.call(t.Context(), gatewayProcess(t, url, sampleSpec()), parse(t, agentA, "0:10.0.0.1", agentB, "0:10.0.0.2"))
+			test.call(t.Context(), gatewayProcess(t, url, sampleSpec()), procapitest.Parse(t, agentA, "0:10.0.0.1", agentB, "0:10.0.0.2"))
 			var got []string
-			for _, body := range script.requests() {
+			for _, body := range script.Requests() {
 				got = append(got, selectorOf(t, body))
 			}
 			slices.Sort(got)
@@ -156,22 +157,14 @@ func TestGateway_keys(t *testing.T) {
 				_, url := newGateway(t, append(first,
 					result(said(test.noise, code(65535))), result(said(test.noise, code(65535), test.key, code(0))))...)
 				p := gatewayProcess(t, url, sampleSpec())
-				got := actsOf(p)[act](t.Context(), parse(t, test.host))
-				want := map[string]fleet.Outcome{parse(t, test.host)[0].Address(): byTask(outcome(fleet.Done, 0))}
-				if diff := cmp.Diff(want, byAddress(got)); diff != "" {
+				got := actsOf(p)[act](t.Context(), procapitest.Parse(t, test.host))
+				want := map[string]fleet.Outcome{procapitest.Parse(t, test.host)[0].Address(): byTask(outcome(fleet.Done, 0))}
+				if diff := cmp.Diff(want, procapitest.ByAddress(got)); diff != "" {
 					t.Errorf("results (-want +got):\n%s", diff)
 				}
 			})
 		}
 	}
-}
-
-func byAddress[V any](byHost map[fleet.Host]V) map[string]V {
-	named := make(map[string]V, len(byHost))
-	for h, v := range byHost {
-		named[h.Address()] = v
-	}
-	return named
 }
 
 // gatewayRow is a row of gse:proc-test that says so where it belongs.
@@ -221,11 +214,11 @@ func TestGateway_cachedStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newGateway(t, cached(test.row))
-			got, err := gatewayProcess(t, url, nil).CachedStatus(t.Context(), parse(t, test.hosts...))
+			got, err := gatewayProcess(t, url, nil).CachedStatus(t.Context(), procapitest.Parse(t, test.hosts...))
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			for address, status := range byAddress(got) {
+			for address, status := range procapitest.ByAddress(got) {
 				if status.State != test.want[address] {
 					t.Errorf("%s: got %s, want %s", address, status.State, test.want[address])
 				}

@@ -7,6 +7,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -43,8 +44,8 @@ func TestProcess_batches(t *testing.T) {
 				t.Fatalf("got %d results", len(results))
 			}
 			for h, o := range results {
-				if wrong := o.Code == procapi.CodeAgentAbnormal; wrong != broken[numberOf(h)] {
-					t.Errorf("host %d: got %+v", numberOf(h), o)
+				if wrong := o.Code == procapi.CodeAgentAbnormal; wrong != broken[procapitest.NumberOf(h)] {
+					t.Errorf("host %d: got %+v", procapitest.NumberOf(h), o)
 				}
 			}
 		})
@@ -70,11 +71,11 @@ func TestStatus_batches(t *testing.T) {
 	}
 	for _, h := range all {
 		onFile, now := fleet.Unregistered, fleet.Stopped
-		if numberOf(h) <= 1500 {
+		if procapitest.NumberOf(h) <= 1500 {
 			onFile, now = fleet.Running, fleet.Running
 		}
 		if cached[h].State != onFile || live[h].State != now {
-			t.Fatalf("host %d: got %s on file and %s live, want %s and %s", numberOf(h), cached[h].State, live[h].State, onFile, now)
+			t.Fatalf("host %d: got %s on file and %s live, want %s and %s", procapitest.NumberOf(h), cached[h].State, live[h].State, onFile, now)
 		}
 	}
 	calls := sim.Calls()
@@ -105,7 +106,7 @@ func TestOperate_oneBatchIsRefused(t *testing.T) {
 func TestNewClient_defaults(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{MaxHostsPerRequest: procapi.DefaultMaxHosts}
-	client := newTestClient(t, newSim(t, sim), func(_ *bkapi.Config, opts *procapi.Options) { *opts = procapi.Options{} })
+	client := newTestClient(t, procapitest.Serve(t, sim), func(_ *bkapi.Config, opts *procapi.Options) { *opts = procapi.Options{} })
 	results := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(procapi.DefaultMaxHosts+1))
 	if failures := results.Failures(); len(failures) > 0 || len(results) != procapi.DefaultMaxHosts+1 {
 		t.Errorf("got %d results, failures %v", len(results), failures)

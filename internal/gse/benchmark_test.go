@@ -10,6 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkWaitOverhead(b *testing.B) {
 				backoff := wait.backoff
 				backoff.First /= speed
 				backoff.Max /= speed
-				client := newTestClient(b, newSim(b, sim), func(_ *bkapi.Config, opts *procapi.Options) { opts.Backoff = backoff })
+				client := newTestClient(b, procapitest.Serve(b, sim), func(_ *bkapi.Config, opts *procapi.Options) { opts.Backoff = backoff })
 				p := client.Process(sampleMeta, sampleSpec())
 				var added, taken time.Duration
 				n := 0

@@ -2,8 +2,6 @@ package gse
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // Each case of the contract is what this client sends, and its answer is what the
@@ -23,17 +22,17 @@ func TestContract(t *testing.T) {
 	type call = func(context.Context, *Process, []fleet.Host) any // gives what came of it
 	var (
 		register = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Register(ctx, hosts))
+			return procapitest.ByAddress(p.Register(ctx, hosts))
 		}
 		reregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Reregister(ctx, hosts))
+			return procapitest.ByAddress(p.Reregister(ctx, hosts))
 		}
 		unregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Unregister(ctx, hosts))
+			return procapitest.ByAddress(p.Unregister(ctx, hosts))
 		}
 		operate = func(op fleet.Operation) call {
 			return func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-				return byAddress(p.Operate(ctx, op, hosts))
+				return procapitest.ByAddress(p.Operate(ctx, op, hosts))
 			}
 		}
 		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
@@ -58,8 +57,8 @@ func TestContract(t *testing.T) {
 		agents   = []string{agentA, agentB}
 		minimal  = Meta{Namespace: "web", Name: "nginx"}
 
-		unread  = []exchange{{api: apiResult, reply: refusal(1, "null")}} // the task, whose id is to be seen
-		sent    = func(face string) []exchange { return []exchange{ofContract(face + "/" + apiOperate)} }
+		unread  = []exchange{{API: apiResult, Reply: refusal(1, "null")}} // the task, whose id is to be seen
+		sent    = func(face string) []exchange { return []exchange{procapitest.OfContract(face + "/" + apiOperate)} }
 		onFile  = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057}
 		running = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.5, RegisterTime: 1441006057}
 		stopped = fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1, Version: "1.2.19", RegisterTime: 1441006057}
@@ -122,14 +121,14 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			golden := contract.Get(test.of)
-			steps := slices.Concat(test.before, []exchange{ofContract(test.of)}, test.after)
+			steps := slices.Concat(test.before, []exchange{procapitest.OfContract(test.of)}, test.after)
 			serve, edit := newScript, func(*bkapi.Config, *procapi.Options) {}
 			if golden.Face == "apigw" {
 				serve, edit = newGateway, overGateway
 			}
 			script, url := serve(t, steps...)
-			got := test.call(t.Context(), newTestClient(t, url, edit).Process(test.meta, test.spec), parse(t, test.hosts...))
-			if diff := cmp.Diff(normal(t, golden.Request), normal(t, script.requests()[len(test.before)])); diff != "" {
+			got := test.call(t.Context(), newTestClient(t, url, edit).Process(test.meta, test.spec), procapitest.Parse(t, test.hosts...))
+			if diff := procapitest.DiffJSON(t, golden.Request, script.Requests()[len(test.before)]); diff != "" {
 				t.Errorf("request (-contract +sent):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
@@ -153,12 +152,6 @@ var (
 	begun   = fleet.Outcome{Verdict: fleet.Pending, TaskID: sampleTask} // and no more is known
 )
 
-// ofContract answers as the case does.
-func ofContract(id string) exchange {
-	c := contract.Get(id)
-	return exchange{api: c.Endpoint, reply: answer(http.StatusOK, string(c.Response))}
-}
-
 // each is the same of every host.
 func each[V any](hosts []string, v V) map[string]V {
 	all := make(map[string]V, len(hosts))
@@ -172,15 +165,5 @@ func orError[V any](byHost map[fleet.Host]V, err error) any {
 	if err != nil {
 		return err
 	}
-	return byAddress(byHost)
-}
-
-// normal is JSON without the order of its members and the spelling of its numbers.
-func normal(t *testing.T, text []byte) any {
-	t.Helper()
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return value
+	return procapitest.ByAddress(byHost)
 }

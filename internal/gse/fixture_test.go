@@ -2,12 +2,7 @@ package gse
 
 import (
 	"fmt"
-	"net/netip"
 	"strconv"
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -47,59 +42,10 @@ func minimalSpec() *Spec {
 	}
 }
 
-// host is 0:10.0.0.n, up to 0:10.0.255.255.
-func host(n int) fleet.Host {
-	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
-}
-
-// hosts are those from 1 to n.
-func hosts(n int) []fleet.Host {
-	list := make([]fleet.Host, n)
-	for i := range list {
-		list[i] = host(i + 1)
-	}
-	return list
-}
-
-func parse(t *testing.T, addresses ...string) []fleet.Host {
-	t.Helper()
-	list := make([]fleet.Host, len(addresses))
-	for i, address := range addresses {
-		h, err := fleet.ParseHost(address, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list[i] = h
-	}
-	return list
-}
-
-func numberOf(h fleet.Host) int {
-	ip := h.IP().As4()
-	return int(ip[2])<<8 | int(ip[3])
-}
-
 // v1 and v2 are the result keys of host n, from the documents rather than from
 // the code under test.
 func v1(n int) string { return fmt.Sprintf("0:0:10.0.0.%d:gse:proc-test", n) }
 func v2(n int) string { return fmt.Sprintf("0:10.0.0.%d:gse:proc-test", n) }
-
-// said is a result map of JSON values by key.
-func said(pairs ...string) string {
-	text := "{"
-	for i := 0; i < len(pairs); i += 2 {
-		if i > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf("%q:%s", pairs[i], pairs[i+1])
-	}
-	return text + "}"
-}
-
-// code is a result as the documents spell it.
-func code(n int) string {
-	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
-}
 
 // one is the content of a query about one instance.
 func one(instance string) string {
@@ -119,15 +65,4 @@ func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 func byTask(o fleet.Outcome) fleet.Outcome {
 	o.TaskID = "T"
 	return o
-}
-
-func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
-	t.Helper()
-	numbered := make(map[int]fleet.Outcome, len(got))
-	for h, o := range got {
-		numbered[numberOf(h)] = o
-	}
-	if diff := cmp.Diff(want, numbered, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
-	}
 }

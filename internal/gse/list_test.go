@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // page is an answer of sync_proc_status.
@@ -20,7 +21,7 @@ func page(count string, rows ...string) exchange {
 	if count != "" {
 		count = `"count":` + count + `,`
 	}
-	return exchange{api: apiSync, reply: data(`{` + count + `"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
+	return exchange{API: apiSync, Reply: procapitest.Data(`{` + count + `"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
 }
 
 // rows are those of proc-test on hosts from first to last.
@@ -52,7 +53,7 @@ func TestList_pages(t *testing.T) {
 		want  []int // hosts in order
 	}{
 		"none":             {[]exchange{page("0")}, nil},
-		"null":             {[]exchange{{api: apiSync, reply: data("null")}}, nil},
+		"null":             {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil},
 		"one-page":         {[]exchange{page("3", rows(1, 3)...)}, upTo(3)},
 		"full-page":        {[]exchange{page("1000", rows(1, 1000)...)}, upTo(1000)},
 		"two-pages":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001)},
@@ -70,7 +71,7 @@ func TestList_pages(t *testing.T) {
 		"broken-rows":      {[]exchange{page("4", `{"meta":{"namespace":"gse"}}`, `7`, `{"meta":3}`, rows(1, 1)[0])}, upTo(1)},
 		"start-ignored":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1, 1000)...)}, upTo(1000)},
 		"count-and-again":  {[]exchange{page("9999", rows(1, 3)...), page("9999", rows(1, 3)...)}, upTo(3)},
-		"passing-trouble":  {[]exchange{page("1001", rows(1, 1000)...), {api: apiSync, reply: answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001)},
+		"passing-trouble":  {[]exchange{page("1001", rows(1, 1000)...), {API: apiSync, Reply: procapitest.Answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestList_pages(t *testing.T) {
 				if row.Name != "proc-test" || row.Status.State != fleet.Running {
 					t.Errorf("got %+v", row)
 				}
-				got = append(got, numberOf(row.Host))
+				got = append(got, procapitest.NumberOf(row.Host))
 				return true
 			})
 			if err != nil {
@@ -91,7 +92,7 @@ func TestList_pages(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("hosts (-want +got):\n%s", diff)
 			}
-			wantPages(t, script.requests())
+			wantPages(t, script.Requests())
 		})
 	}
 }
@@ -148,14 +149,14 @@ func TestList_stops(t *testing.T) {
 	if err := quick(t, url).List(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
 		t.Errorf("got %d rows, %v, want to stop at 5", seen, err)
 	}
-	if n := len(script.requests()); n != 1 {
+	if n := len(script.Requests()); n != 1 {
 		t.Errorf("got %d requests, want 1", n)
 	}
 }
 
 func TestList_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, page("2500", rows(1, 1000)...), exchange{api: apiSync, reply: refusal(1306000, "null")})
+	_, url := newScript(t, page("2500", rows(1, 1000)...), exchange{API: apiSync, Reply: refusal(1306000, "null")})
 	err := quick(t, url).List(t.Context(), "gse", 0, func(Row) bool { return true })
 	if !bkapi.HasCode(err, 1306000) || !strings.Contains(err.Error(), `listing namespace "gse" from row 1000`) {
 		t.Errorf("got %v, want the platform's reason and where", err)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // An operation whose answer is lost is not sent again; one that can be repeated
@@ -21,7 +21,7 @@ func TestOperate_accepting(t *testing.T) {
 		once    = fleet.Restart // and every other operation that runs a command
 		noIDYet = `{"task_id":""}`
 	)
-	start := func(reply http.HandlerFunc) exchange { return exchange{api: apiOperate, reply: reply} }
+	start := func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
 	finished := result(said(v2(1), code(0)))
 	tests := map[string]struct {
 		op    fleet.Operation
@@ -29,29 +29,29 @@ func TestOperate_accepting(t *testing.T) {
 		want  fleet.Verdict
 		says  string
 	}{
-		"start-lost":           {fleet.Start, []exchange{start(gone)}, fleet.Lost, "after the request was sent"},
-		"stop-lost":            {fleet.Stop, []exchange{start(gone)}, fleet.Lost, ""},
-		"restart-lost":         {fleet.Restart, []exchange{start(gone)}, fleet.Lost, ""},
-		"reload-lost":          {fleet.Reload, []exchange{start(gone)}, fleet.Lost, ""},
-		"kill-lost":            {fleet.Kill, []exchange{start(gone)}, fleet.Lost, ""},
-		"host-lost":            {fleet.HostIt, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"unhost-lost":          {fleet.Unhost, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"host-lost-for-good":   {fleet.HostIt, []exchange{times(3, start(gone))}, fleet.Failed, ""},
-		"bad-gateway":          {once, []exchange{start(answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
-		"gateway-timeout":      {once, []exchange{start(answer(http.StatusGatewayTimeout, "<html>"))}, fleet.Lost, "HTTP 504"},
-		"host-bad-gateway":     {fleet.HostIt, []exchange{start(answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
-		"unreadable":           {once, []exchange{start(answer(http.StatusOK, "<html>"))}, fleet.Lost, ""},
+		"start-lost":           {fleet.Start, []exchange{start(procapitest.Gone)}, fleet.Lost, "after the request was sent"},
+		"stop-lost":            {fleet.Stop, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
+		"restart-lost":         {fleet.Restart, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
+		"reload-lost":          {fleet.Reload, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
+		"kill-lost":            {fleet.Kill, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
+		"host-lost":            {fleet.HostIt, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"unhost-lost":          {fleet.Unhost, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"host-lost-for-good":   {fleet.HostIt, []exchange{procapitest.Times(3, start(procapitest.Gone))}, fleet.Failed, ""},
+		"bad-gateway":          {once, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
+		"gateway-timeout":      {once, []exchange{start(procapitest.Answer(http.StatusGatewayTimeout, "<html>"))}, fleet.Lost, "HTTP 504"},
+		"host-bad-gateway":     {fleet.HostIt, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
+		"unreadable":           {once, []exchange{start(procapitest.Answer(http.StatusOK, "<html>"))}, fleet.Lost, ""},
 		"bus-lost-it":          {once, []exchange{start(refusal(1306208, "null"))}, fleet.Lost, ""},
-		"too-many":             {once, []exchange{times(2, start(answer(http.StatusTooManyRequests, "{}"))), accepted, finished}, fleet.Done, ""},
-		"too-many-for-good":    {once, []exchange{times(3, start(answer(http.StatusTooManyRequests, "{}")))}, fleet.Failed, "HTTP 429"},
-		"forbidden":            {once, []exchange{start(answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`))}, fleet.Failed, "HTTP 403"},
+		"too-many":             {once, []exchange{procapitest.Times(2, start(procapitest.Answer(http.StatusTooManyRequests, "{}"))), accepted, finished}, fleet.Done, ""},
+		"too-many-for-good":    {once, []exchange{procapitest.Times(3, start(procapitest.Answer(http.StatusTooManyRequests, "{}")))}, fleet.Failed, "HTTP 429"},
+		"forbidden":            {once, []exchange{start(procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`))}, fleet.Failed, "HTTP 403"},
 		"refused":              {once, []exchange{start(refusal(1306000, "null"))}, fleet.Failed, "1306000"},
-		"empty-task-id":        {once, []exchange{start(data(noIDYet))}, fleet.Lost, "named no task"},
-		"null-task-id":         {once, []exchange{start(data(`{"task_id":null}`))}, fleet.Lost, "named no task"},
-		"no-task":              {once, []exchange{start(data("null"))}, fleet.Lost, "named no task"},
-		"number-for-task-id":   {once, []exchange{start(data(`{"task_id":7}`))}, fleet.Lost, ""},
-		"host-empty-task-id":   {fleet.HostIt, []exchange{start(data(noIDYet))}, fleet.Failed, "named no task"},
-		"unhost-empty-task-id": {fleet.Unhost, []exchange{start(data(noIDYet))}, fleet.Failed, "named no task"},
+		"empty-task-id":        {once, []exchange{start(procapitest.Data(noIDYet))}, fleet.Lost, "named no task"},
+		"null-task-id":         {once, []exchange{start(procapitest.Data(`{"task_id":null}`))}, fleet.Lost, "named no task"},
+		"no-task":              {once, []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
+		"number-for-task-id":   {once, []exchange{start(procapitest.Data(`{"task_id":7}`))}, fleet.Lost, ""},
+		"host-empty-task-id":   {fleet.HostIt, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
+		"unhost-empty-task-id": {fleet.Unhost, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
 			if test.before {
 				cancel()
 			} else {
-				steps = []exchange{{api: apiOperate, reply: hang(cancel)}}
+				steps = []exchange{{API: apiOperate, Reply: procapitest.Hang(cancel)}}
 			}
 			_, url := newScript(t, steps...)
 			got := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, test.op, hosts(1))[host(1)]
@@ -120,9 +120,7 @@ func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
 // Nobody listens, so nothing was sent: the operation did not run.
 func TestOperate_noConnection(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	p := quick(t, server.URL).Process(sampleMeta, sampleSpec())
+	p := quick(t, procapitest.ClosedEndpoint(t)).Process(sampleMeta, sampleSpec())
 	for _, op := range []fleet.Operation{fleet.Start, fleet.HostIt} {
 		if got := p.Operate(t.Context(), op, hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
 			t.Errorf("%s: got %+v, want a plain failure", op, got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // echoed is what a platform says that repeats the secret of quick's clients.
@@ -21,7 +22,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 		act   func(*Process) fleet.Results
 	}{
 		"register": {
-			[]exchange{{api: apiRegister, reply: data(said(v1(1), failed))}},
+			[]exchange{{API: apiRegister, Reply: procapitest.Data(said(v1(1), failed))}},
 			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) },
 		},
 		"operate": {
@@ -33,7 +34,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1)) },
 		},
 		"task": {
-			[]exchange{{api: apiOperate, reply: data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))},
+			[]exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))},
 			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1)) },
 		},
 	} {
@@ -56,7 +57,7 @@ func TestProcess_statusRepeatsNoSecret(t *testing.T) {
 		status func(*Process) (map[fleet.Host]fleet.Status, error)
 	}{
 		"cached-version": {
-			[]exchange{{api: apiStatus, reply: data(`{"proc_infos":[{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.1","bk_cloud_id":0},"status":1,"version":"` + echoed + `"}]}`)}},
+			[]exchange{{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":[{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.1","bk_cloud_id":0},"status":1,"version":"` + echoed + `"}]}`)}},
 			func(p *Process) (map[fleet.Host]fleet.Status, error) { return p.CachedStatus(t.Context(), hosts(1)) },
 		},
 		"live-version": {

@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func again(o fleet.Outcome) fleet.Outcome {
@@ -19,7 +20,9 @@ func again(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-func register(reply string) exchange { return exchange{api: apiRegister, reply: data(reply)} }
+func register(reply string) exchange {
+	return exchange{API: apiRegister, Reply: procapitest.Data(reply)}
+}
 
 // There is no task to ask for: the call itself is repeated, for the hosts that
 // have no verdict yet.
@@ -70,8 +73,8 @@ func TestRegister_repeats(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, test.steps...)
 			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
-			wantResults(t, test.want, results)
-			if diff := cmp.Diff(test.asked, hostsOf(t, script.requests())); diff != "" {
+			procapitest.WantResults(t, test.want, results)
+			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests())); diff != "" {
 				t.Errorf("hosts asked (-want +got):\n%s", diff)
 			}
 		})
@@ -96,7 +99,7 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lists[i] = append(lists[i], numberOf(parsed))
+			lists[i] = append(lists[i], procapitest.NumberOf(parsed))
 		}
 	}
 	return lists
@@ -105,7 +108,7 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 // A retry after a lost answer is a repetition as well: the 850 may be our own.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, exchange{api: apiRegister, reply: gone}, register(said(v1(1), code(850))))
+	_, url := newScript(t, exchange{API: apiRegister, Reply: procapitest.Gone}, register(said(v1(1), code(850))))
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
 	got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]
 	if got.Verdict != fleet.Failed || !got.AlreadyDone || !got.Repeated {
@@ -116,7 +119,7 @@ func TestRegister_resent(t *testing.T) {
 // One that was turned away was not a first time.
 func TestRegister_turnedAwayIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, exchange{api: apiRegister, reply: answer(http.StatusTooManyRequests, "{}")}, register(said(v1(1), code(850))))
+	_, url := newScript(t, exchange{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}, register(said(v1(1), code(850))))
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
 	if got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]; got.Repeated {
 		t.Errorf("got %+v, want Repeated to be false", got)
@@ -133,13 +136,13 @@ func TestRegister_fails(t *testing.T) {
 		first bool // host 1 has its verdict
 		want  fleet.Verdict
 	}{
-		"refused":             {[]exchange{{api: apiRegister, reply: refusal(1306000, "null")}}, false, fleet.Failed},
-		"turned-away":         {[]exchange{{api: apiRegister, reply: answer(http.StatusTooManyRequests, "{}")}}, false, fleet.Failed},
-		"forbidden":           {[]exchange{{api: apiRegister, reply: answer(http.StatusForbidden, "{}")}}, false, fleet.Failed},
-		"lost":                {[]exchange{{api: apiRegister, reply: gone}}, false, fleet.Lost},
-		"bad-gateway":         {[]exchange{{api: apiRegister, reply: answer(http.StatusBadGateway, "")}}, false, fleet.Lost},
-		"taken-and-refused":   {[]exchange{began, {api: apiRegister, reply: refusal(1306000, "null")}}, true, fleet.Lost},
-		"taken-and-forbidden": {[]exchange{began, {api: apiRegister, reply: answer(http.StatusForbidden, "{}")}}, true, fleet.Lost},
+		"refused":             {[]exchange{{API: apiRegister, Reply: refusal(1306000, "null")}}, false, fleet.Failed},
+		"turned-away":         {[]exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}}, false, fleet.Failed},
+		"forbidden":           {[]exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, false, fleet.Failed},
+		"lost":                {[]exchange{{API: apiRegister, Reply: procapitest.Gone}}, false, fleet.Lost},
+		"bad-gateway":         {[]exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusBadGateway, "")}}, false, fleet.Lost},
+		"taken-and-refused":   {[]exchange{began, {API: apiRegister, Reply: refusal(1306000, "null")}}, true, fleet.Lost},
+		"taken-and-forbidden": {[]exchange{began, {API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, true, fleet.Lost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +174,7 @@ func TestReregister_lost(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, exchange{api: test.api, reply: gone})
+			_, url := newScript(t, exchange{API: test.api, Reply: procapitest.Gone})
 			p := quick(t, url).Process(sampleMeta, sampleSpec())
 			if got := test.act(p, t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
 				t.Errorf("got %+v, want a failure", got)
@@ -192,24 +195,26 @@ func TestRegister_ends(t *testing.T) {
 		settled bool // host 1 has its verdict, and host 2 was in progress
 	}{
 		"before":               {func(func()) []exchange { return nil }, -1, fleet.NotTried, false},
-		"during-first-request": {func(end func()) []exchange { return []exchange{{api: apiRegister, reply: hang(end)}} }, 0, fleet.Pending, false},
-		"between":              {func(func()) []exchange { return []exchange{times(forEver, halfway)} }, 3, fleet.Pending, true},
+		"during-first-request": {func(end func()) []exchange { return []exchange{{API: apiRegister, Reply: procapitest.Hang(end)}} }, 0, fleet.Pending, false},
+		"between":              {func(func()) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, halfway)} }, 3, fleet.Pending, true},
 		"during-second-request": {
-			func(end func()) []exchange { return []exchange{halfway, {api: apiRegister, reply: hang(end)}} }, 0, fleet.Pending, true,
+			func(end func()) []exchange {
+				return []exchange{halfway, {API: apiRegister, Reply: procapitest.Hang(end)}}
+			}, 0, fleet.Pending, true,
 		},
-		"never-mentioned": {func(func()) []exchange { return []exchange{times(forEver, register("{}"))} }, 3, fleet.Pending, false},
+		"never-mentioned": {func(func()) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, register("{}"))} }, 3, fleet.Pending, false},
 	}
 	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
 		for name, test := range tests {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				ctx, end := ending(t, cause)
+				ctx, end := procapitest.Ending(t, cause)
 				if test.endAt < 0 {
 					end()
 				}
 				_, url := newScript(t, test.steps(end)...)
 				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
-					cfg.Logger = onCall(apiRegister, func(n int) {
+					cfg.Logger = procapitest.OnCall(apiRegister, func(n int) {
 						if n == test.endAt {
 							end()
 						}

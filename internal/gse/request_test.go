@@ -16,7 +16,7 @@ func TestOperate_opTypes(t *testing.T) {
 	} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, exchange{api: apiOperate, reply: refusal(1, "null")})
+			script, url := newScript(t, exchange{API: apiOperate, Reply: refusal(1, "null")})
 			p := quick(t, url).Process(sampleMeta, sampleSpec())
 			if op == procapi.Query {
 				_, _ = p.LiveStatus(t.Context(), hosts(1))
@@ -26,7 +26,7 @@ func TestOperate_opTypes(t *testing.T) {
 			var body struct {
 				OpType *int `json:"op_type"`
 			}
-			if err := json.Unmarshal(script.requests()[0], &body); err != nil || body.OpType == nil || *body.OpType != want {
+			if err := json.Unmarshal(script.Requests()[0], &body); err != nil || body.OpType == nil || *body.OpType != want {
 				t.Errorf("got %v, %v, want %d", body.OpType, err, want)
 			}
 		})

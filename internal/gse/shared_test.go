@@ -16,6 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -30,7 +31,7 @@ type crowd struct {
 func newCrowd(t *testing.T, processes, each int) *crowd {
 	t.Helper()
 	c := &crowd{t: t, sim: &simulator.Server{}, each: each}
-	c.client = newTestClient(t, newSim(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
+	c.client = newTestClient(t, procapitest.Serve(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
 	spec, err := json.Marshal(sampleSpec())
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +265,7 @@ func TestSharedStatus_hangs(t *testing.T) {
 // Of a host that two rows claim, the listing tells nothing.
 func TestListing_twice(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, exchange{api: apiSync, reply: data(`{"count":3,"proc_infos":[` + onFile(1, 1) + "," + onFile(2, 1) + "," + onFile(1, 2) + `]}`)})
+	_, url := newScript(t, exchange{API: apiSync, Reply: procapitest.Data(`{"count":3,"proc_infos":[` + onFile(1, 1) + "," + onFile(2, 1) + "," + onFile(1, 2) + `]}`)})
 	l := &listing{rows: make(map[string]map[fleet.Host]fleet.Status)}
 	if err := l.fetch(t.Context(), newTestClient(t, url, nil), sampleMeta.Namespace); err != nil {
 		t.Fatal(err)

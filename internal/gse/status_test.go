@@ -5,18 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // sampleRow has every member that a document gives a row.
@@ -98,7 +97,7 @@ func FuzzProcRow(f *testing.F) {
 			t.Skip()
 		}
 		for _, row := range page.ProcInfos.rows {
-			wantSound(t, row.status())
+			procapitest.WantSound(t, row.status())
 			if h, ok := row.host(0); ok && !h.IP().IsValid() {
 				t.Errorf("host %s without an IP", h)
 			}
@@ -109,36 +108,13 @@ func FuzzProcRow(f *testing.F) {
 	})
 }
 
-// wantSound checks what holds for a row's status whatever was sent: state can
-// hold it, and a status that is not known says why.
-func wantSound(t *testing.T, s fleet.Status) {
-	t.Helper()
-	for _, usage := range []float64{s.CPUUsage, s.MemUsage} {
-		if math.IsNaN(usage) || math.IsInf(usage, 0) {
-			t.Errorf("%v is no usage", usage)
-		}
-	}
-	if (s.State == fleet.Unknown) != (s.Message != "") {
-		t.Errorf("state %s with message %q", s.State, s.Message)
-	}
-	if s.Hosted && !s.HostedKnown {
-		t.Error("hosted, which is not known")
-	}
-	if !utf8.ValidString(s.Message) {
-		t.Errorf("message is not UTF-8: %q", s.Message)
-	}
-	if strings.Contains(s.Version, "\n") {
-		t.Errorf("version is more than a line: %q", s.Version)
-	}
-}
-
 // onFile is a row of process gse:proc-test.
 func onFile(n, status int) string {
 	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.%d","bk_cloud_id":0},"status":%d}`, n, status)
 }
 
 func cached(rows ...string) exchange {
-	return exchange{api: apiStatus, reply: data(`{"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
+	return exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":[` + strings.Join(rows, ",") + `]}`)}
 }
 
 func TestCachedStatus(t *testing.T) {
@@ -156,10 +132,10 @@ func TestCachedStatus(t *testing.T) {
 		"rows":             {cached(onFile(2, 2), onFile(1, 1)), map[int]fleet.Status{1: running, 2: stopped}},
 		"no-row":           {cached(onFile(1, 1)), map[int]fleet.Status{1: running, 2: absent}},
 		"no-rows":          {cached(), map[int]fleet.Status{1: absent, 2: absent}},
-		"null":             {exchange{api: apiStatus, reply: data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
-		"one-object":       {exchange{api: apiStatus, reply: data(`{"proc_infos":` + onFile(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
+		"null":             {exchange{API: apiStatus, Reply: procapitest.Data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
+		"one-object":       {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":` + onFile(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
 		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
-		"no-list":          {exchange{api: apiStatus, reply: data(`{"proc_infos":"none"}`)}, map[int]fleet.Status{1: unread, 2: unread}},
+		"no-list":          {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":"none"}`)}, map[int]fleet.Status{1: unread, 2: unread}},
 		"another-host":     {cached(onFile(1, 1), onFile(9, 2)), map[int]fleet.Status{1: running, 2: absent}},
 		"another-process":  {cached(strings.Replace(onFile(1, 1), "proc-test", "proc", 1)), map[int]fleet.Status{1: absent, 2: absent}},
 		"another-space":    {cached(strings.Replace(onFile(1, 1), `"gse"`, `"gse2"`, 1)), map[int]fleet.Status{1: absent, 2: absent}},
@@ -180,11 +156,7 @@ func TestCachedStatus(t *testing.T) {
 
 func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fleet.Status) {
 	t.Helper()
-	numbered := make(map[int]fleet.Status, len(got))
-	for h, s := range got {
-		numbered[numberOf(h)] = s
-	}
-	if diff := cmp.Diff(want, numbered); diff != "" {
+	if diff := cmp.Diff(want, procapitest.ByNumber(got)); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 }
@@ -204,7 +176,7 @@ func TestCachedStatus_supplier(t *testing.T) {
 // must not look unregistered.
 func TestCachedStatus_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, cached(onFile(1, 1)), exchange{api: apiStatus, reply: refusal(1306000, "null")})
+	_, url := newScript(t, cached(onFile(1, 1)), exchange{API: apiStatus, Reply: refusal(1306000, "null")})
 	client := newTestClient(t, url, func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 })
 	if got, err := client.Process(sampleMeta, nil).CachedStatus(t.Context(), hosts(2)); got != nil || !bkapi.HasCode(err, 1306000) {
 		t.Errorf("got %v, %v, want the error alone", got, err)
@@ -225,7 +197,7 @@ func TestLiveStatus(t *testing.T) {
 	}{
 		"answered":  {[]exchange{accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 		"in-turn":   {[]exchange{accepted, queued, result(said(first...)), result(said(second...))}, map[int]fleet.Status{1: up, 2: up}},
-		"resent":    {[]exchange{{api: apiOperate, reply: gone}, accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
+		"resent":    {[]exchange{{API: apiOperate, Reply: procapitest.Gone}, accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 		"one-fails": {[]exchange{accepted, result(said(append(first, v2(2), code(117))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}}},
 		"all-fail": {[]exchange{accepted, result(said(v2(1), code(117), v2(2), code(-1)))}, map[int]fleet.Status{
 			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1"},
@@ -264,12 +236,12 @@ func TestLiveStatus_timeIsUp(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, accepted, times(forEver, test.last))
-			ctx := newDeadline(t)
+			_, url := newScript(t, accepted, procapitest.Times(procapitest.ForEver, test.last))
+			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
-				cfg.Logger = onCall(apiResult, func(n int) {
+				cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
 					if n == 3 {
-						ctx.expire()
+						end()
 					}
 				})
 			})
@@ -286,17 +258,17 @@ func TestLiveStatus_timeIsUp(t *testing.T) {
 // application without permission must not look like a fleet of dead agents.
 func TestLiveStatus_fails(t *testing.T) {
 	t.Parallel()
-	forbidden := answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)
+	forbidden := procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)
 	tests := map[string]struct {
 		steps []exchange
 		says  string
 	}{
-		"refused":          {[]exchange{{api: apiOperate, reply: refusal(1306000, "null")}}, "1306000"},
-		"forbidden":        {[]exchange{{api: apiOperate, reply: forbidden}}, "no permission"},
-		"lost":             {[]exchange{{api: apiOperate, reply: gone}}, "after the request was sent"},
-		"no-task":          {[]exchange{{api: apiOperate, reply: data(`{}`)}}, "named no task"},
-		"result-forbidden": {[]exchange{accepted, {api: apiResult, reply: forbidden}}, "no permission"},
-		"result-refused":   {[]exchange{accepted, {api: apiResult, reply: refusal(1306000, "null")}}, "1306000"},
+		"refused":          {[]exchange{{API: apiOperate, Reply: refusal(1306000, "null")}}, "1306000"},
+		"forbidden":        {[]exchange{{API: apiOperate, Reply: forbidden}}, "no permission"},
+		"lost":             {[]exchange{{API: apiOperate, Reply: procapitest.Gone}}, "after the request was sent"},
+		"no-task":          {[]exchange{{API: apiOperate, Reply: procapitest.Data(`{}`)}}, "named no task"},
+		"result-forbidden": {[]exchange{accepted, {API: apiResult, Reply: forbidden}}, "no permission"},
+		"result-refused":   {[]exchange{accepted, {API: apiResult, Reply: refusal(1306000, "null")}}, "1306000"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +286,7 @@ func TestLiveStatus_fails(t *testing.T) {
 // unknown. Which of the two comes first is not known.
 func TestLiveStatus_oneBatchFails(t *testing.T) {
 	t.Parallel()
-	refused := exchange{api: apiOperate, reply: refusal(1306000, "null")}
+	refused := exchange{API: apiOperate, Reply: refusal(1306000, "null")}
 	tests := map[string]struct {
 		other string // how the other batch's host is answered
 		says  string

@@ -12,11 +12,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 var (
-	queued     = exchange{api: apiResult, reply: refusal(procapi.CodeTaskQueued, "null")}
-	badGateway = exchange{api: apiResult, reply: answer(http.StatusBadGateway, "<html>Bad Gateway</html>")}
+	queued     = exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued, "null")}
+	badGateway = exchange{API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>Bad Gateway</html>")}
 )
 
 // Every script begins with the one request that starts the operation, so a
@@ -27,7 +28,7 @@ func TestOperate_waits(t *testing.T) {
 		both   = result(said(v2(1), code(0), v2(2), code(0)))
 		second = result(said(v2(2), code(0)))
 		done   = map[int]fleet.Outcome{1: byTask(outcome(fleet.Done, 0)), 2: byTask(outcome(fleet.Done, 0))}
-		late   = func(e exchange) []exchange { return []exchange{times(7, e), both} }
+		late   = func(e exchange) []exchange { return []exchange{procapitest.Times(7, e), both} }
 	)
 	tests := map[string]struct {
 		steps []exchange
@@ -35,24 +36,24 @@ func TestOperate_waits(t *testing.T) {
 	}{
 		"at-once":               {[]exchange{both}, done},
 		"in-progress":           {late(result(said(v2(1), code(115), v2(2), code(115)))), done},
-		"in-progress-alone":     {[]exchange{times(7, result(said(v2(1), code(0), v2(2), code(115)))), both}, done},
+		"in-progress-alone":     {[]exchange{procapitest.Times(7, result(said(v2(1), code(0), v2(2), code(115)))), both}, done},
 		"missing":               {late(result("{}")), done},
-		"missing-alone":         {[]exchange{times(7, result(said(v2(1), code(0)))), both}, done},
+		"missing-alone":         {[]exchange{procapitest.Times(7, result(said(v2(1), code(0)))), both}, done},
 		"missing-in-turn":       {[]exchange{result(said(v2(1), code(0))), second}, done},
 		"in-progress-then-gone": {[]exchange{result(said(v2(1), code(115), v2(2), code(0))), result("{}"), both}, done},
 		"queued":                {late(queued), done},
-		"queued-with-object":    {late(exchange{api: apiResult, reply: refusal(procapi.CodeTaskQueued, "{}")}), done},
-		"queued-code-as-text": {late(exchange{api: apiResult, reply: answer(http.StatusOK,
+		"queued-with-object":    {late(exchange{API: apiResult, Reply: refusal(procapi.CodeTaskQueued, "{}")}), done},
+		"queued-code-as-text": {late(exchange{API: apiResult, Reply: procapitest.Answer(http.StatusOK,
 			`{"code":"1000115","message":"queued","data":null}`)}), done},
 		"queued-after-a-verdict": {[]exchange{result(said(v2(1), code(0))), queued, second}, done},
 		"null-data":              {late(result("null")), done},
 		"text-data":              {late(result(`""`)), done},
 		"list-data":              {late(result("[]")), done},
 		"bad-gateway-between":    {[]exchange{badGateway, result(said(v2(1), code(0))), badGateway, second}, done},
-		"too-many-between":       {[]exchange{{api: apiResult, reply: answer(http.StatusTooManyRequests, "{}")}, both}, done},
-		"hang-up-between":        {[]exchange{{api: apiResult, reply: gone}, both}, done},
-		"login-page-between":     {[]exchange{{api: apiResult, reply: answer(http.StatusOK, "<html>")}, both}, done},
-		"bus-error-between":      {[]exchange{{api: apiResult, reply: refusal(1306201, "null")}, both}, done},
+		"too-many-between":       {[]exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}, both}, done},
+		"hang-up-between":        {[]exchange{{API: apiResult, Reply: procapitest.Gone}, both}, done},
+		"login-page-between":     {[]exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusOK, "<html>")}, both}, done},
+		"bus-error-between":      {[]exchange{{API: apiResult, Reply: refusal(1306201, "null")}, both}, done},
 		"keys-of-others": {[]exchange{
 			result(said("0:10.0.0.9:gse:proc-test", code(65535), v1(1), code(65535), "10.0.0.1:gse:proc-test", code(65535), v2(1)+"2", code(65535), "", code(65535))),
 			both,
@@ -81,7 +82,7 @@ func TestOperate_waits(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
 			results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, hosts(2))
-			wantResults(t, test.want, results)
+			procapitest.WantResults(t, test.want, results)
 		})
 	}
 }
@@ -113,11 +114,11 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				steps := slices.Clone(test.steps)
-				steps[len(steps)-1].times = forEver
+				steps[len(steps)-1].Times = procapitest.ForEver
 				_, url := newScript(t, append([]exchange{accepted}, steps...)...)
-				ctx, end := ending(t, cause)
+				ctx, end := procapitest.Ending(t, cause)
 				client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
-					cfg.Logger = onCall(apiResult, func(n int) {
+					cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
 						if n == 5 {
 							end()
 						}
@@ -142,33 +143,21 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 	}
 }
 
-// ending is a context, and what ends it in the way that cause names.
-func ending(t *testing.T, cause error) (context.Context, func()) {
-	t.Helper()
-	if errors.Is(cause, context.DeadlineExceeded) {
-		d := newDeadline(t)
-		return d, d.expire
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	return ctx, cancel
-}
-
 // An error that will not pass ends the wait at once, and the operation may still
 // be running.
 func TestOperate_resultRefused(t *testing.T) {
 	t.Parallel()
 	first := result(said(v2(1), code(0)))
-	forbidden := exchange{api: apiResult, reply: answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}
+	forbidden := exchange{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}
 	tests := map[string]struct {
 		steps []exchange
 		says  string
 	}{
 		"forbidden":        {[]exchange{first, forbidden}, "no permission"},
 		"forbidden-queued": {[]exchange{first, queued, forbidden}, "no permission"},
-		"not-found":        {[]exchange{first, {api: apiResult, reply: answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`)}}, "HTTP 404"},
-		"refused":          {[]exchange{first, {api: apiResult, reply: refusal(1306000, "null")}}, "1306000"},
-		"other-number":     {[]exchange{first, {api: apiResult, reply: refusal(1011003, "null")}}, "1011003"},
+		"not-found":        {[]exchange{first, {API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`)}}, "HTTP 404"},
+		"refused":          {[]exchange{first, {API: apiResult, Reply: refusal(1306000, "null")}}, "1306000"},
+		"other-number":     {[]exchange{first, {API: apiResult, Reply: refusal(1011003, "null")}}, "1011003"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -194,21 +183,21 @@ func TestOperate_interruptsTheWait(t *testing.T) {
 	defer cancel()
 	client := newTestClient(t, url, func(cfg *bkapi.Config, opts *procapi.Options) {
 		opts.Backoff = poll.Backoff{First: 1 << 42}
-		cfg.Logger = onCall(apiResult, func(int) { cancel() })
+		cfg.Logger = procapitest.OnCall(apiResult, func(int) { cancel() })
 	})
 	results := client.Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2))
 	pending := byTask(outcome(fleet.Pending, 115))
 	pending.Err = context.Canceled
-	wantResults(t, map[int]fleet.Outcome{1: byTask(outcome(fleet.Done, 0)), 2: pending}, results)
+	procapitest.WantResults(t, map[int]fleet.Outcome{1: byTask(outcome(fleet.Done, 0)), 2: pending}, results)
 }
 
 func TestOperate_interruptsAPoll(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, url := newScript(t, accepted, result(said(v2(1), code(0))), exchange{api: apiResult, reply: hang(cancel)})
+	_, url := newScript(t, accepted, result(said(v2(1), code(0))), exchange{API: apiResult, Reply: procapitest.Hang(cancel)})
 	results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2))
-	wantResults(t, map[int]fleet.Outcome{
+	procapitest.WantResults(t, map[int]fleet.Outcome{
 		1: byTask(outcome(fleet.Done, 0)),
 		2: {Verdict: fleet.Pending, TaskID: "T", Meaning: "the platform's result did not mention the host", Err: context.Canceled},
 	}, results)

@@ -2,8 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"testing"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // Each case of the contract is what this client sends, and its answer is what the
@@ -21,23 +20,23 @@ func TestContract(t *testing.T) {
 	type call = func(context.Context, *Process, []fleet.Host) any // gives what came of it
 	var (
 		register = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Register(ctx, hosts))
+			return procapitest.ByAddress(p.Register(ctx, hosts))
 		}
 		reregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Reregister(ctx, hosts))
+			return procapitest.ByAddress(p.Reregister(ctx, hosts))
 		}
 		unregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Unregister(ctx, hosts))
+			return procapitest.ByAddress(p.Unregister(ctx, hosts))
 		}
 		stop = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return byAddress(p.Operate(ctx, fleet.Stop, hosts))
+			return procapitest.ByAddress(p.Operate(ctx, fleet.Stop, hosts))
 		}
 		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
 			statuses, err := p.LiveStatus(ctx, hosts)
 			if err != nil {
 				return err
 			}
-			return byAddress(statuses)
+			return procapitest.ByAddress(statuses)
 		}
 	)
 	const task = "GSETASK:20180315180551:1000"
@@ -49,8 +48,8 @@ func TestContract(t *testing.T) {
 		begunAll = map[string]fleet.Outcome{"0:10.0.0.1": begun["0:10.0.0.1"], "3:2001:db8::1": begun["0:10.0.0.1"]}
 		stopped  = map[string]fleet.Status{"0:10.0.0.1": {State: fleet.Stopped, PID: -1}}
 
-		sent   = []exchange{ofContract("job/" + apiOperate)}
-		unread = exchange{api: apiResult, reply: refusal(1, "no")} // the task, whose id is to be seen
+		sent   = []exchange{procapitest.OfContract("job/" + apiOperate)}
+		unread = exchange{API: apiResult, Reply: refusal(1, "no")} // the task, whose id is to be seen
 
 		queried = Info{
 			ProcName: "bk_gse_unifyTlogc", SetupPath: "/usr/local/gse/gseagent/plugins/unifyTlogc/sbin",
@@ -93,9 +92,9 @@ func TestContract(t *testing.T) {
 		tried[test.of] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, slices.Concat(test.before, []exchange{ofContract(test.of)}, test.after)...)
-			got := test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), parse(t, test.hosts...))
-			if diff := cmp.Diff(normal(t, contract.Get(test.of).Request), normal(t, script.requests()[len(test.before)])); diff != "" {
+			script, url := newScript(t, slices.Concat(test.before, []exchange{procapitest.OfContract(test.of)}, test.after)...)
+			got := test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), procapitest.Parse(t, test.hosts...))
+			if diff := procapitest.DiffJSON(t, contract.Get(test.of).Request, script.Requests()[len(test.before)]); diff != "" {
 				t.Errorf("request (-contract +sent):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
@@ -108,28 +107,4 @@ func TestContract(t *testing.T) {
 			t.Errorf("%s is not tried", c.ID())
 		}
 	}
-}
-
-// ofContract answers as the case does.
-func ofContract(id string) exchange {
-	c := contract.Get(id)
-	return exchange{api: c.Endpoint, reply: answer(http.StatusOK, string(c.Response))}
-}
-
-func byAddress[V any](byHost map[fleet.Host]V) map[string]V {
-	named := make(map[string]V, len(byHost))
-	for h, v := range byHost {
-		named[h.Address()] = v
-	}
-	return named
-}
-
-// normal is JSON without the order of its members and the spelling of its numbers.
-func normal(t *testing.T, text []byte) any {
-	t.Helper()
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return value
 }

@@ -39,12 +39,12 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if a.last = *body.OpType; a.last != query {
 			a.done = append(a.done, a.last)
 		}
-		accepted.reply(w, r)
+		accepted.Reply(w, r)
 	case a.last == query:
-		result(said(key(1), answered(a.answers[0]))).reply(w, r)
+		result(said(key(1), answered(a.answers[0]))).Reply(w, r)
 		a.answers = a.answers[min(1, len(a.answers)-1):]
 	default:
-		result(said(key(1), code(0))).reply(w, r)
+		result(said(key(1), code(0))).Reply(w, r)
 	}
 }
 

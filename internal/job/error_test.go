@@ -9,6 +9,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // What a platform says that has no such endpoint, or seems to.
@@ -24,24 +25,24 @@ func TestIsRemoved(t *testing.T) {
 		reply http.HandlerFunc
 		want  bool
 	}{
-		"http-404":           {answer(http.StatusNotFound, `{"status":404,"error":"Not Found"}`), true},
-		"http-404-page":      {answer(http.StatusNotFound, "<html>"), true},
-		"http-404-with-code": {answer(http.StatusNotFound, `{"result":false,"code":1306404,"message":"not found"}`), true},
+		"http-404":           {procapitest.Answer(http.StatusNotFound, `{"status":404,"error":"Not Found"}`), true},
+		"http-404-page":      {procapitest.Answer(http.StatusNotFound, "<html>"), true},
+		"http-404-with-code": {procapitest.Answer(http.StatusNotFound, `{"result":false,"code":1306404,"message":"not found"}`), true},
 		"no-component":       {refusal(1306404, "Not found, component class not found"), true},
 		"no-channel":         {refusal(1306405, "Not found, inactive channel"), true},
 		"backend-404":        {bus("404, Error Message: Third-party system does not find this interface"), true},
 		"backend-502":        {bus("502, Error Message: Third-party system Bad Gateway"), false},
-		"http-502":           {answer(http.StatusBadGateway, "404"), false},
-		"http-403":           {answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`), false},
+		"http-502":           {procapitest.Answer(http.StatusBadGateway, "404"), false},
+		"http-403":           {procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`), false},
 		"refused":            {refusal(1241002, "illegal parameter, Status Code: 404"), false},
 		"gse-trouble":        {refusal(codeGSEError, "GSE error"), false},
-		"lost":               {gone, false},
+		"lost":               {procapitest.Gone, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused := exchange{api: apiOperate, reply: test.reply}
-			unmanaged := exchange{api: apiManage, reply: test.reply}
+			refused := exchange{API: apiOperate, Reply: test.reply}
+			unmanaged := exchange{API: apiManage, Reply: test.reply}
 			_, url := newScript(t, refused, refused, refused, unmanaged)
 			client := quick(t, url)
 			p := client.Process(scope, RegisterByOperate, operateInfo())

@@ -3,14 +3,13 @@ package job
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 var (
@@ -41,58 +40,9 @@ func operateInfo() Info {
 	}
 }
 
-// host is 0:10.0.0.n, up to 0:10.0.255.255.
-func host(n int) fleet.Host {
-	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
-}
-
-// hosts are those from 1 to n.
-func hosts(n int) []fleet.Host {
-	list := make([]fleet.Host, n)
-	for i := range list {
-		list[i] = host(i + 1)
-	}
-	return list
-}
-
-func parse(t *testing.T, addresses ...string) []fleet.Host {
-	t.Helper()
-	list := make([]fleet.Host, len(addresses))
-	for i, address := range addresses {
-		h, err := fleet.ParseHost(address, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list[i] = h
-	}
-	return list
-}
-
-func numberOf(h fleet.Host) int {
-	ip := h.IP().As4()
-	return int(ip[2])<<8 | int(ip[3])
-}
-
 // key is the result key of host n and the process of operateInfo, from the
 // document rather than from the code under test.
 func key(n int) string { return fmt.Sprintf("/usr/local/xxx/gseagent:0:10.0.0.%d", n) }
-
-// said is a result map of JSON values by key.
-func said(pairs ...string) string {
-	text := "{"
-	for i := 0; i < len(pairs); i += 2 {
-		if i > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf("%q:%s", pairs[i], pairs[i+1])
-	}
-	return text + "}"
-}
-
-// code is a result as the document spells it.
-func code(n int) string {
-	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
-}
 
 // answered is the result of a query about one instance.
 func answered(instance string) string {
@@ -123,27 +73,16 @@ func already(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
-	t.Helper()
-	numbered := make(map[int]fleet.Outcome, len(got))
-	for h, o := range got {
-		numbered[numberOf(h)] = o
-	}
-	if diff := cmp.Diff(want, numbered, cmpopts.EquateErrors()); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
-	}
-}
-
 // asked is a request: what was to be done, and where.
 type asked struct {
 	OpType int
 	Hosts  []int
 }
 
-func wantAsked(t *testing.T, s *script, want ...asked) {
+func wantAsked(t *testing.T, s *procapitest.Script, want ...asked) {
 	t.Helper()
 	var got []asked
-	for _, raw := range s.requests() {
+	for _, raw := range s.Requests() {
 		var body struct {
 			OpType *int `json:"op_type"`
 			Infos  []struct {
@@ -160,7 +99,7 @@ func wantAsked(t *testing.T, s *script, want ...asked) {
 		}
 		request := asked{OpType: *body.OpType}
 		for _, address := range body.Infos[0].IPList {
-			request.Hosts = append(request.Hosts, numberOf(parse(t, "0:"+address.IP)[0]))
+			request.Hosts = append(request.Hosts, procapitest.NumberOf(procapitest.Parse(t, "0:"+address.IP)[0]))
 		}
 		got = append(got, request)
 	}

@@ -1,8 +1,6 @@
 package job
 
 import (
-	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"testing"
 
@@ -10,27 +8,9 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// newSim serves a simulator that knows every host of 10.0.0.0/8. A request that
-// no document describes fails the test.
-func newSim(t *testing.T, sim *simulator.Server) string {
-	t.Helper()
-	sim.AppCode, sim.AppSecret = "esb_test", "xxx"
-	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
-	server := httptest.NewServer(sim)
-	t.Cleanup(func() {
-		server.Close()
-		if err := sim.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, violation := range sim.Violations() {
-			t.Errorf("violation: %s", violation)
-		}
-	})
-	return server.URL
-}
 
 // resident is the process of the samples as one that is to stay.
 func resident() Info {
@@ -41,7 +21,8 @@ func resident() Info {
 
 func simProcess(t *testing.T, sim *simulator.Server, scope Scope, by Registration) *Process {
 	t.Helper()
-	client := newTestClient(t, newSim(t, sim), func(cfg *bkapi.Config, opts *Options) {
+	sim.AppCode, sim.AppSecret = "esb_test", "xxx"
+	client := newTestClient(t, procapitest.Serve(t, sim), func(cfg *bkapi.Config, opts *Options) {
 		cfg.MaxRetries, opts.MaxHosts = 2, 2
 	})
 	return client.Process(scope, by, resident())

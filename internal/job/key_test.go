@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // A result is found under each form of key that the document or a client tells
@@ -47,7 +48,7 @@ func TestKeys(t *testing.T) {
 			if test.valueKey != "" {
 				info.ValueKey = new(test.valueKey)
 			}
-			keys := keysOf(info)(parse(t, test.host)[0])
+			keys := keysOf(info)(procapitest.Parse(t, test.host)[0])
 			if !slices.Contains(keys, test.key) {
 				t.Errorf("%q is not among %q", test.key, keys)
 			}
@@ -58,7 +59,7 @@ func TestKeys(t *testing.T) {
 			}
 
 			_, url := newScript(t, accepted, result(said("0:10.9.9.9", code(117), test.key, code(0))))
-			results := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, parse(t, test.host))
+			results := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, procapitest.Parse(t, test.host))
 			if failures := results.Failures(); len(results) != 1 || len(failures) > 0 {
 				t.Errorf("got %v", results)
 			}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 var (
-	queued     = exchange{api: apiResult, reply: data(`{"status":115,"result":{}}`)}
-	oldQueued  = exchange{api: apiResult, reply: refusal(1000115, "redis reply is not string")}
-	gseTrouble = exchange{api: apiResult, reply: refusal(codeGSEError, "GSE error")}
+	queued     = exchange{API: apiResult, Reply: procapitest.Data(`{"status":115,"result":{}}`)}
+	oldQueued  = exchange{API: apiResult, Reply: refusal(1000115, "redis reply is not string")}
+	gseTrouble = exchange{API: apiResult, Reply: refusal(codeGSEError, "GSE error")}
 )
 
 // The status of a result is reserved: only what is said of the hosts counts. Every
@@ -27,8 +28,8 @@ func TestOperate_waits(t *testing.T) {
 		both     = result(said(key(1), code(0), key(2), code(0)))
 		second   = result(said(key(2), code(0)))
 		done     = map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0)}
-		late     = func(e exchange) []exchange { return []exchange{times(7, e), both} }
-		raw      = func(body string) exchange { return exchange{api: apiResult, reply: data(body)} }
+		late     = func(e exchange) []exchange { return []exchange{procapitest.Times(7, e), both} }
+		raw      = func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
 		withDone = func(status string) []exchange {
 			return []exchange{raw(`{"status":` + status + `,"result":` + said(key(1), code(0), key(2), code(0)) + `}`)}
 		}
@@ -55,8 +56,8 @@ func TestOperate_waits(t *testing.T) {
 		"missing":                  {late(result(said(key(1), code(0)))), done},
 		"missing-in-turn":          {[]exchange{result(said(key(1), code(0))), second}, done},
 		"gse-trouble":              {late(gseTrouble), done},
-		"bad-gateway":              {[]exchange{{api: apiResult, reply: answer(http.StatusBadGateway, "<html>")}, both}, done},
-		"hang-up":                  {[]exchange{{api: apiResult, reply: gone}, both}, done},
+		"bad-gateway":              {[]exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")}, both}, done},
+		"hang-up":                  {[]exchange{{API: apiResult, Reply: procapitest.Gone}, both}, done},
 		"english-spelling": {
 			[]exchange{result(said(key(1), `{"errcode":0,"errmsg":"message 0","content":{}}`, key(2), code(0)))}, done,
 		},
@@ -74,7 +75,7 @@ func TestOperate_waits(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
 			results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2))
-			wantResults(t, test.want, results)
+			procapitest.WantResults(t, test.want, results)
 		})
 	}
 }
@@ -90,7 +91,7 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 		says    string
 	}{
 		"empty":       {result("{}"), 0, "the task was still queued", "still queued"},
-		"empty-at-0":  {exchange{api: apiResult, reply: data(`{"status":0,"result":{}}`)}, 0, "the platform's result did not mention the host", ""},
+		"empty-at-0":  {exchange{API: apiResult, Reply: procapitest.Data(`{"status":0,"result":{}}`)}, 0, "the platform's result did not mention the host", ""},
 		"in-progress": {result(said(key(2), code(115))), 115, "still in progress", ""},
 		"queued":      {oldQueued, 0, "the task was still queued", "1000115"},
 		"gse-trouble": {gseTrouble, 0, "the platform's result could not be read", "1210001"},
@@ -100,17 +101,16 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 		for name, test := range tests {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				ctx, end := ending(t, cause)
+				ctx, end := procapitest.Ending(t, cause)
 				// Which of the last answers the end of the context spoils does not matter:
 				// they are all the same.
 				const polls = 5
 				var n int
-				last := times(forEver, exchange{api: apiResult, reply: func(w http.ResponseWriter, r *http.Request) {
+				last := exchange{API: apiResult, Times: procapitest.ForEver, Reply: procapitest.After(func() {
 					if n++; n == polls {
 						end()
 					}
-					test.last.reply(w, r)
-				}})
+				}, test.last.Reply)}
 				_, url := newScript(t, accepted, result(said(key(1), code(0))), last)
 				results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2))
 				if !results[host(1)].OK() {
@@ -132,13 +132,13 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 func TestOperate_resultRefused(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]http.HandlerFunc{
-		"not-found": answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`),
-		"forbidden": answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`),
+		"not-found": procapitest.Answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`),
+		"forbidden": procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`),
 		"refused":   refusal(1000126, "terminated"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, accepted, result(said(key(1), code(0))), exchange{api: apiResult, reply: reply})
+			_, url := newScript(t, accepted, result(said(key(1), code(0))), exchange{API: apiResult, Reply: reply})
 			results := quick(t, url).Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2))
 			got := results[host(2)]
 			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Err == nil || got.Meaning != "the platform's result could not be read" {
@@ -146,18 +146,6 @@ func TestOperate_resultRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-// ending is a context, and what ends it in the way that cause names.
-func ending(t *testing.T, cause error) (context.Context, func()) {
-	t.Helper()
-	if errors.Is(cause, context.DeadlineExceeded) {
-		d := newDeadline(t)
-		return d, d.expire
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	return ctx, cancel
 }
 
 // An operation whose answer is lost is not sent again; one that can be repeated
@@ -171,8 +159,8 @@ func TestProcess_accepting(t *testing.T) {
 		}
 	}
 	var (
-		start    = func(reply http.HandlerFunc) exchange { return exchange{api: apiOperate, reply: reply} }
-		manage   = func(reply http.HandlerFunc) exchange { return exchange{api: apiManage, reply: reply} }
+		start    = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
+		manage   = func(reply http.HandlerFunc) exchange { return exchange{API: apiManage, Reply: reply} }
 		finished = result(said(key(1), code(0)))
 		sent     = "after the request was sent"
 	)
@@ -183,31 +171,31 @@ func TestProcess_accepting(t *testing.T) {
 		want  fleet.Verdict
 		says  string
 	}{
-		"start-lost":        {"", operate(fleet.Start), []exchange{start(gone)}, fleet.Lost, sent},
-		"stop-lost":         {"", operate(fleet.Stop), []exchange{start(gone)}, fleet.Lost, sent},
-		"restart-lost":      {"", operate(fleet.Restart), []exchange{start(gone)}, fleet.Lost, sent},
-		"reload-lost":       {"", operate(fleet.Reload), []exchange{start(gone)}, fleet.Lost, sent},
-		"kill-lost":         {"", operate(fleet.Kill), []exchange{start(gone)}, fleet.Lost, sent},
-		"host-lost":         {"", operate(fleet.HostIt), []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"unhost-lost":       {"", operate(fleet.Unhost), []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"register-lost":     {RegisterByOperate, (*Process).Register, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"reregister-lost":   {RegisterByOperate, (*Process).Reregister, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"unregister-lost":   {RegisterByOperate, (*Process).Unregister, []exchange{start(gone), accepted, finished}, fleet.Done, ""},
-		"manage-lost":       {RegisterByManage, (*Process).Register, []exchange{manage(gone)}, fleet.Lost, sent},
-		"manage-again-lost": {RegisterByManage, (*Process).Reregister, []exchange{manage(gone)}, fleet.Lost, sent},
-		"unmanage-lost":     {RegisterByManage, (*Process).Unregister, []exchange{manage(gone)}, fleet.Lost, sent},
+		"start-lost":        {"", operate(fleet.Start), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
+		"stop-lost":         {"", operate(fleet.Stop), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
+		"restart-lost":      {"", operate(fleet.Restart), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
+		"reload-lost":       {"", operate(fleet.Reload), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
+		"kill-lost":         {"", operate(fleet.Kill), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
+		"host-lost":         {"", operate(fleet.HostIt), []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"unhost-lost":       {"", operate(fleet.Unhost), []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"register-lost":     {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"reregister-lost":   {RegisterByOperate, (*Process).Reregister, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"unregister-lost":   {RegisterByOperate, (*Process).Unregister, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"manage-lost":       {RegisterByManage, (*Process).Register, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
+		"manage-again-lost": {RegisterByManage, (*Process).Reregister, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
+		"unmanage-lost":     {RegisterByManage, (*Process).Unregister, []exchange{manage(procapitest.Gone)}, fleet.Lost, sent},
 		"manage-too-many": {RegisterByManage, (*Process).Register, append([]exchange{
-			manage(answer(http.StatusTooManyRequests, "{}")), registered, finished,
+			manage(procapitest.Answer(http.StatusTooManyRequests, "{}")), registered, finished,
 		}, foundOn(hostedInstance, 1)...), fleet.Done, ""},
-		"manage-no-task":        {RegisterByManage, (*Process).Register, []exchange{manage(data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
-		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
-		"start-no-task":         {"", operate(fleet.Start), []exchange{start(data("null"))}, fleet.Lost, "named no task"},
-		"start-other-task-name": {"", operate(fleet.Start), []exchange{start(data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
+		"manage-no-task":        {RegisterByManage, (*Process).Register, []exchange{manage(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
+		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
+		"start-no-task":         {"", operate(fleet.Start), []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
+		"start-other-task-name": {"", operate(fleet.Start), []exchange{start(procapitest.Data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
 		"start-refused":         {"", operate(fleet.Start), []exchange{start(refusal(1241002, "illegal parameter"))}, fleet.Failed, "1241002"},
 		"start-gse-trouble":     {"", operate(fleet.Start), []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
 		"manage-gse-trouble":    {RegisterByManage, (*Process).Register, []exchange{manage(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
 		"register-gse-trouble":  {RegisterByOperate, (*Process).Register, []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"bad-gateway":           {"", operate(fleet.Start), []exchange{start(answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
+		"bad-gateway":           {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
 		"bus-lost-it":           {"", operate(fleet.Start), []exchange{start(refusal(1306201, "Status Code: 502"))}, fleet.Lost, "1306201"},
 	}
 	for name, test := range tests {
@@ -256,7 +244,7 @@ func TestOperate_oneShot(t *testing.T) {
 func TestProcess_agentIDs(t *testing.T) {
 	t.Parallel()
 	const agent = "0200000007525400f355781710390005465c"
-	mixed := parse(t, agent, "0:10.0.0.1")
+	mixed := procapitest.Parse(t, agent, "0:10.0.0.1")
 	finished := result(said(key(1), answered(`{"pid":42}`)))
 	_, url := newScript(t, accepted, finished, accepted, finished, accepted, finished)
 	p := quick(t, url).Process(scope, "", operateInfo())

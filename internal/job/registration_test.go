@@ -7,6 +7,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 func TestRegistration(t *testing.T) {
@@ -78,7 +79,7 @@ func TestRegistration(t *testing.T) {
 					}
 				}
 				_, url := newScript(t, steps...)
-				wantResults(t, want, test.call(quick(t, url).Process(scope, by, operateInfo())))
+				procapitest.WantResults(t, want, test.call(quick(t, url).Process(scope, by, operateInfo())))
 			})
 		}
 	}
@@ -131,8 +132,8 @@ func TestRegistration_readBack(t *testing.T) {
 		"unhosting-unsaid": {unregister, both, answers(answered(documentedInstance), unhosted), allDone, []int{1, 2}},
 		"agent-unknown":    {register, both, answers(code(117), unhosted), map[int]fleet.Outcome{1: done, 2: denied}, []int{1, 2}},
 		"unreadable":       {register, both, answers(`{"error_code":0,"content":""}`, hosted), allDone, []int{1, 2}},
-		"query-refused":    {register, both, []exchange{{api: apiOperate, reply: refusal(1, "no")}}, allDone, []int{1, 2}},
-		"query-unread":     {unregister, both, []exchange{accepted, {api: apiResult, reply: refusal(1, "no")}}, allDone, []int{1, 2}},
+		"query-refused":    {register, both, []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, allDone, []int{1, 2}},
+		"query-unread":     {unregister, both, []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, allDone, []int{1, 2}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +144,7 @@ func TestRegistration_readBack(t *testing.T) {
 			if test.op == unregister {
 				call = p.Unregister
 			}
-			wantResults(t, test.want, call(t.Context(), hosts(2)))
+			procapitest.WantResults(t, test.want, call(t.Context(), hosts(2)))
 			want := []asked{{test.op, []int{1, 2}}}
 			if test.lookAt != nil {
 				want = append(want, asked{query, test.lookAt})
@@ -181,7 +182,7 @@ func TestReregister_replaces(t *testing.T) {
 				[]exchange{test.first, result(said(key(2), code(0), key(3), code(117)))}, test.gone,
 				[]exchange{test.first, result(said(key(2), code(0)))}, test.anew)...)
 			results := quick(t, url).Process(scope, by, operateInfo()).Reregister(t.Context(), hosts(3))
-			wantResults(t, map[int]fleet.Outcome{
+			procapitest.WantResults(t, map[int]fleet.Outcome{
 				1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0), 3: outcome(fleet.Failed, 117),
 			}, results)
 			wantAsked(t, script, test.want...)
@@ -196,13 +197,13 @@ func TestRegister_resent(t *testing.T) {
 		first http.HandlerFunc
 		want  bool
 	}{
-		"lost":        {gone, true},
-		"turned-away": {answer(http.StatusTooManyRequests, "{}"), false},
+		"lost":        {procapitest.Gone, true},
+		"turned-away": {procapitest.Answer(http.StatusTooManyRequests, "{}"), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, exchange{api: apiOperate, reply: test.first}, accepted, result(said(key(1), code(850))))
+			_, url := newScript(t, exchange{API: apiOperate, Reply: test.first}, accepted, result(said(key(1), code(850))))
 			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
 			got := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))[host(1)]
 			if got.Verdict != fleet.Failed || !got.AlreadyDone || got.Repeated != test.want {

@@ -10,11 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // What is not said is not sent, so that JOB's defaults apply; what is said is,
@@ -32,16 +31,20 @@ func TestRequests_omitWhatIsNotSaid(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, exchange{api: apiOperate, reply: refusal(1, "no")})
+			script, url := newScript(t, exchange{API: apiOperate, Reply: refusal(1, "no")})
 			quick(t, url).Process(scope, RegisterByOperate, test.info).Register(t.Context(), hosts(1))
 			var body struct {
-				ProcessInfos []map[string]any `json:"process_infos"`
+				ProcessInfos []map[string]json.RawMessage `json:"process_infos"`
 			}
-			if err := json.Unmarshal(script.requests()[0], &body); err != nil {
+			if err := json.Unmarshal(script.Requests()[0], &body); err != nil {
 				t.Fatal(err)
 			}
 			delete(body.ProcessInfos[0], "ip_list")
-			if diff := cmp.Diff(normal(t, []byte(test.want)), any(body.ProcessInfos[0])); diff != "" {
+			info, err := json.Marshal(body.ProcessInfos[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := procapitest.DiffJSON(t, []byte(test.want), info); diff != "" {
 				t.Errorf("(-want +sent):\n%s", diff)
 			}
 		})
@@ -84,7 +87,7 @@ func TestRequests_opTypes(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, exchange{api: test.api, reply: refusal(1, "no")})
+			script, url := newScript(t, exchange{API: test.api, Reply: refusal(1, "no")})
 			asks := name == "live" || name == "cached"
 			if err := test.call(t.Context(), quick(t, url).Process(scope, test.by, operateInfo())); (err != nil) != asks {
 				t.Errorf("got error %v", err)
@@ -92,7 +95,7 @@ func TestRequests_opTypes(t *testing.T) {
 			var body struct {
 				OpType *int `json:"op_type"`
 			}
-			if err := json.Unmarshal(script.requests()[0], &body); err != nil || body.OpType == nil || *body.OpType != test.want {
+			if err := json.Unmarshal(script.Requests()[0], &body); err != nil || body.OpType == nil || *body.OpType != test.want {
 				t.Errorf("got %v, %v, want %d", body.OpType, err, test.want)
 			}
 		})
@@ -104,8 +107,7 @@ func TestClient_generations(t *testing.T) {
 	for api, base := range map[API]string{"": "jobv3", V3: "jobv3", V2: "job"} {
 		t.Run("api-"+string(api), func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, accepted, result(said(key(1), code(0))))
-			script.base = "/api/c/compapi/v2/" + base + "/"
+			_, url := procapitest.NewScript(t, "/api/c/compapi/v2/"+base+"/%s/", accepted, result(said(key(1), code(0))))
 			p := NewClient(quick(t, url).api, Options{API: api}).Process(scope, "", operateInfo())
 			if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() {
 				t.Errorf("got %+v", got)
@@ -153,14 +155,14 @@ func TestProcess_batches(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if body.Task != "" {
-			data(`{"status":0,"result":`+said(tasks[body.Task]...)+`}`)(w, r)
+			procapitest.Data(`{"status":0,"result":`+said(tasks[body.Task]...)+`}`)(w, r)
 			return
 		}
 		id := strconv.Itoa(len(tasks))
 		for _, address := range body.Infos[0].IPList {
 			tasks[id] = append(tasks[id], "/usr/local/xxx/gseagent:0:"+address.IP, code(0))
 		}
-		data(`{"bk_gse_taskid":"`+id+`"}`)(w, r)
+		procapitest.Data(`{"bk_gse_taskid":"`+id+`"}`)(w, r)
 	}))
 	t.Cleanup(server.Close)
 	client := newTestClient(t, server.URL, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = size })

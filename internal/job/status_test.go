@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // Source: the sample of get_proc_result, which does not speak of hosting.
@@ -66,16 +67,16 @@ func TestStatus(t *testing.T) {
 // an error.
 func TestStatus_fails(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, exchange{api: apiOperate, reply: refusal(codeGSEError, "GSE error")})
+	_, url := newScript(t, exchange{API: apiOperate, Reply: refusal(codeGSEError, "GSE error")})
 	p := quick(t, url).Process(scope, "", operateInfo())
 	if statuses, err := p.CachedStatus(t.Context(), hosts(2)); statuses != nil || !bkapi.HasCode(err, codeGSEError) {
 		t.Errorf("got %v, %v, want the platform's reason", statuses, err)
 	}
 
-	ctx, end := ending(t, context.DeadlineExceeded)
+	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 	_, url = newScript(t, accepted,
 		result(said(key(1), answered(`{"pid":42,"isAuto":true}`), key(2), code(115))),
-		exchange{api: apiResult, times: forEver, reply: closing(end, data(`{"status":115,"result":{}}`))})
+		exchange{API: apiResult, Times: procapitest.ForEver, Reply: procapitest.After(end, procapitest.Data(`{"status":115,"result":{}}`))})
 	statuses, err := quick(t, url).Process(scope, "", operateInfo()).CachedStatus(ctx, hosts(2))
 	if err != nil || statuses[host(1)].State != fleet.Running || statuses[host(2)].State != fleet.Unknown || statuses[host(2)].Code != 115 {
 		t.Errorf("got %v, %v, want one running and one unknown", statuses, err)

@@ -2,15 +2,14 @@ package procapi
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // one is the content of a query about one instance.
@@ -104,34 +103,11 @@ func FuzzParseStatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		status := parseStatus(content)
-		wantSound(t, status)
+		procapitest.WantSound(t, status)
 		if status.State == fleet.Running && status.PID <= 0 {
 			t.Errorf("running with pid %d", status.PID)
 		}
 	})
-}
-
-// wantSound checks what holds for a status whatever was sent: state can hold it,
-// and a status that is not known says why.
-func wantSound(t *testing.T, s fleet.Status) {
-	t.Helper()
-	for _, usage := range []float64{s.CPUUsage, s.MemUsage} {
-		if math.IsNaN(usage) || math.IsInf(usage, 0) {
-			t.Errorf("%v is no usage", usage)
-		}
-	}
-	if (s.State == fleet.Unknown) != (s.Message != "") {
-		t.Errorf("state %s with message %q", s.State, s.Message)
-	}
-	if s.Hosted && !s.HostedKnown {
-		t.Error("hosted, which is not known")
-	}
-	if !utf8.ValidString(s.Message) {
-		t.Errorf("message is not UTF-8: %q", s.Message)
-	}
-	if strings.Contains(s.Version, "\n") {
-		t.Errorf("version is more than a line: %q", s.Version)
-	}
 }
 
 func TestExcerpt(t *testing.T) {

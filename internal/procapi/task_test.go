@@ -17,6 +17,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // answer is one answer of a platform about a task: results by host and code, or
@@ -72,19 +73,6 @@ func (p *platform) request() Request {
 	}}
 }
 
-func hosts(t *testing.T, addresses ...string) []fleet.Host {
-	t.Helper()
-	list := make([]fleet.Host, len(addresses))
-	for i, address := range addresses {
-		h, err := fleet.ParseHost(address, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list[i] = h
-	}
-	return list
-}
-
 const one1, two2 = "0:10.0.0.1", "0:10.0.0.2"
 
 func TestTasks_Submit_waits(t *testing.T) {
@@ -118,7 +106,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 				p := &platform{t: t, answers: test.answers}
 				tasks := p.tasks()
 				tasks.Passing = func(err error) bool { return errors.Is(err, fatal) }
-				both := hosts(t, one1, two2)
+				both := procapitest.Parse(t, one1, two2)
 				got := tasks.Submit(t.Context(), p.request(), both, nil)
 				want := fleet.Results{
 					both[0]: {TaskID: "T", RequestID: "req-1"},
@@ -176,7 +164,7 @@ func TestTasks_Submit_ends(t *testing.T) {
 					}
 					defer cancel()
 					p := &platform{t: t, answers: test.answers}
-					both := hosts(t, one1, two2)
+					both := procapitest.Parse(t, one1, two2)
 					results := p.tasks().Submit(ctx, p.request(), both, nil)
 					if !results[both[0]].OK() || p.sent != 1 {
 						t.Errorf("got %+v after %d sends, want done after one", results[both[0]], p.sent)
@@ -200,7 +188,7 @@ func TestTasks_Submit_refused(t *testing.T) {
 	p := &platform{t: t, answers: []answer{said(map[string]int64{one1: 0}), failing(noSuchTask)}}
 	tasks := p.tasks()
 	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
-	both := hosts(t, one1, two2)
+	both := procapitest.Parse(t, one1, two2)
 	results := tasks.Submit(t.Context(), p.request(), both, nil)
 	got := results[both[1]]
 	if !results[both[0]].OK() || got.Verdict != fleet.Pending || !bkapi.HasCode(got.Err, 1) || got.Meaning != "the platform's result could not be read" {
@@ -230,7 +218,7 @@ func TestTasks_Submit_notAccepted(t *testing.T) {
 			request := Request{Repeatable: test.repeatable, Send: func(context.Context) (string, bkapi.Reply, error) {
 				return "", bkapi.Reply{RequestID: "req-1"}, test.err
 			}}
-			both := hosts(t, one1, two2)
+			both := procapitest.Parse(t, one1, two2)
 			for h, o := range p.tasks().Submit(t.Context(), request, both, nil) {
 				if o.Verdict != test.want || o.Err == nil {
 					t.Errorf("%s: got %+v, want verdict %d", h, o, test.want)
@@ -248,7 +236,7 @@ func TestTasks_Submit_repeated(t *testing.T) {
 	t.Parallel()
 	for _, resent := range []bool{false, true} {
 		p := &platform{t: t, answers: []answer{said(map[string]int64{one1: 828})}, resent: resent}
-		one := hosts(t, one1)
+		one := procapitest.Parse(t, one1)
 		if got := p.tasks().Submit(t.Context(), p.request(), one, nil)[one[0]]; got.Repeated != resent || !got.AlreadyDone {
 			t.Errorf("resent %t: got %+v", resent, got)
 		}
@@ -260,7 +248,7 @@ func TestContents_Statuses(t *testing.T) {
 	var (
 		kept   Contents
 		lost   = &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
-		both   = hosts(t, one1, two2)
+		both   = procapitest.Parse(t, one1, two2)
 		p      = &platform{t: t, answers: []answer{said(map[string]int64{one1: 0, two2: 117})}}
 		ask    = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send}
 		states = func(results fleet.Results) []fleet.State {
@@ -289,7 +277,7 @@ func TestContents_Statuses(t *testing.T) {
 
 func TestInBatches(t *testing.T) {
 	t.Parallel()
-	all := hosts(t, one1, two2, "0:10.0.0.3")
+	all := procapitest.Parse(t, one1, two2, "0:10.0.0.3")
 	results := InBatches(t.Context(), slices.Chunk(all, 2), func(_ context.Context, batch []fleet.Host) fleet.Results {
 		return fleet.Same(batch, fleet.Outcome{Code: int64(len(batch))})
 	})

@@ -1,11 +1,26 @@
-package gse
+package procapitest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
 )
+
+// Ending is a context, and what ends it in the way that cause names:
+// context.Canceled, or context.DeadlineExceeded without a clock.
+func Ending(tb testing.TB, cause error) (context.Context, func()) {
+	tb.Helper()
+	if errors.Is(cause, context.DeadlineExceeded) {
+		d := &deadline{Context: context.WithoutCancel(tb.Context()), done: make(chan struct{})}
+		tb.Cleanup(d.expire)
+		return d, d.expire
+	}
+	ctx, cancel := context.WithCancel(tb.Context())
+	tb.Cleanup(cancel)
+	return ctx, cancel
+}
 
 // deadline is a context whose time is up when the test says so.
 type deadline struct {
@@ -13,13 +28,6 @@ type deadline struct {
 
 	done chan struct{}
 	once sync.Once
-}
-
-func newDeadline(t *testing.T) *deadline {
-	t.Helper()
-	d := &deadline{Context: context.WithoutCancel(t.Context()), done: make(chan struct{})}
-	t.Cleanup(d.expire)
-	return d
 }
 
 func (d *deadline) expire() { d.once.Do(func() { close(d.done) }) }
@@ -33,6 +41,12 @@ func (d *deadline) Err() error {
 	default:
 		return nil
 	}
+}
+
+// OnCall is a logger for a bkapi.Config that calls then after each try of an API,
+// when its answer has been read. A test can so end a context between two polls.
+func OnCall(api string, then func(n int)) *slog.Logger {
+	return slog.New(&tries{api: api, then: then})
 }
 
 // tries is a slog.Handler that counts the tries of an API.

@@ -1,0 +1,60 @@
+package procapitest
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Host is 0:10.0.0.n, up to 0:10.0.255.255. Tests speak of hosts by that number.
+func Host(n int) fleet.Host {
+	return fleet.NewHost(0, 0, netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}))
+}
+
+// Hosts are those from 1 to n.
+func Hosts(n int) []fleet.Host {
+	list := make([]fleet.Host, n)
+	for i := range list {
+		list[i] = Host(i + 1)
+	}
+	return list
+}
+
+// NumberOf is the n of Host.
+func NumberOf(h fleet.Host) int {
+	ip := h.IP().As4()
+	return int(ip[2])<<8 | int(ip[3])
+}
+
+// ByNumber has the number of each host in place of the host.
+func ByNumber[V any](byHost map[fleet.Host]V) map[int]V {
+	numbered := make(map[int]V, len(byHost))
+	for h, v := range byHost {
+		numbered[NumberOf(h)] = v
+	}
+	return numbered
+}
+
+// ByAddress has the address of each host in place of the host.
+func ByAddress[V any](byHost map[fleet.Host]V) map[string]V {
+	named := make(map[string]V, len(byHost))
+	for h, v := range byHost {
+		named[h.Address()] = v
+	}
+	return named
+}
+
+// Parse are hosts as a user writes them.
+func Parse(tb testing.TB, addresses ...string) []fleet.Host {
+	tb.Helper()
+	list := make([]fleet.Host, len(addresses))
+	for i, address := range addresses {
+		h, err := fleet.ParseHost(address, 0)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list[i] = h
+	}
+	return list
+}

@@ -1,0 +1,54 @@
+package procapitest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// RequestID is what every answer says that it answers.
+const RequestID = "req-1"
+
+// Answer is a status and a body, whatever they are.
+func Answer(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Bkapi-Request-Id", RequestID)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// Data is a success that carries this.
+func Data(body string) http.HandlerFunc {
+	return Answer(http.StatusOK, `{"result":true,"code":0,"message":"success","data":`+body+`,"permission":null}`)
+}
+
+// Refusal is the platform's no.
+func Refusal(code int, message, data string) http.HandlerFunc {
+	return Answer(http.StatusOK, fmt.Sprintf(`{"result":false,"code":%d,"message":%q,"data":%s}`, code, message, data))
+}
+
+// Gone reads the request and never answers.
+func Gone(w http.ResponseWriter, _ *http.Request) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+}
+
+// Hang calls then, and answers nothing until the client goes away.
+func Hang(then func()) http.HandlerFunc {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		then()
+		<-r.Context().Done()
+	}
+}
+
+// After calls first, and then replies: to a client that has left, if first was
+// what ends its context.
+func After(first func(), reply http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		first()
+		reply(w, r)
+	}
+}

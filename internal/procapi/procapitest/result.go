@@ -1,0 +1,76 @@
+package procapitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Said is a result map of JSON values by key.
+func Said(pairs ...string) string {
+	text := "{"
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf("%q:%s", pairs[i], pairs[i+1])
+	}
+	return text + "}"
+}
+
+// Code is the result of one host as the documents spell it.
+func Code(n int) string {
+	return fmt.Sprintf(`{"error_code":%d,"error_msg":"message %d","content":""}`, n, n)
+}
+
+// DiffJSON is how two documents differ, apart from the order of their members and
+// the spelling of their numbers.
+func DiffJSON(tb testing.TB, want, got []byte) string {
+	tb.Helper()
+	var values [2]any
+	for i, text := range [][]byte{want, got} {
+		if err := json.Unmarshal(text, &values[i]); err != nil {
+			tb.Fatalf("%v in %s", err, text)
+		}
+	}
+	return cmp.Diff(values[0], values[1])
+}
+
+// WantResults compares results with outcomes by host number.
+func WantResults(tb testing.TB, want map[int]fleet.Outcome, got fleet.Results) {
+	tb.Helper()
+	if diff := cmp.Diff(want, ByNumber(got), cmpopts.EquateErrors()); diff != "" {
+		tb.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
+// WantSound checks what holds for a status whatever was sent: state can hold it,
+// and a status that is not known says why.
+func WantSound(tb testing.TB, s fleet.Status) {
+	tb.Helper()
+	for _, usage := range []float64{s.CPUUsage, s.MemUsage} {
+		if math.IsNaN(usage) || math.IsInf(usage, 0) {
+			tb.Errorf("%v is no usage", usage)
+		}
+	}
+	if (s.State == fleet.Unknown) != (s.Message != "") {
+		tb.Errorf("state %s with message %q", s.State, s.Message)
+	}
+	if s.Hosted && !s.HostedKnown {
+		tb.Error("hosted, which is not known")
+	}
+	if !utf8.ValidString(s.Message) {
+		tb.Errorf("message is not UTF-8: %q", s.Message)
+	}
+	if strings.Contains(s.Version, "\n") {
+		tb.Errorf("version is more than a line: %q", s.Version)
+	}
+}

@@ -1,0 +1,104 @@
+package procapitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+)
+
+// Exchange is a request that a test expects, and the answer to it.
+type Exchange struct {
+	API   string
+	Reply http.HandlerFunc
+	Times int // 0 means once; ForEver means as often as it is asked, or never
+}
+
+// ForEver is for the last exchange of a script: how often it comes is not counted.
+const ForEver = -1
+
+// Times is e, n times over.
+func Times(n int, e Exchange) Exchange {
+	e.Times = n
+	return e
+}
+
+// OfContract is a case of the corpus: it answers as that does.
+func OfContract(id string) Exchange {
+	c := contract.Get(id)
+	return Exchange{API: c.Endpoint, Reply: Answer(http.StatusOK, string(c.Response))}
+}
+
+// Script is a server that knows the requests to come, in their order. One that it
+// does not expect fails the test, and so does one that never came.
+type Script struct {
+	tb   testing.TB
+	path string
+
+	mu     sync.Mutex
+	steps  []Exchange
+	bodies []json.RawMessage
+}
+
+// NewScript serves a script and returns its address. Path is where an API is, with
+// a %s for its name.
+func NewScript(tb testing.TB, path string, steps ...Exchange) (*Script, string) {
+	tb.Helper()
+	s := &Script{tb: tb, path: path, steps: slices.Clone(steps)}
+	server := httptest.NewUnstartedServer(s)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Start()
+	tb.Cleanup(func() {
+		server.Close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, step := range s.steps {
+			if step.Times != ForEver {
+				tb.Errorf("%s was not called", step.API)
+			}
+		}
+	})
+	return s, server.URL
+}
+
+// ServeHTTP gives the answer that is due.
+func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	s.next(r.URL.Path, body)(w, r)
+}
+
+func (s *Script) next(path string, body []byte) http.HandlerFunc {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.steps) == 0 || fmt.Sprintf(s.path, s.steps[0].API) != path {
+		s.tb.Errorf("unexpected call of %s: %s", path, body)
+		return Refusal(1, "not in the script", "null")
+	}
+	s.bodies = append(s.bodies, body)
+	step := s.steps[0]
+	switch step.Times {
+	case ForEver:
+	case 0, 1:
+		s.steps = s.steps[1:]
+	default:
+		s.steps[0].Times--
+	}
+	return step.Reply
+}
+
+// Requests are the bodies so far.
+func (s *Script) Requests() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.bodies)
+}
