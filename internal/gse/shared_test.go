@@ -256,7 +256,7 @@ func TestSharedStatus_givesUp(t *testing.T) {
 func TestSharedStatus_hangs(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 12, 3)
-	c.client.patience = 50 * time.Millisecond
+	c.client.patience = time.Second // in which the request surely gets there
 	c.sim.Inject(simulator.Fault{API: apiSync, Delay: time.Hour})
 	c.askAll(12)
 	c.want(12, 1)

@@ -193,7 +193,8 @@ func TestAgent_givesUp(t *testing.T) {
 
 func TestAgent_failures(t *testing.T) {
 	t.Parallel()
-	policy := `"auto_type":1,"start_check_secs":1,"stop_check_secs":2,"op_timeout":10`
+	// Fifty seconds are one here, in which a busy machine starts a shell as well.
+	policy := `"auto_type":1,"start_check_secs":1,"stop_check_secs":2,"op_timeout":50`
 	tests := map[string]struct {
 		control string
 		op      int
@@ -202,7 +203,7 @@ func TestAgent_failures(t *testing.T) {
 		message string
 	}{
 		"exit-status":  {`"start_cmd":"echo one; echo two >&2; exit 3"`, simulator.OpStart, false, 65535, "start_cmd: exit status 3\none\ntwo\n"},
-		"too-slow":     {`"start_cmd":"echo begun; sleep 600"`, simulator.OpStart, false, 65535, "start_cmd: timed out after 10s\nbegun\n"},
+		"too-slow":     {`"start_cmd":"echo begun; sleep 600"`, simulator.OpStart, false, 65535, "start_cmd: timed out after 50s\nbegun\n"},
 		"no-process":   {`"start_cmd":"true"`, simulator.OpStart, false, 836, "start check failed: no process by /opt/app/run.pid"},
 		"does-not-end": {`"start_cmd":"sleep 600 & echo $! > run.pid","stop_cmd":"true"`, simulator.OpStop, true, 836, "stop check failed: "},
 		"no-kill-cmd":  {`"start_cmd":"sleep 600 & echo $! > run.pid"`, simulator.OpKill, true, 65535, "kill_cmd is not given"},

@@ -3,9 +3,9 @@ package simulator_test
 import (
 	"encoding/json"
 	"io"
-	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -372,24 +372,17 @@ func TestFault_json(t *testing.T) {
 func TestServer_concurrentCalls(t *testing.T) {
 	t.Parallel()
 	c := newVirtual(t)
-	// Two calls hold each other up, so both are in flight for a while.
-	c.sim.Inject(simulator.Fault{Delay: 50 * time.Millisecond})
-	done := make(chan error, 2)
-	body := `{` + credentials + `,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`
+	// Each call is held until both are there.
+	c.sim.Inject(simulator.Fault{Delay: time.Hour})
+	both := func() bool { return c.sim.MaxInFlight() >= 2 }
+	var calls sync.WaitGroup
 	for range 2 {
-		go func() {
-			resp, err := http.Post(c.url+"/api/c/compapi/v2/gse/sync_proc_status/", "application/json", strings.NewReader(body)) //nolint:noctx // bounded by the fault
-			if err == nil {
-				err = resp.Body.Close()
-			}
-			done <- err
-		}()
+		calls.Go(func() {
+			_, _ = c.impatient("sync_proc_status", `{`+credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`, both)
+		})
 	}
-	for range 2 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+	c.eventually("two calls at once", both)
+	calls.Wait()
 	if got := c.sim.MaxInFlight(); got != 2 {
 		t.Errorf("%d in flight at most, want 2", got)
 	}
