@@ -73,16 +73,16 @@ func checkHosts(p *platform, m reference) diag.Diagnostics {
 	if !p.ready() {
 		return nil
 	}
-	roster, diags := rosterOf(*m.hostsMap(), p.supplier)
-	diags.Append(checkRoster(p, m, roster)...)
+	_, diags := checkedRoster(p, m)
 	return diags
 }
 
-// checkRoster is checkHosts where the hosts are parsed already.
-func checkRoster(p *platform, m reference, roster fleet.Roster) diag.Diagnostics {
-	diags := m.check(p)
+// checkedRoster are the hosts, and what checkHosts finds.
+func checkedRoster(p *platform, m reference) (fleet.Roster, diag.Diagnostics) {
+	roster, diags := rosterOf(*m.hostsMap(), p.supplier)
+	diags.Append(m.check(p)...)
 	if m.takesAgentIDs(p) {
-		return diags
+		return roster, diags
 	}
 	for key, host := range roster.All {
 		if host.AgentID() != "" {
@@ -90,5 +90,5 @@ func checkRoster(p *platform, m reference, roster fleet.Roster) diag.Diagnostics
 				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
 		}
 	}
-	return diags
+	return roster, diags
 }

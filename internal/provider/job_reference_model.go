@@ -156,9 +156,8 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 	scope, _, diags := m.scopeToAPI(ctx)
 	id, title, info, d := m.name(ctx)
 	diags.Append(d...)
-	hosts, d := rosterOf(m.Hosts, p.supplier)
+	hosts, d := checkedRoster(p, m)
 	diags.Append(d...)
-	diags.Append(checkRoster(p, m, hosts)...)
 	if diags.HasError() {
 		return openedProcess{}, diags
 	}

@@ -57,9 +57,8 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 	diags.Append(d...)
 	spec, d := specToAPI(ctx, m.Spec)
 	diags.Append(d...)
-	hosts, d := rosterOf(m.Hosts, p.supplier)
+	hosts, d := checkedRoster(p, m)
 	diags.Append(d...)
-	diags.Append(checkRoster(p, m, hosts)...)
 	if diags.HasError() {
 		return openedProcess{}, diags
 	}
