@@ -21,6 +21,15 @@ func reasonsOf(byKey types.Map, hosts fleet.Roster) map[fleet.Host]string {
 	return reasons
 }
 
+// reasonsBy makes a reason of each failure.
+func reasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet.Host]string {
+	reasons := make(map[fleet.Host]string, len(failures))
+	for host, o := range failures {
+		reasons[host] = say(o)
+	}
+	return reasons
+}
+
 // reasonsValue writes reasons by host key, for the hosts that the roster holds.
 func reasonsValue(hosts fleet.Roster, reasons map[fleet.Host]string) types.Map {
 	byKey := make(map[string]string, len(reasons))

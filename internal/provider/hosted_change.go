@@ -13,22 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// begin is what create, update and delete have in common before their calls: the
-// clients' view of the model, and the one deadline.
 func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, standard time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
-	if diags.HasError() {
-		return hostedProcess{}, ctx, func() {}
-	}
-	if !r.platform.ready() {
-		diags.Append(notReady(r.platform))
-		return hostedProcess{}, ctx, func() {}
-	}
-	limit, d := timeout(ctx, standard)
-	diags.Append(d...)
-	h, d := hostedToAPI(ctx, m, r.platform)
-	diags.Append(d...)
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	return h, ctx, cancel
+	return begin[hostedModel](ctx, r.platform, m, hostedToAPI, timeout, standard, diags)
 }
 
 // hostedPast is what an update starts from.
@@ -182,14 +168,6 @@ func nothingConfirmed(results fleet.Results) bool {
 		}
 	}
 	return true
-}
-
-func stateReasons(failures fleet.Results) map[fleet.Host]string {
-	reasons := make(map[fleet.Host]string, len(failures))
-	for host, o := range failures {
-		reasons[host] = stateReason(o)
-	}
-	return reasons
 }
 
 // withStuck keeps hosts in state that could not be unregistered, so that the

@@ -46,7 +46,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.id)
-	plan.OutOfSync = reasonsValue(h.hosts, stateReasons(failures))
+	plan.OutOfSync = reasonsValue(h.hosts, reasonsBy(stateReason, failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.declared))...)
 	if len(failures) > 0 {

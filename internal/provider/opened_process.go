@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -45,6 +46,26 @@ type openedProcess struct {
 	declared fleet.Declared
 	// takenAdvice tells how to get at a registration that somebody else made.
 	takenAdvice string
+}
+
+// begin is what the methods of a resource have in common before their calls: the
+// clients' view of its model, and the one deadline.
+func begin[M, O any](ctx context.Context, p *platform, m M, toAPI func(context.Context, M, *platform) (O, diag.Diagnostics),
+	timeout timeoutOf, standard time.Duration, diags *diag.Diagnostics,
+) (o O, deadlined context.Context, cancel context.CancelFunc) {
+	if diags.HasError() {
+		return o, ctx, func() {}
+	}
+	if !p.ready() {
+		diags.Append(notReady(p))
+		return o, ctx, func() {}
+	}
+	limit, d := timeout(ctx, standard)
+	diags.Append(d...)
+	o, d = toAPI(ctx, m, p)
+	diags.Append(d...)
+	deadlined, cancel = context.WithTimeout(ctx, limit)
+	return o, deadlined, cancel
 }
 
 // sameDefinition tells whether two models are about the same process, run in the

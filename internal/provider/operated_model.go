@@ -104,11 +104,3 @@ func anyInDoubt(results fleet.Results) bool {
 	}
 	return false
 }
-
-func failureReasons(failures fleet.Results) map[fleet.Host]string {
-	reasons := make(map[fleet.Host]string, len(failures))
-	for host, o := range failures {
-		reasons[host] = reasonOf(o)
-	}
-	return reasons
-}

@@ -155,17 +155,5 @@ func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.Delete
 }
 
 func (r *operatedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, diags *diag.Diagnostics) (processOperation, context.Context, context.CancelFunc) {
-	if diags.HasError() {
-		return processOperation{}, ctx, func() {}
-	}
-	if !r.platform.ready() {
-		diags.Append(notReady(r.platform))
-		return processOperation{}, ctx, func() {}
-	}
-	limit, d := timeout(ctx, defaultChangeTimeout)
-	diags.Append(d...)
-	o, d := operationToAPI(ctx, m, r.platform)
-	diags.Append(d...)
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	return o, ctx, cancel
+	return begin[operationModel](ctx, r.platform, m, operationToAPI, timeout, defaultChangeTimeout, diags)
 }

@@ -56,7 +56,7 @@ func (m *runModel) settle(o processOperation, results fleet.Results) {
 		tasks = append(tasks, types.StringValue(id))
 	}
 	m.TaskIDs = types.ListValueMust(types.StringType, tasks)
-	m.FailedHosts = reasonsValue(o.hosts, failureReasons(results.Failures()))
+	m.FailedHosts = reasonsValue(o.hosts, reasonsBy(reasonOf, results.Failures()))
 }
 
 // operationFailed is a run that ends with an error.
