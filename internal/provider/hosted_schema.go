@@ -4,10 +4,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -16,40 +13,25 @@ import (
 // lifecycleAttributes are those of lifecycleModel.
 func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
-	attributes["ensure"] = schema.StringAttribute{
-		MarkdownDescription: "How far the process is looked after, and so what counts as drift. `" + string(fleet.EnsureRegistered) +
-			"`: the platform knows it. `" + string(fleet.EnsureHosted) + "`: the agent also revives it when it dies; hosting does not start it. `" +
-			string(fleet.EnsureRunning) + "`: it also runs, and is started where it does not; needs a resident process (`auto_type` 1, or `type` 1 with JOB). " +
-			"Defaults to `" + string(fleet.EnsureHosted) + "`.",
-		Optional:   true,
-		Computed:   true,
-		Default:    stringdefault.StaticString(string(fleet.EnsureHosted)),
-		Validators: []validator.String{stringvalidator.OneOf(asStrings(fleet.Ensures())...)},
-	}
+	attributes["ensure"] = choiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
+		"How far the process is looked after, and so what counts as drift. `"+string(fleet.EnsureRegistered)+
+			"`: the platform knows it. `"+string(fleet.EnsureHosted)+"`: the agent also revives it when it dies; hosting does not start it. `"+
+			string(fleet.EnsureRunning)+"`: it also runs, and is started where it does not; needs a resident process (`auto_type` 1, or `type` 1 with JOB). "+
+			"Defaults to `"+string(fleet.EnsureHosted)+"`.")
 	attributes["adopt_existing"] = schema.BoolAttribute{
 		MarkdownDescription: "Take over hosts on which the process is registered already when the resource is created, instead of failing there. " +
 			"Defaults to `false`.",
 		Optional: true,
 	}
-	attributes["on_partial_create"] = schema.StringAttribute{
-		MarkdownDescription: "How a create ends that left work undone, where at least one host was registered or the create was cut off. `" + string(partialWarn) + "`: with a warning; the hosts stand " +
-			"in `out_of_sync`, and the next apply retries just those. `" + string(partialError) + "`: with an error, after which Terraform taints the " +
-			"resource and the next apply unregisters every host and begins anew. Defaults to `" + string(partialWarn) + "`.",
-		Optional:   true,
-		Computed:   true,
-		Default:    stringdefault.StaticString(string(partialWarn)),
-		Validators: []validator.String{stringvalidator.OneOf(asStrings(onPartialCreates)...)},
-	}
-	attributes["on_destroy"] = schema.StringAttribute{
-		MarkdownDescription: "What becomes of the process when its host is unregistered, by a destroy or by leaving `hosts`. `" +
-			string(fleet.DestroyUnregister) + "`: it goes on running, and nobody revives it. `" + string(fleet.DestroyStop) + "` or `" +
-			string(fleet.DestroyKill) + "`: it is stopped or killed first; where that fails, the host stays registered. Defaults to `" +
-			string(fleet.DestroyUnregister) + "`.",
-		Optional:   true,
-		Computed:   true,
-		Default:    stringdefault.StaticString(string(fleet.DestroyUnregister)),
-		Validators: []validator.String{stringvalidator.OneOf(asStrings(fleet.OnDestroys())...)},
-	}
+	attributes["on_partial_create"] = choiceAttribute(partialWarn, onPartialCreates,
+		"How a create ends that left work undone, where at least one host was registered or the create was cut off. `"+string(partialWarn)+"`: with a warning; the hosts stand "+
+			"in `out_of_sync`, and the next apply retries just those. `"+string(partialError)+"`: with an error, after which Terraform taints the "+
+			"resource and the next apply unregisters every host and begins anew. Defaults to `"+string(partialWarn)+"`.")
+	attributes["on_destroy"] = choiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
+		"What becomes of the process when its host is unregistered, by a destroy or by leaving `hosts`. `"+
+			string(fleet.DestroyUnregister)+"`: it goes on running, and nobody revives it. `"+string(fleet.DestroyStop)+"` or `"+
+			string(fleet.DestroyKill)+"`: it is stopped or killed first; where that fails, the host stays registered. Defaults to `"+
+			string(fleet.DestroyUnregister)+"`.")
 	attributes["rollout"] = rolloutAttribute("Registers, re-registers, starts and unregisters in waves.")
 	attributes["timeouts"] = timeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,

@@ -6,13 +6,10 @@ import (
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -69,15 +66,10 @@ func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.Meta
 func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := jobReferenceAttributes(true)
 	maps.Copy(attributes, lifecycleAttributes(ctx))
-	attributes["registration_api"] = schema.StringAttribute{
-		MarkdownDescription: "API that registers. `" + string(job.RegisterByOperate) + "`: operations 3 and 4. `" + string(job.RegisterByManage) +
-			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on " +
-			"unchanged, and then 1 stops the process and 2 asks for its status. Defaults to `" + string(job.RegisterByOperate) + "` for that reason.",
-		Optional:   true,
-		Computed:   true,
-		Default:    stringdefault.StaticString(string(job.RegisterByOperate)),
-		Validators: []validator.String{stringvalidator.OneOf(asStrings(job.Registrations())...)},
-	}
+	attributes["registration_api"] = choiceAttribute(job.RegisterByOperate, job.Registrations(),
+		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
+			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on "+
+			"unchanged, and then 1 stops the process and 2 asks for its status. Defaults to `"+string(job.RegisterByOperate)+"` for that reason.")
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -40,16 +39,11 @@ func runAttributes(ctx context.Context) map[string]schema.Attribute {
 		Optional:    true,
 		ElementType: types.StringType,
 	}
-	attributes["on_partial_create"] = schema.StringAttribute{
-		MarkdownDescription: "How the first run ends if it failed on some hosts and not on all. `" + string(partialWarn) + "`: with a warning; the hosts " +
-			"stand in `failed_hosts`, and the next apply retries just those. `" + string(partialError) + "`: with an error, after which Terraform taints " +
-			"the resource and the next apply runs on every host again. Later runs that fail always end with an error, and taint nothing. " +
-			"Defaults to `" + string(partialWarn) + "`.",
-		Optional:   true,
-		Computed:   true,
-		Default:    stringdefault.StaticString(string(partialWarn)),
-		Validators: []validator.String{stringvalidator.OneOf(asStrings(onPartialCreates)...)},
-	}
+	attributes["on_partial_create"] = choiceAttribute(partialWarn, onPartialCreates,
+		"How the first run ends if it failed on some hosts and not on all. `"+string(partialWarn)+"`: with a warning; the hosts "+
+			"stand in `failed_hosts`, and the next apply retries just those. `"+string(partialError)+"`: with an error, after which Terraform taints "+
+			"the resource and the next apply runs on every host again. Later runs that fail always end with an error, and taint nothing. "+
+			"Defaults to `"+string(partialWarn)+"`.")
 	attributes["on_destroy"] = schema.StringAttribute{
 		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + oneOf(fleet.Operations()) + " None by default.",
 		Optional:            true,

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -268,6 +269,17 @@ func oneOf[T ~string](values []T) string {
 		quoted[i] = "`" + string(v) + "`"
 	}
 	return "One of " + strings.Join(quoted, ", ") + "."
+}
+
+// choiceAttribute is one of a few words, the standard one where nothing is said.
+func choiceAttribute[T ~string](standard T, all []T, description string) schema.StringAttribute {
+	return schema.StringAttribute{
+		MarkdownDescription: description,
+		Optional:            true,
+		Computed:            true,
+		Default:             stringdefault.StaticString(string(standard)),
+		Validators:          []validator.String{stringvalidator.OneOf(asStrings(all)...)},
+	}
 }
 
 // asStrings is a closed set for a validator.
