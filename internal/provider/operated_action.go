@@ -30,11 +30,10 @@ func (m *invocationModel) invocation() *invocationModel { return m }
 // invocationAttributes are those of invocationModel.
 func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := actionAttributes(operationAttributes(""))
-	limits := timeouts.AttributesWithOpts(ctx, timeouts.Opts{
-		InvokeDescription: timeoutDescription("the whole run, all waves", defaultChangeTimeout),
-	})
+	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = timeoutsDescription
+		nested.Attributes = actionAttributes(deadlineAttribute("invoke", "the whole run, all waves", defaultChangeTimeout))
 		limits = nested
 	}
 	attributes["timeouts"] = limits

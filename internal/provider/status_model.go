@@ -38,11 +38,10 @@ var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
 // statusAttributes are those of statusModel.
 func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
-	limits := timeouts.AttributesWithOpts(ctx, timeouts.Opts{
-		ReadDescription: timeoutDescription("the whole read; a host without an answer by then is `unknown`", defaultReadTimeout),
-	})
+	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = timeoutsDescription
+		nested.Attributes = dataSourceAttributes(deadlineAttribute("read", "the whole read; a host without an answer by then is `unknown`", defaultReadTimeout))
 		limits = nested
 	}
 	attributes["timeouts"] = limits

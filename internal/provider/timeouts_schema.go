@@ -29,8 +29,7 @@ func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 		nested.MarkdownDescription = timeoutsDescription
 		for name, one := range nested.Attributes {
 			if text, ok := one.(schema.StringAttribute); ok {
-				// The library's own validator takes a deadline that is over at once.
-				text.Validators = []validator.String{durationValidator{least: time.Millisecond}}
+				text.Validators = deadlineValidators
 				nested.Attributes[name] = text
 			}
 		}
@@ -38,6 +37,16 @@ func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 	}
 	return attribute
 }
+
+// deadlineAttribute is the one deadline of what is no resource.
+func deadlineAttribute(name, what string, standard time.Duration) map[string]schema.Attribute {
+	return map[string]schema.Attribute{name: schema.StringAttribute{
+		MarkdownDescription: timeoutDescription(what, standard), Optional: true, Validators: deadlineValidators,
+	}}
+}
+
+// The library's own validator takes a deadline that is over at once.
+var deadlineValidators = []validator.String{durationValidator{least: time.Millisecond}}
 
 func timeoutDescription(what string, standard time.Duration) string {
 	return "Time for " + what + ", a duration such as `\"15m\"`. Defaults to `" + standard.String() + "`."
