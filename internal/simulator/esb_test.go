@@ -87,22 +87,13 @@ func TestESB_refusesWhatNoDocumentAllows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newVirtual(t)
-			body := strings.Replace(test.body, test.old, test.new, 1)
-			if test.old != "" && body == test.body {
-				t.Fatalf("%q is not in the body", test.old)
-			}
+			body := changed(t, test.body, test.old, test.new)
 			env := c.send(test.api, body)
 			want := "Parameters error, " + test.want
 			if env.Code != simulator.CodeArgumentError || env.Message != want || env.Data != nil {
 				t.Errorf("got %d %q, want %d %q", env.Code, env.Message, simulator.CodeArgumentError, want)
 			}
-			if got := c.sim.Violations(); len(got) != 1 || got[0] != test.api+": "+want {
-				t.Errorf("violations: %q", got)
-			}
-			if got := c.sim.Processes(); len(got) != 0 {
-				t.Errorf("a refused request left %+v", got)
-			}
-			c.sim.ResetViolations()
+			c.wantOneViolation(test.api + ": " + want)
 		})
 	}
 }

@@ -46,22 +46,13 @@ func TestJob_refusesWhatNoDocumentAllows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newVirtual(t)
-			body := strings.Replace(test.body, test.old, test.new, 1)
-			if test.old != "" && body == test.body {
-				t.Fatalf("%q is not in the body", test.old)
-			}
+			body := changed(t, test.body, test.old, test.new)
 			got := c.job(test.api, body)
 			want := "Illegal parameter: " + test.want
 			if got.status != http.StatusOK || got.code != simulator.CodeJobIllegalParameter || got.message != want || got.body["result"] != false {
 				t.Errorf("got HTTP %d %v, want %q", got.status, got.body, want)
 			}
-			if got := c.sim.Violations(); len(got) != 1 || got[0] != test.api+": "+want {
-				t.Errorf("violations: %q", got)
-			}
-			if got := c.sim.Processes(); len(got) != 0 {
-				t.Errorf("a refused request left %+v", got)
-			}
-			c.sim.ResetViolations()
+			c.wantOneViolation(test.api + ": " + want)
 		})
 	}
 }

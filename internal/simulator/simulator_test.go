@@ -197,6 +197,29 @@ func (c *client) settle(id, ip string) verdict {
 	return v
 }
 
+// changed is a body with other words in it, once.
+func changed(t *testing.T, body, old, other string) string {
+	t.Helper()
+	after := strings.Replace(body, old, other, 1)
+	if old != "" && after == body {
+		t.Fatalf("%q is not in the body", old)
+	}
+	return after
+}
+
+// wantOneViolation checks that a request was refused with these words, and did
+// nothing.
+func (c *client) wantOneViolation(words string) {
+	c.t.Helper()
+	if got := c.sim.Violations(); len(got) != 1 || got[0] != words {
+		c.t.Errorf("violations: %q", got)
+	}
+	if got := c.sim.Processes(); len(got) != 0 {
+		c.t.Errorf("a refused request left %+v", got)
+	}
+	c.sim.ResetViolations()
+}
+
 // eventually waits for something that a real process does.
 func (c *client) eventually(what string, done func() bool) {
 	c.t.Helper()
