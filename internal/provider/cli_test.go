@@ -39,6 +39,16 @@ var providerBinary = sync.OnceValues(func() (string, error) {
 // newCLI is a directory with a configuration for the simulator.
 func newCLI(t *testing.T, sim *testSim, config string) *testCLI {
 	t.Helper()
+	c := newEmptyCLI(t)
+	c.configure(config)
+	c.env = append(c.env,
+		envEndpoint+"="+sim.url, envAppCode+"="+simulator.DefaultAppCode, envAppSecret+"="+simulator.DefaultAppSecret, envUsername+"=admin", envGateway+"="+string(testGateway))
+	return c
+}
+
+// newEmptyCLI is a directory without a configuration.
+func newEmptyCLI(t *testing.T) *testCLI {
+	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
 		t.Skip("Acceptance tests skipped unless env 'TF_ACC' set")
 	}
@@ -48,10 +58,7 @@ func newCLI(t *testing.T, sim *testSim, config string) *testCLI {
 	}
 	c := &testCLI{t: t, dir: t.TempDir()}
 	c.write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"blueking/bk\" = %q\n  }\n  direct {}\n}\n", binary))
-	c.configure(config)
-	c.env = append(os.Environ(),
-		"TF_CLI_CONFIG_FILE="+filepath.Join(c.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0",
-		envEndpoint+"="+sim.url, envAppCode+"="+simulator.DefaultAppCode, envAppSecret+"="+simulator.DefaultAppSecret, envUsername+"=admin", envGateway+"="+string(testGateway))
+	c.env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(c.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0")
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 // core is as much of Terraform as a resource sees of it: refresh, plan, apply and
 // what is kept in state between them. It is there for tests with hundreds of runs,
 // for which a CLI is too slow; what it does on errors is what Terraform was seen to
-// do (TestAccFaultMatrix runs a selection of the same cases through a real one).
+// do (TestAccFaultMatrix takes the same cases through a real one).
 type core struct {
 	*protocol
 	typ string

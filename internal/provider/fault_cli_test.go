@@ -1,10 +1,9 @@
 package provider
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,89 +11,281 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// cliCells are the cells that run through a real CLI as well, by fault: one of each
-// way to end.
-var cliCells = map[string][]operation{
-	"403":          {onCreate, onRead},
-	"agent-away":   {onCreate, onUpdate, onDelete},
-	"closed-after": {onOperate},
-	"unregistered": {onRead},
+// cliCells are the cells that every run takes through a real CLI, by name, each with
+// the plan that comes after. They are one of each operation, and of each ending by
+// each face.
+var cliCells = map[string]planKind{
+	"403/esb/create":                      planCreate,
+	"403/esb/refresh":                     planNothing,
+	"agent-away/esb/create":               planUpdate,
+	"agent-away/esb/update":               planUpdate,
+	"agent-away/esb/destroy":              planDestroy,
+	"agent-away/esb/refresh-agents-asked": planNothing,
+	"agent-away/esb/status":               planNothing,
+	"certificate-expired/esb/update":      planUpdate,
+	"closed-after/esb/create":             planReplace,
+	"closed-after/esb/destroy":            planNothing,
+	"closed-after/esb/operate":            planUpdate,
+	"pending-for-ever/esb/destroy":        planDestroy,
+	"poison/esb/create":                   planCreate,
+	"unregistered/esb/refresh":            planUpdate,
+
+	"403/apigw/create-result-asked-for":           planNothing,
+	"403/apigw/status":                            planNothing,
+	"404/apigw/refresh":                           planNothing,
+	"agent-away/apigw/update":                     planUpdate,
+	"closed-after/apigw/create":                   planReplace,
+	"closed-after/apigw/operate-result-asked-for": planUpdate,
+	"queued/apigw/operate":                        planNothing,
+	"unregistered/apigw/refresh":                  planUpdate,
+
+	"403/job/destroy":            planDestroy,
+	"404-job/job/create":         planCreate,
+	"agent-away/job/refresh":     planNothing,
+	"closed-after/job/create":    planReplace,
+	"command-failed/job/operate": planUpdate,
+	"login-page/job/refresh":     planNothing,
+	"pending/job/operate":        planNothing,
+	"unregistered/job/refresh":   planUpdate,
 }
 
-// onCLI tells whether a cell is among them.
-func (f fault) onCLI(o operation) bool { return slices.Contains(cliCells[f.name], o) }
-
-// What the driver of TestFaultMatrix takes Terraform to do is what a CLI does: exit
-// codes, state and the next plan.
-func TestAccFaultMatrix(t *testing.T) {
+// The choice holds one of each operation, and of each ending by each face that has it.
+func TestFaultMatrix_cliCells(t *testing.T) {
 	t.Parallel()
+	missing, left := make(map[string]bool), maps.Clone(cliCells)
+	kinds := func(c matrixCell) []string {
+		return []string{string(c.on), fmt.Sprintf("%s by %s", c.cell.ending, c.by)}
+	}
 	for _, c := range matrixCells() {
-		if c.by != face(testGateway) || !c.fault.onCLI(c.on) {
+		for _, kind := range kinds(c) {
+			missing[kind] = true
+		}
+	}
+	for _, c := range matrixCells() {
+		if _, chosen := cliCells[c.name()]; !chosen {
 			continue
 		}
-		t.Run(c.fault.name+"/"+c.on.path(), func(t *testing.T) {
+		delete(left, c.name())
+		for _, kind := range kinds(c) {
+			delete(missing, kind)
+		}
+	}
+	if len(missing) > 0 || len(left) > 0 {
+		t.Errorf("not chosen: %v; chosen, and not in the matrix: %v", slices.Sorted(maps.Keys(missing)), slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// What the driver of TestFaultMatrix takes Terraform to do is what a CLI does: exit
+// codes, messages, state and the next plan.
+//
+// The long job takes every cell through it: BK_TEST_FAULTS=all does.
+func TestAccFaultMatrix(t *testing.T) {
+	t.Parallel()
+	if face(testGateway) != faceESB {
+		t.Skip("the matrix has all faces by itself, and a run through the ESB takes them")
+	}
+	every := os.Getenv("BK_TEST_FAULTS")
+	if every != "" && every != "all" {
+		t.Fatalf("BK_TEST_FAULTS is %q, and can be all or nothing", every)
+	}
+	for _, c := range matrixCells() {
+		if _, ok := cliCells[c.name()]; !ok && every == "" {
+			continue
+		}
+		t.Run(c.name(), func(t *testing.T) {
 			t.Parallel()
-			(&faultRun{t: t, sim: newSim(t), face: c.by, on: c.on, fault: c.fault, cell: c.cell}).throughCLI()
+			c.runCLI(t)
 		})
 	}
 }
 
-func (r *faultRun) throughCLI() {
-	r.t.Helper()
-	cli := newCLI(r.t, r.sim, r.hcl(onCreate))
-	if !r.on.first() {
-		cli.expect(0, "apply", "-auto-approve")
-	}
-	cli.configure(r.hcl(r.on))
-	r.sim.ResetCalls()
-	r.inject()
-
-	said := unwrapped(cli.expect(r.exitCode(), r.command()...))
-	if r.cell.ending != drifts && !strings.Contains(said, r.says()) {
-		r.t.Errorf("does not say %q:\n%s", r.says(), said)
-	}
-	r.expectTries()
-	if r.on != onRead {
-		attributes := cli.attributes(r.face.typeName(r.on))
-		r.expectState(texts(attributes["hosts"]), texts(attributes[r.reasonsName()]))
-	}
-
-	acted := r.acted()
-	r.mend()
-	plan := []string{"plan", "-detailed-exitcode"}
-	if r.on == onDelete {
-		plan = append(plan, "-destroy")
-	}
-	next := 2
-	if r.nextPlan(acted) == planNothing {
-		next = 0
-	}
-	cli.expect(next, plan...)
-	if next == 0 {
+func (c matrixCell) runCLI(t *testing.T) {
+	t.Helper()
+	cli, sim := newEmptyCLI(t), newSim(t)
+	run := &cliRun{cli: cli, faultRun: &faultRun{t: t, sim: sim, face: c.by, on: c.on, fault: c.fault, cell: c.cell, settings: sim.settingsFor(c.by)}}
+	if c.on == onStatus {
+		run.status()
 		return
 	}
-	apply := []string{"apply", "-auto-approve"}
-	if r.on == onDelete {
-		apply[0] = "destroy"
+	next := run.change()
+	if want, ok := cliCells[c.name()]; ok && next != want {
+		t.Errorf("the next plan: %s, want %s", next, want)
 	}
-	cli.expect(0, apply...)
+}
+
+// cliRun is a cell on its way through a CLI.
+type cliRun struct {
+	*faultRun
+	cli *testCLI
+}
+
+// change runs an operation on a resource, and gives what the plan after it does.
+func (r *cliRun) change() planKind {
+	r.t.Helper()
+	r.begin()
+	met := r.meet()
+	r.expectSaid(met.said)
+	r.expectTries()
+	attributes, status := r.cli.inState()
+	if r.on.refreshes() && met.code != 1 {
+		attributes = r.cli.planned("plan")
+	}
+	r.expectState(texts(attributes["hosts"]), texts(attributes[r.reasonsName()]))
+	if tainted := status == "tainted"; tainted != (r.cell.ending == taints) {
+		r.t.Errorf("the status in state is %q", status)
+	}
+	acted := r.acted()
+	r.mend()
+
+	r.configure(r.on, r.sim.settingsFor(r.face))
+	kind := r.nextPlan(acted)
+	r.expectPlan(kind)
+	if kind != planNothing {
+		if applied := r.cli.tell("apply", "plan"); applied.code != 0 || len(applied.said) > 0 {
+			r.t.Errorf("the next apply exits with %d\n%s", applied.code, applied.text)
+		}
+	}
 	if diff := gocmp.Diff(r.nextTouched(acted), r.touched()); diff != "" {
 		r.t.Errorf("hosts that the next apply changes (-want +got):\n%s\ncalls: %v", diff, r.sim.changes())
 	}
+	if kind != planNothing {
+		r.expectPlan(planNothing)
+	}
 	r.expectConverged()
-	cli.expect(0, plan...)
+	return kind
+}
+
+// expectPlan plans, keeps the plan and wants what it does.
+func (r *cliRun) expectPlan(kind planKind) {
+	r.t.Helper()
+	args := []string{"plan", "-detailed-exitcode", "-out=plan"}
+	if r.on == onDelete {
+		args = append(args, "-destroy")
+	}
+	code := kind.exitCode()
+	if planned := r.cli.tell(args...); planned.code != code || planned.action != kind || len(planned.said) > 0 {
+		r.t.Errorf("the plan exits with %d, want %d; its action: %s, want %s\n%s", planned.code, code, planned.action, kind, planned.text)
+	}
+}
+
+// begin brings the process to where the operation starts from.
+func (r *cliRun) begin() {
+	r.t.Helper()
+	if r.on.first() {
+		return
+	}
+	r.configure(onCreate, r.sim.settingsFor(r.face))
+	if begun := r.cli.tell("apply", "-auto-approve"); begun.code != 0 || len(begun.said) > 0 {
+		r.t.Fatalf("before the fault: %s", begun.text)
+	}
+}
+
+// meet lets the operation meet the fault.
+func (r *cliRun) meet() printed {
+	r.t.Helper()
+	r.sim.ResetCalls()
+	r.inject()
+	r.configure(r.on, r.settings)
+	args := r.command()
+	if args[0] == "plan" {
+		args = append(args, "-out=plan")
+	}
+	met := r.cli.tell(args...)
+	if want := r.exitCode(); met.code != want {
+		r.t.Errorf("%s exits with %d, want %d\n%s", strings.Join(args, " "), met.code, want, met.text)
+	}
+	if want := r.meetingPlan(); met.action != want {
+		r.t.Errorf("%s plans: %s, want %s\n%s", strings.Join(args, " "), met.action, want, met.text)
+	}
+	if r.cell.tries == enough && r.cell.timeUp {
+		// A real clock says how often there is time to ask: more than once, that is.
+		r.cell.tries = max(2, len(r.face.target(r.on).calls(r.sim.Calls())))
+	}
+	return met
+}
+
+// meetingPlan is the plan of the run that meets the fault.
+func (r *cliRun) meetingPlan() planKind {
+	switch {
+	case r.cell.ending == drifts:
+		return planUpdate
+	case r.cell.ending == stays, r.on.refreshes(), r.on == onStatus:
+		return planNothing
+	case r.on == onUpdate:
+		return planUpdate
+	case r.on == onDelete:
+		return planDestroy
+	default:
+		return planCreate
+	}
+}
+
+// status reads the data source, in a plan.
+func (r *cliRun) status() {
+	r.t.Helper()
+	r.startAll()
+	met := r.meet()
+	r.expectSaid(met.said)
+	r.expectTries()
+	var values map[string]any
+	if met.code == 0 {
+		values = r.cli.planned("plan")
+	}
+	r.expectStates(values)
+	r.mend()
+	r.configure(r.on, r.sim.settingsFor(r.face))
+	r.expectPlan(planNothing)
+	r.expectRunning(r.cli.planned("plan"))
+}
+
+// configure writes the configuration of an operation.
+func (r *cliRun) configure(o operation, settings map[string]any) {
+	r.t.Helper()
+	if o == onDelete {
+		o = onCreate // what is destroyed is still configured
+	}
+	configured := object{"resource", r.face.typeName(o), r.config(o)}
+	if o == onStatus {
+		configured.block = "data"
+	}
+	if r.cell.timeUp {
+		configured.config["timeouts"] = map[string]any{r.on.method(): "4s"}
+	}
+	r.cli.configureJSON(settings, configured)
+}
+
+// method is how timeouts call what an operation does.
+func (o operation) method() string {
+	switch o {
+	case onRead, onAsk, onStatus:
+		return "read"
+	case onUpdate:
+		return "update"
+	case onDelete:
+		return "delete"
+	default:
+		return "create"
+	}
 }
 
 // command is what meets the fault.
 func (r *faultRun) command() []string {
-	switch r.on {
-	case onRead:
+	switch {
+	case r.on.refreshes(), r.on == onStatus:
 		return []string{"plan", "-detailed-exitcode"}
-	case onDelete:
+	case r.on == onDelete:
 		return []string{"destroy", "-auto-approve"}
 	default:
 		return []string{"apply", "-auto-approve"}
 	}
+}
+
+// exitCode is that of a plan with -detailed-exitcode.
+func (k planKind) exitCode() int {
+	if k == planNothing {
+		return 0
+	}
+	return 2
 }
 
 func (r *faultRun) exitCode() int {
@@ -106,59 +297,4 @@ func (r *faultRun) exitCode() int {
 	default:
 		return 0
 	}
-}
-
-// hcl is the configuration of an operation.
-func (r *faultRun) hcl(o operation) string {
-	start := "./start.sh"
-	if o == onUpdate {
-		start = "./other.sh"
-	}
-	if o == onOperate {
-		return fmt.Sprintf(`
-resource "bk_process_operation" "test" {
-  meta      = { namespace = "web", name = "nginx" }
-  hosts     = %s
-  spec      = %s
-  operation = "start"
-}
-`, hostsConfig(matrixHosts), specConfig(start))
-	}
-	return hostedConfig{hosts: hostsConfig(matrixHosts), start: start, more: `ensure = "registered"`}.String()
-}
-
-// attributes are those of the one resource of a type in state, none where there is
-// none.
-func (c *testCLI) attributes(typ string) map[string]any {
-	c.t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var state struct {
-		Resources []struct {
-			Type      string
-			Instances []struct {
-				Status     string
-				Attributes map[string]any
-			}
-		}
-	}
-	if err := json.Unmarshal(text, &state); err != nil {
-		c.t.Fatal(err)
-	}
-	for _, resource := range state.Resources {
-		for _, instance := range resource.Instances {
-			if instance.Status != "" {
-				c.t.Errorf("%s is %s", typ, instance.Status)
-			}
-			if resource.Type == typ {
-				return instance.Attributes
-			}
-		}
-	}
-	return nil
 }

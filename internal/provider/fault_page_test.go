@@ -71,8 +71,8 @@ type (
 		Notes               []string
 	}
 	pageCLI struct {
-		Title, Operation, Next string
-		Exit                   int
+		Title, Through, Operation, Next string
+		Exit, NextExit                  int
 	}
 )
 
@@ -249,12 +249,13 @@ func (c matrixCell) next() string {
 	return "an update of the hosts hit"
 }
 
+var faceTitles = map[face]string{faceESB: "ESB", faceGateway: "gateway", faceJOB: "JOB"}
+
 func through(f fault, cells []matrixCell) string {
-	names := map[face]string{faceESB: "ESB", faceGateway: "gateway", faceJOB: "JOB"}
 	var by []string
 	for _, c := range cells {
-		if c.fault.name == f.name && !slices.Contains(by, names[c.by]) {
-			by = append(by, names[c.by])
+		if c.fault.name == f.name && !slices.Contains(by, faceTitles[c.by]) {
+			by = append(by, faceTitles[c.by])
 		}
 	}
 	return strings.Join(by, ", ")
@@ -267,19 +268,17 @@ func quoted(says string) string {
 	return "`" + strings.NewReplacer("|", "\\|", "127.0.0.1", "…", "`", "'").Replace(says) + "`"
 }
 
-// pageCLIs are the cells that a real command line runs.
+// pageCLIs are the cells that every run takes through a real command line.
 func pageCLIs(cells []matrixCell) []pageCLI {
 	var rows []pageCLI
 	for _, c := range cells {
-		if c.by != faceESB || !c.fault.onCLI(c.on) {
+		next, ok := cliCells[c.name()]
+		if !ok {
 			continue
 		}
 		run := &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}
-		next := 2
-		if c.cell.ending == well || (c.on.refreshes() && c.cell.ending != drifts) {
-			next = 0
-		}
-		rows = append(rows, pageCLI{c.fault.title, fmt.Sprintf("%s (`%s`)", c.on, strings.Join(run.command(), " ")), fmt.Sprint(next), run.exitCode()})
+		operation := fmt.Sprintf("%s (`%s`)", c.on, strings.Join(run.command(), " "))
+		rows = append(rows, pageCLI{c.fault.title, faceTitles[c.by], operation, string(next), run.exitCode(), next.exitCode()})
 	}
 	slices.SortStableFunc(rows, func(a, b pageCLI) int { return cmp.Compare(b.Exit, a.Exit) })
 	return rows
