@@ -38,6 +38,9 @@ const (
 	planDestroy planKind = "destroy"
 )
 
+// changes tells whether a plan was made and had something to do.
+func (k planKind) changes() bool { return k != "" && k != planNothing }
+
 // coreOf runs one resource, from what is kept of it.
 func (p *protocol) coreOf(typ string, k *kept) *core {
 	p.t.Helper()
@@ -96,23 +99,35 @@ type corePlan struct {
 // plan refreshes and compares with a configuration, nil for a destroy.
 func (c *core) plan(config map[string]any) (corePlan, diagnostics) {
 	c.t.Helper()
-	if diags := c.refresh(); diags.failed() {
-		return corePlan{}, diags
+	refreshed := c.refresh()
+	if refreshed.failed() {
+		return corePlan{}, refreshed
 	}
+	p, said := c.planUnrefreshed(config)
+	return p, append(refreshed, said...)
+}
+
+// planUnrefreshed is plan with -refresh=false. What is tainted is planned as if it
+// were not there, and then replaced.
+func (c *core) planUnrefreshed(config map[string]any) (corePlan, diagnostics) {
+	c.t.Helper()
 	c.tainted = c.tainted && !c.state.IsNull()
-	schema := c.schema.ResourceSchemas[c.typ]
-	p := corePlan{config: tftypes.NewValue(schema.ValueType(), nil)}
+	var (
+		schema  = c.schema.ResourceSchemas[c.typ]
+		nothing = tftypes.NewValue(schema.ValueType(), nil)
+		p       = corePlan{config: nothing}
+		prior   = *c.kept
+	)
 	if config != nil {
 		p.config = valueOf(schema.ValueType(), config)
+		if c.tainted {
+			prior = kept{state: nothing}
+		}
 	}
-	prior := c.state
-	if c.tainted {
-		prior = tftypes.NewValue(schema.ValueType(), nil)
-	}
-	p.proposed = proposedState(c.t, schema, prior, p.config)
+	p.proposed = proposedState(c.t, schema, prior.state, p.config)
 	resp, err := c.server.PlanResourceChange(c.context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: c.typ, PriorState: c.wire(prior), ProposedNewState: c.wire(p.proposed), Config: c.wire(p.config),
-		PriorPrivate: c.private, PriorIdentity: c.identity,
+		TypeName: c.typ, PriorState: c.wire(prior.state), ProposedNewState: c.wire(p.proposed), Config: c.wire(p.config),
+		PriorPrivate: prior.private, PriorIdentity: prior.identity,
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -171,20 +186,31 @@ func attributesOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	return attributes
 }
 
-// apply plans and does it.
+// apply refreshes, plans and does it.
 func (c *core) apply(config map[string]any) (planKind, diagnostics) {
 	c.t.Helper()
-	p, diags := c.plan(config)
+	refreshed := c.refresh()
+	if refreshed.failed() {
+		return "", refreshed
+	}
+	kind, said := c.applyUnrefreshed(config)
+	return kind, append(refreshed, said...)
+}
+
+// applyUnrefreshed is apply with -refresh=false.
+func (c *core) applyUnrefreshed(config map[string]any) (planKind, diagnostics) {
+	c.t.Helper()
+	p, said := c.planUnrefreshed(config)
 	switch {
-	case diags.failed() || p.action == planNothing:
-		return p.action, diags
+	case said.failed() || p.action == planNothing:
+		return p.action, said
 	case p.action == planReplace:
-		c.tainted = false
-		if _, said := c.apply(nil); said.failed() {
+		destroyed := c.destroyUnrefreshed()
+		if said = append(said, destroyed...); destroyed.failed() {
 			return p.action, said
 		}
-		_, said := c.apply(config)
-		return p.action, append(diags, said...)
+		_, created := c.applyUnrefreshed(config)
+		return p.action, append(said, created...)
 	}
 	resp, err := c.server.ApplyResourceChange(c.context(), &tfprotov6.ApplyResourceChangeRequest{
 		TypeName: c.typ, PriorState: c.wire(c.state), PlannedState: p.planned, Config: c.wire(p.config),
@@ -198,9 +224,26 @@ func (c *core) apply(config map[string]any) (planKind, diagnostics) {
 	if !applied.failed() {
 		c.consistent(p.planned, state)
 	}
-	c.tainted = p.action == planCreate && applied.failed() && !state.IsNull()
+	// A replacement that fails to destroy leaves what was tainted as it was.
+	c.tainted = applied.failed() && (c.tainted || p.action == planCreate) && !state.IsNull()
 	c.state, c.private, c.identity = state, resp.Private, resp.NewIdentity
-	return p.action, append(diags, applied...)
+	return p.action, append(said, applied...)
+}
+
+// destroyUnrefreshed is `terraform destroy -refresh=false`.
+func (c *core) destroyUnrefreshed() diagnostics {
+	c.t.Helper()
+	_, said := c.applyUnrefreshed(nil)
+	return said
+}
+
+// untaint is `terraform untaint`.
+func (c *core) untaint() {
+	c.t.Helper()
+	if !c.tainted {
+		c.t.Error("it is not tainted")
+	}
+	c.tainted = false
 }
 
 // consistent fails the test where Terraform would speak of an inconsistent result
@@ -235,6 +278,12 @@ func (c *core) attribute(name string) any {
 		return nil
 	}
 	return plain(c.t, value)
+}
+
+// reasons is what state says of hosts in one of its maps.
+func (c *core) reasons(attribute string) map[string]string {
+	c.t.Helper()
+	return texts(c.attribute(attribute))
 }
 
 // readData reads a data source.

@@ -18,11 +18,11 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
 	sim.foreign(t, 3)
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(3), "spec": wholeSpec("./a.sh"), "ensure": "registered",
 	}
-	if said, _ := resource.apply(config); !strings.Contains(resource.reasons("out_of_sync")["web-3"], "registered by somebody else") {
+	if _, said := resource.apply(config); !strings.Contains(resource.reasons("out_of_sync")["web-3"], "registered by somebody else") {
 		t.Fatalf("web-3 is not taken for somebody else's: %s", said)
 	}
 	if err := sim.Register(testAddress(1), "web", "nginx", nil, `{"identity":{}}`); err != nil {
@@ -31,7 +31,7 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	resource.private = nil
 	sim.ResetCalls()
 
-	if _, changed := resource.apply(config); !changed {
+	if kind, _ := resource.apply(config); !kind.changes() {
 		t.Error("drift was not found")
 	}
 	for _, host := range []int{2, 3} {
@@ -53,7 +53,7 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(3), "spec": wholeSpec("./a.sh"), "ensure": "running",
 	}
@@ -66,7 +66,7 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	}
 	sim.inject("unregister_proc_info", []int{2, 3}, 117, "agent is away")
 
-	said := resource.destroy()
+	said := resource.destroyUnrefreshed().String()
 
 	if len(told(said)) != 2 || !strings.HasPrefix(said, "ERROR: Unable to Unregister Hosted Process") {
 		t.Errorf("said: %s", said)
@@ -85,22 +85,21 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 func TestHostedProcess_unreadableState(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
 	}
 	resource.apply(config)
-	var attributes map[string]tftypes.Value
-	resource.fine(resource.state.As(&attributes), nil)
+	attributes := attributesOf(t, resource.state)
 	attributes["hosts"] = valueOf(attributes["hosts"].Type(), map[string]string{"web-1": testAddress(1), "web-2": "10.0.0.3"})
 	resource.state = tftypes.NewValue(resource.state.Type(), attributes)
 	before := resource.state
 	sim.ResetCalls()
 	config["hosts"] = hostsOf(1)
 
-	said, _ := resource.applyUnrefreshed(config)
+	_, said := resource.applyUnrefreshed(config)
 
-	if !strings.Contains(said, "10.0.0.3") || !strings.HasPrefix(said, "ERROR: ") {
+	if !strings.Contains(said.String(), "10.0.0.3") || !said.failed() {
 		t.Errorf("said: %s", said)
 	}
 	if calls := sim.Calls(); len(calls) > 0 {

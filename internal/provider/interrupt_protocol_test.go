@@ -92,7 +92,7 @@ func TestInterrupt(t *testing.T) {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()
 				sim := newSim(t)
-				resource := sim.configured(t).managed(c.object)
+				resource := sim.configured(t).coreOf(c.object, &kept{})
 				if c.before != nil {
 					resource.apply(c.before)
 				}
@@ -109,12 +109,12 @@ func TestInterrupt(t *testing.T) {
 					return sim.polled(called.Last().TaskID)
 				})
 
-				said := ""
+				run := resource.apply
 				if c.after == nil {
-					said = resource.destroy()
-				} else {
-					said, _ = resource.apply(c.after)
+					run = resource.applyUnrefreshed
 				}
+				_, diags := run(c.after)
+				said := diags.String()
 
 				if took := time.Since(stopped()); took > time.Second {
 					t.Errorf("ended %s after the interrupt", took)
@@ -154,7 +154,7 @@ func TestInterrupt_questions(t *testing.T) {
 	t.Run("refresh", func(t *testing.T) {
 		t.Parallel()
 		sim := newSim(t)
-		resource := sim.configured(t).managed(testList)
+		resource := sim.configured(t).coreOf(testList, &kept{})
 		resource.apply(map[string]any{
 			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "running",
 		})
@@ -167,11 +167,11 @@ func TestInterrupt_questions(t *testing.T) {
 		sim.Inject(late)
 		sim.ResetCalls()
 		stopped := resource.stopWhen(func() bool { return len(sim.Calls().OfOp(op)) > 0 })
-		said, ok := resource.refresh()
+		said := resource.refresh()
 		if took := time.Since(stopped()); took > time.Second {
 			t.Errorf("ended %s after the interrupt", took)
 		}
-		if ok || !strings.Contains(said, "Unable to Read Hosted Process") || !resource.state.Equal(before) {
+		if !said.failed() || !strings.Contains(said.String(), "Unable to Read Hosted Process") || !resource.state.Equal(before) {
 			t.Errorf("said %q and state is %s", said, resource.state)
 		}
 	})
@@ -191,8 +191,8 @@ func TestInterrupt_questions(t *testing.T) {
 		if took := time.Since(stopped()); took > time.Second {
 			t.Errorf("ended %s after the interrupt", took)
 		}
-		if !failed(resp.Diagnostics) {
-			t.Errorf("it was told as an answer: %s", diagnosticsText(resp.Diagnostics))
+		if said := diagnostics(resp.Diagnostics); !said.failed() {
+			t.Errorf("it was told as an answer: %s", said)
 		}
 	})
 }

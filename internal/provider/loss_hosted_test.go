@@ -15,7 +15,7 @@ import (
 func (r *lossRound) hosted() {
 	var (
 		ensure   = []string{"running", "hosted"}[r.chance.IntN(2)]
-		resource = r.managed(testList)
+		resource = r.coreOf(testList, &kept{})
 		config   = r.rollOut(map[string]any{
 			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(r.hosts), "spec": wholeSpec("./start.sh"), "ensure": ensure,
 		})
@@ -45,7 +45,7 @@ func (r *lossRound) hosted() {
 	if r.applyHosted(resource, ensure, config); len(resource.reasons("out_of_sync")) > 0 {
 		r.t.Errorf("nothing is lost any more, and still %v", resource.reasons("out_of_sync"))
 	}
-	if said, changed := resource.apply(config); changed || said != "" {
+	if kind, said := resource.apply(config); kind != planNothing || len(said) > 0 {
 		r.t.Errorf("there was something left to do: %s", said)
 	}
 	declared, _ := config["hosts"].(map[string]string)
@@ -57,12 +57,16 @@ func (r *lossRound) hosted() {
 	}
 }
 
-func (r *lossRound) applyHosted(resource *managed, ensure string, config map[string]any) {
+func (r *lossRound) applyHosted(resource *core, ensure string, config map[string]any) {
 	r.t.Helper()
-	before := r.processes()
+	before, tainted := r.processes(), resource.tainted
 
-	said, changed := resource.apply(config)
+	kind, diags := resource.apply(config)
+	said := diags.String()
 
+	if kind == planReplace && !tainted {
+		r.t.Errorf("it was replaced, and nothing was wrong with it\n%s", said)
+	}
 	operated := r.operated(said)
 	declared, _ := config["hosts"].(map[string]string)
 	reasons := resource.reasons("out_of_sync")
@@ -83,8 +87,9 @@ func (r *lossRound) applyHosted(resource *managed, ensure string, config map[str
 	for key, process := range r.processes() {
 		_, wanted := declared[key]
 		_, failing := reasons[key]
-		_, mentioned := told(said)[key] // perhaps as one that could not be asked
-		if changed && wanted && !failing && !mentioned && !resource.state.IsNull() &&
+		_, kept := resource.reasons("hosts")[key] // or a destroy before a create came to no end
+		_, mentioned := told(said)[key]           // perhaps as one that could not be asked
+		if kind.changes() && wanted && kept && !failing && !mentioned &&
 			(!process.Registered || !process.Hosted || (ensure == "running" && !process.Running)) {
 			r.t.Errorf("%s is told as done and is %+v\n%s", key, process, said)
 		}
@@ -96,14 +101,15 @@ func (r *lossRound) applyHosted(resource *managed, ensure string, config map[str
 func TestHostedProcess_lostCreate(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
 	}
 	api, op := faultOn("register_proc_info")
 	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "after"})
 
-	said, _ := resource.apply(config)
+	_, diags := resource.apply(config)
+	said := diags.String()
 	want := map[string]string{}
 	for key := range hostsOf(2) {
 		want[key] = "registration not confirmed: outcome unknown (the operation was sent and its answer got lost)"
@@ -115,16 +121,16 @@ func TestHostedProcess_lostCreate(t *testing.T) {
 		t.Errorf("said: %s", said)
 	}
 
-	// As after an untaint.
 	sim.mend()
+	resource.untaint()
 	config["spec"] = wholeSpec("./b.sh")
-	if said, _ := resource.apply(config); said != "" {
+	if _, said := resource.apply(config); len(said) > 0 {
 		t.Errorf("the next apply said: %s", said)
 	}
 	if diff := cmp.Diff(onGateway([]string{"update_proc_info " + addresses(1, 2)}), sim.changes()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if said, changed := resource.apply(config); changed || said != "" {
+	if kind, said := resource.apply(config); kind != planNothing || len(said) > 0 {
 		t.Errorf("there was something left to do: %s", said)
 	}
 }
@@ -136,27 +142,37 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh"), "ensure": "registered",
 	}
-	for name, next := range map[string]func(*managed){
-		"retried": func(resource *managed) {
+	for name, next := range map[string]func(*core){
+		"retried": func(resource *core) {
+			resource.untaint()
 			resource.applyUnrefreshed(config)
 			if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
 				t.Errorf("web-1 is %q", reason)
 			}
 		},
-		"refreshed and retried": func(resource *managed) {
+		"refreshed and retried": func(resource *core) {
+			resource.untaint()
 			resource.apply(config)
 			if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
 				t.Errorf("web-1 is %q", reason)
 			}
 		},
-		"destroyed": func(resource *managed) {
-			if said := resource.destroy(); said != "" || !resource.state.IsNull() {
+		"replaced": func(resource *core) {
+			if kind, said := resource.apply(config); kind != planReplace || said.failed() {
+				t.Errorf("%s: %s", kind, said)
+			}
+			if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
+				t.Errorf("web-1 is %q", reason)
+			}
+		},
+		"destroyed": func(resource *core) {
+			if said := resource.destroyUnrefreshed(); len(said) > 0 || !resource.state.IsNull() {
 				t.Errorf("the destroy said: %s", said)
 			}
 		},
-		"refreshed and destroyed": func(resource *managed) {
+		"refreshed and destroyed": func(resource *core) {
 			resource.refresh()
-			if said := resource.destroy(); said != "" || !resource.state.IsNull() {
+			if said := resource.destroyUnrefreshed(); len(said) > 0 || !resource.state.IsNull() {
 				t.Errorf("the destroy said: %s", said)
 			}
 		},
@@ -167,11 +183,11 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 			if err := sim.Register(testAddress(1), "web", "nginx", map[string]string{"owner": "sre"}, "{}"); err != nil {
 				t.Fatal(err)
 			}
-			resource := sim.configured(t).managed(testList)
+			resource := sim.configured(t).coreOf(testList, &kept{})
 			api, op := faultOn("register_proc_info")
 			sim.Inject(simulator.Fault{API: api, Op: op, Drop: "before"})
 			// At the gateway, which looks first, one host is known to be somebody else's.
-			if said, _ := resource.apply(config); !strings.HasPrefix(said, "ERROR: Unable to Register Hosted Process") || resource.state.IsNull() {
+			if _, said := resource.apply(config); !strings.HasPrefix(said.String(), "ERROR: Unable to Register Hosted Process") || resource.state.IsNull() {
 				t.Errorf("the create said: %s", said)
 			}
 			sim.mend()
@@ -189,7 +205,7 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	api, op := faultOn("register_proc_info")
 	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "after"})
 	config := map[string]any{
@@ -199,18 +215,19 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	sim.mend()
 
 	sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}})
-	if said := resource.destroy(); !strings.Contains(said, meaningUnread) || len(resource.reasons("out_of_sync")) != 2 {
+	if said := resource.destroyUnrefreshed(); !strings.Contains(said.String(), meaningUnread) || len(resource.reasons("out_of_sync")) != 2 {
 		t.Errorf("the destroy said: %s\nand state holds %v", said, resource.reasons("out_of_sync"))
 	}
-	said, _ := resource.applyUnrefreshed(config)
-	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.Contains(said, meaningUnread) || reason != "registration not confirmed: "+meaningUnread {
+	resource.untaint()
+	_, said := resource.applyUnrefreshed(config)
+	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.Contains(said.String(), meaningUnread) || reason != "registration not confirmed: "+meaningUnread {
 		t.Errorf("the update said: %s\nand web-1 is %q", said, reason)
 	}
 	if calls := sim.changes(); len(calls) > 0 {
 		t.Errorf("hosts were changed: %v", calls)
 	}
 	sim.mend()
-	if said := resource.destroy(); said != "" || len(sim.Processes()) > 0 {
+	if said := resource.destroyUnrefreshed(); len(said) > 0 || len(sim.Processes()) > 0 {
 		t.Errorf("the next destroy said: %s\nand %v are left", said, sim.Processes())
 	}
 }
@@ -220,7 +237,7 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 func TestHostedProcess_lostTwice(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := func(start string) map[string]any {
 		return map[string]any{
 			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1), "spec": wholeSpec(start), "ensure": "registered",
@@ -231,12 +248,13 @@ func TestHostedProcess_lostTwice(t *testing.T) {
 	resource.apply(config("./a.sh"))
 	sim.mend()
 	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "before"})
+	resource.untaint()
 	resource.applyUnrefreshed(config("./b.sh"))
 	sim.mend()
 	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registration not confirmed") {
 		t.Fatalf("web-1 is %q", reason)
 	}
-	if said := resource.destroy(); said != "" || len(sim.Processes()) > 0 {
+	if said := resource.destroyUnrefreshed(); len(said) > 0 || len(sim.Processes()) > 0 {
 		t.Errorf("the destroy said: %s\nand %v are left", said, sim.Processes())
 	}
 }
@@ -255,7 +273,7 @@ func TestHostedProcess_leaveWhileOthersFail(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	resource := sim.configured(t).managed(testList)
+	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := func(rollout map[string]any, numbers ...int) map[string]any {
 		hosts := make(map[string]string)
 		for _, n := range numbers {
@@ -289,7 +307,7 @@ func TestHostedProcess_leaveWhileOthersFail(t *testing.T) {
 	}
 
 	sim.mend()
-	if said := resource.destroy(); said != "" {
+	if said := resource.destroyUnrefreshed(); len(said) > 0 {
 		t.Errorf("the destroy said: %s", said)
 	}
 	if p, _ := sim.Process(testAddress(1), "web", "nginx"); !p.Running || p.Labels["owner"] != "sre" {

@@ -156,7 +156,7 @@ func (r *lossRound) checkTold(operation string, rows map[string]string, said str
 func (r *lossRound) operation() {
 	var (
 		operation = []string{"start", "stop", "restart", "kill"}[r.chance.IntN(4)]
-		resource  = r.managed(testAction)
+		resource  = r.coreOf(testAction, &kept{})
 		config    = r.invocation(operation)
 	)
 	r.begin()
@@ -168,18 +168,22 @@ func (r *lossRound) operation() {
 	if r.applyOperation(resource, operation, config); len(resource.reasons("failed_hosts")) > 0 {
 		r.t.Errorf("nothing is lost any more, and still %v", resource.reasons("failed_hosts"))
 	}
-	if said, changed := resource.apply(config); changed || said != "" {
+	if kind, said := resource.apply(config); kind != planNothing || len(said) > 0 {
 		r.t.Errorf("there was something left to do: %s", said)
 	}
 }
 
-func (r *lossRound) applyOperation(resource *managed, operation string, config map[string]any) {
+func (r *lossRound) applyOperation(resource *core, operation string, config map[string]any) {
 	r.t.Helper()
 	first := resource.state.IsNull()
 	before, earlier := r.processes(), resource.reasons("failed_hosts")
 
-	said, changed := resource.apply(config)
+	kind, diags := resource.apply(config)
+	said := diags.String()
 
+	if resource.tainted {
+		r.t.Errorf("it is tainted, and so will run on every host again\n%s", said)
+	}
 	rows := resource.reasons("failed_hosts")
 	if resource.state.IsNull() {
 		rows = told(said)
@@ -203,7 +207,7 @@ func (r *lossRound) applyOperation(resource *managed, operation string, config m
 			r.t.Errorf("%s was as wanted, only nobody knew, and was not asked before it was operated again\n%s", key, said)
 		case sent && !first && !again:
 			r.t.Errorf("%s was done, and operated again\n%s", key, said)
-		case !operated[key] && changed && operation == "restart" && !failing && (first || again):
+		case !operated[key] && kind.changes() && operation == "restart" && !failing && (first || again):
 			r.t.Errorf("%s is told as restarted and was not\n%s", key, said)
 		}
 	}
