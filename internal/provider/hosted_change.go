@@ -170,6 +170,24 @@ func nothingConfirmed(results fleet.Results) bool {
 	return true
 }
 
+// stuckReasons is what state says of hosts that could not leave, and might come back.
+// Where there was nothing of ours, that goes on to decide what may be done to them.
+// The others were not told of a declaration that has changed.
+func stuckReasons(stuck fleet.Results, was map[fleet.Host]string, changed bool) map[fleet.Host]string {
+	reasons := make(map[fleet.Host]string)
+	for host, o := range stuck {
+		reason, out := was[host.Place()]
+		drift := fleet.ParseDrift(reason)
+		switch ours := !out || (drift != fleet.NotRegistered && drift != fleet.Foreign); {
+		case ours && changed:
+			reasons[host] = string(fleet.OtherSpec) + ": " + reasonOf(o)
+		case out:
+			reasons[host] = reason
+		}
+	}
+	return reasons
+}
+
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
 // is not theirs any more; their address is a key then.

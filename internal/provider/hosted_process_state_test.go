@@ -109,3 +109,49 @@ func TestHostedProcess_unreadableState(t *testing.T) {
 		t.Errorf("state is now %s", resource.state)
 	}
 }
+
+// A host cannot leave while the declaration changes. Should it come back, it is not as
+// declared: state knows, even where the platform does not tell.
+func TestHostedProcess_stuckHostReturns(t *testing.T) {
+	t.Parallel()
+	for _, by := range []face{faceESB, faceGateway, faceJOB} {
+		for name, apply := range map[string]func(*core, map[string]any) (planKind, diagnostics){
+			"refreshed": (*core).apply, "unrefreshed": (*core).applyUnrefreshed,
+		} {
+			t.Run(string(by)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := newSim(t)
+				resource := configuredWith(t, sim.settingsFor(by)).coreOf(by.typeName(onCreate), &kept{})
+				config := func(start string, hosts int) map[string]any {
+					config := by.reference(start, hosts)
+					config["ensure"] = "registered"
+					return config
+				}
+				resource.apply(config("./a.sh", 2))
+				leave, code := by.target(onDelete), 117
+				sim.Inject(simulator.Fault{API: leave.api, Op: leave.op, Hosts: []string{testAddress(2)}, Code: &code})
+				if _, said := resource.apply(config("./b.sh", 1)); !said.failed() {
+					t.Fatalf("web-2 has left: %s", said)
+				}
+				if reason := resource.reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered with another spec: 117") {
+					t.Errorf("web-2 is %q", reason)
+				}
+				sim.mend()
+
+				if _, said := apply(resource, config("./b.sh", 2)); len(said) > 0 {
+					t.Errorf("said: %s", said)
+				}
+
+				namespace, process := by.process()
+				for n := 1; n <= 2; n++ {
+					if p, _ := sim.Process(testAddress(n), namespace, process); !strings.Contains(string(p.Spec), `"./b.sh"`) {
+						t.Errorf("web-%d has %s", n, p.Spec)
+					}
+				}
+				if calls := sim.Calls().On(testAddress(1)); name == "unrefreshed" && len(calls) > 0 {
+					t.Errorf("web-1 was as declared, and called: %v", calls.APIs())
+				}
+			})
+		}
+	}
+}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -110,11 +111,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	hosts := P(&model).hostsMap()
 	*hosts = withStuck(*hosts, prior, stuck)
 	reasons := updateReasons(failures, was)
-	for host := range stuck {
-		if reason, out := was[host.Place()]; out {
-			reasons[host] = reason // it decides what may be done to the host when it is tried again
-		}
-	}
+	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.declared)))
 	left, _ := rosterOf(*hosts, r.platform.supplier)
 	plan.OutOfSync = reasonsValue(left, reasons)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
