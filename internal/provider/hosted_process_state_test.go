@@ -155,3 +155,37 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 		}
 	}
 }
+
+// A host that was not told of the new declaration stops, too. The refresh that sees
+// the latter does not forget the former, of which nothing on the platform tells.
+func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
+	t.Parallel()
+	sim := newSim(t)
+	resource := configuredWith(t, sim.settingsFor(faceJOB)).coreOf(faceJOB.typeName(onCreate), &kept{})
+	config := func(start string) map[string]any {
+		config := faceJOB.reference(start, 2)
+		config["ensure"] = "running"
+		return config
+	}
+	resource.apply(config("./a.sh"))
+	register, code := faceJOB.target(onUpdate), 117
+	sim.Inject(simulator.Fault{API: register.api, Op: register.op, Hosts: []string{testAddress(2)}, Code: &code})
+	resource.apply(config("./b.sh"))
+	sim.mend()
+	namespace, name := faceJOB.process()
+	if err := sim.KillProcess(testAddress(2), namespace, name); err != nil {
+		t.Fatal(err)
+	}
+
+	resource.refresh()
+	if reason := resource.reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered with another spec: 117") {
+		t.Errorf("web-2 is %q", reason)
+	}
+	if _, said := resource.apply(config("./b.sh")); len(said) > 0 {
+		t.Errorf("said: %s", said)
+	}
+
+	if p, _ := sim.Process(testAddress(2), namespace, name); !p.Running || !p.Hosted || !strings.Contains(string(p.Spec), `"./b.sh"`) {
+		t.Errorf("web-2 runs: %t, is hosted: %t, with %s", p.Running, p.Hosted, p.Spec)
+	}
+}

@@ -94,7 +94,9 @@ func driftReasons(report fleet.Report, held fleet.Declared, last applied, known 
 				reasons[host] = story
 			}
 		case told == fleet.NotRegistered, told == fleet.OtherSpec, told == fleet.OtherLabels:
-			if !drifted && !held.Ours(report.Cached[host]) {
+			// That it is not hosted or does not run is less, and mended along with it.
+			lesser := !drifted || found == fleet.NotHosted || found == fleet.NotRunning
+			if lesser && !held.Ours(report.Cached[host]) {
 				reasons[host] = story
 			}
 		}
