@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,21 +17,23 @@ import (
 func (r *lossRound) hosted() {
 	var (
 		ensure   = []string{"running", "hosted"}[r.chance.IntN(2)]
-		resource = r.coreOf(testList, &kept{})
-		config   = r.rollOut(map[string]any{
-			"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(r.hosts), "spec": wholeSpec("./start.sh"), "ensure": ensure,
-		})
+		start    = "./start.sh"
+		resource = r.coreOf(r.by.typeName(onCreate), &kept{})
+		config   = r.reference()
 	)
+	config["ensure"] = ensure
+	namespace, name := r.by.process()
 	for range 5 {
 		r.lossy()
 		r.applyHosted(resource, ensure, config)
 		for key, process := range r.processes() {
 			if process.Running && r.chance.IntN(4) == 0 {
-				r.must(r.sim.StopProcess(hostsOf(r.hosts)[key], "web", "nginx"))
+				r.must(r.sim.StopProcess(hostsOf(r.hosts)[key], namespace, name))
 			}
 		}
 		if r.chance.IntN(2) == 0 {
-			config["spec"] = wholeSpec([]string{"./start.sh", "./other.sh"}[r.chance.IntN(2)])
+			start = []string{"./start.sh", "./other.sh"}[r.chance.IntN(2)]
+			r.define(config, start)
 		}
 		if r.chance.IntN(3) == 0 {
 			hosts := hostsOf(r.hosts)
@@ -51,10 +55,21 @@ func (r *lossRound) hosted() {
 	declared, _ := config["hosts"].(map[string]string)
 	for key, process := range r.processes() {
 		_, wanted := declared[key]
-		if process.Registered != wanted || process.Hosted != wanted || (wanted && ensure == "running" && !process.Running) {
+		if wanted && !r.asDeclared(process, ensure, start) || !wanted && (process.Registered || process.Hosted) {
 			r.t.Errorf("%s is %+v", key, process)
 		}
 	}
+}
+
+// asDeclared compares a process with what a declaration makes of it. Over JOB,
+// registered is hosted.
+func (r *lossRound) asDeclared(process simulator.Process, ensure, start string) bool {
+	return process.Registered == (r.by != faceJOB) && process.Hosted && startsWith(process, start) && (process.Running || ensure != "running")
+}
+
+// startsWith tells whether the platform holds a process with this start_cmd.
+func startsWith(process simulator.Process, start string) bool {
+	return strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", start))
 }
 
 func (r *lossRound) applyHosted(resource *core, ensure string, config map[string]any) {
@@ -69,6 +84,7 @@ func (r *lossRound) applyHosted(resource *core, ensure string, config map[string
 	}
 	operated := r.operated(said)
 	declared, _ := config["hosts"].(map[string]string)
+	r.checkRegistered(declared, kind, said)
 	reasons := resource.reasons("out_of_sync")
 	if resource.state.IsNull() {
 		reasons = told(said)
@@ -90,8 +106,37 @@ func (r *lossRound) applyHosted(resource *core, ensure string, config map[string
 		_, kept := resource.reasons("hosts")[key] // or a destroy before a create came to no end
 		_, mentioned := told(said)[key]           // perhaps as one that could not be asked
 		if kind.changes() && wanted && kept && !failing && !mentioned &&
-			(!process.Registered || !process.Hosted || (ensure == "running" && !process.Running)) {
+			!r.asDeclared(process, ensure, r.startKept(resource)) {
 			r.t.Errorf("%s is told as done and is %+v\n%s", key, process, said)
+		}
+	}
+}
+
+// startKept is the start_cmd in state.
+func (r *lossRound) startKept(resource *core) string {
+	r.t.Helper()
+	if r.by == faceJOB {
+		return texts(resource.attribute("process"))["start_cmd"]
+	}
+	spec, _ := resource.attribute("spec").(map[string]any)
+	return texts(spec["control"])["start_cmd"]
+}
+
+// checkRegistered fails the test where a host was registered or hosted that is not
+// declared, or where one was let go that is, unless it was all replaced.
+func (r *lossRound) checkRegistered(declared map[string]string, kind planKind, said string) {
+	r.t.Helper()
+	for _, e := range r.sim.Executions() {
+		wanted := slices.Contains(slices.Collect(maps.Values(declared)), e.Host)
+		switch e.Action {
+		case "register", "update", "host":
+			if !wanted {
+				r.t.Errorf("nobody declared %+v\n%s", e, said)
+			}
+		case "unregister", "unhost":
+			if wanted && kind != planReplace {
+				r.t.Errorf("nobody took back %+v\n%s", e, said)
+			}
 		}
 	}
 }

@@ -16,33 +16,44 @@ import (
 // often it is applied, no operation is sent to a host twice in one apply, and what
 // may have happened is never told as what did not.
 //
+// The same holds over JOB, which differs in what there is to look at. It keeps no
+// file of registrations, so that registered is hosted, and the agents are asked. Its
+// processes carry no fingerprint: whether a host is hosted with what was declared is
+// not seen there, and a host in doubt counts as ours.
+//
 // The long job runs 1000 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
-	for name, round := range map[string]func(*lossRound){
-		"operation": (*lossRound).operation, "action": (*lossRound).action, "hosted": (*lossRound).hosted,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inRounds(t, 60, func(t *testing.T, chance *rand.Rand) {
-				t.Helper()
-				round(newLossRound(t, chance))
+	for objects, by := range map[string]face{"gse": face(testGateway), "job": faceJOB} {
+		for name, round := range map[string]func(*lossRound){
+			"operation": (*lossRound).operation, "action": (*lossRound).action, "hosted": (*lossRound).hosted,
+		} {
+			t.Run(objects+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				if by == faceJOB {
+					esbOnly(t, "JOB is behind it whatever the gateway")
+				}
+				inRounds(t, 30, func(t *testing.T, chance *rand.Rand) {
+					t.Helper()
+					round(newLossRound(t, by, chance))
+				})
 			})
-		})
+		}
 	}
 }
 
 // lossRound is one simulator and one provider that often lose each other.
 type lossRound struct {
 	*protocol
+	by     face
 	sim    *testSim
 	chance *rand.Rand
 	hosts  int
 }
 
-func newLossRound(t *testing.T, chance *rand.Rand) *lossRound {
+func newLossRound(t *testing.T, by face, chance *rand.Rand) *lossRound {
 	t.Helper()
-	r := &lossRound{sim: newSim(t), chance: chance, hosts: 1 + chance.IntN(5)}
+	r := &lossRound{by: by, sim: newSim(t), chance: chance, hosts: 1 + chance.IntN(5)}
 	r.sim.Seed = chance.Uint64()
 	r.protocol = r.sim.configured(t, map[string]any{
 		"max_hosts_per_request": 1 + chance.IntN(r.hosts), "max_concurrent_requests": 1 + chance.IntN(4), "max_retries": chance.IntN(4),
@@ -69,18 +80,42 @@ func (r *lossRound) rollOut(config map[string]any) map[string]any {
 	return config
 }
 
+// reference is the process on all hosts.
+func (r *lossRound) reference() map[string]any {
+	config := r.by.reference("./start.sh", r.hosts)
+	r.define(config, "./start.sh")
+	return r.rollOut(config)
+}
+
+// define gives the process every command, and its limits.
+func (r *lossRound) define(config map[string]any, start string) {
+	if r.by != faceJOB {
+		config["spec"] = wholeSpec(start)
+		return
+	}
+	config["process"] = map[string]any{
+		"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "type": 1, "cpu_lmt": 30, "mem_lmt": 10,
+		"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh",
+	}
+}
+
 func (r *lossRound) invocation(operation string) map[string]any {
-	return r.rollOut(invocation(operation, r.hosts, map[string]any{"spec": wholeSpec("./start.sh")}))
+	config := r.reference()
+	config["operation"] = operation
+	return config
 }
 
 // begin puts processes on the hosts, some of which run.
 func (r *lossRound) begin() {
 	r.t.Helper()
-	r.sim.registered(r.t, r.hosts)
+	if r.by != faceJOB {
+		r.sim.registered(r.t, r.hosts)
+	}
+	namespace, name := r.by.process()
 	for _, n := range hostNumbers(r.hosts) {
 		if r.chance.IntN(2) == 0 {
-			r.must(r.sim.Host(testAddress(n), "web", "nginx"))
-			r.must(r.sim.StartProcess(testAddress(n), "web", "nginx"))
+			r.must(r.sim.Host(testAddress(n), namespace, name))
+			r.must(r.sim.StartProcess(testAddress(n), namespace, name))
 		}
 	}
 }
@@ -95,8 +130,9 @@ func (r *lossRound) must(err error) {
 // processes are those of the simulator by host key.
 func (r *lossRound) processes() map[string]simulator.Process {
 	found := make(map[string]simulator.Process)
+	namespace, name := r.by.process()
 	for key, address := range hostsOf(r.hosts) {
-		found[key], _ = r.sim.Process(address, "web", "nginx")
+		found[key], _ = r.sim.Process(address, namespace, name)
 	}
 	return found
 }
@@ -156,7 +192,7 @@ func (r *lossRound) checkTold(operation string, rows map[string]string, said str
 func (r *lossRound) operation() {
 	var (
 		operation = []string{"start", "stop", "restart", "kill"}[r.chance.IntN(4)]
-		resource  = r.coreOf(testAction, &kept{})
+		resource  = r.coreOf(r.by.typeName(onOperate), &kept{})
 		config    = r.invocation(operation)
 	)
 	r.begin()
@@ -220,7 +256,7 @@ func (r *lossRound) action() {
 	config := r.invocation(operation)
 	for range 4 {
 		r.lossy()
-		_, end := r.invoke(r.t.Context(), testAction, config)
+		_, end := r.invoke(r.t.Context(), r.by.typeName(onOperate), config)
 		r.checkTold(operation, told(end), end)
 	}
 }
