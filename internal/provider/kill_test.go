@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -19,27 +18,42 @@ import (
 // platform is as declared, and nothing was done to it on the way that nobody asked
 // for.
 //
-// The long job runs 200 rounds: BK_TEST_ROUNDS sets their number.
+// Over JOB there is no file of registrations and no fingerprint: registered is hosted,
+// and what a create that nobody heard of has hosted is taken for ours and hosted again.
+//
+// The long job runs 200 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestAccKill(t *testing.T) {
 	t.Parallel()
-	inRounds(t, 10, func(t *testing.T, chance *rand.Rand) {
-		t.Helper()
-		(&killRound{killer: newKiller(t, ""), chance: chance}).play()
-	})
+	for objects, c := range map[string]struct {
+		by       face
+		ordinary int
+	}{"gse": {face(testGateway), 6}, "job": {faceJOB, 4}} {
+		t.Run(objects, func(t *testing.T) {
+			t.Parallel()
+			if c.by == faceJOB {
+				esbOnly(t, "JOB is behind it whatever the gateway")
+			}
+			inRounds(t, c.ordinary, func(t *testing.T, chance *rand.Rand) {
+				t.Helper()
+				(&killRound{killer: newKiller(t, ""), by: c.by, chance: chance}).play()
+			})
+		})
+	}
 }
 
 type killRound struct {
 	*killer
+	by         face
 	chance     *rand.Rand
 	last, next killed
 }
 
 func (r *killRound) play() {
-	r.next = someKilled(r.chance)
+	r.next = someKilled(r.by, r.chance)
 	if r.chance.IntN(3) > 0 {
-		r.last, r.next = r.next, someKilled(r.chance)
+		r.last, r.next = r.next, someKilled(r.by, r.chance)
 		if r.chance.IntN(4) == 0 {
-			r.next = killed{}
+			r.next = killed{by: r.by}
 		}
 		r.cli.configureWith(r.last.provider(r.sim), r.last.String())
 		r.cli.expect(0, "apply", "-auto-approve")
@@ -148,6 +162,7 @@ func TestAccKill_orphan(t *testing.T) {
 
 // killed is what a round declares: nothing at all, where it has no hosts.
 type killed struct {
+	by                      face
 	hosts                   []int
 	start, team             string
 	ensure, onDestroy       string
@@ -155,13 +170,16 @@ type killed struct {
 	trigger, batch, atATime int
 }
 
-func someKilled(chance *rand.Rand) killed {
+func someKilled(by face, chance *rand.Rand) killed {
 	one := func(of ...string) string { return of[chance.IntN(len(of))] }
 	c := killed{
-		start: one("./a.sh", "./b.sh"), team: one("sre", "dev"),
+		by: by, start: one("./a.sh", "./b.sh"), team: one("sre", "dev"),
 		ensure: one("registered", "hosted", "running"), onDestroy: one("unregister", "stop"),
 		operation: one("", "start", "restart"), trigger: chance.IntN(2),
 		batch: chance.IntN(4), atATime: 1 + chance.IntN(4),
+	}
+	if by == faceJOB {
+		c.team = "" // its processes have no labels
 	}
 	for _, n := range hostNumbers(6) {
 		if chance.IntN(2) == 0 || n == 6 && len(c.hosts) == 0 {
@@ -183,14 +201,28 @@ func (c killed) String() string {
 	if c.batch > 0 {
 		rollout = fmt.Sprintf("\n  rollout = { batch_size = %d }", c.batch)
 	}
-	hosted := hostedConfig{
-		hosts: hostsConfigOf(c.hosts...), labels: fmt.Sprintf("{ team = %q }", c.team), start: c.start,
-		more: fmt.Sprintf("ensure = %q\n  on_destroy = %q%s", c.ensure, c.onDestroy, rollout),
+	more := fmt.Sprintf("ensure = %q\n  on_destroy = %q%s", c.ensure, c.onDestroy, rollout)
+	triggers := fmt.Sprintf("triggers = { n = \"%d\" }%s", c.trigger, rollout)
+	if c.by == faceJOB {
+		hosted := jobConfig{hosts: hostsConfigOf(c.hosts...), process: jobProcess(c.start), more: more}
+		if c.operation == "" {
+			return hosted.String()
+		}
+		return hosted.String() + fmt.Sprintf(`
+resource "bk_job_process_operation" "test" {
+  scope     = bk_job_hosted_process.test.scope
+  hosts     = bk_job_hosted_process.test.hosts
+  process   = bk_job_hosted_process.test.process
+  operation = %q
+  %s
+}
+`, c.operation, triggers)
 	}
+	hosted := hostedConfig{hosts: hostsConfigOf(c.hosts...), labels: fmt.Sprintf("{ team = %q }", c.team), start: c.start, more: more}
 	if c.operation == "" {
 		return hosted.String()
 	}
-	return operationConfig{hosted: hosted, operation: c.operation, more: fmt.Sprintf("triggers = { n = \"%d\" }%s", c.trigger, rollout)}.String()
+	return operationConfig{hosted: hosted, operation: c.operation, more: triggers}.String()
 }
 
 func (c killed) summary() string {
@@ -214,19 +246,23 @@ func (c killed) checkPlatform(t *testing.T, sim *testSim) {
 	t.Helper()
 	fingerprints := make(map[string]bool)
 	for _, n := range hostNumbers(6) {
-		process, _ := sim.Process(testAddress(n), "web", "nginx")
+		namespace, name := c.by.process()
+		process, _ := sim.Process(testAddress(n), namespace, name)
 		fine := !process.Registered && !process.Hosted
 		if c.has(testAddress(n)) {
 			fingerprints[process.Labels["tf_spec"]] = true
-			fine = process.Registered && process.Labels["team"] == c.team && len(process.Labels) == 2 &&
-				strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", c.start)) &&
+			registered := process.Registered && process.Labels["team"] == c.team && len(process.Labels) == 2
+			if c.by == faceJOB {
+				registered = process.Hosted
+			}
+			fine = registered && startsWith(process, c.start) &&
 				(process.Hosted || c.ensure == "registered") && (process.Running || c.ensure != "running")
 		}
 		if !fine {
 			t.Errorf("web-%d is %+v", n, process)
 		}
 	}
-	if len(c.hosts) > 0 && len(fingerprints) != 1 {
+	if len(c.hosts) > 0 && (len(fingerprints) != 1 || fingerprints[""] != (c.by == faceJOB)) {
 		t.Errorf("fingerprints: %v", fingerprints)
 	}
 }
