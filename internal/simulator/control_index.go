@@ -77,6 +77,7 @@ FAULTS
   A host fails; with "apply" the operation takes effect all the same
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"op":0,"code":65535,"message":"no such file","times":1}'
     curl -s $SIM/_sim/faults -d '{"op":0,"code":836,"apply":true}'
+    curl -s $SIM/_sim/faults -d '{"op":0,"code":65535,"still_hosts":true}'   (the start fails, and the process is hosted all the same)
 
   A host's agent does not answer: 117 at once, or 115 for ever
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"117"}'
@@ -114,9 +115,11 @@ FAULTS
 
   The answer looks odd
     curl -s $SIM/_sim/faults -d '{"extra_keys":{"0:10.9.9.9:web:nginx":{"error_code":0,"error_msg":"","content":""}}}'
+    curl -s $SIM/_sim/faults -d '{"first_keys":{"0:10.0.0.1:web:nginx":{"error_code":115,"error_msg":"","content":""}}}'   (a key that comes twice)
     curl -s $SIM/_sim/faults -d '{"spelling":"errcode"}'
     curl -s $SIM/_sim/faults -d '{"envelope":{"code":"00","result":null}}'
     curl -s $SIM/_sim/faults -d '{"content_shape":"object"}'   (or null, broken, empty, no-instance, no-isauto)
+    curl -s $SIM/_sim/faults -d '{"keys":"supplier"}'   (at the ESB: cloud:supplier:ip; or no-supplier: cloud:ip)
     curl -s $SIM/_sim/faults -d '{"keys":"address"}'   (at the gateway, for an agent id: cloud:ip; or agent, the other way round)
     curl -s $SIM/_sim/faults -d '{"keys":"host-first"}'   (JOB: cloud:ip:value_key; or path, whatever the value_key)
     curl -s $SIM/_sim/faults -d '{"api":"get_proc_result","job_status":115}'   (JOB: beside hosts that have finished)

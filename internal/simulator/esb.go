@@ -136,13 +136,14 @@ func (esbFace) data(req *request, ans answer) (code int, message string, data an
 			ans.rows[i].Host.SupplierID = &ans.rows[i].supplier
 		}
 	}
-	return gseData(req, ans, func(r result) string { return esbKey(req.verb, r) })
+	return gseData(req, ans, func(r result) string { return esbKey(req.verb, r, ans.keys) })
 }
 
-// esbKey is the key of a result map: the first generation's has the supplier.
-func esbKey(v verb, r result) string {
+// esbKey is the key of a result map: the first generation's has the supplier,
+// unless a fault asks for the other form.
+func esbKey(v verb, r result, keys string) string {
 	host := r.target.cloudIP()
-	if v == verbAnswer {
+	if keys == "supplier" || (v == verbAnswer && keys != "no-supplier") {
 		host = strconv.FormatInt(r.target.cloud, 10) + ":" + strconv.FormatInt(r.target.supplier, 10) + ":" + r.target.spelling
 	}
 	return host + ":" + r.namespace + ":" + r.name

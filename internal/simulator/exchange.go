@@ -51,6 +51,7 @@ type answer struct {
 
 	// What faults ask of the face.
 	extra     map[string]any // result keys to add
+	first     map[string]any // and to put before the others
 	keys      string
 	jobStatus *int
 	errcode   bool // the older spelling of error_code
@@ -201,7 +202,7 @@ func (s *Server) perform(req *request, fx effects) answer {
 	defer s.mu.Unlock()
 	s.settleLocked()
 	ans := answer{
-		extra: fx.extraKeys, keys: fx.keys, jobStatus: fx.jobStatus, errcode: fx.spelling == "errcode",
+		extra: fx.extraKeys, first: fx.firstKeys, keys: fx.keys, jobStatus: fx.jobStatus, errcode: fx.spelling == "errcode",
 		rowsWithoutHost: s.RowsWithoutHost,
 	}
 	switch req.verb {

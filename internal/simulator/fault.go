@@ -60,6 +60,9 @@ type Fault struct {
 	Message string `json:"message,omitempty"`
 	Content any    `json:"content,omitempty"`
 	Apply   bool   `json:"apply,omitempty"`
+	// StillHosts hosts the process although its start failed by Code: a client saw
+	// isAuto true after such a start, and the agent may revive it later.
+	StillHosts bool `json:"still_hosts,omitempty"`
 	// ContentShape changes the content: "object" is the JSON unpacked, "null"
 	// is null, "broken" is cut in half, "empty" is "", "no-instance" is a query's
 	// content with an empty instance list, and "no-isauto" is one that does not
@@ -115,9 +118,13 @@ type Fault struct {
 	Drip     time.Duration `json:"-"`
 	// ExtraKeys are added to a result map.
 	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
+	// FirstKeys stand in a result map before its own results, also under a key that
+	// follows once more: who submits a host twice gets its key twice.
+	FirstKeys map[string]any `json:"first_keys,omitempty"`
 	// Keys names the hosts of a result map in another way than the request did,
-	// as far as another is known: "address" and "agent" at the gateway; from JOB
-	// "path" (setup_path/proc_name for a process with a value_key) and "host-first"
+	// as far as another is known: "supplier" (cloud:supplier:ip) and "no-supplier"
+	// (cloud:ip) at the ESB; "address" and "agent" at the gateway; from JOB "path"
+	// (setup_path/proc_name for a process with a value_key) and "host-first"
 	// (cloud:ip:value_key).
 	Keys string `json:"keys,omitempty"`
 	// JobStatus is the status beside JOB's results, which says nothing about them.
@@ -199,7 +206,7 @@ func (f Fault) validate() error {
 		{"content_shape", f.ContentShape, []string{"", "object", "null", "broken", "empty", "no-instance", "no-isauto"}},
 		{"unreachable", f.Unreachable, []string{"", "117", "pending"}},
 		{"drop", f.Drop, []string{"", "before", "after", "mid", "reset"}},
-		{"keys", f.Keys, []string{"", "address", "agent", "path", "host-first"}},
+		{"keys", f.Keys, []string{"", "supplier", "no-supplier", "address", "agent", "path", "host-first"}},
 		{"spelling", f.Spelling, []string{"", "errcode"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
@@ -217,7 +224,7 @@ func (f Fault) validate() error {
 
 func (f Fault) perRequest() bool {
 	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 || f.DelayMax != 0 ||
-		f.ExtraKeys != nil || f.Keys != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
+		f.ExtraKeys != nil || f.FirstKeys != nil || f.Keys != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
 		f.Replace != nil || f.Backwards || f.Stall != 0 || f.Drip != 0
 }
 

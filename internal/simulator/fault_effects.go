@@ -14,6 +14,7 @@ type effects struct {
 	envelopeMessage string
 	envelope        map[string]any
 	extraKeys       map[string]any
+	firstKeys       map[string]any
 	keys            string
 	jobStatus       *int
 	spelling        string
@@ -40,6 +41,7 @@ func combine(faults []*fault) effects {
 		fx.header = merge(fx.header, f.Header)
 		fx.envelope = merge(fx.envelope, f.Envelope)
 		fx.extraKeys = merge(fx.extraKeys, f.ExtraKeys)
+		fx.firstKeys = merge(fx.firstKeys, f.FirstKeys)
 		if fx.keys == "" {
 			fx.keys = f.Keys
 		}

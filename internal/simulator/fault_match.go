@@ -114,9 +114,8 @@ func (e *entry) suffer(f *fault) {
 	if e.code == nil && f.Code != nil {
 		e.code, e.fault = f.Code, f
 	}
-	if f.Apply {
-		e.apply = true
-	}
+	e.apply = e.apply || f.Apply
+	e.stillHosts = e.stillHosts || f.StillHosts
 	if e.shape == "" {
 		e.shape = f.ContentShape
 	}

@@ -1,6 +1,10 @@
 package simulator
 
-import "strconv"
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
 
 // gseData is the data of GSE's own answers, which the ESB and the gateway pass
 // on. They differ in how they name a process on a host.
@@ -23,7 +27,7 @@ func gseData(req *request, ans answer, key func(result) string) (code int, messa
 }
 
 // resultMap is the result map of a poll or of a call that answers per host.
-func (ans answer) resultMap(key func(result) string, content func(result) any) map[string]any {
+func (ans answer) resultMap(key func(result) string, content func(result) any) any {
 	codeName, messageName := "error_code", "error_msg"
 	if ans.errcode {
 		codeName, messageName = "errcode", "errmsg"
@@ -37,7 +41,29 @@ func (ans answer) resultMap(key func(result) string, content func(result) any) m
 	for key, v := range ans.extra {
 		out[key] = v
 	}
+	if ans.first != nil {
+		return twoObjects{ans.first, out}
+	}
 	return out
+}
+
+// twoObjects are written as one, which has a key twice where both have it.
+type twoObjects [2]map[string]any
+
+func (o twoObjects) MarshalJSON() ([]byte, error) {
+	first, err := encodeJSON(o[0])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := encodeJSON(o[1])
+	if err != nil || len(o[0]) == 0 {
+		return rest, err
+	}
+	if len(o[1]) == 0 {
+		return first, nil
+	}
+	first, rest = bytes.TrimSpace(first), bytes.TrimSpace(rest)
+	return slices.Concat(first[:len(first)-1], []byte{','}, rest[1:]), nil
 }
 
 // cloudIP is the part of a key that names a host by its address, as it was

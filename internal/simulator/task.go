@@ -24,6 +24,7 @@ type entry struct {
 	code             *int
 	fault            *fault // that code comes from
 	apply            bool
+	stillHosts       bool
 	shape            string
 }
 
@@ -175,6 +176,11 @@ func (s *Server) carryOutLocked(e *entry, at time.Time) {
 	case e.unreachable != "" || !s.answersLocked(e.target):
 		s.settleEntryLocked(e, newVerdict(CodeAgentAbnormal), at)
 	case e.code != nil && !e.apply:
+		if e.stillHosts && e.item.op == OpStart {
+			s.beforeChangeLocked(e.key())
+			s.startHostsLocked(s.processLocked(e.item, e.target), e.item)
+			s.changedLocked()
+		}
 		s.settleEntryLocked(e, newVerdict(*e.code), at)
 	case s.isLocal(e.target) && s.needsAgent(e.item):
 		s.runLocked(e)
