@@ -147,7 +147,7 @@ func TestGateway_keys(t *testing.T) {
 		"agent":         {agentA, agentB + ":gse:proc-test", agentA + ":gse:proc-test"},
 		"agent-v1":      {agentA, "0:0:" + agentA + ":gse:proc-test", agentA + ":gse:proc-test"},
 		"address":       {"0:10.0.0.1", agentA + ":gse:proc-test", "0:10.0.0.1:gse:proc-test"},
-		"with-supplier": {"3:7:10.0.0.1", "3:7:10.0.0.1:gse:proc-test", "3:10.0.0.1:gse:proc-test"},
+		"with-supplier": {"3:7:10.0.0.1", "3:8:10.0.0.1:gse:proc-test", "3:10.0.0.1:gse:proc-test"},
 		"ipv6":          {"0:2001:DB8::0:1", "0:2001:db8::2:gse:proc-test", "0:2001:db8::1:gse:proc-test"},
 	}
 	for name, test := range tests {

@@ -247,6 +247,19 @@ func TestFlow_stopOfIdle(t *testing.T) {
 	}
 }
 
+// The supplier's id may stand in any key of a result, and may be missing from any.
+func TestFlow_supplierInKeys(t *testing.T) {
+	t.Parallel()
+	for _, keys := range []string{"supplier", "no-supplier"} {
+		sim := &simulator.Server{}
+		p, want := declaredProcess(t, sim, fleet.EnsureHosted)
+		sim.Inject(simulator.Fault{Keys: keys})
+		if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 || !on(sim, 2).Hosted {
+			t.Errorf("%s: %v", keys, failures)
+		}
+	}
+}
+
 func TestFlow_oneShot(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}

@@ -67,7 +67,7 @@ func (p *Process) tasks() procapi.Tasks {
 			if other, known := p.client.alias(h); known {
 				keys = append(keys, keyV2(other, p.meta))
 			}
-			return keys
+			return append(keys, otherKey(h, p.meta, keyV1)...)
 		},
 		Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 			var answers procapi.ResultMap

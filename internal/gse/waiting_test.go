@@ -55,7 +55,7 @@ func TestOperate_waits(t *testing.T) {
 		"login-page-between":     {[]exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusOK, "<html>")}, both}, done},
 		"bus-error-between":      {[]exchange{{API: apiResult, Reply: refusal(1306201, "null")}, both}, done},
 		"keys-of-others": {[]exchange{
-			result(said("0:10.0.0.9:gse:proc-test", code(65535), v1(1), code(65535), "10.0.0.1:gse:proc-test", code(65535), v2(1)+"2", code(65535), "", code(65535))),
+			result(said("0:10.0.0.9:gse:proc-test", code(65535), "0:7:10.0.0.1:gse:proc-test", code(65535), "10.0.0.1:gse:proc-test", code(65535), v2(1)+"2", code(65535), "", code(65535))),
 			both,
 		}, done},
 		"mixed": {
