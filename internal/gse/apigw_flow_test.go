@@ -218,6 +218,26 @@ func TestGatewayFlow_twoNames(t *testing.T) {
 	}
 }
 
+// The other name of a host is asked for where no row has told it yet: the answer to
+// the very first operation may go by it.
+func TestGatewayFlow_keyFallbackAtOnce(t *testing.T) {
+	t.Parallel()
+	for address, keys := range map[string]string{agentA: "address", "0:10.0.0.1": "agent"} {
+		sim := &simulator.Server{}
+		sim.AddAgent(agentA, "0:10.0.0.1")
+		p := gatewaySim(t, sim, 0)
+		sim.Inject(simulator.Fault{API: apiResult, Keys: keys})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if results := p.Operate(ctx, fleet.Start, parse(t, address)); len(results.Failures()) > 0 {
+			t.Errorf("%s: a result by %s was not understood: %v", address, keys, results)
+		}
+		cancel()
+		if n := sim.Calls().Count(apiStatus); n != 1 {
+			t.Errorf("%s: the other name was asked for %d times", address, n)
+		}
+	}
+}
+
 // A gateway that answers about a host by its other name is understood as soon as a
 // row has told both.
 func TestGatewayFlow_keyFallback(t *testing.T) {

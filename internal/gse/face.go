@@ -33,6 +33,9 @@ type face interface {
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	// place is the host of a listed row, as requests on this face name it.
 	place(row procRow, supplier int) (fleet.Host, bool)
+	// renames tells whether a host may come back under another name than the
+	// request gave it.
+	renames() bool
 }
 
 // hostV1 is a host in the v1 documents (register, update, unregister).

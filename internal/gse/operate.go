@@ -46,7 +46,7 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 
 // submit sends an operation once and waits for its result.
 func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation, request any, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
-	return p.tasks().Submit(ctx, procapi.Request{
+	return p.tasks(hosts).Submit(ctx, procapi.Request{
 		Call:       procapi.CallOf(op, p.spec.oneShot()),
 		Repeatable: api.Repeatable,
 		Send: func(ctx context.Context) (string, bkapi.Reply, error) {
@@ -57,8 +57,11 @@ func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation,
 	}, hosts, kept)
 }
 
-func (p *Process) tasks() procapi.Tasks {
-	api := p.client.face.endpoint(apiResult, true)
+func (p *Process) tasks(hosts []fleet.Host) procapi.Tasks {
+	var (
+		api   = p.client.face.endpoint(apiResult, true)
+		asked bool
+	)
 	return procapi.Tasks{
 		Options: p.client.opts,
 		Keys: func(h fleet.Host) []string {
@@ -72,7 +75,35 @@ func (p *Process) tasks() procapi.Tasks {
 		Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 			var answers procapi.ResultMap
 			reply, err := p.client.api.Call(ctx, api, task{ID: id}, &answers)
+			if asked {
+				return answers, reply, err
+			}
+			if other := p.unnamed(answers, hosts); len(other) > 0 {
+				// A row has both names of a host, and reading one teaches them. Where
+				// there is none, all that is lost is a question.
+				_, _ = p.CachedStatus(ctx, other)
+				asked = true
+			}
 			return answers, reply, err
 		},
 	}
+}
+
+// unnamed are the hosts that an answer may speak of by a name that is not known yet:
+// it has results that are nobody's, and none for them.
+func (p *Process) unnamed(answers procapi.ResultMap, hosts []fleet.Host) []fleet.Host {
+	if !p.client.face.renames() || len(answers) == 0 {
+		return nil
+	}
+	var unnamed []fleet.Host
+	for _, h := range hosts {
+		_, other := p.client.alias(h)
+		if _, found := answers[keyV2(h, p.meta)]; !found && !other {
+			unnamed = append(unnamed, h)
+		}
+	}
+	if len(answers) <= len(hosts)-len(unnamed) {
+		return nil
+	}
+	return unnamed
 }

@@ -35,6 +35,8 @@ var (
 
 func (esb) place(row procRow, supplier int) (fleet.Host, bool) { return row.host(supplier) }
 
+func (esb) renames() bool { return false }
+
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return p.registration(ctx, callRegister, p.spec, hosts)
 }
