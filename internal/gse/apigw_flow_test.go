@@ -228,7 +228,7 @@ func TestGatewayFlow_keyFallbackAtOnce(t *testing.T) {
 		p := gatewaySim(t, sim, 0)
 		sim.Inject(simulator.Fault{API: apiResult, Keys: keys})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		if results := p.Operate(ctx, fleet.Start, parse(t, address)); len(results.Failures()) > 0 {
+		if results := p.Operate(ctx, fleet.Start, procapitest.Parse(t, address)); len(results.Failures()) > 0 {
 			t.Errorf("%s: a result by %s was not understood: %v", address, keys, results)
 		}
 		cancel()

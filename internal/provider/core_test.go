@@ -16,6 +16,8 @@ type core struct {
 	*protocol
 	typ string
 	*kept
+	// between, if not nil, happens between a plan and its apply.
+	between func()
 }
 
 // kept is what state has of one resource. Several runs, each with a provider of
@@ -211,6 +213,9 @@ func (c *core) applyUnrefreshed(config map[string]any) (planKind, diagnostics) {
 		}
 		_, created := c.applyUnrefreshed(config)
 		return p.action, append(said, created...)
+	}
+	if c.between != nil {
+		c.between()
 	}
 	resp, err := c.server.ApplyResourceChange(c.context(), &tfprotov6.ApplyResourceChangeRequest{
 		TypeName: c.typ, PriorState: c.wire(c.state), PlannedState: p.planned, Config: c.wire(p.config),

@@ -12,12 +12,17 @@ import (
 
 func (r *faultRun) expectSaid(said diagnostics) {
 	r.t.Helper()
-	severity := map[ending]string{fails: "error", stays: "error", taints: "error", warns: "warning"}[r.cell.ending]
+	severity := map[ending]string{refused: "error", fails: "error", stays: "error", taints: "error", warns: "warning"}[r.cell.ending]
 	if said.severity() != severity {
 		r.t.Errorf("ends with %q, want %q\n%s", said.severity(), severity, said)
 	}
 	if text := unwrapped(said.String()); severity != "" && !strings.Contains(text, r.says()) {
 		r.t.Errorf("does not say %q:\n%s", r.says(), said)
+	}
+	for _, hidden := range r.fault.hides {
+		if strings.Contains(said.String(), hidden) {
+			r.t.Errorf("shows %q:\n%s", hidden, said)
+		}
 	}
 	if len(said) > 1 {
 		r.t.Errorf("says more than one thing:\n%s", said)
@@ -33,12 +38,19 @@ func (r *faultRun) says() string { return cmp.Or(r.cell.says, r.fault.says) }
 
 func (r *faultRun) expectTries() {
 	r.t.Helper()
-	calls := r.face.target(r.on).calls(r.sim.Calls())
-	if len(calls) != r.cell.tries {
-		r.t.Errorf("%d calls of %s, want %d: %v", len(calls), r.face.target(r.on).api, r.cell.tries, r.sim.Calls().APIs())
+	at := *r.face.target(r.on)
+	if r.fault.sends != "" {
+		at = target{api: r.fault.sends}
 	}
-	if r.on.operates() {
+	calls := at.calls(r.sim.Calls())
+	if len(calls) != r.cell.tries {
+		r.t.Errorf("%d calls of %s, want %d: %v", len(calls), at.api, r.cell.tries, r.sim.Calls().APIs())
+	}
+	if _, once := commands[r.on]; once {
 		r.expectOnce()
+	}
+	if all := r.sim.Calls(); r.cell.ending == refused && len(all) > 0 {
+		r.t.Errorf("called for a configuration that is refused: %v", all.APIs())
 	}
 	for _, call := range calls {
 		if most := int64(1 << 28); call.Sent > most {
@@ -51,7 +63,9 @@ func (r *faultRun) expectTries() {
 // that the platform got to see and did not turn away is never sent again.
 func (r *faultRun) expectOnce() {
 	r.t.Helper()
-	taken := slices.DeleteFunc(r.face.target(onOperate).calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
+	at := *r.face.target(onOperate)
+	at.op = new(commands[r.on].op)
+	taken := slices.DeleteFunc(at.calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
 	if len(taken) > 1 {
 		r.t.Errorf("the operation was sent %d times", len(taken))
 	}
@@ -62,7 +76,7 @@ func (r *faultRun) expectOnce() {
 func (r *faultRun) expectState(hosts, reasons map[string]string) {
 	r.t.Helper()
 	var (
-		wantHosts   = keyed(hostNumbers(matrixHosts), "")
+		wantHosts   = keyed(hostNumbers(r.hosts()), "")
 		wantReasons = map[string]string{}
 		hit         = keyed(r.hit(), r.cell.reason)
 	)
@@ -75,7 +89,9 @@ func (r *faultRun) expectState(hosts, reasons map[string]string) {
 		}
 	}
 	switch {
-	case r.cell.ending == stays:
+	case r.cell.ending == refused && r.on.first():
+		wantHosts, wantReasons = nil, nil
+	case r.cell.ending == stays, r.cell.ending == refused:
 	case r.on == onDelete && r.cell.ending == well, r.on.first() && r.cell.ending == fails:
 		wantHosts, wantReasons = nil, nil
 	case r.on == onDelete:
@@ -115,17 +131,18 @@ func (r *faultRun) nextPlan(acted map[int]bool) planKind {
 		return planNothing // a refresh finds nothing left
 	case r.on == onDelete:
 		return planDestroy
-	case r.filed() && !undone && (r.on == onUpdate || r.cell.ending == warns):
+	case r.filed() && !undone && (r.on.updates() || r.cell.ending == warns):
 		return planNothing // what is on file by now proves that it was done
-	case r.on == onUpdate, r.cell.ending == warns:
+	case r.on.updates(), r.cell.ending == warns:
 		return planUpdate
 	}
 	return planCreate
 }
 
-// filed tells whether the platform keeps a file of what the operation does.
+// filed tells whether the platform can show what the operation did: it keeps a file of
+// registrations, except for JOB, where the agents know what runs.
 func (r *faultRun) filed() bool {
-	return r.face != faceJOB && slices.Contains([]operation{onCreate, onConfirm, onUpdate}, r.on)
+	return r.on == onRun || r.face != faceJOB && slices.Contains([]operation{onCreate, onConfirm, onHost, onUpdate, onKeepRun}, r.on)
 }
 
 // nextTouched are the hosts that the next apply has to change. Those on which the
@@ -133,7 +150,7 @@ func (r *faultRun) filed() bool {
 // file, or with the agents where an operation may have worked.
 func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	var numbers []int
-	looks := (r.filed() && (r.on == onUpdate || r.face == faceGateway)) || (r.reasonsName() == "failed_hosts" && r.cell.ending == warns)
+	looks := (r.filed() && (r.on != onCreate || r.face == faceGateway)) || (r.on.operates() && r.on != onRestart && r.on != onReload && r.cell.ending == warns)
 	switch {
 	case r.cell.touches != nil:
 		numbers = r.cell.touches
@@ -143,7 +160,7 @@ func (r *faultRun) nextTouched(acted map[int]bool) []string {
 	default:
 		numbers = slices.DeleteFunc(slices.Clone(r.hit()), func(n int) bool { return looks && acted[n] })
 	}
-	return hostKeysOf(r.t, testAddresses(numbers))
+	return r.keysOf(r.addresses(numbers))
 }
 
 // touched are the hosts that were changed since the record began.
@@ -152,21 +169,28 @@ func (r *faultRun) touched() []string {
 	for _, change := range r.sim.changes() {
 		addresses = append(addresses, strings.Fields(change)[1:]...)
 	}
-	return hostKeysOf(r.t, addresses)
+	return r.keysOf(addresses)
 }
 
 // acted tells on which hosts the platform has done what it was asked for, whatever
 // it answered.
 func (r *faultRun) acted() map[int]bool {
-	namespace, name := r.face.process()
 	acted := make(map[int]bool)
-	for _, n := range hostNumbers(matrixHosts) {
-		p, _ := r.sim.Process(testAddress(n), namespace, name)
+	for _, n := range hostNumbers(r.hosts()) {
+		p := r.at(n)
 		switch r.on {
 		case onOperate, onWait:
 			acted[n] = p.LastStartTime != 0
-		case onUpdate:
-			acted[n] = strings.Contains(string(p.Spec), "./other.sh")
+		case onRun, onReadRun:
+			acted[n] = p.Running && p.Hosted
+		case onHost:
+			acted[n] = p.Hosted
+		case onStop, onKill:
+			acted[n] = !p.Running && !p.Hosted
+		case onRestart, onReload:
+			acted[n] = r.executed(n, commands[r.on].name)
+		case onUpdate, onKeepRun:
+			acted[n] = strings.Contains(string(p.Spec), "./other.sh") && (r.on == onUpdate || p.Running)
 		case onDelete:
 			acted[n] = !p.Registered && !p.Hosted
 		default:
@@ -177,11 +201,20 @@ func (r *faultRun) acted() map[int]bool {
 	return acted
 }
 
-// expectConverged wants the platform as declared.
-func (r *faultRun) expectConverged() {
+// executed tells whether a host did something since the record began.
+func (r *faultRun) executed(n int, action string) bool {
+	return slices.ContainsFunc(r.sim.Executions(), func(e simulator.Execution) bool {
+		return e.Action == action && e.Host == r.address(n) && e.Code == simulator.CodeOK
+	})
+}
+
+// expectConverged wants the platform as declared. A restart and a reload leave nothing
+// behind but that they ran, before or now.
+func (r *faultRun) expectConverged(before map[int]bool) {
 	r.t.Helper()
 	for n, done := range r.acted() {
-		if !done && !r.fault.oneShot {
+		ran := (r.on == onRestart || r.on == onReload) && before[n]
+		if !done && !ran && !r.fault.oneShot {
 			r.t.Errorf("%s is not as declared", hostKey(n))
 		}
 	}

@@ -1,9 +1,10 @@
 package provider
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -24,20 +25,51 @@ var faces = []face{faceESB, faceGateway, faceJOB}
 type operation string
 
 const (
-	onCreate  operation = "create"
-	onRead    operation = "refresh"
-	onUpdate  operation = "update"
-	onDelete  operation = "destroy"
-	onOperate operation = "operate"
-	onStatus  operation = "status"
+	onCreate operation = "create"
+	onRead   operation = "refresh"
+	onUpdate operation = "update"
+	onDelete operation = "destroy"
+	onStatus operation = "status"
+	// Operations of the process itself.
+	onOperate operation = "start"
+	onStop    operation = "stop"
+	onKill    operation = "kill"
+	onRestart operation = "restart"
+	onReload  operation = "reload"
 	// A refresh asks the agents where what is on file looks changed.
 	onAsk operation = "refresh, agents asked"
 	// Where the platform answers later, the question for the answer can fail alone.
 	onConfirm operation = "create, result asked for"
-	onWait    operation = "operate, result asked for"
+	onWait    operation = "start, result asked for"
+	// A create goes on from registering to hosting or starting, and a refresh looks
+	// at more, where ensure says so. Everywhere else it is "registered".
+	onHost    operation = "create, hosted"
+	onRun     operation = "create, running"
+	onReadRun operation = "refresh, running"
+	onKeepRun operation = "update, running"
+	// What is on file can be read by itself.
+	onCached operation = "status, cached"
+	onImport operation = "import"
+	onList   operation = "list"
 )
 
-var operations = []operation{onCreate, onConfirm, onRead, onAsk, onUpdate, onDelete, onOperate, onWait, onStatus}
+var operations = []operation{
+	onCreate, onConfirm, onHost, onRun, onRead, onAsk, onReadRun, onUpdate, onKeepRun, onDelete, onOperate, onWait, onStop, onKill, onRestart, onReload,
+	onStatus, onCached, onImport, onList,
+}
+
+// command is the number and the name of the operation of the process that an
+// operation of the matrix comes to.
+type command struct {
+	op   int
+	name string
+}
+
+var commands = map[operation]command{
+	onOperate: {simulator.OpStart, "start"}, onWait: {simulator.OpStart, "start"}, onRun: {simulator.OpStart, "start"},
+	onStop: {simulator.OpStop, "stop"}, onKill: {simulator.OpKill, "kill"},
+	onRestart: {simulator.OpRestart, "restart"}, onReload: {simulator.OpReload, "reload"},
+}
 
 // path is the operation in the name of a test.
 func (o operation) path() string { return strings.NewReplacer(", ", "-", " ", "-").Replace(string(o)) }
@@ -56,28 +88,43 @@ func (f face) target(o operation) *target {
 		onAsk:     {"operate_proc_v2", new(simulator.OpQuery)},
 		onUpdate:  {api: "update_proc_info"},
 		onDelete:  {api: "unregister_proc_info"},
-		onOperate: {"operate_proc_v2", new(simulator.OpStart)},
 		onWait:    {"get_proc_operate_result_v2", new(simulator.OpStart)},
+		onHost:    {"operate_proc_v2", new(simulator.OpHost)},
+		onReadRun: {api: "get_proc_status_v2"},
+		onKeepRun: {api: "update_proc_info"},
 		onStatus:  {"operate_proc_v2", new(simulator.OpQuery)},
+		onCached:  {api: "get_proc_status_v2"},
+		onImport:  {api: "sync_proc_status"},
+		onList:    {api: "sync_proc_status"},
 	}
+	operate := "operate_proc_v2"
 	switch f {
 	case faceGateway:
 		gse[onCreate] = target{"operate_proc_multi", new(simulator.OpHost)}
 		gse[onConfirm] = target{"get_proc_operate_result_v2", new(simulator.OpHost)}
 		gse[onUpdate] = target{"operate_proc_multi", new(simulator.OpHost)}
 		gse[onDelete] = target{"operate_proc_multi", new(simulator.OpUnhost)}
+		gse[onKeepRun] = gse[onUpdate]
+		delete(gse, onHost) // registering hosts
 	case faceJOB:
+		operate = "operate_process"
 		gse = map[operation]target{
 			onCreate:  {"operate_process", new(simulator.OpHost)},
 			onConfirm: {"get_proc_result", new(simulator.OpHost)},
 			onRead:    {"operate_process", new(simulator.OpQuery)},
 			onUpdate:  {"operate_process", new(simulator.OpHost)},
 			onDelete:  {"operate_process", new(simulator.OpUnhost)},
-			onOperate: {"operate_process", new(simulator.OpStart)},
+			onReadRun: {"operate_process", new(simulator.OpQuery)},
+			onKeepRun: {"operate_process", new(simulator.OpHost)},
 			onWait:    {"get_proc_result", new(simulator.OpStart)},
 			onStatus:  {"operate_process", new(simulator.OpQuery)},
 		}
 	default: // the ESB
+	}
+	for on, c := range commands {
+		if on != onWait {
+			gse[on] = target{operate, new(c.op)}
+		}
 	}
 	found, ok := gse[o]
 	if !ok {
@@ -122,7 +169,7 @@ func (f face) reference(start string, hosts int) map[string]any {
 			"hosts": addresses,
 			"process": map[string]any{
 				"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid",
-				"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "type": 1, "cpu_lmt": 30, "mem_lmt": 10,
+				"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh", "type": 1, "cpu_lmt": 30, "mem_lmt": 10,
 			},
 		}
 	}
@@ -131,7 +178,7 @@ func (f face) reference(start string, hosts int) map[string]any {
 		"hosts": addresses,
 		"spec": map[string]any{
 			"identity": map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
-			"control":  map[string]any{"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh"},
+			"control":  map[string]any{"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh"},
 			"resource": map[string]any{"cpu": 30, "mem": 10}, "monitor_policy": map[string]any{"auto_type": 1},
 		},
 	}
@@ -143,29 +190,17 @@ func (f face) typeName(o operation) string {
 	if f == faceJOB {
 		prefix = "bk_job_"
 	}
-	switch o {
-	case onOperate, onWait:
+	switch {
+	case o.operates():
 		return prefix + "process_operation"
-	case onStatus:
+	case o == onStatus, o == onCached:
 		return prefix + "process_status"
 	default:
 		return prefix + "hosted_process"
 	}
 }
 
-func hostKey(n int) string { return "web-" + string(rune('0'+n)) }
-
-// hostKeysOf are the keys of hosts by their addresses.
-func hostKeysOf(t *testing.T, addresses []string) []string {
-	t.Helper()
-	var keys []string
-	for n := 1; n <= matrixHosts; n++ {
-		if slices.Contains(addresses, testAddress(n)) {
-			keys = append(keys, hostKey(n))
-		}
-	}
-	return keys
-}
+func hostKey(n int) string { return "web-" + strconv.Itoa(n) }
 
 // resultAPI is where the result of a task is asked for.
 func (f face) resultAPI() string {
@@ -178,19 +213,20 @@ func (f face) resultAPI() string {
 // answers tells whether an operation is a call that answers for each host at once,
 // and is repeated where that answer is 115. The others become tasks.
 func (f face) answers(o operation) bool {
-	return f == faceESB && (o == onCreate || o == onUpdate || o == onDelete)
+	return f == faceESB && slices.Contains([]operation{onCreate, onUpdate, onKeepRun, onDelete}, o)
 }
 
 // resultKey is how a result names a host.
-func resultKey(f face, o operation, n int) string {
-	address := testAddress(n)
+func (r *faultRun) resultKey(n int) string {
+	namespace, name := r.process()
+	address := r.address(n)
 	switch {
-	case f == faceJOB:
-		return "/srv/web/nginx:" + address
-	case f.answers(o):
-		return "0:" + address + ":web:nginx"
+	case r.face == faceJOB:
+		return name + ":" + address
+	case r.face.answers(r.on):
+		return "0:" + address + ":" + namespace + ":" + name
 	}
-	return address + ":web:nginx"
+	return address + ":" + namespace + ":" + name
 }
 
 // bendResult replaces members of the answers that hold results, so many times, or
@@ -201,6 +237,51 @@ func (r *faultRun) bendResult(members map[string]any, times int) {
 		bent.API = r.face.target(r.on).api
 	}
 	r.sim.Inject(bent)
+}
+
+// hosts is how many hosts the cell has.
+func (r *faultRun) hosts() int { return cmp.Or(r.fault.hosts, matrixHosts) }
+
+// address is how the operation names a host.
+func (r *faultRun) address(n int) string { return r.addressFor(r.on, n) }
+
+func (r *faultRun) addressFor(o operation, n int) string {
+	if r.fault.address == nil {
+		return testAddress(n)
+	}
+	return r.fault.address(o, n)
+}
+
+func (r *faultRun) addresses(numbers []int) []string {
+	addresses := make([]string, len(numbers))
+	for i, n := range numbers {
+		addresses[i] = r.address(n)
+	}
+	return addresses
+}
+
+// keysOf are the keys of hosts by their addresses.
+func (r *faultRun) keysOf(addresses []string) []string {
+	var keys []string
+	for n := 1; n <= r.hosts(); n++ {
+		if slices.Contains(addresses, r.address(n)) {
+			keys = append(keys, hostKey(n))
+		}
+	}
+	return keys
+}
+
+// process is how the simulator knows the process of the cell.
+func (r *faultRun) process() (namespace, name string) {
+	namespace, name = r.face.process()
+	return namespace, cmp.Or(r.fault.process, name)
+}
+
+// at is what the simulator holds of the process on a host.
+func (r *faultRun) at(n int) simulator.Process {
+	namespace, name := r.process()
+	p, _ := r.sim.Process(r.address(n), namespace, name)
+	return p
 }
 
 // setAutoType says how the process of a configuration lives.

@@ -3,8 +3,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -55,11 +53,20 @@ func (c matrixCell) run(t *testing.T) {
 	sim := newSim(t)
 	run := &faultRun{t: t, sim: sim, face: c.by, on: c.on, fault: c.fault, cell: c.cell, settings: sim.settingsFor(c.by), kept: &kept{}}
 	sim.OnCall = run.count
-	if c.on == onStatus {
-		run.status()
-		return
+	if c.fault.prepare != nil {
+		c.fault.prepare(run)
 	}
-	run.change()
+	switch c.on {
+	case onStatus, onCached:
+		run.status()
+	case onImport, onList:
+		run.find()
+	default:
+		run.change()
+	}
+	if c.fault.after != nil {
+		c.fault.after(run)
+	}
 }
 
 // change runs an operation on a resource.
@@ -71,6 +78,9 @@ func (r *faultRun) change() {
 	r.expectTries()
 	r.expectState(texts(core.attribute("hosts")), texts(core.attribute(r.reasonsName())))
 	acted := r.acted()
+	if r.cell.ending == refused {
+		clear(acted) // what an earlier declaration did is not this one's
+	}
 	r.mend()
 
 	core = r.run(r.sim.settingsFor(r.face))
@@ -89,19 +99,39 @@ func (r *faultRun) change() {
 			r.t.Errorf("the plan after the next apply: %s\n%s", p.action, said)
 		}
 	}
-	r.expectConverged()
+	r.expectConverged(acted)
 }
 
 // begin brings the process to where the operation starts from.
 func (r *faultRun) begin() {
 	r.t.Helper()
-	if !slices.Contains([]operation{onRead, onAsk, onUpdate, onDelete}, r.on) {
-		return
+	if before := r.setUp(); before != "" {
+		r.applyBefore(before)
 	}
-	core := r.run(r.sim.settingsFor(r.face))
-	if _, said := core.apply(r.config(onCreate)); len(said) > 0 {
+}
+
+// applyBefore is an apply before the fault.
+func (r *faultRun) applyBefore(o operation) {
+	r.t.Helper()
+	if _, said := r.run(r.sim.settingsFor(r.face)).apply(r.config(o)); len(said) > 0 {
 		r.t.Fatalf("before the fault: %s", said)
 	}
+}
+
+// setUp brings the platform to where the operation starts from, and gives what is to
+// be applied before it, "" for nothing.
+func (r *faultRun) setUp() (before operation) {
+	r.t.Helper()
+	switch r.on {
+	case onRead, onAsk, onUpdate, onDelete:
+		return onCreate
+	case onReadRun, onKeepRun:
+		return onRun
+	case onStop, onKill, onRestart, onReload:
+		r.startAll()
+	default: // nothing was there
+	}
+	return ""
 }
 
 // run is a run of Terraform: a provider of its own.
@@ -120,7 +150,14 @@ func (r *faultRun) meet() (*core, diagnostics) {
 	if r.on.refreshes() {
 		return core, core.refresh()
 	}
-	_, said := core.apply(r.config(r.on))
+	config := r.declared()
+	if said := core.validate(config); said.failed() {
+		return core, said
+	}
+	if r.fault.between != nil {
+		core.between = func() { r.fault.between(r) }
+	}
+	_, said := core.apply(config)
 	return core, said
 }
 
@@ -152,7 +189,7 @@ func (r *faultRun) count(call simulator.Call) {
 
 func (r *faultRun) inject() {
 	if r.on == onAsk { // a host without a row looks unregistered
-		r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: testAddresses(r.hit()), Missing: -1})
+		r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: r.addresses(r.hit()), Missing: -1})
 	}
 	if r.fault.fault != nil {
 		injected := *r.fault.fault
@@ -170,7 +207,7 @@ func (r *faultRun) aim(f *simulator.Fault) {
 	at := r.face.target(r.on)
 	f.API, f.Op = at.api, at.op
 	if r.fault.hit != nil {
-		f.Hosts = testAddresses(r.fault.hit)
+		f.Hosts = r.addresses(r.fault.hit)
 	}
 }
 
@@ -190,87 +227,70 @@ func (r *faultRun) config(o operation) map[string]any {
 		return nil
 	}
 	start := "./start.sh"
-	if o == onUpdate {
+	if o.updates() {
 		start = "./other.sh"
 	}
 	config := r.face.reference(start, matrixHosts)
+	hosts := make(map[string]string)
+	for _, n := range hostNumbers(r.hosts()) {
+		hosts[hostKey(n)] = r.addressFor(o, n)
+	}
+	config["hosts"] = hosts
 	switch o {
-	case onOperate, onWait:
-		config["operation"] = "start"
 	case onStatus:
+	case onCached:
+		config["mode"] = string(modeCached)
+	case onHost:
+		config["ensure"] = "hosted"
+	case onRun, onReadRun, onKeepRun:
+		config["ensure"] = "running"
 	default:
-		config["ensure"] = "registered"
+		if o.operates() {
+			config["operation"] = commands[o].name
+		} else {
+			config["ensure"] = "registered"
+		}
 	}
 	if r.fault.oneShot {
 		setAutoType(config, 2)
+	}
+	if r.fault.always {
+		r.fault.declare(config)
+	}
+	return config
+}
+
+// declared is the configuration of the run that meets the fault.
+func (r *faultRun) declared() map[string]any {
+	config := r.config(r.on)
+	if r.fault.declare != nil && config != nil {
+		r.fault.declare(config)
 	}
 	return config
 }
 
 func (r *faultRun) hit() []int {
 	if r.fault.hit == nil {
-		return hostNumbers(matrixHosts)
+		return hostNumbers(r.hosts())
 	}
 	return r.fault.hit
 }
 
-// startAll has the process run on every host.
+// startAll has the process run on every host, hosted.
 func (r *faultRun) startAll() {
 	r.t.Helper()
-	namespace, name := r.face.process()
-	for _, n := range hostNumbers(matrixHosts) {
-		err := errors.Join(r.sim.Register(testAddress(n), namespace, name, nil, "{}"), r.sim.StartProcess(testAddress(n), namespace, name))
-		if err != nil {
+	namespace, name := r.process()
+	r.each(func(address string) error {
+		return errors.Join(r.sim.Register(address, namespace, name, nil, "{}"), r.sim.StartProcess(address, namespace, name))
+	})
+}
+
+// each does something on every host.
+func (r *faultRun) each(do func(address string) error) {
+	r.t.Helper()
+	for _, address := range r.addresses(hostNumbers(r.hosts())) {
+		if err := do(address); err != nil {
 			r.t.Fatal(err)
 		}
-	}
-}
-
-// status reads the data source.
-func (r *faultRun) status() {
-	r.t.Helper()
-	r.startAll()
-	r.inject()
-	read := func(p *protocol) (map[string]any, diagnostics) {
-		return p.readData(r.face.typeName(onStatus), r.config(onStatus))
-	}
-	meeting := configuredWith(r.t, r.settings)
-	meeting.until = r.deadline()
-	values, said := read(meeting)
-	r.expectSaid(said)
-	r.expectTries()
-	r.expectStates(values)
-	r.mend()
-	values, said = read(configuredWith(r.t, r.sim.settingsFor(r.face)))
-	if len(said) > 0 {
-		r.t.Errorf("said once the fault has gone:\n%s", said)
-	}
-	r.expectRunning(values)
-}
-
-// expectStates looks at what the data source gives, nothing where it failed.
-func (r *faultRun) expectStates(values map[string]any) {
-	r.t.Helper()
-	want := keyed(hostNumbers(matrixHosts), "running")
-	switch r.cell.ending {
-	case fails:
-		want = nil
-	case warns:
-		maps.Copy(want, keyed(r.hit(), "unknown"))
-	default:
-	}
-	if diff := gocmp.Diff(want, statesOf(values)); diff != "" {
-		r.t.Errorf("states (-want +got):\n%s", diff)
-	}
-	if changes := r.sim.changes(); len(changes) > 0 {
-		r.t.Errorf("a question changed something: %v", changes)
-	}
-}
-
-// expectRunning is for when the fault has gone.
-func (r *faultRun) expectRunning(values map[string]any) {
-	r.t.Helper()
-	if diff := gocmp.Diff(keyed(hostNumbers(matrixHosts), "running"), statesOf(values)); diff != "" {
-		r.t.Errorf("states once the fault has gone (-want +got):\n%s", diff)
 	}
 }

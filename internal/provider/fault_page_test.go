@@ -70,7 +70,12 @@ type (
 		Faults              []pageFault
 		Notes               []string
 	}
-	pageCLI struct {
+	pageBehaviour struct {
+		Number       int
+		Title, Shown string
+	}
+	pageEffect struct{ Operation, Through, Before, After string }
+	pageCLI    struct {
 		Title, Through, Operation, Next string
 		Exit, NextExit                  int
 	}
@@ -84,8 +89,10 @@ func renderFaultPage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var page strings.Builder
+	onCLI := slices.DeleteFunc(slices.Clone(cells), func(c matrixCell) bool { return !c.on.onCLI() })
 	err = layout.Execute(&page, map[string]any{
-		"Cells": len(cells), "Typed": len(typedCells()), "Sections": pageSections(cells), "CLI": pageCLIs(cells),
+		"Cells": len(cells), "OnCLI": len(onCLI), "Typed": len(typedCells()), "Sections": pageSections(cells), "CLI": pageCLIs(cells),
+		"Behaviours": pageBehaviours(), "Effects": pageEffects(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +165,8 @@ func (c matrixCell) row() pageRow {
 
 func (c matrixCell) see() string {
 	switch c.cell.ending {
+	case refused:
+		return "an error of the plan"
 	case fails, stays, taints:
 		return "an error"
 	case warns:
@@ -169,12 +178,26 @@ func (c matrixCell) see() string {
 
 // first tells operations that begin without a state.
 func (o operation) first() bool {
-	return slices.Contains([]operation{onCreate, onConfirm, onOperate, onWait}, o)
+	return o.operates() || slices.Contains([]operation{onCreate, onConfirm, onHost, onRun}, o)
 }
 
-func (o operation) operates() bool { return o == onOperate || o == onWait }
+// operates tells operations of the process itself.
+func (o operation) operates() bool {
+	_, is := commands[o]
+	return is && o != onRun
+}
 
-func (o operation) refreshes() bool { return o == onRead || o == onAsk }
+func (o operation) refreshes() bool { return o == onRead || o == onAsk || o == onReadRun }
+
+func (o operation) updates() bool { return o == onUpdate || o == onKeepRun }
+
+// reads tells operations of a data source.
+func (o operation) reads() bool { return o == onStatus || o == onCached }
+
+// looks tells operations that leave no state behind.
+func (o operation) looks() bool {
+	return slices.Contains([]operation{onStatus, onCached, onImport, onList}, o)
+}
 
 func (c matrixCell) state() string {
 	reasons := "`out_of_sync`"
@@ -184,14 +207,21 @@ func (c matrixCell) state() string {
 	if c.cell.reason != "" {
 		reasons += " as `" + strings.TrimRight(c.cell.reason, ": ") + "`"
 	}
+	asks := c.on.reads()
 	switch {
-	case c.on == onStatus && c.cell.ending == warns:
+	case asks && c.cell.ending == warns:
 		return "`unknown` for the hosts hit"
-	case c.on == onStatus && c.cell.ending == fails:
-		return "no status"
-	case c.on == onStatus:
+	case asks && c.cell.ending == well:
 		return "the status"
-	case c.cell.ending == stays, c.on.refreshes() && c.cell.ending == warns:
+	case asks:
+		return "no status"
+	case c.on.looks() && c.cell.ending == well && len(c.fault.unlisted) > 0:
+		return "the hosts that are listed"
+	case c.on.looks() && c.cell.ending == well:
+		return "all hosts"
+	case c.cell.ending == refused && c.on.first(), c.on.looks():
+		return "nothing"
+	case c.cell.ending == stays, c.cell.ending == refused, c.on.refreshes() && c.cell.ending == warns:
 		return "what it held"
 	case c.cell.ending == drifts:
 		return "the hosts hit in " + reasons
@@ -227,7 +257,7 @@ func (c matrixCell) sent() string {
 
 func (c matrixCell) next() string {
 	switch {
-	case c.on == onStatus:
+	case c.on.looks():
 		return "reads it again"
 	case c.cell.ending == drifts:
 		return "an update of the hosts hit"
@@ -235,7 +265,9 @@ func (c matrixCell) next() string {
 		return "no changes"
 	case c.on.refreshes():
 		return "as before"
-	case c.cell.ending == stays && c.on == onUpdate:
+	case c.cell.ending == refused && c.on.first():
+		return "a create"
+	case c.cell.ending == stays && c.on.updates(), c.cell.ending == refused:
 		return "the update"
 	case c.cell.ending == stays:
 		return "the destroy"
@@ -249,16 +281,36 @@ func (c matrixCell) next() string {
 	return "an update of the hosts hit"
 }
 
-var faceTitles = map[face]string{faceESB: "ESB", faceGateway: "gateway", faceJOB: "JOB"}
+var faceNames = map[face]string{faceESB: "ESB", faceGateway: "gateway", faceJOB: "JOB"}
 
 func through(f fault, cells []matrixCell) string {
 	var by []string
 	for _, c := range cells {
-		if c.fault.name == f.name && !slices.Contains(by, faceTitles[c.by]) {
-			by = append(by, faceTitles[c.by])
+		if c.fault.name == f.name && !slices.Contains(by, faceNames[c.by]) {
+			by = append(by, faceNames[c.by])
 		}
 	}
 	return strings.Join(by, ", ")
+}
+
+func pageBehaviours() []pageBehaviour {
+	rows := make([]pageBehaviour, len(behaviours))
+	for i, b := range behaviours {
+		rows[i] = pageBehaviour{i + 1, b.title, b.shown()}
+	}
+	return rows
+}
+
+func pageEffects() []pageEffect {
+	rows := make([]pageEffect, len(effectTable))
+	for i, e := range effectTable {
+		var by []string
+		for _, f := range e.by {
+			by = append(by, faceNames[f])
+		}
+		rows[i] = pageEffect{string(e.on), strings.Join(by, ", "), e.before.String(), e.after.String()}
+	}
+	return rows
 }
 
 func quoted(says string) string {
@@ -278,7 +330,7 @@ func pageCLIs(cells []matrixCell) []pageCLI {
 		}
 		run := &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}
 		operation := fmt.Sprintf("%s (`%s`)", c.on, strings.Join(run.command(), " "))
-		rows = append(rows, pageCLI{c.fault.title, faceTitles[c.by], operation, string(next), run.exitCode(), next.exitCode()})
+		rows = append(rows, pageCLI{c.fault.title, faceNames[c.by], operation, string(next), run.exitCode(), next.exitCode()})
 	}
 	slices.SortStableFunc(rows, func(a, b pageCLI) int { return cmp.Compare(b.Exit, a.Exit) })
 	return rows

@@ -12,14 +12,15 @@ func onJOB(c cell) cell {
 
 var patternControl = &pattern{
 	name: "control", title: "Nothing is wrong", about: "One call each.",
-	cells: wellAfter(1, onCreate, onConfirm, onRead, onUpdate, onDelete, onOperate, onWait, onStatus),
+	cells: wellAfter(1, onCreate, onConfirm, onHost, onRun, onRead, onReadRun, onUpdate, onKeepRun, onDelete, onOperate, onWait, onStop, onKill, onRestart,
+		onReload, onStatus, onCached, onImport, onList),
 }
 
 var patternLate = &pattern{
 	name: "late", title: "The answer is late",
 	about: "It is waited for, host by host. Where the ESB answers for each host at once, 115 or nothing about a host means to call again for that host. " +
 		"A task is asked for its result again, and the operation is not sent again.",
-	cells: with(wellAfter(1, onCreate, onAsk, onUpdate, onDelete, onOperate, onStatus), onRead, onJOB(cell{ending: well, tries: 1})),
+	cells: with(wellAfter(1, onCreate, onHost, onRun, onAsk, onUpdate, onDelete, onOperate, onStop, onStatus), onRead, onJOB(cell{ending: well, tries: 1})),
 	never: fileHasNoTask,
 }
 
@@ -39,7 +40,11 @@ var patternNoVerdict = &pattern{
 		onAsk:     {ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true},
 		onUpdate:  {ending: fails, reason: "registered with another spec: " + reasonTimeUp, tries: 1, timeUp: true},
 		onDelete:  {ending: fails, tries: 1, timeUp: true},
+		onHost:    {ending: warns, reason: notHosted + reasonTimeUp, tries: 1, timeUp: true},
+		onRun:     {ending: warns, reason: notRunning + reasonTimeUp, tries: 1, timeUp: true},
 		onOperate: {ending: warns, reason: reasonTimeUp, tries: 1, timeUp: true},
+		onStop:    {ending: warns, reason: reasonTimeUp, tries: 1, timeUp: true},
+		onRestart: {ending: warns, reason: reasonTimeUp, tries: 1, timeUp: true},
 		onStatus:  {ending: warns, says: "Process Status Unknown", tries: 1, timeUp: true},
 	},
 	never: fileHasNoTask,
@@ -54,7 +59,11 @@ var patternOneFails = &pattern{
 		onAsk:     {ending: warns, says: "Agents Not Reachable", tries: 1},
 		onUpdate:  {ending: fails, reason: "registered with another spec: ", tries: 1},
 		onDelete:  {ending: fails, tries: 1},
+		onHost:    {ending: warns, reason: notHosted, tries: 1},
+		onRun:     {ending: warns, reason: notRunning, tries: 1},
 		onOperate: {ending: warns, tries: 1},
+		onStop:    {ending: warns, tries: 1},
+		onRestart: {ending: warns, tries: 1},
 		onStatus:  {ending: warns, tries: 1},
 	},
 	never: fileHasNoTask,
@@ -65,13 +74,20 @@ const noCommand = "no command of the process runs"
 var patternOperationFails = &pattern{
 	name: "operation-fails", title: "A command fails on a host",
 	about: "What it printed is shown. The next apply runs it on that host alone.",
-	cells: map[operation]cell{onOperate: {ending: warns, tries: 1}},
+	cells: map[operation]cell{
+		onRun:     {ending: warns, reason: notRunning, tries: 1},
+		onOperate: {ending: warns, tries: 1},
+		onStop:    {ending: warns, tries: 1},
+		onKill:    {ending: warns, tries: 1},
+		onRestart: {ending: warns, tries: 1},
+		onReload:  {ending: warns, tries: 1},
+	},
 	never: noCommand,
 }
 
 var patternOperationWell = &pattern{
 	name: "as-wanted", title: "The process is as wanted already", about: "That is success.",
-	cells: wellAfter(1, onOperate), never: noCommand,
+	cells: wellAfter(1, onOperate, onStop, onKill), never: noCommand,
 }
 
 var patternUnreadable = &pattern{
@@ -131,4 +147,95 @@ var patternLag = &pattern{
 		onAsk:  {ending: well, tries: 1},
 	},
 	never: "it does not go by what is on file",
+}
+
+var gseFaces = []face{faceESB, faceGateway}
+
+var patternOddContent = &pattern{
+	name: "odd-content", title: "A query's answer looks odd", about: "It is understood all the same.",
+	cells: with(wellAfter(1, onAsk, onStatus), onRead, onJOB(cell{ending: well, tries: 1})),
+	never: "only a query has such an answer",
+}
+
+var patternMixed = &pattern{
+	name: "mixed", title: "Hosts differ",
+	about: "Each host has its own verdict, and what is good for one operation is bad for another. The next apply asks, or calls, those alone that need it.",
+	cells: map[operation]cell{
+		onOperate: {ending: warns, tries: 1, timeUp: true},
+		onStop:    {ending: warns, tries: 1, timeUp: true},
+	},
+	never: "they have one code or two",
+}
+
+var patternConsole = &pattern{
+	name: "console", title: "Somebody stops the process",
+	about: "With `ensure = \"running\"` it is drift, and the next apply starts it. While a plan is open it makes no difference: what the apply needs to know it asks again.",
+	cells: map[operation]cell{
+		onRead:    {ending: well, tries: 1},
+		onReadRun: {ending: drifts, reason: "registered but not hosted", tries: 1},
+		onKeepRun: {ending: well, tries: 1},
+		onStop:    {ending: well, tries: 1},
+	},
+	never: "they do not depend on whether it runs",
+}
+
+var patternConsoleGone = &pattern{
+	name: "console-gone", title: "Somebody unregisters the process while a plan is open",
+	about: "The apply registers it again.",
+	cells: wellAfter(1, onUpdate, onDelete),
+	never: "nothing is registered yet, or need be",
+}
+
+var patternPaged = &pattern{
+	name: "paged", title: "The listing of a namespace has another page",
+	about: "It is asked for. A row that comes twice is taken once.",
+	cells: wellAfter(2, onImport, onList), never: onlyLists,
+}
+
+var patternOnePage = &pattern{
+	name: "one-page", title: "The listing of a namespace has lost something",
+	about: "What is not listed cannot be known: an import with addresses (`namespace:name@address,address`) does not go by the listing.",
+	cells: wellAfter(1, onImport, onList), never: onlyLists,
+}
+
+const onlyLists = "they do not list a namespace"
+
+var patternRowZero = &pattern{
+	name: "row-zero", title: "What the platform has on file says that nothing is registered",
+	about: "An import and a list have nothing else to go by. A refresh asks the agents.",
+	cells: map[operation]cell{
+		onRead:   {ending: well, tries: 1},
+		onCached: {ending: well, tries: 1},
+		onImport: {ending: fails, says: "is not registered on any host", tries: 1},
+		onList:   {ending: well, tries: 1},
+	},
+	never: "they do not go by what is on file",
+}
+
+var patternRowsLag = &pattern{
+	name: "rows-lag", title: "What the platform has on file lags behind",
+	about: "A refresh that finds an old row asks the agents, who know when the process was registered.",
+	cells: wellAfter(1, onCreate, onUpdate, onDelete, onRun),
+	never: "they do not change what is on file",
+}
+
+var patternDeclared = &pattern{
+	name: "declared", title: "A configuration would be refused by the platform, or come to harm there",
+	about: "It is refused when it is planned, and nothing is called.",
+	cells: map[operation]cell{onCreate: {ending: refused}, onUpdate: {ending: refused}, onOperate: {ending: refused}, onStatus: {ending: refused}},
+	never: "it was refused before",
+}
+
+var patternSelector = &pattern{
+	name: "selector", title: "A host has two names",
+	about: "Under the new one it is another host to the platform: the process is registered there, and then unregistered under the old one.",
+	cells: wellAfter(1, onUpdate, onKeepRun),
+	never: "they name a host once",
+}
+
+var patternMisled = &pattern{
+	name: "misled", title: "A request for one thing does another",
+	about: "What was asked for is looked at afterwards, and found missing.",
+	cells: map[operation]cell{onCreate: {ending: fails, tries: 1}},
+	never: "nothing could be registered in this way",
 }

@@ -9,6 +9,8 @@ var esbOnlyFace = []face{faceESB}
 const (
 	specDiffers  = "registered with another spec: the call failed"
 	notConfirmed = "registration not confirmed: "
+	notHosted    = "registered but not hosted: "
+	notRunning   = "hosted but not running: "
 )
 
 const oneWay = "the question for a result goes the way that the operation went"
@@ -43,9 +45,14 @@ func lostFor(tries int) map[operation]cell {
 		onAsk:     {ending: stays, tries: tries},
 		onUpdate:  {ending: fails, reason: specDiffers, tries: tries},
 		onDelete:  {ending: fails, tries: tries},
+		onRun:     {ending: warns, reason: notRunning + reasonUnknown, tries: 1},
 		onOperate: {ending: warns, reason: reasonUnknown, tries: 1},
 		onWait:    {ending: warns, reason: reasonTimeUp, tries: enough, timeUp: true},
+		onStop:    {ending: warns, reason: reasonUnknown, tries: 1},
+		onRestart: {ending: warns, reason: reasonUnknown, tries: 1},
 		onStatus:  {ending: fails, tries: tries},
+		onCached:  {ending: fails, tries: tries},
+		onList:    {ending: fails, tries: tries},
 	}
 }
 
@@ -72,9 +79,18 @@ var patternLostOnce = &pattern{
 		onAsk:     {ending: well, tries: 2},
 		onUpdate:  {ending: well, tries: 2},
 		onDelete:  {ending: well, tries: 2},
+		onHost:    {ending: well, tries: 2},
+		onRun:     {ending: warns, reason: notRunning + reasonUnknown, tries: 1},
 		onOperate: {ending: warns, reason: reasonUnknown, tries: 1},
 		onWait:    {ending: well, tries: 2},
+		onStop:    {ending: warns, reason: reasonUnknown, tries: 1},
+		onKill:    {ending: warns, reason: reasonUnknown, tries: 1},
+		onRestart: {ending: warns, reason: reasonUnknown, tries: 1},
+		onReload:  {ending: warns, reason: reasonUnknown, tries: 1},
 		onStatus:  {ending: well, tries: 2},
+		onCached:  {ending: well, tries: 2},
+		onImport:  {ending: well, tries: 2},
+		onList:    {ending: well, tries: 2},
 	},
 }
 
@@ -95,8 +111,15 @@ var patternRefused = &pattern{
 		onUpdate:  {ending: fails, reason: specDiffers, tries: 1},
 		onDelete:  {ending: fails, tries: 1},
 		onOperate: {ending: fails, tries: 1},
+		onHost:    {ending: warns, reason: notHosted + "the call failed", tries: 1},
+		onRun:     {ending: warns, reason: notRunning + "the call failed", tries: 1},
 		onWait:    {ending: warns, reason: reasonUnknown, tries: 1},
+		onStop:    {ending: fails, tries: 1},
+		onRestart: {ending: fails, tries: 1},
 		onStatus:  {ending: fails, tries: 1},
+		onCached:  {ending: fails, tries: 1},
+		onImport:  {ending: fails, tries: 1},
+		onList:    {ending: fails, tries: 1},
 	},
 }
 
@@ -109,7 +132,9 @@ var patternTurnedAway = &pattern{
 		onRead:    {ending: stays, tries: 3},
 		onUpdate:  {ending: fails, reason: specDiffers, tries: 3},
 		onDelete:  {ending: fails, tries: 3},
+		onRun:     {ending: warns, reason: notRunning + "the call failed", tries: 3},
 		onOperate: {ending: fails, tries: 3},
+		onStop:    {ending: fails, tries: 3},
 		onWait:    {ending: warns, reason: reasonTimeUp, tries: enough, timeUp: true},
 		onStatus:  {ending: fails, tries: 3},
 	},
@@ -118,7 +143,7 @@ var patternTurnedAway = &pattern{
 var patternTurnedAwayOnce = &pattern{
 	name: "turned-away-once", title: "The platform is too busy once",
 	about: "The request is sent again after a wait.",
-	cells: wellAfter(2, onCreate, onConfirm, onRead, onUpdate, onDelete, onOperate, onWait, onStatus),
+	cells: wellAfter(2, onCreate, onConfirm, onRun, onRead, onUpdate, onDelete, onOperate, onWait, onStop, onStatus),
 }
 
 // patternNotWorthWaiting: a wait that is asked for and would outlast the operation.

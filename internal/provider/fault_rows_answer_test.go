@@ -85,7 +85,10 @@ func statusFaults() []fault {
 		fault{
 			name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs from release 3.7 on.",
 			pattern: patternRefused, faces: []face{faceJOB}, fault: &simulator.Fault{HTTPStatus: 404},
-			except: map[operation]cell{onUpdate: {ending: fails, reason: "registered with another spec: this platform's JOB does not have the process API", tries: 1}},
+			except: map[operation]cell{
+				onUpdate: {ending: fails, reason: "registered with another spec: this platform's JOB does not have the process API", tries: 1},
+				onRun:    {ending: warns, reason: notRunning + "this platform's JOB does not have the process API", tries: 1},
+			},
 		},
 		fault{
 			name: "413", title: "HTTP 413: the request is too long", says: "Lower max_hosts_per_request.", pattern: patternRefused,

@@ -6,7 +6,7 @@ import (
 
 // lateFaults are answers that come late or look odd, and come to the same.
 func lateFaults() []fault {
-	keys := func(r *faultRun, n int) string { return resultKey(r.face, r.on, n) }
+	keys := (*faultRun).resultKey
 	return []fault{
 		{
 			name: "queued", title: "The task is queued (code 1000115, `data` null) for three answers", pattern: patternLate,
@@ -65,6 +65,10 @@ func lateFaults() []fault {
 			},
 		},
 		{
+			name: "code-missing", title: "The envelope has no code, and `result` is true", pattern: patternAsked, faces: esbOnlyFace,
+			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Envelope: map[string]any{"code": nil}}) },
+		},
+		{
 			name: "code-empty", title: "The envelope's code as `\"\"`", pattern: patternAsked, faces: esbOnlyFace,
 			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Envelope: map[string]any{"code": ""}}) },
 		},
@@ -119,12 +123,16 @@ func hostFaults() []fault {
 		},
 		{
 			name: "unreadable-result", title: "A host's result is no object, or has no code", says: "-1", pattern: patternOneFails, hit: []int{2}, faces: esbOnlyFace,
-			arrange: func(r *faultRun) { r.bendResult(map[string]any{"data/" + resultKey(r.face, r.on, 2): "gone"}, 0) },
+			arrange: func(r *faultRun) { r.bendResult(map[string]any{"data/" + r.resultKey(2): "gone"}, 0) },
 			except: map[operation]cell{
 				// The platform did what it was asked for.
 				onCreate:  {ending: warns, says: "the platform's result could not be read", reason: notConfirmed + reasonUnknown, tries: 1},
 				onDelete:  {ending: well, tries: 1},
+				onHost:    {ending: warns, says: "the platform's result could not be read", reason: notHosted + reasonUnknown, tries: 1},
+				onRun:     {ending: warns, reason: notRunning, tries: 1}, // the question whether it runs is hit first
 				onOperate: {ending: warns, says: "the platform's result could not be read", reason: reasonUnknown, tries: 1},
+				onStop:    {ending: warns, says: "the platform's result could not be read", reason: reasonUnknown, tries: 1},
+				onRestart: {ending: warns, says: "the platform's result could not be read", reason: reasonUnknown, tries: 1},
 			},
 		},
 		{
@@ -142,19 +150,24 @@ func hostFaults() []fault {
 		},
 		{
 			name: "already-running", title: "The process runs already (828)", pattern: patternOperationWell,
-			arrange: (*faultRun).startAll,
+			arrange: (*faultRun).startAll, except: map[operation]cell{onStop: {}, onKill: {}},
 		},
 		{
 			name: "one-shot", title: "A one-shot process has ended when its start is checked (836)", pattern: patternOperationWell,
+			except:  map[operation]cell{onStop: {}, onKill: {}},
 			oneShot: true, // which the simulator knows by itself
 		},
 		{
-			name: "unreadable-status", title: "A query's `content` is empty, null, cut in half, or names no instance", says: "the agent's answer",
+			name: "unreadable-status", title: "A query's `content` is cut in half", says: "the agent's answer",
 			pattern: patternUnreadable, hit: []int{2}, fault: &simulator.Fault{ContentShape: "broken"},
 		},
 		{
 			name: "no-instance", title: "A query's `content` names no instance", says: "the agent's answer names no instance with a pid",
 			pattern: patternUnreadable, hit: []int{2}, faces: esbOnlyFace, fault: &simulator.Fault{ContentShape: "no-instance"},
+		},
+		{
+			name: "null-content", title: "A query's `content` is `null`", says: "the agent's answer",
+			pattern: patternUnreadable, hit: []int{2}, faces: esbOnlyFace, fault: &simulator.Fault{ContentShape: "null"},
 		},
 		{
 			name: "no-content", title: "A query's `content` is empty", says: "the agent's answer is not JSON",
@@ -184,7 +197,10 @@ func taskFaults() []fault {
 			except: map[operation]cell{
 				onCreate:  {ending: taints, reason: notConfirmed + reasonUnknown, tries: 1},
 				onConfirm: {ending: warns, reason: notConfirmed + reasonTimeUp, tries: enough, timeUp: true},
+				onRun:     {ending: warns, reason: notRunning + reasonUnknown, tries: 1},
 				onOperate: {ending: warns, reason: reasonUnknown, tries: 1},
+				onStop:    {ending: warns, reason: reasonUnknown, tries: 1},
+				onRestart: {ending: warns, reason: reasonUnknown, tries: 1},
 				onWait:    {ending: warns, reason: reasonTimeUp, tries: enough, timeUp: true},
 			},
 		},

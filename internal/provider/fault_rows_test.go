@@ -5,5 +5,6 @@ import "slices"
 // faultTable is the matrix, in the order of the page.
 func faultTable() []fault {
 	control := fault{name: "none", title: "Nothing (the control of this table)", pattern: patternControl}
-	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), taskFaults(), ownerFaults()), control)
+	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), contentFaults(), keyFaults(), idleFaults(), outputFaults(), taskFaults(), ownerFaults(),
+		consoleFaults(), listFaults(), declaredFaults(), selectorFaults()), control)
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"slices"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -33,6 +34,31 @@ type fault struct {
 	repeats int
 	slow    bool // its cells wait for seconds
 	oneShot bool // the process ends by itself when it has done its work
+
+	// hosts is how many hosts its cells have, if not as many as others. address and
+	// process are how a configuration for the operation names them, if not as others
+	// do.
+	hosts   int
+	address func(o operation, n int) string
+	process string
+	// declare changes the configuration with which the operation meets the fault,
+	// and always as long as the process is what is odd.
+	declare func(config map[string]any)
+	always  bool
+	// prepare makes the platform what it is before anything else.
+	prepare func(r *faultRun)
+	// between happens between the plan and its apply.
+	between func(r *faultRun)
+	// state is what a status says of the hosts hit where nothing is wrong with it.
+	state fleet.State
+	// unlisted are the hosts hit that a list does not have.
+	unlisted []int
+	// sends is the API that is called in place of the operation's own.
+	sends string
+	// hides are texts that no message shows.
+	hides []string
+	// after looks at what is left in the end.
+	after func(r *faultRun)
 }
 
 // pattern is what becomes of the operations that meet a fault of one kind.
@@ -60,6 +86,9 @@ const (
 	// taints: an error of a create that may have registered: the hosts that were hit
 	// stand in state with their reason, and Terraform taints the resource.
 	taints ending = "taints"
+	// refused: an error before anything is asked or done, when the configuration is
+	// validated or planned.
+	refused ending = "refused"
 	// drifts: a refresh finds the hosts that were hit changed.
 	drifts ending = "drifts"
 )

@@ -104,5 +104,5 @@ func (c typedCell) run(t *testing.T) {
 	if _, said := core.apply(r.config(r.on)); len(said) > 0 {
 		t.Errorf("the next apply says:\n%s", said)
 	}
-	r.expectConverged()
+	r.expectConverged(nil)
 }

@@ -1,0 +1,120 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// held is what the platform and an agent hold of a process.
+type held struct{ registered, hosted, running bool }
+
+func (h held) String() string {
+	var words []string
+	for _, w := range []struct {
+		is        bool
+		yes, name string
+	}{{h.registered, "registered", "not registered"}, {h.hosted, "hosted", "not hosted"}, {h.running, "running", "not running"}} {
+		words = append(words, map[bool]string{true: w.yes, false: w.name}[w.is])
+	}
+	return strings.Join(words, ", ")
+}
+
+var (
+	nothingHeld = held{}
+	allHeld     = held{true, true, true}
+)
+
+// effect is what an operation does to a process besides what its name says.
+type effect struct {
+	on            operation
+	by            []face
+	before, after held
+}
+
+// effectTable is a part of the page.
+var effectTable = []effect{
+	{onCreate, esbOnlyFace, nothingHeld, held{registered: true}},
+	{onCreate, []face{faceGateway}, nothingHeld, held{registered: true, hosted: true}},
+	{onCreate, jobFace, nothingHeld, held{hosted: true}},
+	{onCreate, esbOnlyFace, held{running: true}, held{registered: true, running: true}},
+	{onHost, esbOnlyFace, nothingHeld, held{registered: true, hosted: true}},
+	{onRun, gseFaces, nothingHeld, allHeld},
+	{onRun, jobFace, nothingHeld, held{hosted: true, running: true}},
+	{onDelete, gseFaces, allHeld, held{running: true}},
+	{onDelete, jobFace, held{hosted: true, running: true}, held{running: true}},
+	{onOperate, faces, nothingHeld, held{hosted: true, running: true}},
+	{onOperate, faces, held{registered: true}, allHeld},
+	{onStop, faces, allHeld, held{registered: true}},
+	{onStop, []face{faceESB, faceJOB}, held{registered: true, hosted: true}, held{registered: true}},
+	{onStop, []face{faceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
+	{onKill, faces, allHeld, held{registered: true}},
+	{onRestart, faces, allHeld, allHeld},
+	{onRestart, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{onReload, faces, allHeld, allHeld},
+	{onReload, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{onStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+}
+
+// What operations do besides.
+func TestFaultMatrix_effects(t *testing.T) {
+	t.Parallel()
+	for i, e := range effectTable {
+		for _, by := range e.by {
+			t.Run(fmt.Sprintf("%d/%s/%s", i, e.on.path(), by), func(t *testing.T) {
+				t.Parallel()
+				sim := newSim(t)
+				r := &faultRun{t: t, sim: sim, face: by, on: e.on, settings: sim.settingsFor(by), kept: &kept{}}
+				if e.on == onDelete {
+					r.applyBefore(onRun)
+				} else {
+					r.bring(e.before)
+				}
+				r.expectHeld("before", e.before)
+				var said diagnostics
+				if e.on.looks() {
+					_, said = configuredWith(t, r.settings).readData(by.typeName(e.on), r.config(e.on))
+				} else {
+					_, said = r.run(r.settings).apply(r.config(e.on))
+				}
+				if len(said) > 0 {
+					t.Error(said)
+				}
+				r.expectHeld("after", e.after)
+			})
+		}
+	}
+}
+
+// bring brings the process to where an operation starts from.
+func (r *faultRun) bring(to held) {
+	r.t.Helper()
+	namespace, name := r.process()
+	if to == nothingHeld {
+		return
+	}
+	r.each(func(address string) error {
+		errs := []error{r.sim.Register(address, namespace, name, nil, "{}")}
+		if to.running {
+			errs = append(errs, r.sim.StartProcess(address, namespace, name), r.sim.Unhost(address, namespace, name))
+		}
+		if !to.registered {
+			errs = append(errs, r.sim.Unregister(address, namespace, name))
+		}
+		if to.hosted {
+			errs = append(errs, r.sim.Host(address, namespace, name))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (r *faultRun) expectHeld(when string, want held) {
+	r.t.Helper()
+	for _, n := range hostNumbers(r.hosts()) {
+		p := r.at(n)
+		if got := (held{p.Registered, p.Hosted, p.Running}); got != want {
+			r.t.Errorf("%s, %s is %s, want %s", when, hostKey(n), got, want)
+		}
+	}
+}
