@@ -129,7 +129,7 @@ func TestAccHostedProcessResource_createCutOff(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
 	config := sim.providerConfig(`spec_fingerprint_label = ""`) +
-		hostedConfig{hosts: hostsConfig(1), more: "ensure = \"registered\"\n  timeouts = { create = \"300ms\" }"}.String()
+		hostedConfig{hosts: hostsConfig(1), more: "ensure = \"registered\"\n  timeouts = { create = \"2s\" }"}.String()
 	api, op := faultOn("register_proc_info")
 	mended := resource.TestStep{
 		PreConfig: sim.mend, Config: config,

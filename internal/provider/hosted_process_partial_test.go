@@ -289,7 +289,7 @@ func TestAccHostedProcessResource_unreachableIsNotDrift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := newSim(t)
-			config := sim.providerConfig() + hostedConfig{hosts: hostsConfig(3), more: `timeouts = { read = "300ms" }`}.String()
+			config := sim.providerConfig() + hostedConfig{hosts: hostsConfig(3), more: `timeouts = { read = "2s" }`}.String()
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: testFactories,
 				Steps: []resource.TestStep{

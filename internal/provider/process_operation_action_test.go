@@ -334,7 +334,7 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 	sim := newSim(t)
 	sim.registered(t, 2)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{testAddress(2)}, Takes: time.Hour})
-	_, end := sim.configured(t).invoke(t.Context(), testAction, invocation("restart", 2, map[string]any{"timeouts": map[string]any{"invoke": "200ms"}}))
+	_, end := sim.configured(t).invoke(t.Context(), testAction, invocation("restart", 2, map[string]any{"timeouts": map[string]any{"invoke": "2s"}}))
 	for _, want := range []string{"restart did not succeed on 1 of 2 hosts", "web-2 (0:10.0.0.3): no verdict when the time was up"} {
 		if !strings.Contains(end, want) {
 			t.Errorf("the end does not say %q:\n%s", want, end)

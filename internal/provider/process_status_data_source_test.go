@@ -94,7 +94,7 @@ func TestAccProcessStatusDataSource_unknown(t *testing.T) {
 							c.fault.API, c.fault.Op, c.fault.Hosts = "operate_proc_v2", &op, []string{testAddress(2)}
 							sim.Inject(c.fault)
 						},
-						Config: hosted + statusConfig(withSpec+"\n  timeouts = { read = \"300ms\" }"),
+						Config: hosted + statusConfig(withSpec+"\n  timeouts = { read = \"2s\" }"),
 						Check: resource.ComposeAggregateTestCheckFunc(
 							resource.TestCheckResourceAttr(testStatus, "unknown_count", "1"),
 							resource.TestCheckResourceAttr(testStatus, "stopped_count", "2"),
