@@ -191,17 +191,18 @@ func stuckReasons(stuck fleet.Results, was map[fleet.Host]string, changed bool) 
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
 // is not theirs any more; their address is a key then.
-func withStuck(hosts fold.Map, prior fleet.Roster, stuck fleet.Results) fold.Map {
+func withStuck(hosts, before fold.Map, prior fleet.Roster, stuck fleet.Results) fold.Map {
 	if len(stuck) == 0 {
 		return hosts
 	}
-	all := hosts.Known()
+	all, was := hosts.Known(), before.Known()
 	for host := range stuck {
 		key := prior.Key(host)
+		address := was[key]
 		if _, taken := all[key]; taken {
 			key = host.String()
 		}
-		all[key] = host.String()
+		all[key] = address
 	}
 	return fold.NewMap(all)
 }

@@ -136,6 +136,9 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 				if reason := resource.reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered with another spec: 117") {
 					t.Errorf("web-2 is %q", reason)
 				}
+				if address := texts(resource.attribute("hosts"))["web-2"]; address != testAddress(2) {
+					t.Errorf("web-2 is at %q now", address)
+				}
 				sim.mend()
 
 				if _, said := apply(resource, config("./b.sh", 2)); len(said) > 0 {

@@ -109,7 +109,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.id)
 	hosts := P(&model).hostsMap()
-	*hosts = withStuck(*hosts, prior, stuck)
+	*hosts = withStuck(*hosts, *P(&before).hostsMap(), prior, stuck)
 	reasons := updateReasons(failures, was)
 	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.declared)))
 	left, _ := rosterOf(*hosts, r.platform.supplier)
