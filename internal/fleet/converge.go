@@ -132,7 +132,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Result
 		}
 		down := pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(down) > 0 {
-			results.Merge(p.Operate(ctx, Start, down))
+			results.Merge(start(ctx, p, down))
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {

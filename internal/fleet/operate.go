@@ -1,6 +1,9 @@
 package fleet
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // OnDestroy is what becomes of the process itself when it is unregistered.
 type OnDestroy string
@@ -60,7 +63,12 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
 		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 		if len(rest) > 0 {
-			results.Merge(p.Operate(withSettled(ctx, wave.settled), op, rest))
+			run := withSettled(ctx, wave.settled)
+			if op == Start {
+				results.Merge(start(run, p, rest))
+			} else {
+				results.Merge(p.Operate(run, op, rest))
+			}
 		}
 		if op == Stop || op == Kill {
 			results.Merge(unhostIdle(ctx, p, pickFunc(rest, func(h Host) bool {
@@ -69,6 +77,35 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		}
 		return results
 	})
+}
+
+// aftermath is how long the agents are asked what failed starts left behind. They
+// have just answered, and the start has failed whatever they say.
+const aftermath = 15 * time.Second
+
+// start starts, and says of hosts where that failed what it left behind: a start
+// whose command or check fails hosts the process all the same (observed), and the
+// agent then goes on trying.
+func start(ctx context.Context, p Process, hosts []Host) Results {
+	results := p.Operate(ctx, Start, hosts)
+	failed := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
+	if len(failed) == 0 {
+		return results
+	}
+	ctx, cancel := context.WithTimeout(ctx, aftermath)
+	defer cancel()
+	status, _ := p.LiveStatus(ctx, failed) // what is not known is not said
+	for _, h := range failed {
+		o := results[h]
+		switch s := status[h]; {
+		case s.State == Running:
+			o.Meaning += "; asked afterwards, it runs"
+		case s.State == Stopped && s.HostedKnown && s.Hosted:
+			o.Meaning += "; it is hosted all the same, so the agent may yet start it"
+		}
+		results[h] = o
+	}
+	return results
 }
 
 // askFirst settles the hosts that are already as the operation would leave them,

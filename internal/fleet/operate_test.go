@@ -222,6 +222,69 @@ func TestRun_interruptedDuringPause(t *testing.T) {
 	})
 }
 
+// A failed start may host the process all the same.
+func TestRun_startFails(t *testing.T) {
+	t.Parallel()
+	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Ran: true}
+	told := func(more string) fleet.Outcome {
+		o := failed
+		o.Meaning += more
+		return o
+	}
+	starts := doneOps(byOp{fleet.Start: {1: failed, 2: away, 3: {Verdict: fleet.Lost}, 4: failed, 5: failed}})
+	for name, test := range map[string]struct {
+		live func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
+		want byHost
+	}{
+		"told": {
+			says(map[int]fleet.Status{1: live(fleet.Stopped, true, 5), 4: live(fleet.Running, true, 5), 5: live(fleet.Stopped, false, 5)}),
+			byHost{1: told("; it is hosted all the same, so the agent may yet start it"), 4: told("; asked afterwards, it runs"), 5: failed},
+		},
+		"not-said":  {answer(hostingUnknown(live(fleet.Stopped, true, 5))), byHost{1: failed, 4: failed, 5: failed}},
+		"unknown":   {answer(fleet.Status{State: fleet.Unknown, Hosted: true, HostedKnown: true}), byHost{1: failed, 4: failed, 5: failed}},
+		"not-heard": {cannotSay(errDown), byHost{1: failed, 4: failed, 5: failed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{operate: starts, live: test.live}
+			results := fleet.Run(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, fleet.Rollout{})
+			p.wantCalls(t, "start 1 2 3 4 5 6", "live 1 4 5")
+			test.want[2], test.want[3], test.want[6] = away, fleet.Outcome{Verdict: fleet.Lost}, well
+			wantResults(t, test.want, results)
+		})
+	}
+}
+
+// Agents that fall silent after a failed start are not waited for as long as the
+// start would be.
+func TestRun_startFailsInSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		failed := fleet.Outcome{Verdict: fleet.Failed, Code: 836, Ran: true}
+		p := &process{operate: doneOps(byOp{fleet.Start: {1: failed}}), waits: true}
+		began := time.Now()
+		results := fleet.Run(ctx, p, fleet.Start, hosts(1, 2), nil, fleet.Rollout{})
+		wantResults(t, byHost{1: failed, 2: well}, results)
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// Other operations leave nothing behind that a question could find.
+func TestRun_stopFails(t *testing.T) {
+	t.Parallel()
+	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 836, Ran: true}
+	for _, op := range []fleet.Operation{fleet.Stop, fleet.Kill, fleet.Restart, fleet.Reload} {
+		p := &process{operate: doneOps(byOp{op: {1: failed}})}
+		results := fleet.Run(t.Context(), p, op, hosts(1), nil, fleet.Rollout{})
+		p.wantCalls(t, string(op)+" 1")
+		wantResults(t, byHost{1: failed}, results)
+	}
+}
+
 // Spared hosts count in the same waves as the others.
 func TestRelease_spared(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,9 @@ type Outcome struct {
 	Message string
 	// AlreadyDone: the platform said that there was nothing to do (828, 829, 850).
 	AlreadyDone bool
+	// Ran: the agent did run the operation, and so can tell what a failed one left
+	// behind.
+	Ran bool
 	// Repeated: the call was made more than once for this host, so "already done"
 	// may well be our own doing.
 	Repeated bool

@@ -44,6 +44,9 @@ type process struct {
 	operate                          func(context.Context, fleet.Operation, []fleet.Host) fleet.Results
 	cached, live                     func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
+	// waits has LiveStatus hear nothing until its time is up.
+	waits bool
+
 	calls []string
 }
 
@@ -77,7 +80,11 @@ func (p *process) CachedStatus(_ context.Context, hosts []fleet.Host) (map[fleet
 	return p.status("cached", p.cached, hosts)
 }
 
-func (p *process) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	if p.waits {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return p.status("live", p.live, hosts)
 }
 

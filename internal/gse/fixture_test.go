@@ -61,6 +61,12 @@ func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1"}
 }
 
+// ran is an outcome of which the agent itself tells.
+func ran(o fleet.Outcome) fleet.Outcome {
+	o.Ran = true
+	return o
+}
+
 // byTask is an outcome of task T.
 func byTask(o fleet.Outcome) fleet.Outcome {
 	o.TaskID = "T"

@@ -61,7 +61,7 @@ func TestOperate_waits(t *testing.T) {
 		"mixed": {
 			[]exchange{result(said(v2(1), code(65535), v2(2), code(828)))},
 			map[int]fleet.Outcome{
-				1: byTask(outcome(fleet.Failed, 65535)),
+				1: byTask(ran(outcome(fleet.Failed, 65535))),
 				2: byTask(fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true, Code: 828, Message: "message 828", Meaning: "the process is running already", RequestID: "req-1"}),
 			},
 		},
@@ -71,7 +71,7 @@ func TestOperate_waits(t *testing.T) {
 		},
 		"first-failure-is-kept": {
 			[]exchange{result(said(v2(1), code(65535), v2(2), code(115))), both},
-			map[int]fleet.Outcome{1: byTask(outcome(fleet.Failed, 65535)), 2: byTask(outcome(fleet.Done, 0))},
+			map[int]fleet.Outcome{1: byTask(ran(outcome(fleet.Failed, 65535))), 2: byTask(outcome(fleet.Done, 0))},
 		},
 		"null-verdict": {
 			[]exchange{result(said(v2(1), "null", v2(2), "{}")), both}, done,

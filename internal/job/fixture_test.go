@@ -68,6 +68,12 @@ func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	}
 }
 
+// ran is an outcome of which the agent itself tells.
+func ran(o fleet.Outcome) fleet.Outcome {
+	o.Ran = true
+	return o
+}
+
 func already(o fleet.Outcome) fleet.Outcome {
 	o.AlreadyDone = true
 	return o

@@ -63,7 +63,7 @@ func TestOperate_waits(t *testing.T) {
 		},
 		"mixed": {
 			[]exchange{result(said(key(1), code(65535), key(2), code(828)))},
-			map[int]fleet.Outcome{1: outcome(fleet.Failed, 65535), 2: already(outcome(fleet.Done, 828))},
+			map[int]fleet.Outcome{1: ran(outcome(fleet.Failed, 65535)), 2: already(outcome(fleet.Done, 828))},
 		},
 		"first-verdict-is-kept": {
 			[]exchange{result(said(key(1), code(0), key(2), code(115))), result(said(key(1), code(65535), key(2), code(117)))},

@@ -56,7 +56,7 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 		// what it did be forgotten.
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}
 	default:
-		o.Verdict = fleet.Failed
+		o.Verdict, o.Ran = fleet.Failed, r.Code == CodeCheckFailed || r.Code == CodeCommandFailed
 	}
 	return o, true
 }

@@ -168,6 +168,9 @@ func TestCall_outcome(t *testing.T) {
 				if got != want || final != (want != pending) || o.Code != code || o.Message != "words" {
 					t.Errorf("%d: got %q (%+v, final %t), want %q", code, got, o, final, want)
 				}
+				if ran := want == failed && (code == 836 || code == 65535); o.Ran != ran {
+					t.Errorf("%d: the agent ran it: %t, want %t", code, o.Ran, ran)
+				}
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func idleFaults() []fault {
 		},
 		{
 			name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted all the same (a query says `isAuto` is true)",
-			says: "65535, the command failed", pattern: patternOperationFails, hit: []int{2},
+			says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", pattern: patternOperationFails, hit: []int{2},
 			fault:  &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
 			except: map[operation]cell{onStop: {}, onKill: {}, onRestart: {}, onReload: {}},
 		},
@@ -109,13 +109,13 @@ func outputFaults() []fault {
 		}
 	}
 	return []fault{
-		row("output-lines", "A command fails (65535) and prints more lines than are shown", "the command failed one two three …",
+		row("output-lines", "A command fails (65535) and prints more lines than are shown", "one two three …",
 			"one\r\n\r\ntwo\nthree\nfour\n", "four"),
-		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", "the command failed "+strings.Repeat("x", maxLineRunes)+"…",
+		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", maxLineRunes)+"…",
 			strings.Repeat("x", 10000), strings.Repeat("x", maxLineRunes+1)),
 		row("output-mangled", "A command fails (65535) and prints text that another encoding has mangled, and controls of the terminal",
-			"the command failed Ã\u0084Ã\u009c\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07"),
-		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "the command failed secret=***",
+			"Ã\u0084Ã\u009c\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07"),
+		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "secret=***",
 			"secret="+simulator.DefaultAppSecret, simulator.DefaultAppSecret),
 	}
 }

@@ -136,7 +136,7 @@ func hostFaults() []fault {
 			},
 		},
 		{
-			name: "command-failed", title: "The command fails on a host (65535) and prints why", says: "65535, the command failed no space left on device",
+			name: "command-failed", title: "The command fails on a host (65535) and prints why", says: "no space left on device",
 			pattern: patternOperationFails, hit: []int{2}, fault: &simulator.Fault{Code: new(65535), Message: "no space left on device"},
 		},
 		{
