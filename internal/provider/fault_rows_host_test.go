@@ -37,8 +37,9 @@ func idleFaults() []fault {
 	after829 := func(f simulator.Fault) func(r *faultRun) {
 		return func(r *faultRun) {
 			idle(r)
-			f.API, f.Hosts = r.face.target(r.on).api, r.addresses([]int{2})
-			r.sim.Inject(f)
+			aimed := f
+			aimed.API, aimed.Hosts = r.face.target(r.on).api, r.addresses([]int{2})
+			r.sim.Inject(aimed)
 		}
 	}
 	stopOnly := map[operation]cell{onRun: {}, onOperate: {}, onRestart: {}, onReload: {}}
