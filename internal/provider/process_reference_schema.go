@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -201,7 +200,7 @@ func resourceAttribute(o referenceOptions) schema.SingleNestedAttribute {
 			MarkdownDescription: "Most " + what + " that the process may use, in percent of the whole machine, above 0 and up to 100. " +
 				"The agent stops a process that exceeds it, and a hosted one is started again: a limit that is too low makes a loop.",
 			Required:   true,
-			Validators: []validator.Float64{percentValidator(), float64validator.AtMost(100)},
+			Validators: []validator.Float64{percentValidator()},
 		}
 	}
 	reserved := func(what string) schema.Int64Attribute {

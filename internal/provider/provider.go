@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -124,7 +123,7 @@ func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *p
 			"requests_per_second": schema.Float64Attribute{
 				MarkdownDescription: "Most requests a second, over all resources of this provider. Not limited by default.",
 				Optional:            true,
-				Validators:          []validator.Float64{aboveZero{}, float64validator.AtMost(100000)},
+				Validators:          []validator.Float64{rateValidator()},
 			},
 			"max_retries": schema.Int64Attribute{
 				MarkdownDescription: fmt.Sprintf("How often a call is repeated after a fault that may pass: no connection, HTTP 408, 429, 500, 502, 503 or 504, "+

@@ -38,7 +38,7 @@ func TestAccProvider_settings(t *testing.T) {
 		"supplier":          {`bk_supplier_id = -1`, `at least 0`},
 		"retry-wait":        {`retry_wait_min = "1"`, `Invalid Duration`},
 		"max-hosts":         {`max_hosts_per_request = 0`, `between 1 and`},
-		"rate":              {`requests_per_second = 0`, `above 0`},
+		"rate":              {`requests_per_second = 0`, `Invalid Rate[\s\S]*above 0 and up to 100000 requests a second; got 0. For no limit`},
 		"no-ca-file":        {`endpoint = "https://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", ca_cert_file = "/nonexistent.pem"`, `no such file`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	posix "path"
 	"regexp"
 	"slices"
@@ -88,23 +87,44 @@ func (v absolutePathValidator) ValidateString(ctx context.Context, req validator
 	}
 }
 
-// percentValidator wants more than nothing: the platform takes 0 and then stops
-// the process at once, again and again.
-func percentValidator() validator.Float64 { return aboveZero{} }
+// aboveZero wants more than nothing, up to a most.
+type aboveZero struct {
+	most                float64
+	summary, unit, zero string // zero is what to know of 0
+}
 
-type aboveZero struct{}
+// percentValidator: the platform takes 0 and then stops the process at once, again
+// and again.
+func percentValidator() validator.Float64 {
+	return aboveZero{
+		most: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
+		zero: "With 0 the agent would stop the process as soon as it runs",
+	}
+}
 
-func (aboveZero) Description(context.Context) string               { return "must be above 0" }
+func rateValidator() validator.Float64 {
+	return aboveZero{most: 100000, summary: "Invalid Rate", unit: "requests a second", zero: "For no limit, leave it out"}
+}
+
+func (v aboveZero) Description(context.Context) string {
+	return fmt.Sprintf("must be above 0 and up to %v %s", v.most, v.unit)
+}
+
 func (v aboveZero) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-func (aboveZero) ValidateFloat64(_ context.Context, req validator.Float64Request, resp *validator.Float64Response) {
+
+func (v aboveZero) ValidateFloat64(ctx context.Context, req validator.Float64Request, resp *validator.Float64Response) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	if value := req.ConfigValue.ValueFloat64(); value <= 0 || math.IsNaN(value) {
-		addInvalid(&resp.Diagnostics, req.Path, "Invalid Percentage",
-			fmt.Sprintf("the value must be above 0, up to 100, in percent of the whole machine; got %v. "+
-				"With 0 the agent would stop the process as soon as it runs", value))
+	value := req.ConfigValue.ValueFloat64()
+	if value > 0 && value <= v.most {
+		return
 	}
+	text := fmt.Sprintf("the value %s; got %v", v.Description(ctx), value)
+	if value <= 0 {
+		text += ". " + v.zero
+	}
+	addInvalid(&resp.Diagnostics, req.Path, v.summary, text)
 }
 
 func nameValidator(forbidden string) validator.String {
