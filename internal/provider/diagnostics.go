@@ -187,7 +187,7 @@ func configError(err error) diag.Diagnostic {
 			for other, attribute := range attributes {
 				field.Reason = strings.ReplaceAll(field.Reason, other, attribute)
 			}
-			return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, sentence(name+" "+field.Reason))
+			return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, sentence("attribute "+name+": "+field.Reason))
 		}
 	}
 	return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))

@@ -132,7 +132,11 @@ func (p *bkProvider) connect(ctx context.Context, m providerModel, terraformVers
 		InsecureSkipVerify: m.InsecureSkipVerify.ValueBool(),
 		Logger:             newLogger(),
 	}
-	checkEndpoint(&diags, config.Endpoint)
+	if config.Endpoint == "" {
+		addMissing(&diags, "endpoint", envEndpoint)
+	}
+	checkEndpoint(&diags, "endpoint", config.Endpoint)
+	checkEndpoint(&diags, "job_endpoint", setting(m.JobEndpoint, envJobEndpoint))
 	if m.Gateway.IsNull() && config.Gateway != bkapi.ESB && config.Gateway != bkapi.APIGW {
 		diags.AddAttributeError(path.Root("gateway"), summaryInvalidProvider,
 			fmt.Sprintf("%s is %q. %s", envGateway, config.Gateway, oneOf(bkapi.Gateways())))
@@ -232,7 +236,7 @@ func (p *bkProvider) connectJob(m providerModel, config bkapi.Config) (*job.Clie
 	config.Endpoint, config.Gateway = cmp.Or(endpoint, config.Endpoint), bkapi.ESB
 	client, err := bkapi.New(config)
 	if field := (*bkapi.ConfigError)(nil); errors.As(err, &field) && field.Field == "Endpoint" {
-		return nil, errors.New("job_endpoint: " + field.Reason)
+		return nil, errors.New("attribute job_endpoint: " + field.Reason)
 	}
 	if err != nil {
 		return nil, err
@@ -282,14 +286,13 @@ func (m providerModel) identify(config *bkapi.Config) diag.Diagnostics {
 	return diags
 }
 
-func checkEndpoint(diags *diag.Diagnostics, endpoint string) {
+func checkEndpoint(diags *diag.Diagnostics, name, endpoint string) {
 	if endpoint == "" {
-		addMissing(diags, "endpoint", envEndpoint)
 		return
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		diags.AddAttributeError(path.Root("endpoint"), summaryInvalidProvider,
+		diags.AddAttributeError(path.Root(name), summaryInvalidProvider,
 			quotedURL(endpoint)+" is not an absolute http or https URL such as https://paas.example.com.")
 	}
 }
