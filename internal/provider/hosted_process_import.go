@@ -11,7 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
-const importForms = "An import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
+const importForms = "an import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
 	"such as `web:nginx@0:10.0.0.1,0:10.0.0.2`"
 
 // importID is an import id taken apart: the namespace up to the first colon, the

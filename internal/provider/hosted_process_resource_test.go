@@ -270,7 +270,7 @@ func TestAccHostedProcessResource_import(t *testing.T) {
 			{Config: config},
 			byID("web:nginx"),
 			byID("web:nginx@0:10.0.0.2,0:10.0.0.3"),
-			{ResourceName: testResource, ImportState: true, ImportStateId: "web", ExpectError: regexp.MustCompile(`"web" is not an import id`)},
+			{ResourceName: testResource, ImportState: true, ImportStateId: "web", ExpectError: regexp.MustCompile(`"web" is not an import id; an import id is`)},
 			{ResourceName: testResource, ImportState: true, ImportStateId: "web:other", ExpectError: regexp.MustCompile(`Hosted Process Not Found`)},
 			{ResourceName: testResource, ImportState: true, ImportStateId: "web:nginx@10.0.0.1", ExpectError: regexp.MustCompile(`has no\s+bk_cloud_id`)},
 		},
