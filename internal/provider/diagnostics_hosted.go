@@ -17,7 +17,7 @@ const (
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Mend the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if anyTaken(failures) {
-		todo += "\n\n" + takenAdvice(h)
+		todo += "\n\n" + takenAdvice + h.importAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
 		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures), todo))
@@ -31,7 +31,7 @@ func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) 
 		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures))
 	taken := ""
 	if anyTaken(failures) {
-		taken = "\n\n" + takenAdvice(h)
+		taken = "\n\n" + takenAdvice
 	}
 	if as == partialError {
 		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+
@@ -48,7 +48,7 @@ func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) 
 func createUnconfirmed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	taken := ""
 	if anyTaken(failures) {
-		taken = "\n\n" + takenAdvice(h)
+		taken = "\n\n" + takenAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s, as far as is known.\n\n%s\n"+
 		"Mend the cause and apply again. What may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
@@ -59,7 +59,7 @@ func createUnconfirmed(h hostedProcess, failures fleet.Results) diag.Diagnostic 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
 	todo := retriedAlone
 	if anyTaken(failures) {
-		todo += "\n\n" + takenAdvice(h)
+		todo += "\n\n" + takenAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
 		h.title, hostsText(len(failures), tried), hostRows(h.hosts, failures), todo))
@@ -89,7 +89,5 @@ func anyTaken(failures fleet.Results) bool {
 	return false
 }
 
-func takenAdvice(h hostedProcess) string {
-	return "Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. " + h.takenAdvice +
-		" Or take them out of hosts."
-}
+const takenAdvice = "Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
+	"Set adopt_existing = true to take those hosts over, or take them out of hosts."

@@ -146,8 +146,7 @@ func TestCreatePartial(t *testing.T) {
 	t.Parallel()
 	roster, hosts := testRoster(t, 3)
 	h := hostedProcess{openedProcess: openedProcess{
-		title: quotedProcess("web", "nginx"), hosts: roster,
-		takenAdvice: "Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx.",
+		title: quotedProcess("web", "nginx"), hosts: roster, importAdvice: " Or import.",
 	}}
 	failures := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
@@ -160,7 +159,7 @@ Request: r1
 
 The next plan shows an update that retries these hosts alone.
 
-Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or import what is there with the id web:nginx. Or take them out of hosts.`
+Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or take them out of hosts.`
 	if diff := cmp.Diff(want, createPartial(h, failures, partialWarn).Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -197,11 +196,12 @@ func TestHostedDiagnostics(t *testing.T) {
 	t.Parallel()
 	roster, hosts := testRoster(t, 3)
 	h := hostedProcess{openedProcess: openedProcess{
-		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: roster, takenAdvice: "Adopt or import.",
+		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: roster, importAdvice: " Or import it.",
 	}}
 	away := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
 	}}
+	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
@@ -212,6 +212,11 @@ func TestHostedDiagnostics(t *testing.T) {
 			createFailed(h, away), diag.SeverityError, "Unable to Register Hosted Process",
 			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n" + row +
 				"\nMend the cause and apply again. Nothing was saved, so the next apply begins anew.",
+		},
+		"create-taken": {
+			createFailed(h, taken), diag.SeverityError, "Unable to Register Hosted Process",
+			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
+				"Mend the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
 		},
 		"create-partial-as-error": {
 			createPartial(h, away, partialError), diag.SeverityError, "Hosted Process Created In Part",

@@ -168,11 +168,10 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 		diags.Append(bugDiagnostic(err))
 	}
 	return openedProcess{
-		id:          id,
-		title:       title,
-		hosts:       hosts,
-		process:     p.job.Process(scope, m.registration, info),
-		declared:    fleet.Declared{Fingerprint: fingerprint, HasSpec: true},
-		takenAdvice: "Set adopt_existing = true to take those hosts over.",
+		id:       id,
+		title:    title,
+		hosts:    hosts,
+		process:  p.job.Process(scope, m.registration, info),
+		declared: fleet.Declared{Fingerprint: fingerprint, HasSpec: true},
 	}, diags
 }

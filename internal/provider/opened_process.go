@@ -44,8 +44,9 @@ type openedProcess struct {
 	process   fleet.Process
 	// declared is what its registrations are held against, but for Ensure.
 	declared fleet.Declared
-	// takenAdvice tells how to get at a registration that somebody else made.
-	takenAdvice string
+	// importAdvice tells how to import a registration that somebody else made, while
+	// the resource is not in state; empty where it cannot be imported.
+	importAdvice string
 }
 
 // begin is what the methods of a resource have in common before their calls: the

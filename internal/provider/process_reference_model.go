@@ -75,7 +75,7 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 		// registers hosting, and must not do so with other labels.
 		process: p.gse.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: declared.AllLabels()}, spec),
 	}
-	o.takenAdvice = "Set adopt_existing = true to take those hosts over, or import what is there with the id " + o.id + "."
+	o.importAdvice = " Or import what is there with the id " + o.id + "."
 	return o, diags
 }
 
