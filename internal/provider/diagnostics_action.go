@@ -40,5 +40,5 @@ func actionDoubt(failures fleet.Results) string {
 		return ""
 	}
 	return "\n\nWhere the outcome is not known, the operation may have run or may still run. It is not sent again by itself. " +
-		"bk_process_status tells how the process is now."
+		"The status data source tells how the process is now."
 }

@@ -73,7 +73,13 @@ func reasonOf(o fleet.Outcome) string {
 		}
 		return joined(reasonTimeUp, what)
 	case fleet.NotTried:
-		return cmp.Or(what, "not tried")
+		switch {
+		case what != "":
+			return what
+		case fleet.Interrupted(o.Err):
+			return "not tried: interrupted before it was sent"
+		}
+		return "not tried: the time was up before it was sent"
 	default: // the platform's code, or a failed call, below
 	}
 	if what == "" && o.Err != nil {

@@ -218,6 +218,12 @@ func TestHostedDiagnostics(t *testing.T) {
 			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
 				"Mend the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
 		},
+		"update-not-sent": {
+			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` +
+				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nThe time for this was up, and what was sent may still take effect. " +
+				"If the platform is only slow, raise the timeouts of this object.\n\nMend the cause and apply again: only these hosts are called.",
+		},
 		"create-partial-as-error": {
 			createPartial(h, away, partialError), diag.SeverityError, "Hosted Process Created In Part",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +

@@ -91,5 +91,6 @@ func doubtAdvice(failures fleet.Results) string {
 		return ""
 	}
 	return "\n\nWhere the outcome is not known, the operation may have run or may still run. It is not sent again by itself. " +
-		"bk_process_status tells how the process is now; for start, stop and kill the next apply asks first, and acts only where it must."
+		"The status data source tells how the process is now. For start, stop and kill the next apply asks first, and acts only where it must; " +
+		"a restart or a reload it runs again."
 }
