@@ -67,13 +67,13 @@ func metaAttribute(o referenceOptions) schema.SingleNestedAttribute {
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
-				MarkdownDescription: "Namespace, which groups processes. No colon." + replaces,
+				MarkdownDescription: "Namespace, which groups processes. No white space and no colon." + replaces,
 				Required:            true,
 				Validators:          []validator.String{nameValidator(":")},
 				PlanModifiers:       modifiers,
 			},
 			"name": schema.StringAttribute{
-				MarkdownDescription: "Name of the process within the namespace, of your choice. No `@`." + replaces,
+				MarkdownDescription: "Name of the process within the namespace, of your choice. No white space and no `@`." + replaces,
 				Required:            true,
 				Validators:          []validator.String{nameValidator("@")},
 				PlanModifiers:       modifiers,
