@@ -1,5 +1,11 @@
 # The database starts before the server, and stops after it: Terraform creates in
 # the order of depends_on and destroys in the reverse order.
+terraform {
+  required_providers {
+    bk = { source = "blueking/bk" }
+  }
+}
+
 locals {
   hosts = { game-1 = "0:10.0.0.1", game-2 = "0:10.0.0.2" }
 
