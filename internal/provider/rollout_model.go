@@ -28,7 +28,8 @@ func rolloutAttribute(description string) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: description + " Hosts go in the order of their keys. A wave starts when every host of the one before has settled. " +
 			"Without `rollout`, all hosts at once.",
-		Optional: true,
+		Optional:   true,
+		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"batch_size": schema.Int64Attribute{
 				MarkdownDescription: "Hosts in a wave. All of them by default.",

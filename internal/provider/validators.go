@@ -127,6 +127,24 @@ func (v aboveZero) ValidateFloat64(ctx context.Context, req validator.Float64Req
 	addInvalid(&resp.Diagnostics, req.Path, v.summary, text)
 }
 
+// rolloutValidator warns of a rollout without waves: Terraform drops an attribute
+// that it does not know from an object, and a misspelt batch_size would be missed when
+// the whole fleet restarts at once.
+type rolloutValidator struct{}
+
+func (rolloutValidator) Description(context.Context) string { return "should set batch_size" }
+
+func (v rolloutValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || !req.ConfigValue.Attributes()["batch_size"].IsNull() {
+		return
+	}
+	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": batch_size is not set, so all hosts "+
+		"go at once. If you did set it, look at its spelling: Terraform drops an attribute that an object does not have, and does not say so. "+
+		"If all at once is what you want, set batch_size to the number of hosts, or leave rollout out.")
+}
+
 func nameValidator(forbidden string) validator.String {
 	return stringvalidator.RegexMatches(
 		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),
