@@ -256,7 +256,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 				Optional:            true,
 			},
 			"op_timeout": seconds("Seconds that a command may take. At least 1. Operations send it; registering has no such field, so a "+
-				"change of it alone calls nothing. The platform's default is 60.", 1),
+				"change of it alone registers nothing anew. The platform's default is 60.", 1),
 		},
 	}
 }
