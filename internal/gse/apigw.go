@@ -18,10 +18,10 @@ func (apigw) endpoint(name string, repeatable bool) bkapi.API {
 	return bkapi.API{Name: name, Path: "api/v2/proc/" + name, Repeatable: repeatable}
 }
 
-// place prefers the agent id: a process that was registered by it is another than
-// the one of the same machine's address, although its row may carry both.
 func (apigw) renames() bool { return true }
 
+// place prefers the agent id: a process that was registered by it is another than
+// the one of the same machine's address, although its row may carry both.
 func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
 	if h, ok := row.agent(); ok {
 		return h, true
