@@ -117,7 +117,8 @@ func replaceLine(text, begins, replacement string) string {
 func TestAccStartOrder(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	cli := newCLI(t, sim, readExample(t, "start-order/main.tf"))
+	cli := newCLI(t, sim, "")
+	cli.write("main.tf", readExample(t, "start-order/main.tf"))
 	cli.expect(0, "apply", "-auto-approve")
 	order := func(op int) []string {
 		var names []string
