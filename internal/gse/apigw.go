@@ -85,7 +85,17 @@ func (f apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) f
 // request went out twice, the first one may have made it so.
 func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeated }
 
+// unregister learns the other names of hosts first, because results may come under
+// those: once a host is unhosted, no row tells them any more.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	unnamed := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
+		_, known := p.client.alias(h)
+		return known
+	})
+	if len(unnamed) > 0 && p.spec != nil {
+		// Where that cannot be read, results may still come as they were asked for.
+		_, _ = p.CachedStatus(ctx, unnamed)
+	}
 	return f.multi(ctx, p, fleet.Unhost, hosts)
 }
 

@@ -238,6 +238,26 @@ func TestGatewayFlow_keyFallbackAtOnce(t *testing.T) {
 	}
 }
 
+// Whoever destroys is a provider that has read nothing yet, and once a host is
+// unhosted no row tells its other name.
+func TestGatewayFlow_unregisterByOtherName(t *testing.T) {
+	t.Parallel()
+	for address, keys := range map[string]string{agentA: "address", "0:10.0.0.1": "agent"} {
+		sim := &simulator.Server{}
+		sim.AddAgent(agentA, "0:10.0.0.1")
+		roster := procapitest.Parse(t, address)
+		if results := gatewaySim(t, sim, 0).Register(t.Context(), roster); len(results.Failures()) > 0 {
+			t.Fatal(results)
+		}
+		sim.Inject(simulator.Fault{API: apiResult, Keys: keys})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if results := gatewaySim(t, sim, 0).Unregister(ctx, roster); len(results.Failures()) > 0 {
+			t.Errorf("%s: a result by %s was not understood: %v", address, keys, results)
+		}
+		cancel()
+	}
+}
+
 // A gateway that answers about a host by its other name is understood as soon as a
 // row has told both.
 func TestGatewayFlow_keyFallback(t *testing.T) {

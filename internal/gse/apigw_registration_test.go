@@ -193,7 +193,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 	}{
 		"register":   {"register", []exchange{cached(), lost, hosting}, procapi.CodeRegistered},
 		"reregister": {"reregister", []exchange{lost, hosting}, procapi.CodeRegistered},
-		"unregister": {"unregister", []exchange{lost, hosting}, procapi.CodeNotRunning},
+		"unregister": {"unregister", []exchange{cached(), lost, hosting}, procapi.CodeNotRunning},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -222,7 +222,11 @@ func (r *cliRun) meet() printed {
 	}
 	var planned printed
 	if r.fault.between != nil {
-		planned = r.cli.tell("plan", "-out=plan")
+		plan := []string{"plan", "-out=plan"}
+		if r.on == onDelete {
+			plan = append(plan, "-destroy")
+		}
+		planned = r.cli.tell(plan...)
 		r.fault.between(r.faultRun)
 	}
 	met := r.cli.tell(args...)
