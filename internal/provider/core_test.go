@@ -18,6 +18,9 @@ type core struct {
 	*kept
 	// between, if not nil, happens between a plan and its apply.
 	between func()
+	// fresh, if not nil, starts the provider that applies: Terraform has one for a plan
+	// and another for its apply, which knows nothing of what the first has learnt.
+	fresh func() *protocol
 }
 
 // kept is what state has of one resource. Several runs, each with a provider of
@@ -216,6 +219,11 @@ func (c *core) applyUnrefreshed(config map[string]any) (planKind, diagnostics) {
 	}
 	if c.between != nil {
 		c.between()
+	}
+	if c.fresh != nil {
+		until := c.until
+		c.protocol = c.fresh()
+		c.until = until
 	}
 	resp, err := c.server.ApplyResourceChange(c.context(), &tfprotov6.ApplyResourceChangeRequest{
 		TypeName: c.typ, PriorState: c.wire(c.state), PlannedState: p.planned, Config: c.wire(p.config),

@@ -137,7 +137,10 @@ func (r *faultRun) setUp() (before operation) {
 // run is a run of Terraform: a provider of its own.
 func (r *faultRun) run(settings map[string]any) *core {
 	r.t.Helper()
-	return configuredWith(r.t, settings).coreOf(r.face.typeName(r.on), r.kept)
+	fresh := func() *protocol { return configuredWith(r.t, settings) }
+	core := fresh().coreOf(r.face.typeName(r.on), r.kept)
+	core.fresh = fresh
+	return core
 }
 
 // meet lets the operation meet the fault.
