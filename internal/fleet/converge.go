@@ -132,7 +132,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Result
 		}
 		down := pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(down) > 0 {
-			results.Merge(start(ctx, p, down))
+			results.Merge(start(ctx, p, down, nil))
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {

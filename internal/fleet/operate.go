@@ -63,11 +63,10 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
 		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 		if len(rest) > 0 {
-			run := withSettled(ctx, wave.settled)
 			if op == Start {
-				results.Merge(start(run, p, rest))
+				results.Merge(start(ctx, p, rest, wave.settled))
 			} else {
-				results.Merge(p.Operate(run, op, rest))
+				results.Merge(p.Operate(withSettled(ctx, wave.settled), op, rest))
 			}
 		}
 		if op == Stop || op == Kill {
@@ -85,9 +84,10 @@ const aftermath = 15 * time.Second
 
 // start starts, and says of hosts where that failed what it left behind: a start
 // whose command or check fails hosts the process all the same (observed), and the
-// agent then goes on trying.
-func start(ctx context.Context, p Process, hosts []Host) Results {
-	results := p.Operate(ctx, Start, hosts)
+// agent then goes on trying. tell, if not nil, gets the verdicts on the starts, and
+// not the answers to the question.
+func start(ctx context.Context, p Process, hosts []Host, tell func(Results)) Results {
+	results := p.Operate(withSettled(ctx, tell), Start, hosts)
 	failed := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
 		return results

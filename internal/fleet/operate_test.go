@@ -255,6 +255,27 @@ func TestRun_startFails(t *testing.T) {
 	}
 }
 
+// Whoever watches hears of the starts, and not that the question about them worked.
+func TestRun_startFailsWatched(t *testing.T) {
+	t.Parallel()
+	failed := fleet.Results{host(1): {Verdict: fleet.Failed, Code: 836, Ran: true}}
+	p := &process{operate: func(ctx context.Context, _ fleet.Operation, _ []fleet.Host) fleet.Results {
+		fleet.Settled(ctx, failed)
+		return failed
+	}}
+	var seen []fleet.Progress
+	fleet.Run(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{Watch: func(now fleet.Progress) { seen = append(seen, now) }})
+	p.wantCalls(t, "start 1", "live 1")
+	for _, now := range seen {
+		if now.Done > 0 {
+			t.Errorf("told as done: %+v", seen)
+		}
+	}
+	if len(seen) == 0 || seen[len(seen)-1].Failed != 1 {
+		t.Errorf("not told as failed: %+v", seen)
+	}
+}
+
 // Agents that fall silent after a failed start are not waited for as long as the
 // start would be.
 func TestRun_startFailsInSilence(t *testing.T) {

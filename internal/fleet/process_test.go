@@ -85,6 +85,7 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	fleet.Settled(ctx, fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})) // as the clients do for every task
 	return p.status("live", p.live, hosts)
 }
 
