@@ -25,16 +25,16 @@ func BenchmarkParseHost(b *testing.B) {
 	}
 }
 
-// A plan builds the roster of every resource more than once.
-func BenchmarkRoster10000(b *testing.B) {
+// A plan builds the inventory of every resource more than once.
+func BenchmarkInventory10000(b *testing.B) {
 	addresses := make(map[string]string, 10000)
 	for i := range 10000 {
 		addresses[fmt.Sprintf("web-%d", i)] = fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		roster, faults := fleet.NewRoster(addresses, 0)
-		if len(faults) > 0 || roster.Len() != 10000 {
+		inventory, faults := fleet.NewInventory(addresses, 0)
+		if len(faults) > 0 || inventory.Len() != 10000 {
 			b.Fatal(faults)
 		}
 	}

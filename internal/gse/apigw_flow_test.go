@@ -60,27 +60,27 @@ func TestGatewayFlow_life(t *testing.T) {
 				sim := &simulator.Server{RowsWithoutHost: test.rowsWithoutHost}
 				p := gatewaySim(t, sim, 0)
 				want := declare(t, p, ensure)
-				roster := procapitest.Parse(t, test.hosts...)
-				results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: roster, Order: roster})
-				if failures := results.Failures(); len(failures) > 0 || len(results) != len(roster) {
+				inventory := procapitest.Parse(t, test.hosts...)
+				results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory})
+				if failures := results.Failures(); len(failures) > 0 || len(results) != len(inventory) {
 					t.Fatalf("got %d results, failures %v", len(results), failures)
 				}
 				wantCounts(t, sim, calls, test.batches)
-				for _, h := range roster {
+				for _, h := range inventory {
 					if got := at(sim, h); !got.Registered || !got.Hosted || got.Running != (ensure == fleet.EnsureRunning) || !maps.Equal(got.Labels, want.AllLabels()) {
 						t.Errorf("%s: got %+v", h, got)
 					}
 				}
 				sim.ResetCalls()
-				report, err := fleet.Inspect(t.Context(), p, roster, want)
+				report, err := fleet.Inspect(t.Context(), p, inventory, want)
 				if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
 					t.Errorf("got %+v, %v, want no drift", report, err)
 				}
 				wantCounts(t, sim, map[string]int{apiStatus: 1}, test.batches)
-				if failures := fleet.Release(t.Context(), p, roster, fleet.DestroyStop, nil, fleet.Rollout{}).Failures(); len(failures) > 0 {
+				if failures := fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, fleet.Rollout{}).Failures(); len(failures) > 0 {
 					t.Error(failures)
 				}
-				for _, h := range roster {
+				for _, h := range inventory {
 					if got := at(sim, h); got.Registered || got.Hosted || got.Running {
 						t.Errorf("%s: got %+v, want nothing left", h, got)
 					}
@@ -115,10 +115,10 @@ func TestGatewayFlow_batches(t *testing.T) {
 	p := gatewaySim(t, sim, 2)
 	sim.SetReachable(agentB, false)
 	sim.SetReachable("0:10.0.0.3", false)
-	roster := procapitest.Parse(t, agentA, "0:10.0.0.1", "0:10.0.0.2", agentB, "0:10.0.0.3")
-	results := p.Reregister(t.Context(), roster)
+	inventory := procapitest.Parse(t, agentA, "0:10.0.0.1", "0:10.0.0.2", agentB, "0:10.0.0.3")
+	results := p.Reregister(t.Context(), inventory)
 	for h, o := range results {
-		if away := h == roster[3] || h == roster[4]; away != (o.Code == procapi.CodeAgentAbnormal) || o.OK() == away {
+		if away := h == inventory[3] || h == inventory[4]; away != (o.Code == procapi.CodeAgentAbnormal) || o.OK() == away {
 			t.Errorf("%s: got %+v", h, o)
 		}
 	}
@@ -130,7 +130,7 @@ func TestGatewayFlow_batches(t *testing.T) {
 	if diff := cmp.Diff([]string{"agents " + agentA + " " + agentB, "hosts 10.0.0.1 10.0.0.2", "hosts 10.0.0.3"}, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if len(results) != len(roster) || len(results.TaskIDs()) != 3 {
+	if len(results) != len(inventory) || len(results.TaskIDs()) != 3 {
 		t.Errorf("got %d results of tasks %v", len(results), results.TaskIDs())
 	}
 }
@@ -141,25 +141,25 @@ func TestGatewayFlow_createAgain(t *testing.T) {
 	sim := &simulator.Server{}
 	p := gatewaySim(t, sim, 0)
 	want := declare(t, p, fleet.EnsureHosted)
-	roster := procapitest.Parse(t, agentA, agentB, "0:10.0.0.1")
+	inventory := procapitest.Parse(t, agentA, agentB, "0:10.0.0.1")
 	theirs := map[string]string{"owner": "another"}
 	if err := sim.Register(agentB, "gse", "proc-test", theirs, `{}`); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second create finds the hosts of the first, which are its own
-		results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: roster, Order: roster})
-		if got := results[roster[1]]; got.OK() || !got.AlreadyDone || got.Left != fleet.Foreign || got.TaskID != "" {
+		results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory})
+		if got := results[inventory[1]]; got.OK() || !got.AlreadyDone || got.Left != fleet.Foreign || got.TaskID != "" {
 			t.Errorf("%s: got %+v, want it to be another's", agentB, got)
 		}
-		if failures := results.Failures(); len(failures) != 1 || !maps.Equal(at(sim, roster[1]).Labels, theirs) {
+		if failures := results.Failures(); len(failures) != 1 || !maps.Equal(at(sim, inventory[1]).Labels, theirs) {
 			t.Errorf("failures: %v", failures)
 		}
 	}
 	if calls := sim.Calls(); calls.Count(apiMulti) != 2 || len(calls.Of(apiMulti).On(agentB)) > 0 {
 		t.Errorf("got %d requests, %d of them for %s", calls.Count(apiMulti), len(calls.Of(apiMulti).On(agentB)), agentB)
 	}
-	results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: roster, Order: roster, Adopt: func(fleet.Host) bool { return true }})
-	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(at(sim, roster[1]).Labels, want.AllLabels()) {
+	results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory, Adopt: func(fleet.Host) bool { return true }})
+	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(at(sim, inventory[1]).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want %s to be adopted", failures, agentB)
 	}
 }
@@ -169,18 +169,18 @@ func TestGatewayFlow_withoutSpec(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
 	p := gatewaySim(t, sim, 0)
-	roster := procapitest.Parse(t, agentA, "0:10.0.0.1")
-	if failures := p.Register(t.Context(), roster).Failures(); len(failures) > 0 {
+	inventory := procapitest.Parse(t, agentA, "0:10.0.0.1")
+	if failures := p.Register(t.Context(), inventory).Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
 	sim.ResetCalls()
 	p.spec = nil
-	statuses, err := p.CachedStatus(t.Context(), roster)
+	statuses, err := p.CachedStatus(t.Context(), inventory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := p.Unregister(t.Context(), roster)
-	for _, h := range roster {
+	results := p.Unregister(t.Context(), inventory)
+	for _, h := range inventory {
 		if statuses[h].State != fleet.Stopped || !statuses[h].Hosted {
 			t.Errorf("%s: got %+v on file", h, statuses[h])
 		}
@@ -245,13 +245,13 @@ func TestGatewayFlow_unregisterByOtherName(t *testing.T) {
 	for address, keys := range map[string]string{agentA: "address", "0:10.0.0.1": "agent"} {
 		sim := &simulator.Server{}
 		sim.AddAgent(agentA, "0:10.0.0.1")
-		roster := procapitest.Parse(t, address)
-		if results := gatewaySim(t, sim, 0).Register(t.Context(), roster); len(results.Failures()) > 0 {
+		inventory := procapitest.Parse(t, address)
+		if results := gatewaySim(t, sim, 0).Register(t.Context(), inventory); len(results.Failures()) > 0 {
 			t.Fatal(results)
 		}
 		sim.Inject(simulator.Fault{API: apiResult, Keys: keys})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		if results := gatewaySim(t, sim, 0).Unregister(ctx, roster); len(results.Failures()) > 0 {
+		if results := gatewaySim(t, sim, 0).Unregister(ctx, inventory); len(results.Failures()) > 0 {
 			t.Errorf("%s: a result by %s was not understood: %v", address, keys, results)
 		}
 		cancel()
@@ -265,17 +265,17 @@ func TestGatewayFlow_keyFallback(t *testing.T) {
 	sim := &simulator.Server{}
 	sim.AddAgent(agentA, "0:10.0.0.1")
 	p := gatewaySim(t, sim, 0)
-	roster := procapitest.Parse(t, agentA)
-	if results := p.Register(t.Context(), roster); len(results.Failures()) > 0 {
+	inventory := procapitest.Parse(t, agentA)
+	if results := p.Register(t.Context(), inventory); len(results.Failures()) > 0 {
 		t.Fatal(results)
 	}
-	if _, err := p.CachedStatus(t.Context(), roster); err != nil {
+	if _, err := p.CachedStatus(t.Context(), inventory); err != nil {
 		t.Fatal(err)
 	}
 	sim.Inject(simulator.Fault{API: apiResult, Keys: "address"})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if results := p.Operate(ctx, fleet.Start, roster); len(results.Failures()) > 0 {
+	if results := p.Operate(ctx, fleet.Start, inventory); len(results.Failures()) > 0 {
 		t.Errorf("a result by address was not understood: %v", results)
 	}
 }

@@ -65,7 +65,7 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagn
 		h.title, hostsText(len(failures), tried), hostRows(h.hosts, failures), todo))
 }
 
-func releaseFailed(h hostedProcess, keys fleet.Roster, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
+func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
 		h.title, hostsText(len(stuck), tried), purpose, hostRows(keys, stuck), todo))
 }

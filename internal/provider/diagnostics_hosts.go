@@ -30,13 +30,13 @@ const (
 // hostRows is one row for each host that did not come out well, sorted by reason
 // and then by key, with the beginning of the command's own output under it; the
 // rest is counted. Errors of whole calls, tasks and requests follow.
-func hostRows(roster fleet.Roster, failures fleet.Results) string {
+func hostRows(inventory fleet.Inventory, failures fleet.Results) string {
 	type row struct {
 		key, address, reason, output string
 	}
 	rows := make([]row, 0, len(failures))
 	for host, outcome := range failures {
-		rows = append(rows, row{roster.Key(host), host.Address(), reasonOf(outcome), output(outcome.Message)})
+		rows = append(rows, row{inventory.Key(host), host.Address(), reasonOf(outcome), output(outcome.Message)})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.reason, b.reason), cmp.Compare(a.key, b.key)) })
 	var text strings.Builder

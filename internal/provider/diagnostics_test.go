@@ -14,23 +14,23 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// testRoster has hosts h01, h02 and so on at 0:10.0.0.1, 0:10.0.0.2 and so on.
-func testRoster(t *testing.T, n int) (fleet.Roster, []fleet.Host) {
+// testInventory has hosts h01, h02 and so on at 0:10.0.0.1, 0:10.0.0.2 and so on.
+func testInventory(t *testing.T, n int) (fleet.Inventory, []fleet.Host) {
 	t.Helper()
 	addresses := make(map[string]string, n)
 	for i := range n {
 		addresses[fmt.Sprintf("h%02d", i+1)] = fmt.Sprintf("0:10.0.0.%d", i+1)
 	}
-	roster, faults := fleet.NewRoster(addresses, 0)
+	inventory, faults := fleet.NewInventory(addresses, 0)
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	return roster, roster.Hosts()
+	return inventory, inventory.Hosts()
 }
 
 func TestHostRows(t *testing.T) {
 	t.Parallel()
-	roster, hosts := testRoster(t, 25)
+	inventory, hosts := testInventory(t, 25)
 	lost := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindLost, Sent: true, RequestID: "r9", Attempts: 1, Err: errors.New("EOF")}
 	badGateway := &bkapi.Error{
 		API: "get_proc_operate_result_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 502, Sent: true, RequestID: "r7",
@@ -135,7 +135,7 @@ The platform, or something on the way to it, is in trouble. Apply again when it 
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, hostRows(roster, c.failures)); diff != "" {
+			if diff := cmp.Diff(c.want, hostRows(inventory, c.failures)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -144,9 +144,9 @@ The platform, or something on the way to it, is in trouble. Apply again when it 
 
 func TestCreatePartial(t *testing.T) {
 	t.Parallel()
-	roster, hosts := testRoster(t, 3)
+	inventory, hosts := testInventory(t, 3)
 	h := hostedProcess{openedProcess: openedProcess{
-		title: quotedProcess("web", "nginx"), hosts: roster, importAdvice: " Or import.",
+		title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import.",
 	}}
 	failures := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
@@ -170,8 +170,8 @@ Where it is registered already, somebody else did that; such a host is neither c
 
 func TestOperationFailed(t *testing.T) {
 	t.Parallel()
-	roster, hosts := testRoster(t, 2)
-	o := processOperation{openedProcess: openedProcess{title: quotedProcess("web", "nginx"), hosts: roster}, operation: fleet.Restart}
+	inventory, hosts := testInventory(t, 2)
+	o := processOperation{openedProcess: openedProcess{title: quotedProcess("web", "nginx"), hosts: inventory}, operation: fleet.Restart}
 	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
 		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
 	}}, retriedAlone)
@@ -194,9 +194,9 @@ Mend the cause and apply again: only these hosts are called.`
 
 func TestHostedDiagnostics(t *testing.T) {
 	t.Parallel()
-	roster, hosts := testRoster(t, 3)
+	inventory, hosts := testInventory(t, 3)
 	h := hostedProcess{openedProcess: openedProcess{
-		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: roster, importAdvice: " Or import it.",
+		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import it.",
 	}}
 	away := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
@@ -236,7 +236,7 @@ func TestHostedDiagnostics(t *testing.T) {
 				"\nMend the cause and apply again: only these hosts are called.",
 		},
 		"release-failed": {
-			releaseFailed(h, roster, 3, away, "be destroyed", destroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
+			releaseFailed(h, inventory, 3, away, "be destroyed", destroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
 			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
 				"\nMend the cause and destroy again: only these hosts are called.",
 		},
@@ -247,7 +247,7 @@ func TestHostedDiagnostics(t *testing.T) {
 				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
 		},
 		"status-unknown": {
-			statusUnknown(h.title, roster, map[fleet.Host]fleet.Status{hosts[0]: {State: fleet.Running}, hosts[1]: {State: fleet.Unknown, Message: "the agent had not answered"}}),
+			statusUnknown(h.title, inventory, map[fleet.Host]fleet.Status{hosts[0]: {State: fleet.Running}, hosts[1]: {State: fleet.Unknown, Message: "the agent had not answered"}}),
 			diag.SeverityWarning, "Process Status Unknown",
 			`Process "nginx" in namespace "web" did not answer on 1 of 3 hosts.` +
 				"\n\n  h02 (0:10.0.0.2): the agent had not answered\n\nCheck the agents on these hosts.",

@@ -8,7 +8,7 @@ import (
 
 // reasonsOf reads a map of host key to reason (out_of_sync, failed_hosts), by
 // host.
-func reasonsOf(byKey types.Map, hosts fleet.Roster) map[fleet.Host]string {
+func reasonsOf(byKey types.Map, hosts fleet.Inventory) map[fleet.Host]string {
 	var (
 		texts   = stringMap(byKey)
 		reasons = make(map[fleet.Host]string, len(texts))
@@ -30,8 +30,8 @@ func reasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet
 	return reasons
 }
 
-// reasonsValue writes reasons by host key, for the hosts that the roster holds.
-func reasonsValue(hosts fleet.Roster, reasons map[fleet.Host]string) types.Map {
+// reasonsValue writes reasons by host key, for the hosts that the inventory holds.
+func reasonsValue(hosts fleet.Inventory, reasons map[fleet.Host]string) types.Map {
 	byKey := make(map[string]string, len(reasons))
 	for host, reason := range reasons {
 		if hosts.Has(host) {

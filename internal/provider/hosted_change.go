@@ -19,7 +19,7 @@ func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf
 
 // hostedPast is what an update starts from.
 type hostedPast struct {
-	hosts      fleet.Roster
+	hosts      fleet.Inventory
 	outOfSync  map[fleet.Host]string // by Place
 	ensure     fleet.Ensure
 	applied    applied
@@ -191,7 +191,7 @@ func stuckReasons(stuck fleet.Results, was map[fleet.Host]string, changed bool) 
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
 // is not theirs any more; their address is a key then.
-func withStuck(hosts, before fold.Map, prior fleet.Roster, stuck fleet.Results) fold.Map {
+func withStuck(hosts, before fold.Map, prior fleet.Inventory, stuck fleet.Results) fold.Map {
 	if len(stuck) == 0 {
 		return hosts
 	}
@@ -208,9 +208,9 @@ func withStuck(hosts, before fold.Map, prior fleet.Roster, stuck fleet.Results) 
 }
 
 // only keeps what a map by host key says of hosts that did not come out well.
-func only(byKey map[string]string, roster fleet.Roster, failures fleet.Results) map[string]string {
+func only(byKey map[string]string, inventory fleet.Inventory, failures fleet.Results) map[string]string {
 	left := make(map[string]string, len(failures))
-	for key, host := range roster.All {
+	for key, host := range inventory.All {
 		_, failed := failures[host]
 		if value, said := byKey[key]; failed && said {
 			left[key] = value

@@ -73,22 +73,22 @@ func checkHosts(p *platform, m reference) diag.Diagnostics {
 	if !p.ready() {
 		return nil
 	}
-	_, diags := checkedRoster(p, m)
+	_, diags := checkedInventory(p, m)
 	return diags
 }
 
-// checkedRoster are the hosts, and what checkHosts finds.
-func checkedRoster(p *platform, m reference) (fleet.Roster, diag.Diagnostics) {
-	roster, diags := rosterOf(*m.hostsMap(), p.supplier)
+// checkedInventory are the hosts, and what checkHosts finds.
+func checkedInventory(p *platform, m reference) (fleet.Inventory, diag.Diagnostics) {
+	inventory, diags := inventoryOf(*m.hostsMap(), p.supplier)
 	diags.Append(m.check(p)...)
 	if m.takesAgentIDs(p) {
-		return roster, diags
+		return inventory, diags
 	}
-	for key, host := range roster.All {
+	for key, host := range inventory.All {
 		if host.AgentID() != "" {
 			addInvalid(&diags, path.Root("hosts").AtMapKey(key), summaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
 				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
 		}
 	}
-	return roster, diags
+	return inventory, diags
 }

@@ -85,7 +85,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 				"minutes may not be listed yet, and can be imported with its hosts: "+id.namespace+":"+id.name+"@0:10.0.0.1.")
 		return
 	}
-	if _, faults := fleet.NewRoster(found.hosts, r.platform.supplier); len(faults) > 0 {
+	if _, faults := fleet.NewInventory(found.hosts, r.platform.supplier); len(faults) > 0 {
 		resp.Diagnostics.AddError(summaryInvalidImport, sentence(faults[0].Err.Error()))
 		return
 	}

@@ -112,7 +112,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	*hosts = withStuck(*hosts, *P(&before).hostsMap(), prior, stuck)
 	reasons := updateReasons(failures, was)
 	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.declared)))
-	left, _ := rosterOf(*hosts, r.platform.supplier)
+	left, _ := inventoryOf(*hosts, r.platform.supplier)
 	plan.OutOfSync = reasonsValue(left, reasons)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	applied := appliedAs(h.declared)

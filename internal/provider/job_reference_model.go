@@ -156,7 +156,7 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 	scope, _, diags := m.scopeToAPI(ctx)
 	id, title, info, d := m.name(ctx)
 	diags.Append(d...)
-	hosts, d := checkedRoster(p, m)
+	hosts, d := checkedInventory(p, m)
 	diags.Append(d...)
 	if diags.HasError() {
 		return openedProcess{}, diags

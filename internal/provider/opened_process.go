@@ -40,7 +40,7 @@ type reference interface {
 type openedProcess struct {
 	// id is what Terraform calls it, title how a sentence about it begins.
 	id, title string
-	hosts     fleet.Roster
+	hosts     fleet.Inventory
 	process   fleet.Process
 	// declared is what its registrations are held against, but for Ensure.
 	declared fleet.Declared

@@ -23,8 +23,8 @@ func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 		supplier = r.platform.supplier
 	}
 	// Addresses were checked by the plan; what cannot be read is left out there.
-	next, _ := rosterOf(*plan.hostsMap(), supplier)
-	prior, _ := rosterOf(*state.hostsMap(), supplier)
+	next, _ := inventoryOf(*plan.hostsMap(), supplier)
+	prior, _ := inventoryOf(*state.hostsMap(), supplier)
 	failed := reasonsOf(state.run().FailedHosts, prior)
 	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !sameTriggers(plan.run().Triggers, state.run().Triggers)
 

@@ -57,7 +57,7 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 	diags.Append(d...)
 	spec, d := specToAPI(ctx, m.Spec)
 	diags.Append(d...)
-	hosts, d := checkedRoster(p, m)
+	hosts, d := checkedInventory(p, m)
 	diags.Append(d...)
 	if diags.HasError() {
 		return openedProcess{}, diags
@@ -213,15 +213,15 @@ func (m specModel) toAPI() *gse.Spec {
 	return spec
 }
 
-// rosterOf parses a hosts map. Values that are not known are left out, which
+// inventoryOf parses a hosts map. Values that are not known are left out, which
 // only a plan may do.
-func rosterOf(hosts fold.Map, supplier int) (fleet.Roster, diag.Diagnostics) {
+func inventoryOf(hosts fold.Map, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	roster, faults := fleet.NewRoster(hosts.Known(), supplier)
+	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
 	for _, fault := range faults {
 		addInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
 	}
-	return roster, diags
+	return inventory, diags
 }
 
 // stringMap is a map of strings without its null and unknown elements; nil for a

@@ -99,7 +99,7 @@ func (m *statusModel) read(ctx context.Context, p *platform, which reference,
 	return diags
 }
 
-func (m *statusModel) fromAPI(hosts fleet.Roster, statuses map[fleet.Host]fleet.Status) {
+func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) {
 	counts := make(map[fleet.State]int64)
 	elements := make(map[string]attr.Value, hosts.Len())
 	for key, host := range hosts.All {
@@ -147,7 +147,7 @@ func statusValue(s fleet.Status) types.Object {
 }
 
 // statusUnknown is the one warning about hosts that did not answer.
-func statusUnknown(title string, hosts fleet.Roster, statuses map[fleet.Host]fleet.Status) diag.Diagnostic {
+func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) diag.Diagnostic {
 	failures := make(fleet.Results)
 	for host, status := range statuses {
 		if status.State == fleet.Unknown {

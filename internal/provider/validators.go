@@ -52,7 +52,7 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 		}
 	}
 	// The supplier id plays no part in telling hosts apart here: see Host.Place.
-	_, faults := fleet.NewRoster(hosts.Known(), 0)
+	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
 		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
 	}

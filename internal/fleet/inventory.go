@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Roster is a set of hosts in which each has the key that its owner gave it.
+// Inventory is a set of hosts in which each has the key that its owner gave it.
 // Hosts are told apart by address; keys are names for people.
-type Roster struct {
+type Inventory struct {
 	keys  []string        // sorted
 	hosts []Host          // hosts[i] belongs to keys[i]
 	index map[Host]string // by Place: a supplier id makes no other host
@@ -25,13 +25,13 @@ func (e *AddressError) Error() string { return fmt.Sprintf("host %q: %s", e.Key,
 
 func (e *AddressError) Unwrap() error { return e.Err }
 
-// NewRoster parses a map of host key to host address. It reports every entry
+// NewInventory parses a map of host key to host address. It reports every entry
 // that cannot be parsed and every pair of keys that mean the same host; the
-// roster holds the others.
-func NewRoster(addresses map[string]string, supplier int) (Roster, []*AddressError) {
+// inventory holds the others.
+func NewInventory(addresses map[string]string, supplier int) (Inventory, []*AddressError) {
 	var (
 		n      = len(addresses)
-		roster = Roster{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[Host]string, n)}
+		inventory = Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[Host]string, n)}
 		faults []*AddressError
 	)
 	for _, key := range slices.Sorted(maps.Keys(addresses)) {
@@ -40,51 +40,51 @@ func NewRoster(addresses map[string]string, supplier int) (Roster, []*AddressErr
 			faults = append(faults, &AddressError{Key: key, Err: err})
 			continue
 		}
-		if other, taken := roster.index[host.Place()]; taken {
+		if other, taken := inventory.index[host.Place()]; taken {
 			faults = append(faults, &AddressError{Key: key, Err: fmt.Errorf(
 				"%q is the same host as %q under key %q; name each host once", addresses[key], addresses[other], other)})
 			continue
 		}
-		roster.keys = append(roster.keys, key)
-		roster.hosts = append(roster.hosts, host)
-		roster.index[host.Place()] = key
+		inventory.keys = append(inventory.keys, key)
+		inventory.hosts = append(inventory.hosts, host)
+		inventory.index[host.Place()] = key
 	}
-	return roster, faults
+	return inventory, faults
 }
 
 // Len is the number of hosts.
-func (r Roster) Len() int { return len(r.hosts) }
+func (r Inventory) Len() int { return len(r.hosts) }
 
 // Hosts are in the order of their keys. The slice is the caller's to change.
-func (r Roster) Hosts() []Host { return slices.Clone(r.hosts) }
+func (r Inventory) Hosts() []Host { return slices.Clone(r.hosts) }
 
-// Key is the key of a host, or its address where the roster does not hold it.
-func (r Roster) Key(host Host) string {
+// Key is the key of a host, or its address where the inventory does not hold it.
+func (r Inventory) Key(host Host) string {
 	if key, ok := r.index[host.Place()]; ok {
 		return key
 	}
 	return host.Address()
 }
 
-// Has tells whether the roster holds the host under any key.
-func (r Roster) Has(host Host) bool {
+// Has tells whether the inventory holds the host under any key.
+func (r Inventory) Has(host Host) bool {
 	_, ok := r.index[host.Place()]
 	return ok
 }
 
-// SupplierOf is the supplier id that the roster has for a host that it holds.
-func (r Roster) SupplierOf(host Host) int {
+// SupplierOf is the supplier id that the inventory has for a host that it holds.
+func (r Inventory) SupplierOf(host Host) int {
 	i, _ := slices.BinarySearch(r.keys, r.index[host.Place()])
 	return r.hosts[i].supplier
 }
 
 // Without are the hosts of r that other does not hold, in the order of their keys.
-func (r Roster) Without(other Roster) []Host {
+func (r Inventory) Without(other Inventory) []Host {
 	return r.Pick(func(h Host) bool { return !other.Has(h) })
 }
 
 // Pick are the hosts for which keep is true, in the order of their keys.
-func (r Roster) Pick(keep func(Host) bool) []Host {
+func (r Inventory) Pick(keep func(Host) bool) []Host {
 	var picked []Host
 	for _, h := range r.hosts {
 		if keep(h) {
@@ -95,7 +95,7 @@ func (r Roster) Pick(keep func(Host) bool) []Host {
 }
 
 // All yields key and host in the order of the keys.
-func (r Roster) All(yield func(string, Host) bool) {
+func (r Inventory) All(yield func(string, Host) bool) {
 	for i, key := range r.keys {
 		if !yield(key, r.hosts[i]) {
 			return
@@ -104,4 +104,4 @@ func (r Roster) All(yield func(string, Host) bool) {
 }
 
 // String lists the keys, for logs.
-func (r Roster) String() string { return strings.Join(r.keys, ", ") }
+func (r Inventory) String() string { return strings.Join(r.keys, ", ") }

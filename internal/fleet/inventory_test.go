@@ -11,17 +11,17 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// roster is one without faults.
-func roster(t *testing.T, addresses map[string]string) fleet.Roster {
+// inventory is one without faults.
+func inventory(t *testing.T, addresses map[string]string) fleet.Inventory {
 	t.Helper()
-	r, faults := fleet.NewRoster(addresses, 0)
+	r, faults := fleet.NewInventory(addresses, 0)
 	for _, fault := range faults {
 		t.Fatal(fault)
 	}
 	return r
 }
 
-func TestNewRoster_faults(t *testing.T) {
+func TestNewInventory_faults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		addresses map[string]string
@@ -71,12 +71,12 @@ func TestNewRoster_faults(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			roster, faults := fleet.NewRoster(test.addresses, 0)
+			inventory, faults := fleet.NewInventory(test.addresses, 0)
 			var got, holds []string
 			for _, fault := range faults {
 				got = append(got, fault.Error())
 			}
-			for key := range roster.All {
+			for key := range inventory.All {
 				holds = append(holds, key)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -85,16 +85,16 @@ func TestNewRoster_faults(t *testing.T) {
 			if diff := cmp.Diff(test.holds, holds); diff != "" {
 				t.Errorf("keys (-want +got):\n%s", diff)
 			}
-			if roster.Len() != len(test.holds) {
-				t.Errorf("Len: got %d, want %d", roster.Len(), len(test.holds))
+			if inventory.Len() != len(test.holds) {
+				t.Errorf("Len: got %d, want %d", inventory.Len(), len(test.holds))
 			}
 		})
 	}
 }
 
-func TestNewRoster_supplier(t *testing.T) {
+func TestNewInventory_supplier(t *testing.T) {
 	t.Parallel()
-	r, faults := fleet.NewRoster(map[string]string{"a": "0:10.0.0.1"}, 8)
+	r, faults := fleet.NewInventory(map[string]string{"a": "0:10.0.0.1"}, 8)
 	if len(faults) > 0 || r.Hosts()[0].SupplierID() != 8 {
 		t.Errorf("got %v, %v, want the supplier id 8", r.Hosts(), faults)
 	}
@@ -108,9 +108,9 @@ func TestAddressError_unwraps(t *testing.T) {
 	}
 }
 
-func TestRoster_order(t *testing.T) {
+func TestInventory_order(t *testing.T) {
 	t.Parallel()
-	r := roster(t, map[string]string{"c": "0:10.0.0.1", "a": "0:10.0.0.3", "b": "0:10.0.0.2"})
+	r := inventory(t, map[string]string{"c": "0:10.0.0.1", "a": "0:10.0.0.3", "b": "0:10.0.0.2"})
 	want := hosts(3, 2, 1)
 	if diff := cmp.Diff(want, r.Hosts(), byString); diff != "" {
 		t.Errorf("Hosts (-want +got):\n%s", diff)
@@ -130,13 +130,13 @@ func TestRoster_order(t *testing.T) {
 	}
 	slices.Reverse(r.Hosts())
 	if diff := cmp.Diff(want, r.Hosts(), byString); diff != "" {
-		t.Errorf("the caller changed the roster (-want +got):\n%s", diff)
+		t.Errorf("the caller changed the inventory (-want +got):\n%s", diff)
 	}
 }
 
-func TestRoster_keys(t *testing.T) {
+func TestInventory_keys(t *testing.T) {
 	t.Parallel()
-	r := roster(t, map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:10.0.0.2"})
+	r := inventory(t, map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:10.0.0.2"})
 	if got := r.Key(host(2)); got != "web-2" {
 		t.Errorf("Key of a host that it holds: got %q", got)
 	}
@@ -146,16 +146,16 @@ func TestRoster_keys(t *testing.T) {
 	if !r.Has(host(1)) || r.Has(host(9)) {
 		t.Error("Has: want host 1 and not host 9")
 	}
-	var none fleet.Roster
+	var none fleet.Inventory
 	if none.Has(host(1)) || none.Len() != 0 || none.Key(host(1)) != "0:10.0.0.1" || none.Hosts() != nil {
-		t.Error("the zero roster should hold nothing")
+		t.Error("the zero inventory should hold nothing")
 	}
 }
 
-// A supplier id makes no other host: the roster is asked with one and holds another.
-func TestRoster_suppliers(t *testing.T) {
+// A supplier id makes no other host: the inventory is asked with one and holds another.
+func TestInventory_suppliers(t *testing.T) {
 	t.Parallel()
-	r := roster(t, map[string]string{"a": "0:3:10.0.0.2", "b": "0:10.0.0.3", "c": "0:5:10.0.0.1"})
+	r := inventory(t, map[string]string{"a": "0:3:10.0.0.2", "b": "0:10.0.0.3", "c": "0:5:10.0.0.1"})
 	for n, want := range map[int]struct {
 		key      string
 		supplier int
@@ -174,11 +174,11 @@ func TestRoster_suppliers(t *testing.T) {
 		}
 	}
 	if other := fleet.NewHost(1, 5, host(1).IP()); r.Has(other) || r.Key(other) != "1:10.0.0.1" {
-		t.Errorf("%s is on another cloud, and the roster should not hold it", other)
+		t.Errorf("%s is on another cloud, and the inventory should not hold it", other)
 	}
 }
 
-func TestRoster_Without(t *testing.T) {
+func TestInventory_Without(t *testing.T) {
 	t.Parallel()
 	before := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}
 	tests := map[string]struct {
@@ -197,7 +197,7 @@ func TestRoster_Without(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			old, fresh := roster(t, before), roster(t, test.after)
+			old, fresh := inventory(t, before), inventory(t, test.after)
 			if diff := cmp.Diff(test.gone, old.Without(fresh), byString); diff != "" {
 				t.Errorf("gone (-want +got):\n%s", diff)
 			}
