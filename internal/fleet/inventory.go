@@ -30,9 +30,9 @@ func (e *AddressError) Unwrap() error { return e.Err }
 // inventory holds the others.
 func NewInventory(addresses map[string]string, supplier int) (Inventory, []*AddressError) {
 	var (
-		n      = len(addresses)
+		n         = len(addresses)
 		inventory = Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[Host]string, n)}
-		faults []*AddressError
+		faults    []*AddressError
 	)
 	for _, key := range slices.Sorted(maps.Keys(addresses)) {
 		host, err := ParseHost(addresses[key], supplier)
