@@ -12,10 +12,16 @@ import (
 // Host is the parsed form of a host address. It is comparable: two addresses
 // that name the same host, however they are spelt, parse to equal Hosts.
 type Host struct {
-	agentID  string
-	cloud    int
+	id       HostID
 	supplier int
-	ip       netip.Addr
+}
+
+// HostID is what tells hosts apart: an agent id, or a bk_cloud_id and an IP. The
+// operate and status APIs carry no more than that of a host.
+type HostID struct {
+	agentID string
+	cloud   int
+	ip      netip.Addr
 }
 
 // AddressForms tells users what an address looks like; error messages end with it.
@@ -33,7 +39,7 @@ func ParseHost(address string, supplier int) (Host, error) {
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
 		if agentIDForm.MatchString(address) {
-			return Host{agentID: strings.ToLower(address)}, nil
+			return Host{id: HostID{agentID: strings.ToLower(address)}}, nil
 		}
 		return Host{}, fmt.Errorf("%w: %q has no bk_cloud_id; %s", errAddress, address, AddressForms)
 	}
@@ -62,12 +68,12 @@ func ParseHost(address string, supplier int) (Host, error) {
 	if ip.Zone() != "" {
 		return Host{}, fmt.Errorf("%w: %q: an IPv6 zone means nothing to another machine; leave out %%%s", errAddress, address, ip.Zone())
 	}
-	return Host{cloud: cloud, supplier: supplier, ip: ip.Unmap()}, nil
+	return NewHost(cloud, supplier, ip), nil
 }
 
 // NewHost is the Host of an IP as the platform's own answers carry it.
 func NewHost(cloud, supplier int, ip netip.Addr) Host {
-	return Host{cloud: cloud, supplier: supplier, ip: ip.Unmap()}
+	return Host{id: HostID{cloud: cloud, ip: ip.Unmap()}, supplier: supplier}
 }
 
 func parseID(text string) (int, error) {
@@ -79,41 +85,40 @@ func parseID(text string) (int, error) {
 }
 
 // AgentID is the GSE 2.0 agent id, or "" for a host that is addressed by IP.
-func (h Host) AgentID() string { return h.agentID }
+func (h Host) AgentID() string { return h.id.agentID }
 
 // CloudID is the bk_cloud_id of a host that is addressed by IP.
-func (h Host) CloudID() int { return h.cloud }
+func (h Host) CloudID() int { return h.id.cloud }
 
 // SupplierID is the bk_supplier_id of a host that is addressed by IP.
 func (h Host) SupplierID() int { return h.supplier }
 
 // IP is the zero Addr for a host that is addressed by agent id.
-func (h Host) IP() netip.Addr { return h.ip }
+func (h Host) IP() netip.Addr { return h.id.ip }
 
-// Place is the host without its supplier id, which the operate and status APIs
-// do not carry: hosts that share a Place cannot be told apart there.
-func (h Host) Place() Host {
-	h.supplier = 0
-	return h
-}
+// WithoutSupplier is the key of maps in which a supplier id makes no other host.
+func (h Host) WithoutSupplier() HostID { return h.id }
 
 // Address is the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id:
 // what messages show, and what an import uses as a key.
-func (h Host) Address() string {
-	if h.agentID != "" {
-		return h.agentID
+func (h Host) Address() string { return h.id.Address() }
+
+// Address is that of the hosts which have the id.
+func (id HostID) Address() string {
+	if id.agentID != "" {
+		return id.agentID
 	}
-	return strconv.Itoa(h.cloud) + ":" + h.ip.String()
+	return strconv.Itoa(id.cloud) + ":" + id.ip.String()
 }
 
 // String is the full canonical spelling. ParseHost reads it back to the same Host.
 func (h Host) String() string {
-	if h.agentID != "" {
-		return h.agentID
+	if h.AgentID() != "" {
+		return h.AgentID()
 	}
-	ip := h.ip.String()
-	if h.ip.Is6() {
+	ip := h.IP().String()
+	if h.IP().Is6() {
 		ip = "[" + ip + "]"
 	}
-	return fmt.Sprintf("%d:%d:%s", h.cloud, h.supplier, ip)
+	return fmt.Sprintf("%d:%d:%s", h.CloudID(), h.supplier, ip)
 }

@@ -10,9 +10,9 @@ import (
 // Inventory is a set of hosts in which each has the key that its owner gave it.
 // Hosts are told apart by address; keys are names for people.
 type Inventory struct {
-	keys  []string        // sorted
-	hosts []Host          // hosts[i] belongs to keys[i]
-	index map[Host]string // by Place: a supplier id makes no other host
+	keys  []string // sorted
+	hosts []Host   // hosts[i] belongs to keys[i]
+	index map[HostID]string
 }
 
 // AddressError is an entry of a hosts map that cannot stand.
@@ -31,7 +31,7 @@ func (e *AddressError) Unwrap() error { return e.Err }
 func NewInventory(addresses map[string]string, supplier int) (Inventory, []*AddressError) {
 	var (
 		n         = len(addresses)
-		inventory = Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[Host]string, n)}
+		inventory = Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[HostID]string, n)}
 		faults    []*AddressError
 	)
 	for _, key := range slices.Sorted(maps.Keys(addresses)) {
@@ -40,14 +40,14 @@ func NewInventory(addresses map[string]string, supplier int) (Inventory, []*Addr
 			faults = append(faults, &AddressError{Key: key, Err: err})
 			continue
 		}
-		if other, taken := inventory.index[host.Place()]; taken {
+		if other, taken := inventory.index[host.WithoutSupplier()]; taken {
 			faults = append(faults, &AddressError{Key: key, Err: fmt.Errorf(
 				"%q is the same host as %q under key %q; name each host once", addresses[key], addresses[other], other)})
 			continue
 		}
 		inventory.keys = append(inventory.keys, key)
 		inventory.hosts = append(inventory.hosts, host)
-		inventory.index[host.Place()] = key
+		inventory.index[host.WithoutSupplier()] = key
 	}
 	return inventory, faults
 }
@@ -60,7 +60,7 @@ func (r Inventory) Hosts() []Host { return slices.Clone(r.hosts) }
 
 // Key is the key of a host, or its address where the inventory does not hold it.
 func (r Inventory) Key(host Host) string {
-	if key, ok := r.index[host.Place()]; ok {
+	if key, ok := r.index[host.WithoutSupplier()]; ok {
 		return key
 	}
 	return host.Address()
@@ -68,13 +68,13 @@ func (r Inventory) Key(host Host) string {
 
 // Has tells whether the inventory holds the host under any key.
 func (r Inventory) Has(host Host) bool {
-	_, ok := r.index[host.Place()]
+	_, ok := r.index[host.WithoutSupplier()]
 	return ok
 }
 
 // SupplierOf is the supplier id that the inventory has for a host that it holds.
 func (r Inventory) SupplierOf(host Host) int {
-	i, _ := slices.BinarySearch(r.keys, r.index[host.Place()])
+	i, _ := slices.BinarySearch(r.keys, r.index[host.WithoutSupplier()])
 	return r.hosts[i].supplier
 }
 

@@ -17,7 +17,7 @@ type Client struct {
 	api     *bkapi.Client
 	face    face
 	opts    procapi.Options
-	aliases sync.Map // fleet.Host to fleet.Host, by Place
+	aliases sync.Map // fleet.HostID to fleet.HostID
 
 	namespaces sync.Map // *namespace by name
 	now        func() time.Time
@@ -35,19 +35,19 @@ func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *
 }
 
 // learn keeps that a row gave two names to one host.
-func (c *Client) learn(agent, place fleet.Host) {
-	c.aliases.Store(agent, place)
-	c.aliases.Store(place, agent)
+func (c *Client) learn(agent, address fleet.HostID) {
+	c.aliases.Store(agent, address)
+	c.aliases.Store(address, agent)
 }
 
 // alias is the other name of a host, where a row has told it.
-func (c *Client) alias(h fleet.Host) (fleet.Host, bool) {
-	other, known := c.aliases.Load(h.Place())
+func (c *Client) alias(h fleet.Host) (fleet.HostID, bool) {
+	other, known := c.aliases.Load(h.WithoutSupplier())
 	if !known {
-		return fleet.Host{}, false
+		return fleet.HostID{}, false
 	}
-	host, ok := other.(fleet.Host)
-	return host, ok
+	id, ok := other.(fleet.HostID)
+	return id, ok
 }
 
 // Process is one process on the platform of this client. spec may be nil where

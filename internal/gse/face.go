@@ -87,15 +87,15 @@ func keyV1(h fleet.Host, m Meta) string {
 // otherKey is the key of the other generation, none where there is no other: whether
 // the supplier's id stands in a key is not to be relied on. With IPv6 one text may be
 // the first form of one host and the second of another, so there the document decides.
-func otherKey(h fleet.Host, m Meta, other func(fleet.Host, Meta) string) []string {
+func otherKey(h fleet.Host, other string) []string {
 	if !h.IP().Is4() {
 		return nil
 	}
-	return []string{other(h, m)}
+	return []string{other}
 }
 
 // keyV2 is bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name for a
 // host that the request named by its agent id.
-func keyV2(h fleet.Host, m Meta) string {
-	return strings.Join([]string{h.Address(), m.Namespace, m.Name}, ":")
+func keyV2(id fleet.HostID, m Meta) string {
+	return strings.Join([]string{id.Address(), m.Namespace, m.Name}, ":")
 }

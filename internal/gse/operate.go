@@ -65,12 +65,12 @@ func (p *Process) tasks(hosts []fleet.Host) procapi.Tasks {
 	return procapi.Tasks{
 		Options: p.client.opts,
 		Keys: func(h fleet.Host) []string {
-			keys := []string{keyV2(h, p.meta)}
+			keys := []string{keyV2(h.WithoutSupplier(), p.meta)}
 			// The gateway falls back to the address for an agent id at times.
 			if other, known := p.client.alias(h); known {
 				keys = append(keys, keyV2(other, p.meta))
 			}
-			return append(keys, otherKey(h, p.meta, keyV1)...)
+			return append(keys, otherKey(h, keyV1(h, p.meta))...)
 		},
 		Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 			var answers procapi.ResultMap
@@ -98,7 +98,7 @@ func (p *Process) unnamed(answers procapi.ResultMap, hosts []fleet.Host) []fleet
 	var unnamed []fleet.Host
 	for _, h := range hosts {
 		_, other := p.client.alias(h)
-		if _, found := answers[keyV2(h, p.meta)]; !found && !other {
+		if _, found := answers[keyV2(h.WithoutSupplier(), p.meta)]; !found && !other {
 			unnamed = append(unnamed, h)
 		}
 	}

@@ -51,7 +51,9 @@ func (esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 
 func (p *Process) registration(ctx context.Context, c procapi.Call, spec *Spec, hosts []fleet.Host) fleet.Results {
 	api := p.client.face.endpoint(c.Name, true)
-	keys := func(h fleet.Host) []string { return append([]string{keyV1(h, p.meta)}, otherKey(h, p.meta, keyV2)...) }
+	keys := func(h fleet.Host) []string {
+		return append([]string{keyV1(h, p.meta)}, otherKey(h, keyV2(h.WithoutSupplier(), p.meta))...)
+	}
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
 		var (
 			results = make(fleet.Results, len(batch))

@@ -177,7 +177,7 @@ func (n *namespace) pays() bool {
 func (n *namespace) fetch(ctx context.Context) {
 	l := n.listing
 	if l == nil {
-		l = &listing{rows: make(map[string]map[fleet.Host]fleet.Status)}
+		l = &listing{rows: make(map[string]map[fleet.HostID]fleet.Status)}
 		n.listing = l
 	}
 	busy := make(chan struct{})
@@ -213,7 +213,7 @@ func (c *Client) patienceIn(ctx context.Context) time.Duration {
 // listing is what sync_proc_status says of a namespace. Its fields are guarded by
 // the namespace's lock, but for rows while it is busy.
 type listing struct {
-	rows    map[string]map[fleet.Host]fleet.Status // by name and Place
+	rows    map[string]map[fleet.HostID]fleet.Status // by name
 	total   int
 	fetched int // pages
 	busy    chan struct{}
@@ -230,7 +230,7 @@ func (l *listing) expired(now time.Time) bool {
 }
 
 func (l *listing) of(name string, h fleet.Host) (fleet.Status, bool) {
-	status, found := l.rows[name][h.Place()]
+	status, found := l.rows[name][h.WithoutSupplier()]
 	return status, found
 }
 
@@ -269,10 +269,10 @@ func (l *listing) page(ctx context.Context, c *Client, name string, start int) (
 		}
 		of := l.rows[string(row.Meta.Name)]
 		if of == nil {
-			of = make(map[fleet.Host]fleet.Status)
+			of = make(map[fleet.HostID]fleet.Status)
 			l.rows[string(row.Meta.Name)] = of
 		}
-		filed := make(map[fleet.Host]fleet.Status, 2)
+		filed := make(map[fleet.HostID]fleet.Status, 2)
 		c.file(row, filed)
 		for h, status := range filed {
 			// At the gateway a process that was registered by agent id and once more by

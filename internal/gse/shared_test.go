@@ -266,7 +266,7 @@ func TestSharedStatus_hangs(t *testing.T) {
 func TestListing_twice(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{API: apiSync, Reply: procapitest.Data(`{"count":3,"proc_infos":[` + onFile(1, 1) + "," + onFile(2, 1) + "," + onFile(1, 2) + `]}`)})
-	l := &listing{rows: make(map[string]map[fleet.Host]fleet.Status)}
+	l := &listing{rows: make(map[string]map[fleet.HostID]fleet.Status)}
 	if err := l.fetch(t.Context(), newTestClient(t, url, nil), sampleMeta.Namespace); err != nil {
 		t.Fatal(err)
 	}

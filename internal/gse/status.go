@@ -140,7 +140,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
 				return err
 			}
-			rows := make(map[fleet.Host]fleet.Status, len(answer.ProcInfos.rows))
+			rows := make(map[fleet.HostID]fleet.Status, len(answer.ProcInfos.rows))
 			for _, row := range answer.ProcInfos.rows {
 				if string(row.Meta.Namespace) != meta.Namespace || string(row.Meta.Name) != meta.Name {
 					continue
@@ -150,7 +150,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 			mu.Lock()
 			defer mu.Unlock()
 			for _, h := range batch {
-				status, found := rows[h.Place()]
+				status, found := rows[h.WithoutSupplier()]
 				switch {
 				case found:
 				case answer.ProcInfos.unreadable:
@@ -170,19 +170,19 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 }
 
 // file puts a row under every name that it gives its host.
-func (c *Client) file(row procRow, under map[fleet.Host]fleet.Status) {
+func (c *Client) file(row procRow, under map[fleet.HostID]fleet.Status) {
 	status := row.status()
 	status.Version = c.opts.Redact(status.Version)
 	agent, byAgent := row.agent()
 	if byAgent {
-		under[agent] = status
+		under[agent.WithoutSupplier()] = status
 	}
 	host, byAddress := row.host(0)
 	if byAddress {
-		under[host.Place()] = status
+		under[host.WithoutSupplier()] = status
 	}
 	if byAgent && byAddress {
-		c.learn(agent, host.Place())
+		c.learn(agent.WithoutSupplier(), host.WithoutSupplier())
 	}
 }
 

@@ -41,11 +41,11 @@ func reasonsValue(hosts fleet.Inventory, reasons map[fleet.Host]string) types.Ma
 	return stringMapValue(byKey)
 }
 
-// byPlace finds the reason of a host whose supplier id changed as well.
-func byPlace(reasons map[fleet.Host]string) map[fleet.Host]string {
-	placed := make(map[fleet.Host]string, len(reasons))
+// withoutSupplier finds the reason of a host whose supplier id changed as well.
+func withoutSupplier(reasons map[fleet.Host]string) map[fleet.HostID]string {
+	byID := make(map[fleet.HostID]string, len(reasons))
 	for host, reason := range reasons {
-		placed[host.Place()] = reason
+		byID[host.WithoutSupplier()] = reason
 	}
-	return placed
+	return byID
 }

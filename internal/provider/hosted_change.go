@@ -20,7 +20,7 @@ func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf
 // hostedPast is what an update starts from.
 type hostedPast struct {
 	hosts      fleet.Inventory
-	outOfSync  map[fleet.Host]string // by Place
+	outOfSync  map[fleet.HostID]string
 	ensure     fleet.Ensure
 	applied    applied
 	hasApplied bool
@@ -30,7 +30,7 @@ type hostedPast struct {
 // change is the difference that an update has to bring about. What is as
 // declared is not in it, and so not called.
 func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Change, doubt, error) {
-	found, err := h.doubts(ctx, h.hosts.Pick(func(host fleet.Host) bool { return unconfirmed(past.outOfSync[host.Place()]) }), past.applied)
+	found, err := h.doubts(ctx, h.hosts.Pick(func(host fleet.Host) bool { return unconfirmed(past.outOfSync[host.WithoutSupplier()]) }), past.applied)
 	if err != nil {
 		return fleet.Change{}, found, err
 	}
@@ -40,7 +40,7 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 		// The resource owns the name: a new or lost host that turns out to be
 		// registered is taken over. Not so one whose owner was there before us.
 		Adopt: func(host fleet.Host) bool {
-			return past.adopts || (!found.strangers[host] && fleet.ParseDrift(past.outOfSync[host.Place()]) != fleet.Foreign)
+			return past.adopts || (!found.strangers[host] && fleet.ParseDrift(past.outOfSync[host.WithoutSupplier()]) != fleet.Foreign)
 		},
 		Rollout: h.rollout,
 	}
@@ -53,7 +53,7 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 		raised  = rank(h.declared.Ensure) > rank(past.ensure)
 	)
 	for _, host := range kept {
-		reason, out := past.outOfSync[host.Place()]
+		reason, out := past.outOfSync[host.WithoutSupplier()]
 		switch drift := fleet.ParseDrift(reason); {
 		case found.unread[host]:
 		case out && (drift == fleet.NotRegistered || drift == fleet.Foreign):
@@ -173,10 +173,10 @@ func nothingConfirmed(results fleet.Results) bool {
 // stuckReasons is what state says of hosts that could not leave, and might come back.
 // Where there was nothing of ours, that goes on to decide what may be done to them.
 // The others were not told of a declaration that has changed.
-func stuckReasons(stuck fleet.Results, was map[fleet.Host]string, changed bool) map[fleet.Host]string {
+func stuckReasons(stuck fleet.Results, was map[fleet.HostID]string, changed bool) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string)
 	for host, o := range stuck {
-		reason, out := was[host.Place()]
+		reason, out := was[host.WithoutSupplier()]
 		drift := fleet.ParseDrift(reason)
 		switch ours := !out || (drift != fleet.NotRegistered && drift != fleet.Foreign); {
 		case ours && changed:

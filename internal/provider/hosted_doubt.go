@@ -75,10 +75,10 @@ func (a applied) earlier(d fleet.Declared, reasons map[fleet.Host]string) []stri
 
 // updateReasons is stateReasons of an update: a host that was in doubt and did not
 // come to be registered still is.
-func updateReasons(failures fleet.Results, was map[fleet.Host]string) map[fleet.Host]string {
+func updateReasons(failures fleet.Results, was map[fleet.HostID]string) map[fleet.Host]string {
 	reasons := reasonsBy(stateReason, failures)
 	for host, o := range failures {
-		if unconfirmed(was[host.Place()]) && o.Left == fleet.NotRegistered {
+		if unconfirmed(was[host.WithoutSupplier()]) && o.Left == fleet.NotRegistered {
 			reasons[host] = reasonUnconfirmed + ": " + reasonOf(o)
 		}
 	}

@@ -83,7 +83,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		last, everApplied = appliedAs(past.declared), true
 	}
 
-	was := byPlace(reasonsOf(state.OutOfSync, prior))
+	was := withoutSupplier(reasonsOf(state.OutOfSync, prior))
 	change, found, err := h.change(ctx, hostedPast{
 		hosts:      prior,
 		outOfSync:  was,

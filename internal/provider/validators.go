@@ -51,7 +51,7 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 			addInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), summaryInvalidHost, "the address is null; "+fleet.AddressForms)
 		}
 	}
-	// The supplier id plays no part in telling hosts apart here: see Host.Place.
+	// The supplier id plays no part in telling hosts apart here: see fleet.HostID.
 	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
 		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
