@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Change says what is not yet as declared.
+// Change says what is not yet as desired.
 type Change struct {
 	// Register holds hosts on which the process is not known to be registered,
 	// Reregister those where it is registered with something else, Settle those
@@ -20,8 +20,8 @@ type Change struct {
 	Rollout Rollout
 }
 
-// Converge makes hosts as declared, wave by wave, and gives the outcome of each.
-func Converge(ctx context.Context, p Process, want Declared, c Change) Results {
+// Converge makes hosts as desired, wave by wave, and gives the outcome of each.
+func Converge(ctx context.Context, p Process, want Desired, c Change) Results {
 	register, reregister, settle := setOf(c.Register), setOf(c.Reregister), setOf(c.Settle)
 	touched := slices.DeleteFunc(slices.Clone(c.Order), func(h Host) bool {
 		return !register[h] && !reregister[h] && !settle[h]
@@ -70,7 +70,7 @@ func (r Results) leave(hosts []Host, left func(Host) Drift) {
 
 // registerAll registers, and decides what a registration that is there already
 // means: taken over, our own, or somebody else's.
-func registerAll(ctx context.Context, p Process, want Declared, hosts []Host, adopt func(Host) bool) Results {
+func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, adopt func(Host) bool) Results {
 	if len(hosts) == 0 {
 		return nil
 	}

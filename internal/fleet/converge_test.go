@@ -39,9 +39,9 @@ type (
 func TestConverge(t *testing.T) {
 	t.Parallel()
 	var (
-		registered = declared(fleet.EnsureRegistered)
-		hosted     = declared(fleet.EnsureHosted)
-		running    = declared(fleet.EnsureRunning)
+		registered = desired(fleet.EnsureRegistered)
+		hosted     = desired(fleet.EnsureHosted)
+		running    = desired(fleet.EnsureRunning)
 		bare       = row(fleet.Stopped, false, 5) // as a registration leaves it
 		foreign    = labelled(bare, carrying("v1-ffffffffffffffff"))
 		fail       = cannotSay(errDown)
@@ -50,7 +50,7 @@ func TestConverge(t *testing.T) {
 		unsure     = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
-		want    fleet.Declared
+		want    fleet.Desired
 		change  fleet.Change
 		process process
 		calls   []string
@@ -154,12 +154,12 @@ func TestConverge(t *testing.T) {
 			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(taken), fleet.Foreign)},
 		},
 		"repeated-without-fingerprints": {
-			fleet.Declared{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
+			fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
 			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
 		"taken-without-fingerprints": {
-			fleet.Declared{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
+			fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(bare)},
 			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
 		},
@@ -290,7 +290,7 @@ func TestConverge_leftOfWavesNotTried(t *testing.T) {
 		t.Run(string(ensure), func(t *testing.T) {
 			t.Parallel()
 			p := &process{register: done(byHost{1: away})}
-			results := fleet.Converge(t.Context(), p, declared(ensure), change)
+			results := fleet.Converge(t.Context(), p, desired(ensure), change)
 			p.wantCalls(t, "register 1")
 			stopped := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 			wantResults(t, byHost{
@@ -308,7 +308,7 @@ func TestConverge_waves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{live: answer(row(fleet.Stopped, false, 5))}
 		start := time.Now()
-		results := fleet.Converge(t.Context(), p, declared(fleet.EnsureRunning), fleet.Change{
+		results := fleet.Converge(t.Context(), p, desired(fleet.EnsureRunning), fleet.Change{
 			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
 			Rollout: fleet.Rollout{BatchSize: 2, Pause: time.Minute},
 		})
@@ -335,7 +335,7 @@ func TestConverge_interrupted(t *testing.T) {
 			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
 		},
 	}
-	results := fleet.Converge(ctx, p, declared(fleet.EnsureHosted), fleet.Change{
+	results := fleet.Converge(ctx, p, desired(fleet.EnsureHosted), fleet.Change{
 		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{BatchSize: 1},
 	})
 	p.wantCalls(t, "register 1", "live 1", "host 1")
@@ -348,7 +348,7 @@ func TestConverge_interrupted(t *testing.T) {
 func TestConverge_keepsTheCallersSlices(t *testing.T) {
 	t.Parallel()
 	order := hosts(1, 2, 3, 4)
-	fleet.Converge(t.Context(), &process{}, declared(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order})
+	fleet.Converge(t.Context(), &process{}, desired(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order})
 	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
 		t.Errorf("Order (-want +got):\n%s", diff)
 	}

@@ -22,8 +22,8 @@ const (
 // Ensures are all of them, each asking for more than the one before.
 func Ensures() []Ensure { return []Ensure{EnsureRegistered, EnsureHosted, EnsureRunning} }
 
-// Declared is what a registration is held against.
-type Declared struct {
+// Desired is what a host is to be brought to, and is compared with.
+type Desired struct {
 	Ensure Ensure
 	// FingerprintLabel is the label that carries Fingerprint. With "" neither the
 	// spec nor the labels of a registration are compared.
@@ -38,7 +38,7 @@ type Declared struct {
 
 // AllLabels are the labels that a registration carries, the fingerprint among
 // them.
-func (d Declared) AllLabels() map[string]string {
+func (d Desired) AllLabels() map[string]string {
 	if d.FingerprintLabel == "" {
 		return d.Labels
 	}
@@ -50,10 +50,10 @@ func (d Declared) AllLabels() map[string]string {
 	return labels
 }
 
-// Drift is why a host is not as declared. The zero value is no drift.
+// Drift is why a host is not as desired. The zero value is no drift.
 type Drift string
 
-// Every way in which a host can differ from what is declared.
+// Every way in which a host can differ from what is desired.
 const (
 	NotRegistered Drift = "not registered"
 	// Foreign is a registration that was there before ours; it is nobody's to
@@ -79,7 +79,7 @@ func ParseDrift(reason string) Drift {
 
 // Report is what an inspection found.
 type Report struct {
-	// Drift holds the hosts that are confirmed not to be as declared.
+	// Drift holds the hosts that are confirmed not to be as desired.
 	Drift map[Host]Drift
 	// Unreachable holds the hosts that look wrong on file and could not be asked.
 	Unreachable map[Host]Status
@@ -87,10 +87,10 @@ type Report struct {
 	Cached map[Host]Status
 }
 
-// Inspect compares hosts with what is declared. One cached query comes first,
+// Inspect compares hosts with what is desired. One cached query comes first,
 // because it is cheap; it may lag by minutes, so what looks wrong there is only
 // suspected, and asked of the agents before it counts.
-func Inspect(ctx context.Context, p Process, hosts []Host, want Declared) (Report, error) {
+func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report, error) {
 	report := Report{Drift: make(map[Host]Drift), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
@@ -139,8 +139,8 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Declared) (Repor
 	return report, nil
 }
 
-// judge says how a status differs from what is declared.
-func (d Declared) judge(s Status) Drift {
+// judge says how a status differs from what is desired.
+func (d Desired) judge(s Status) Drift {
 	if s.State == Unregistered {
 		return NotRegistered
 	}
@@ -156,7 +156,7 @@ func (d Declared) judge(s Status) Drift {
 	return ""
 }
 
-func (d Declared) judgeLabels(labels map[string]string) Drift {
+func (d Desired) judgeLabels(labels map[string]string) Drift {
 	if d.FingerprintLabel == "" || labels == nil {
 		return ""
 	}
@@ -174,8 +174,8 @@ func (d Declared) judgeLabels(labels map[string]string) Drift {
 	return ""
 }
 
-// Ours tells whether a registration is the very one that is declared.
-func (d Declared) Ours(s Status) bool {
+// Ours tells whether a registration is the very one that is desired.
+func (d Desired) Ours(s Status) bool {
 	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
 }
 

@@ -23,9 +23,9 @@ func carrying(fingerprint string) map[string]string {
 	return map[string]string{"team": "sre", label: fingerprint}
 }
 
-// declared wants labels and a fingerprint besides.
-func declared(ensure fleet.Ensure) fleet.Declared {
-	return fleet.Declared{
+// desired has labels and a fingerprint besides.
+func desired(ensure fleet.Ensure) fleet.Desired {
+	return fleet.Desired{
 		Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint,
 		Labels: map[string]string{"team": "sre"}, HasSpec: true,
 	}
@@ -136,7 +136,7 @@ func TestInspect(t *testing.T) {
 			default:
 				want.Drift[host(1)] = test.want
 			}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1), declared(test.ensure))
+			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestInspect_asksSuspectsOnly(t *testing.T) {
 			}, nil // and host 5 is left out
 		},
 	}
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), declared(fleet.EnsureHosted))
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), desired(fleet.EnsureHosted))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestInspect_asksSuspectsOnly(t *testing.T) {
 func TestInspect_withoutSpec(t *testing.T) {
 	t.Parallel()
 	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: row(fleet.Running, false, 5)})}
-	want := declared(fleet.EnsureHosted)
+	want := desired(fleet.EnsureHosted)
 	want.HasSpec = false
 	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), want)
 	if err != nil {
@@ -202,7 +202,7 @@ func TestInspect_withoutSpec(t *testing.T) {
 func TestInspect_withoutFingerprint(t *testing.T) {
 	t.Parallel()
 	p := &process{cached: answer(labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")))}
-	want := declared(fleet.EnsureHosted)
+	want := desired(fleet.EnsureHosted)
 	want.FingerprintLabel = ""
 	got, err := fleet.Inspect(t.Context(), p, hosts(1), want)
 	if err != nil || len(got.Drift) > 0 {
@@ -217,7 +217,7 @@ func TestInspect_deadline(t *testing.T) {
 	t.Parallel()
 	away := fleet.Status{State: fleet.Unknown, Code: 115, Message: "still in progress"}
 	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: away}), live: cannotSay(context.DeadlineExceeded)}
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), declared(fleet.EnsureHosted))
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), desired(fleet.EnsureHosted))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestInspect_errors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &test.process
-			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), declared(fleet.EnsureHosted)); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted)); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want %q and %v", err, test.says, test.want)
 			}
 			p.wantCalls(t, test.calls...)
@@ -256,23 +256,23 @@ func TestDeclared_AllLabels(t *testing.T) {
 	t.Parallel()
 	own := func() map[string]string { return map[string]string{"team": "sre"} }
 	tests := map[string]struct {
-		declared fleet.Declared
-		want     map[string]string
+		desired fleet.Desired
+		want    map[string]string
 	}{
-		"with":            {fleet.Declared{FingerprintLabel: label, Fingerprint: ownPrint, Labels: own()}, carrying(ownPrint)},
-		"without-others":  {fleet.Declared{FingerprintLabel: label, Fingerprint: ownPrint}, map[string]string{label: ownPrint}},
-		"turned-off":      {fleet.Declared{Fingerprint: ownPrint, Labels: own()}, own()},
-		"turned-off-none": {fleet.Declared{Fingerprint: ownPrint}, nil},
+		"with":            {fleet.Desired{FingerprintLabel: label, Fingerprint: ownPrint, Labels: own()}, carrying(ownPrint)},
+		"without-others":  {fleet.Desired{FingerprintLabel: label, Fingerprint: ownPrint}, map[string]string{label: ownPrint}},
+		"turned-off":      {fleet.Desired{Fingerprint: ownPrint, Labels: own()}, own()},
+		"turned-off-none": {fleet.Desired{Fingerprint: ownPrint}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			before := maps.Clone(test.declared.Labels)
-			if diff := cmp.Diff(test.want, test.declared.AllLabels()); diff != "" {
+			before := maps.Clone(test.desired.Labels)
+			if diff := cmp.Diff(test.want, test.desired.AllLabels()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(before, test.declared.Labels); diff != "" {
-				t.Errorf("the declared labels were changed (-want +got):\n%s", diff)
+			if diff := cmp.Diff(before, test.desired.Labels); diff != "" {
+				t.Errorf("the desired labels were changed (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -280,23 +280,23 @@ func TestDeclared_AllLabels(t *testing.T) {
 
 func TestDeclared_Ours(t *testing.T) {
 	t.Parallel()
-	turnedOff := declared(fleet.EnsureHosted)
+	turnedOff := desired(fleet.EnsureHosted)
 	turnedOff.FingerprintLabel = ""
 	tests := map[string]struct {
-		declared fleet.Declared
-		status   fleet.Status
-		want     bool
+		desired fleet.Desired
+		status  fleet.Status
+		want    bool
 	}{
-		"ours":         {declared(fleet.EnsureHosted), row(fleet.Stopped, false, 5), true},
-		"unregistered": {declared(fleet.EnsureHosted), row(fleet.Unregistered, false, 5), false},
-		"other":        {declared(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), false},
-		"no-labels":    {declared(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), nil), false},
+		"ours":         {desired(fleet.EnsureHosted), row(fleet.Stopped, false, 5), true},
+		"unregistered": {desired(fleet.EnsureHosted), row(fleet.Unregistered, false, 5), false},
+		"other":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), false},
+		"no-labels":    {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), nil), false},
 		"turned-off":   {turnedOff, row(fleet.Stopped, false, 5), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.declared.Ours(test.status); got != test.want {
+			if got := test.desired.Ours(test.status); got != test.want {
 				t.Errorf("got %t, want %t", got, test.want)
 			}
 		})
@@ -327,7 +327,7 @@ func TestEnsures_askMoreEach(t *testing.T) {
 	want := []fleet.Drift{"", fleet.NotHosted, fleet.NotHosted}
 	var got []fleet.Drift
 	for _, ensure := range fleet.Ensures() {
-		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), declared(ensure))
+		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), desired(ensure))
 		if err != nil {
 			t.Fatal(err)
 		}

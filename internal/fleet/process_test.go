@@ -138,7 +138,7 @@ func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context
 	}
 }
 
-// healthy is a host on which all is as declared.
+// healthy is a host on which all is as desired.
 var healthy = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true}
 
 // says answers healthy, but for the hosts that are listed.

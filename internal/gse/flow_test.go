@@ -16,16 +16,16 @@ const label = "tf_spec"
 
 // declaredProcess is a process on a simulator that carries its fingerprint, and
 // what it is held against.
-func declaredProcess(t *testing.T, sim *simulator.Server, ensure fleet.Ensure) (*Process, fleet.Declared) {
+func declaredProcess(t *testing.T, sim *simulator.Server, ensure fleet.Ensure) (*Process, fleet.Desired) {
 	t.Helper()
 	p := simProcess(t, sim, 0)
 	return p, declare(t, p, ensure)
 }
 
 // declare gives a process its fingerprint.
-func declare(t *testing.T, p *Process, ensure fleet.Ensure) fleet.Declared {
+func declare(t *testing.T, p *Process, ensure fleet.Ensure) fleet.Desired {
 	t.Helper()
-	want := fleet.Declared{
+	want := fleet.Desired{
 		Ensure: ensure, FingerprintLabel: label, Fingerprint: fingerprint(t, sampleSpec()),
 		Labels: sampleMeta.Labels, HasSpec: true,
 	}
@@ -46,7 +46,7 @@ func wantAPIs(t *testing.T, sim *simulator.Server, want ...string) {
 	}
 }
 
-func converge(t *testing.T, p *Process, want fleet.Declared, n int) fleet.Results {
+func converge(t *testing.T, p *Process, want fleet.Desired, n int) fleet.Results {
 	t.Helper()
 	return fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(n), Order: hosts(n)})
 }

@@ -84,7 +84,7 @@ func TestConverge(t *testing.T) {
 			t.Cleanup(server.Close)
 			p := quick(t, server.URL).Process(scope, "", operateInfo())
 			one := hosts(1)
-			want := fleet.Declared{Ensure: test.ensure, HasSpec: true}
+			want := fleet.Desired{Ensure: test.ensure, HasSpec: true}
 			report, err := fleet.Inspect(t.Context(), p, one, want)
 			if err != nil || report.Drift[one[0]] != test.drift {
 				t.Fatalf("got %v, %v, want drift %q", report.Drift, err, test.drift)

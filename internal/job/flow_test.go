@@ -48,7 +48,7 @@ func TestFlow_life(t *testing.T) {
 						sim := &simulator.Server{}
 						sim.Inject(simulator.Fault{API: apiOperate, Op: new(simulator.OpQuery), ContentShape: shape})
 						p := simProcess(t, sim, scope, by)
-						want := fleet.Declared{Ensure: ensure, HasSpec: true}
+						want := fleet.Desired{Ensure: ensure, HasSpec: true}
 						results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(count), Order: hosts(count)})
 						if failures := results.Failures(); len(failures) > 0 {
 							t.Fatal(failures)
@@ -95,7 +95,7 @@ func TestFlow_drift(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
 			p := simProcess(t, sim, scope, "")
-			want := fleet.Declared{Ensure: fleet.EnsureRunning, HasSpec: true}
+			want := fleet.Desired{Ensure: fleet.EnsureRunning, HasSpec: true}
 			if failures := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
@@ -194,7 +194,7 @@ func TestFlow_manageProcBug(t *testing.T) {
 	if err != nil || statuses[host(1)].State != fleet.Unregistered {
 		t.Errorf("got %v, %v, want it not to be registered", statuses, err)
 	}
-	want := fleet.Declared{Ensure: fleet.EnsureRunning, HasSpec: true}
+	want := fleet.Desired{Ensure: fleet.EnsureRunning, HasSpec: true}
 	if failures := fleet.Converge(t.Context(), p, want, fleet.Change{Settle: hosts(1), Order: hosts(1)}).Failures(); len(failures) > 0 {
 		t.Error(failures)
 	}

@@ -49,8 +49,8 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 		return change, found, h.compare(ctx, kept, &change)
 	}
 	var (
-		changed = !past.applied.registeredAs(h.declared)
-		raised  = rank(h.declared.Ensure) > rank(past.ensure)
+		changed = !past.applied.registeredAs(h.desired)
+		raised  = rank(h.desired.Ensure) > rank(past.ensure)
 	)
 	for _, host := range kept {
 		reason, out := past.outOfSync[host.WithoutSupplier()]
@@ -79,7 +79,7 @@ func (h hostedProcess) compare(ctx context.Context, hosts []fleet.Host, change *
 	}
 	for _, host := range hosts {
 		switch status := onFile[host]; {
-		case h.declared.Ours(status):
+		case h.desired.Ours(status):
 			change.Settle = append(change.Settle, host)
 		case status.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
@@ -98,7 +98,7 @@ func (h hostedProcess) releaseRemoved(ctx context.Context, past hostedProcess, l
 		removed = past.hosts.Without(h.hosts)
 		rollout = h.rollout
 	)
-	if !past.declared.HasSpec { // imported and never applied
+	if !past.desired.HasSpec { // imported and never applied
 		past.process = h.process
 	}
 	removed = slices.DeleteFunc(removed, func(host fleet.Host) bool { return foreign(outOfSync[host]) })

@@ -38,7 +38,7 @@ func (h hostedProcess) doubts(ctx context.Context, hosts []fleet.Host, last appl
 	}
 	for _, host := range hosts {
 		switch status := onFile[host]; {
-		case status.State == fleet.Unregistered, last.ours(h.declared, status):
+		case status.State == fleet.Unregistered, last.ours(h.desired, status):
 		case status.State == fleet.Unknown, status.Labels == nil:
 			found.unread[host] = true
 		default:
@@ -49,7 +49,7 @@ func (h hostedProcess) doubts(ctx context.Context, hosts []fleet.Host, last appl
 }
 
 // ours tells whether a registration is one that this resource sent.
-func (a applied) ours(d fleet.Declared, s fleet.Status) bool {
+func (a applied) ours(d fleet.Desired, s fleet.Status) bool {
 	held := a.held(d)
 	if held.Ours(s) || d.Ours(s) {
 		return true
@@ -62,7 +62,7 @@ func (a applied) ours(d fleet.Declared, s fleet.Status) bool {
 
 // earlier are the fingerprints that hosts in doubt may carry once d was sent as
 // well; none where no host is in doubt.
-func (a applied) earlier(d fleet.Declared, reasons map[fleet.Host]string) []string {
+func (a applied) earlier(d fleet.Desired, reasons map[fleet.Host]string) []string {
 	for _, reason := range reasons {
 		if unconfirmed(reason) {
 			sent := append(slices.Clone(a.Earlier), a.Fingerprint)

@@ -74,7 +74,7 @@ func hostedToAPI(ctx context.Context, m hostedModel, p *platform) (hostedProcess
 		diags diag.Diagnostics
 	)
 	h.openedProcess, diags = m.open(ctx, p)
-	h.declared.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	h.desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
 	rollout, d := rolloutToAPI(ctx, m.lifecycle().Rollout)
 	h.rollout = rollout
 	diags.Append(d...)
@@ -104,7 +104,7 @@ type applied struct {
 
 const appliedKey = "applied"
 
-func appliedAs(d fleet.Declared) applied {
+func appliedAs(d fleet.Desired) applied {
 	return applied{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels}
 }
 
@@ -143,13 +143,13 @@ func loadApplied(ctx context.Context, from privateReader) (applied, bool, diag.D
 // registeredAs tells whether a declaration is what was last registered. It goes
 // by the fingerprint and not by attributes, so that what registering does not
 // send (op_timeout) makes no call.
-func (a applied) registeredAs(d fleet.Declared) bool {
+func (a applied) registeredAs(d fleet.Desired) bool {
 	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels)
 }
 
 // held puts what was last registered in the place of what is declared now: drift
 // is a difference from what was applied, a plan shows the rest.
-func (a applied) held(d fleet.Declared) fleet.Declared {
+func (a applied) held(d fleet.Desired) fleet.Desired {
 	d.FingerprintLabel, d.Fingerprint, d.Labels = a.FingerprintLabel, a.Fingerprint, a.Labels
 	return d
 }

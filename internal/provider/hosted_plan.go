@@ -64,7 +64,7 @@ func (r *hostedResource[M, P]) onlyProviderChanged(ctx context.Context, plan, st
 		return false
 	}
 	o, diags := plan.open(ctx, r.platform)
-	return !diags.HasError() && !last.registeredAs(o.declared)
+	return !diags.HasError() && !last.registeredAs(o.desired)
 }
 
 // checkHosts finds what only the provider block can tell of hosts. Hosts that are

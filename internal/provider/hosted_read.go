@@ -31,11 +31,11 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	held := h.declared
+	held := h.desired
 	switch {
 	case everApplied:
-		held = last.held(h.declared)
-	case !h.declared.HasSpec:
+		held = last.held(h.desired)
+	case !h.desired.HasSpec:
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
 
@@ -49,7 +49,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if !h.declared.HasSpec {
+	if !h.desired.HasSpec {
 		P(&model).complete(ctx, r.platform, report)
 	}
 	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, held, last, reasonsOf(state.OutOfSync, h.hosts)))
@@ -73,7 +73,7 @@ func allGone(report fleet.Report, hosts int) bool {
 // all that a refresh cannot know better: hosts that could not be asked, owners who
 // were there before us, and registrations that failed where nothing on file proves
 // that they were made good.
-func driftReasons(report fleet.Report, held fleet.Declared, last applied, known map[fleet.Host]string) map[fleet.Host]string {
+func driftReasons(report fleet.Report, held fleet.Desired, last applied, known map[fleet.Host]string) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string)
 	for host, drift := range report.Drift {
 		reasons[host] = string(drift)

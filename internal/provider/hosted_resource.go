@@ -33,7 +33,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	}
 
 	hosts := h.hosts.Hosts()
-	results := fleet.Converge(ctx, h.process, h.declared, fleet.Change{
+	results := fleet.Converge(ctx, h.process, h.desired, fleet.Change{
 		Register: hosts, Order: hosts, Adopt: func(fleet.Host) bool { return plan.AdoptExisting.ValueBool() }, Rollout: h.rollout,
 	})
 
@@ -49,7 +49,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	plan.ID = types.StringValue(h.id)
 	plan.OutOfSync = reasonsValue(h.hosts, reasonsBy(stateReason, failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.declared))...)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.desired))...)
 	if len(failures) > 0 {
 		diagnostic := createPartial(h, failures, onPartialCreate(plan.OnPartialCreate.ValueString()))
 		if nothingConfirmed(results) {
@@ -79,8 +79,8 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		return
 	}
 	prior := past.hosts
-	if !everApplied && past.declared.HasSpec {
-		last, everApplied = appliedAs(past.declared), true
+	if !everApplied && past.desired.HasSpec {
+		last, everApplied = appliedAs(past.desired), true
 	}
 
 	was := withoutSupplier(reasonsOf(state.OutOfSync, prior))
@@ -97,7 +97,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 			" was left as it is, because its status could not be read.", err))
 		return
 	}
-	results := fleet.Converge(ctx, h.process, h.declared, change)
+	results := fleet.Converge(ctx, h.process, h.desired, change)
 	for host := range found.unread {
 		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
 	}
@@ -111,12 +111,12 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	hosts := P(&model).hostsMap()
 	*hosts = withStuck(*hosts, *P(&before).hostsMap(), prior, stuck)
 	reasons := updateReasons(failures, was)
-	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.declared)))
+	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.desired)))
 	left, _ := inventoryOf(*hosts, r.platform.supplier)
 	plan.OutOfSync = reasonsValue(left, reasons)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	applied := appliedAs(h.declared)
-	applied.Earlier = last.earlier(h.declared, reasons)
+	applied := appliedAs(h.desired)
+	applied.Earlier = last.earlier(h.desired, reasons)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, applied)...)
 	if len(failures) > 0 {
 		resp.Diagnostics.Append(updateFailed(h, len(results), failures))
@@ -139,10 +139,10 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	}
 
 	if !everApplied {
-		last = appliedAs(h.declared)
+		last = appliedAs(h.desired)
 	}
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	if !h.declared.HasSpec {
+	if !h.desired.HasSpec {
 		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
 	results := h.release(ctx, h.hosts.Hosts(), last, reasonsOf(state.OutOfSync, h.hosts), first, h.rollout)

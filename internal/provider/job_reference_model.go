@@ -168,10 +168,10 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 		diags.Append(bugDiagnostic(err))
 	}
 	return openedProcess{
-		id:       id,
-		title:    title,
-		hosts:    hosts,
-		process:  p.job.Process(scope, m.registration, info),
-		declared: fleet.Declared{Fingerprint: fingerprint, HasSpec: true},
+		id:      id,
+		title:   title,
+		hosts:   hosts,
+		process: p.job.Process(scope, m.registration, info),
+		desired: fleet.Desired{Fingerprint: fingerprint, HasSpec: true},
 	}, diags
 }

@@ -42,8 +42,8 @@ type openedProcess struct {
 	id, title string
 	hosts     fleet.Inventory
 	process   fleet.Process
-	// declared is what its registrations are held against, but for Ensure.
-	declared fleet.Declared
+	// desired is what its registrations are held against, but for Ensure.
+	desired fleet.Desired
 	// importAdvice tells how to import a registration that somebody else made, while
 	// the resource is not in state; empty where it cannot be imported.
 	importAdvice string

@@ -46,16 +46,16 @@ func platformFrom(data any, diags *diag.Diagnostics) *platform {
 // ready tells whether calls can be made.
 func (p *platform) ready() bool { return p != nil && p.gse != nil }
 
-// declare puts together what registrations of a process are held against.
-func (p *platform) declare(meta gse.Meta, spec *gse.Spec) (fleet.Declared, error) {
+// desired puts together what registrations of a process are held against.
+func (p *platform) desired(meta gse.Meta, spec *gse.Spec) (fleet.Desired, error) {
 	labels := mergedLabels(p.defaultLabels, meta.Labels)
-	declared := fleet.Declared{FingerprintLabel: p.fingerprintLabel, Labels: labels, HasSpec: spec != nil}
+	desired := fleet.Desired{FingerprintLabel: p.fingerprintLabel, Labels: labels, HasSpec: spec != nil}
 	if spec == nil {
-		return declared, nil
+		return desired, nil
 	}
 	fingerprint, err := fleet.Fingerprint(spec, labels)
-	declared.Fingerprint = fingerprint
-	return declared, err
+	desired.Fingerprint = fingerprint
+	return desired, err
 }
 
 func isLoopback(host string) bool {

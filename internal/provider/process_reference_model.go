@@ -62,18 +62,18 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 	if diags.HasError() {
 		return openedProcess{}, diags
 	}
-	declared, err := p.declare(meta, spec)
+	desired, err := p.desired(meta, spec)
 	if err != nil {
 		diags.Append(bugDiagnostic(err))
 	}
 	o := openedProcess{
-		id:       meta.Namespace + ":" + meta.Name,
-		title:    quotedProcess(meta.Namespace, meta.Name),
-		hosts:    hosts,
-		declared: declared,
+		id:      meta.Namespace + ":" + meta.Name,
+		title:   quotedProcess(meta.Namespace, meta.Name),
+		hosts:   hosts,
+		desired: desired,
 		// The labels go along with every call as registering sends them: a start
 		// registers hosting, and must not do so with other labels.
-		process: p.gse.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: declared.AllLabels()}, spec),
+		process: p.gse.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
 	}
 	o.importAdvice = " Or import what is there with the id " + o.id + "."
 	return o, diags
