@@ -42,7 +42,7 @@ type Outcome struct {
 	// Repeated: the call was made more than once for this host, so "already done"
 	// may well be our own doing.
 	Repeated bool
-	// Left is what is still not as desired after a Converge; empty where the
+	// Left is what is still not as desired after a Reconcile; empty where the
 	// host is.
 	Left      Drift
 	TaskID    string

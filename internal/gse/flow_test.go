@@ -46,9 +46,9 @@ func wantAPIs(t *testing.T, sim *simulator.Server, want ...string) {
 	}
 }
 
-func converge(t *testing.T, p *Process, want fleet.Desired, n int) fleet.Results {
+func reconcile(t *testing.T, p *Process, want fleet.Desired, n int) fleet.Results {
 	t.Helper()
-	return fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(n), Order: hosts(n)})
+	return fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(n), Order: hosts(n)})
 }
 
 // A process is registered, brought up, found as declared, and released.
@@ -67,7 +67,7 @@ func TestFlow_life(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
 			p, want := declaredProcess(t, sim, ensure)
-			if failures := converge(t, p, want, 3).Failures(); len(failures) > 0 {
+			if failures := reconcile(t, p, want, 3).Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
 			wantAPIs(t, sim, test.create...)
@@ -112,7 +112,7 @@ func TestFlow_drift(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
 			p, want := declaredProcess(t, sim, fleet.EnsureRunning)
-			if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 {
+			if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
 			if err := test.disturb(sim, host(2).Address()); err != nil {
@@ -135,7 +135,7 @@ func TestFlow_lag(t *testing.T) {
 	sim := &simulator.Server{}
 	p, want := declaredProcess(t, sim, fleet.EnsureRunning)
 	sim.FreezeStatus()
-	results := converge(t, p, want, 2)
+	results := reconcile(t, p, want, 2)
 	if failures := results.Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
@@ -169,7 +169,7 @@ func TestFlow_registeredTwice(t *testing.T) {
 			sim := &simulator.Server{}
 			p, want := declaredProcess(t, sim, fleet.EnsureHosted)
 			sim.Inject(fault)
-			if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 {
+			if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 {
 				t.Error(failures)
 			}
 			if sim.Calls().Count(apiRegister) < 2 {
@@ -187,7 +187,7 @@ func TestFlow_createAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second create finds the hosts of the first, which are its own
-		results := converge(t, p, want, 3)
+		results := reconcile(t, p, want, 3)
 		if got := results[host(2)]; got.OK() || got.Code != procapi.CodeRegistered || got.Left != fleet.Foreign || !got.AlreadyDone {
 			t.Errorf("host 2: got %+v, want it to be another's", got)
 		}
@@ -195,7 +195,7 @@ func TestFlow_createAgain(t *testing.T) {
 			t.Errorf("failures: %v", failures)
 		}
 	}
-	results := fleet.Converge(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: func(fleet.Host) bool { return true }})
+	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: func(fleet.Host) bool { return true }})
 	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(on(sim, 2).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want host 2 to be adopted", failures)
 	}
@@ -238,7 +238,7 @@ func TestFlow_stopOfIdle(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
 	p, want := declaredProcess(t, sim, fleet.EnsureHosted)
-	if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 {
+	if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
 	results := fleet.Run(t.Context(), p, fleet.Stop, hosts(2), nil, fleet.Rollout{})
@@ -254,7 +254,7 @@ func TestFlow_supplierInKeys(t *testing.T) {
 		sim := &simulator.Server{}
 		p, want := declaredProcess(t, sim, fleet.EnsureHosted)
 		sim.Inject(simulator.Fault{Keys: keys})
-		if failures := converge(t, p, want, 2).Failures(); len(failures) > 0 || !on(sim, 2).Hosted {
+		if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 || !on(sim, 2).Hosted {
 			t.Errorf("%s: %v", keys, failures)
 		}
 	}

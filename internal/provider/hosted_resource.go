@@ -33,7 +33,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	}
 
 	hosts := h.hosts.Hosts()
-	results := fleet.Converge(ctx, h.process, h.desired, fleet.Change{
+	results := fleet.Reconcile(ctx, h.process, h.desired, fleet.Change{
 		Register: hosts, Order: hosts, Adopt: func(fleet.Host) bool { return plan.AdoptExisting.ValueBool() }, Rollout: h.rollout,
 	})
 
@@ -97,7 +97,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 			" was left as it is, because its status could not be read.", err))
 		return
 	}
-	results := fleet.Converge(ctx, h.process, h.desired, change)
+	results := fleet.Reconcile(ctx, h.process, h.desired, change)
 	for host := range found.unread {
 		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
 	}

@@ -50,7 +50,7 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // The rules of package fleet, seen through what JOB can tell: what is declared,
 // what the agent says, and what is done about it.
-func TestConverge(t *testing.T) {
+func TestReconcile(t *testing.T) {
 	t.Parallel()
 	const (
 		hosted   = hostedInstance
@@ -97,7 +97,7 @@ func TestConverge(t *testing.T) {
 			default:
 				change.Settle = one
 			}
-			if failures := fleet.Converge(t.Context(), p, want, change).Failures(); len(failures) > 0 {
+			if failures := fleet.Reconcile(t.Context(), p, want, change).Failures(); len(failures) > 0 {
 				t.Errorf("got %v", failures)
 			}
 			if diff := cmp.Diff(test.done, told.done); diff != "" {

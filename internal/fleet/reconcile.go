@@ -20,8 +20,8 @@ type Change struct {
 	Rollout Rollout
 }
 
-// Converge makes hosts as desired, wave by wave, and gives the outcome of each.
-func Converge(ctx context.Context, p Process, want Desired, c Change) Results {
+// Reconcile makes hosts as desired, wave by wave, and gives the outcome of each.
+func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
 	register, reregister, settle := setOf(c.Register), setOf(c.Reregister), setOf(c.Settle)
 	touched := slices.DeleteFunc(slices.Clone(c.Order), func(h Host) bool {
 		return !register[h] && !reregister[h] && !settle[h]

@@ -36,7 +36,7 @@ type (
 	byOp   = map[fleet.Operation]byHost
 )
 
-func TestConverge(t *testing.T) {
+func TestReconcile(t *testing.T) {
 	t.Parallel()
 	var (
 		registered = desired(fleet.EnsureRegistered)
@@ -272,7 +272,7 @@ func TestConverge(t *testing.T) {
 			if test.change.Order == nil {
 				test.change.Order = hosts(1, 2, 3, 4)
 			}
-			results := fleet.Converge(t.Context(), &test.process, test.want, test.change)
+			results := fleet.Reconcile(t.Context(), &test.process, test.want, test.change)
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -280,7 +280,7 @@ func TestConverge(t *testing.T) {
 }
 
 // What is left to do at a host that no wave reached is what was to be done there.
-func TestConverge_leftOfWavesNotTried(t *testing.T) {
+func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	t.Parallel()
 	change := fleet.Change{
 		Register: hosts(1, 2), Reregister: hosts(3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
@@ -290,7 +290,7 @@ func TestConverge_leftOfWavesNotTried(t *testing.T) {
 		t.Run(string(ensure), func(t *testing.T) {
 			t.Parallel()
 			p := &process{register: done(byHost{1: away})}
-			results := fleet.Converge(t.Context(), p, desired(ensure), change)
+			results := fleet.Reconcile(t.Context(), p, desired(ensure), change)
 			p.wantCalls(t, "register 1")
 			stopped := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 			wantResults(t, byHost{
@@ -303,12 +303,12 @@ func TestConverge_leftOfWavesNotTried(t *testing.T) {
 
 // A wave is brought up before the next one is registered. Hosts that are not to
 // be touched take no place in it.
-func TestConverge_waves(t *testing.T) {
+func TestReconcile_waves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{live: answer(row(fleet.Stopped, false, 5))}
 		start := time.Now()
-		results := fleet.Converge(t.Context(), p, desired(fleet.EnsureRunning), fleet.Change{
+		results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureRunning), fleet.Change{
 			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
 			Rollout: fleet.Rollout{BatchSize: 2, Pause: time.Minute},
 		})
@@ -325,7 +325,7 @@ func TestConverge_waves(t *testing.T) {
 	})
 }
 
-func TestConverge_interrupted(t *testing.T) {
+func TestReconcile_interrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &process{
@@ -335,7 +335,7 @@ func TestConverge_interrupted(t *testing.T) {
 			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
 		},
 	}
-	results := fleet.Converge(ctx, p, desired(fleet.EnsureHosted), fleet.Change{
+	results := fleet.Reconcile(ctx, p, desired(fleet.EnsureHosted), fleet.Change{
 		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{BatchSize: 1},
 	})
 	p.wantCalls(t, "register 1", "live 1", "host 1")
@@ -345,10 +345,10 @@ func TestConverge_interrupted(t *testing.T) {
 	}, results)
 }
 
-func TestConverge_keepsTheCallersSlices(t *testing.T) {
+func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 	t.Parallel()
 	order := hosts(1, 2, 3, 4)
-	fleet.Converge(t.Context(), &process{}, desired(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order})
+	fleet.Reconcile(t.Context(), &process{}, desired(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order})
 	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
 		t.Errorf("Order (-want +got):\n%s", diff)
 	}
