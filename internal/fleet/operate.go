@@ -154,7 +154,7 @@ func unhostIdle(ctx context.Context, p Process, hosts []Host) Results {
 		return s.State != Unknown && (s.Hosted || !s.HostedKnown)
 	})
 	if len(hosted) > 0 {
-		results.Merge(p.Operate(ctx, Unhost, hosted))
+		results.Merge(p.Operate(ctx, Unsupervise, hosted))
 	}
 	return results
 }

@@ -141,7 +141,7 @@ func TestRun(t *testing.T) {
 			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: well, 2: well},
 		},
 		"idle-unhosting-fails": {
-			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unhost: {1: away}}), live: answer(idle)},
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: away}}), live: answer(idle)},
 			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: away, 2: well},
 		},
 		"idle-agent-silent": {

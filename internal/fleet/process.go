@@ -12,10 +12,11 @@ const (
 	Restart Operation = "restart"
 	Reload  Operation = "reload"
 	Kill    Operation = "kill"
-	// HostIt makes the agent revive the process when it dies; it does not start it.
-	HostIt Operation = "host"
-	// Unhost ends that; it does not stop the process.
-	Unhost Operation = "unhost"
+	// Supervise has the agent revive the process when it dies, which the platform
+	// calls hosting; it does not start the process.
+	Supervise Operation = "host"
+	// Unsupervise ends that; it does not stop the process.
+	Unsupervise Operation = "unhost"
 )
 
 // Operations are those a user can ask for, in the order of the documents.

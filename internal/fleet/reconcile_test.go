@@ -181,7 +181,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"hosted/hosting-fails": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
-			process{live: answer(bare), operate: doneOps(byOp{fleet.HostIt: {1: away, 2: away}})},
+			process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
 			[]string{"register 1", "live 1 2", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"hosted/file-closed": { // which nobody reads
@@ -256,7 +256,7 @@ func TestReconcile(t *testing.T) {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{
 				live:    says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
-				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.HostIt: {1: away, 2: away}}),
+				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: away, 2: away}}),
 			},
 			[]string{"live 1 2", "start 1", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},

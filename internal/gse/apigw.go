@@ -60,7 +60,7 @@ func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fle
 		}
 		results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
 	}
-	for h, o := range procapi.Unconfirmed(f.multi(ctx, p, fleet.HostIt, free), false) {
+	for h, o := range procapi.Unconfirmed(f.multi(ctx, p, fleet.Supervise, free), false) {
 		if refused(o) { // somebody hosted it since we looked
 			o.Verdict = fleet.Failed
 		}
@@ -72,11 +72,11 @@ func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fle
 // reregister replaces by hosting again, except where the platform says that it is
 // hosted already: there it is unhosted first.
 func (f apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	results := f.multi(ctx, p, fleet.HostIt, hosts)
+	results := f.multi(ctx, p, fleet.Supervise, hosts)
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
 	if len(kept) > 0 {
-		results.Merge(f.multi(ctx, p, fleet.Unhost, kept))
-		results.Merge(f.multi(ctx, p, fleet.HostIt, results.Succeeded(kept)))
+		results.Merge(f.multi(ctx, p, fleet.Unsupervise, kept))
+		results.Merge(f.multi(ctx, p, fleet.Supervise, results.Succeeded(kept)))
 	}
 	return results
 }
@@ -96,7 +96,7 @@ func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) f
 		// Where that cannot be read, results may still come as they were asked for.
 		_, _ = p.CachedStatus(ctx, unnamed)
 	}
-	return f.multi(ctx, p, fleet.Unhost, hosts)
+	return f.multi(ctx, p, fleet.Unsupervise, hosts)
 }
 
 func (f apigw) multi(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {

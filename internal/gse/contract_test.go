@@ -84,7 +84,7 @@ func TestContract(t *testing.T) {
 		"operate-supplied":        {"esb/operate_proc_v2", sampleMeta, sampleSpec(), supplied, operate(fleet.Start), nil, unread, each(address, begun)},
 		// Hosting makes the agent enforce the limits, so it is given them, although
 		// the document of the operation has none.
-		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, operate(fleet.HostIt), nil, unread, each(address, begun)},
+		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, operate(fleet.Supervise), nil, unread, each(address, begun)},
 		"operate-minimal": {"esb/operate_proc_v2/minimal", minimal, minimalSpec(), mixed, operate(fleet.Kill), nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
 		"result":          {"esb/get_proc_operate_result_v2", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("esb"), nil, each(address, done)},
 		"result-query":    {"esb/get_proc_operate_result_v2/query", sampleMeta, sampleSpec(), address, live, sent("esb"), nil, each(address, running)},

@@ -36,7 +36,7 @@ func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet
 
 func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest {
 	request := operateRequest{Meta: p.meta, target: targetOf(hosts), OpType: procapi.OpType(op), Spec: p.spec.forOperate()}
-	if op == fleet.HostIt {
+	if op == fleet.Supervise {
 		// The document has no limits here, and clients send them. Hosting makes the
 		// agent enforce them, so it must not do without.
 		request.Spec.Resource = p.spec.Resource

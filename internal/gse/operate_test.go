@@ -34,12 +34,12 @@ func TestOperate_accepting(t *testing.T) {
 		"restart-lost":         {fleet.Restart, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
 		"reload-lost":          {fleet.Reload, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
 		"kill-lost":            {fleet.Kill, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
-		"host-lost":            {fleet.HostIt, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"unhost-lost":          {fleet.Unhost, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
-		"host-lost-for-good":   {fleet.HostIt, []exchange{procapitest.Times(3, start(procapitest.Gone))}, fleet.Failed, ""},
+		"host-lost":            {fleet.Supervise, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"unhost-lost":          {fleet.Unsupervise, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
+		"host-lost-for-good":   {fleet.Supervise, []exchange{procapitest.Times(3, start(procapitest.Gone))}, fleet.Failed, ""},
 		"bad-gateway":          {once, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
 		"gateway-timeout":      {once, []exchange{start(procapitest.Answer(http.StatusGatewayTimeout, "<html>"))}, fleet.Lost, "HTTP 504"},
-		"host-bad-gateway":     {fleet.HostIt, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
+		"host-bad-gateway":     {fleet.Supervise, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
 		"unreadable":           {once, []exchange{start(procapitest.Answer(http.StatusOK, "<html>"))}, fleet.Lost, ""},
 		"bus-lost-it":          {once, []exchange{start(refusal(1306208, "null"))}, fleet.Lost, ""},
 		"too-many":             {once, []exchange{procapitest.Times(2, start(procapitest.Answer(http.StatusTooManyRequests, "{}"))), accepted, finished}, fleet.Done, ""},
@@ -50,8 +50,8 @@ func TestOperate_accepting(t *testing.T) {
 		"null-task-id":         {once, []exchange{start(procapitest.Data(`{"task_id":null}`))}, fleet.Lost, "named no task"},
 		"no-task":              {once, []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
 		"number-for-task-id":   {once, []exchange{start(procapitest.Data(`{"task_id":7}`))}, fleet.Lost, ""},
-		"host-empty-task-id":   {fleet.HostIt, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
-		"unhost-empty-task-id": {fleet.Unhost, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
+		"host-empty-task-id":   {fleet.Supervise, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
+		"unhost-empty-task-id": {fleet.Unsupervise, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -92,10 +92,10 @@ func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
 		want   fleet.Verdict
 	}{
 		"start-before": {fleet.Start, true, fleet.NotTried},
-		"host-before":  {fleet.HostIt, true, fleet.NotTried},
+		"host-before":  {fleet.Supervise, true, fleet.NotTried},
 		"start-during": {fleet.Start, false, fleet.Lost},
 		"kill-during":  {fleet.Kill, false, fleet.Lost},
-		"host-during":  {fleet.HostIt, false, fleet.Pending},
+		"host-during":  {fleet.Supervise, false, fleet.Pending},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
 func TestOperate_noConnection(t *testing.T) {
 	t.Parallel()
 	p := quick(t, procapitest.ClosedEndpoint(t)).Process(sampleMeta, sampleSpec())
-	for _, op := range []fleet.Operation{fleet.Start, fleet.HostIt} {
+	for _, op := range []fleet.Operation{fleet.Start, fleet.Supervise} {
 		if got := p.Operate(t.Context(), op, hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
 			t.Errorf("%s: got %+v, want a plain failure", op, got)
 		}

@@ -12,7 +12,7 @@ import (
 func TestOperate_opTypes(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]int{
-		fleet.Start: 0, fleet.Stop: 1, procapi.Query: 2, fleet.HostIt: 3, fleet.Unhost: 4, fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
+		fleet.Start: 0, fleet.Stop: 1, procapi.Query: 2, fleet.Supervise: 3, fleet.Unsupervise: 4, fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
 	} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +46,7 @@ func TestControl_Command(t *testing.T) {
 			t.Errorf("%s: got %s of a control without commands", op, *got)
 		}
 	}
-	for _, op := range []fleet.Operation{fleet.HostIt, fleet.Unhost, procapi.Query} {
+	for _, op := range []fleet.Operation{fleet.Supervise, fleet.Unsupervise, procapi.Query} {
 		if got := control.Command(op); got != nil {
 			t.Errorf("%s: got %s, but it runs no command", op, *got)
 		}

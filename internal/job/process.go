@@ -64,7 +64,7 @@ func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Result
 	if p.registration == RegisterByManage {
 		return p.readBack(ctx, p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, nil), hosts, true)
 	}
-	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.HostIt), callRegister, true}, hosts, nil)
+	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, nil)
 }
 
 // Reregister implements fleet.Process. JOB has no update. To register again is to
@@ -85,7 +85,7 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	if p.registration == RegisterByManage {
 		return p.readBack(ctx, p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, nil), hosts, false)
 	}
-	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unhost), callUnregister, true}, hosts, nil)
+	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unsupervise), callUnregister, true}, hosts, nil)
 }
 
 // meaningManageBug is the one explanation for a manage_proc that worked and did

@@ -69,8 +69,8 @@ func TestRequests_opTypes(t *testing.T) {
 	}{
 		"start":   {RegisterByOperate, operate(fleet.Start), apiOperate, 0},
 		"stop":    {RegisterByOperate, operate(fleet.Stop), apiOperate, 1},
-		"host":    {RegisterByOperate, operate(fleet.HostIt), apiOperate, 3},
-		"unhost":  {RegisterByOperate, operate(fleet.Unhost), apiOperate, 4},
+		"host":    {RegisterByOperate, operate(fleet.Supervise), apiOperate, 3},
+		"unhost":  {RegisterByOperate, operate(fleet.Unsupervise), apiOperate, 4},
 		"restart": {RegisterByOperate, operate(fleet.Restart), apiOperate, 7},
 		"reload":  {RegisterByOperate, operate(fleet.Reload), apiOperate, 8},
 		"kill":    {RegisterByOperate, operate(fleet.Kill), apiOperate, 9},
@@ -82,7 +82,7 @@ func TestRequests_opTypes(t *testing.T) {
 			_, err := p.CachedStatus(ctx, hosts(1))
 			return err
 		}, apiOperate, 2},
-		"host-by-manage": {RegisterByManage, operate(fleet.HostIt), apiOperate, 3},
+		"host-by-manage": {RegisterByManage, operate(fleet.Supervise), apiOperate, 3},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestInfo_Command(t *testing.T) {
 			t.Errorf("%s: got %s of a process without commands", op, *got)
 		}
 	}
-	for _, op := range []fleet.Operation{fleet.HostIt, fleet.Unhost, procapi.Query} {
+	for _, op := range []fleet.Operation{fleet.Supervise, fleet.Unsupervise, procapi.Query} {
 		if got := info.Command(op); got != nil {
 			t.Errorf("%s: got %s, but it runs no command", op, *got)
 		}

@@ -21,16 +21,16 @@ type Call struct {
 // CallOf is the call of an operation. oneShot decides about 836: a one-shot
 // process has ended when its start is checked, which is what it is for.
 func CallOf(op fleet.Operation, oneShot bool) Call {
-	c := Call{Name: string(op), Once: !Repeatable(op), Leaves: op == fleet.HostIt}
+	c := Call{Name: string(op), Once: !Repeatable(op), Leaves: op == fleet.Supervise}
 	switch op {
 	case fleet.Start:
 		c.Alright = []int64{CodeAlreadyRunning}
 		if oneShot {
 			c.Alright = append(c.Alright, CodeCheckFailed)
 		}
-	case fleet.Stop, fleet.Kill, fleet.Unhost:
+	case fleet.Stop, fleet.Kill, fleet.Unsupervise:
 		c.Alright = []int64{CodeNotRunning}
-	case fleet.HostIt:
+	case fleet.Supervise:
 		c.Alright = []int64{CodeRegistered}
 	default: // nothing but 0 is success
 	}

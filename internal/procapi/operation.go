@@ -9,7 +9,7 @@ const Query fleet.Operation = "query"
 // opTypes are the same numbers in operate_proc_v2 and operate_process
 // (`op_type`); 5 and 6 do not exist.
 var opTypes = map[fleet.Operation]int{
-	fleet.Start: 0, fleet.Stop: 1, Query: 2, fleet.HostIt: 3, fleet.Unhost: 4,
+	fleet.Start: 0, fleet.Stop: 1, Query: 2, fleet.Supervise: 3, fleet.Unsupervise: 4,
 	fleet.Restart: 7, fleet.Reload: 8, fleet.Kill: 9,
 }
 
@@ -18,5 +18,5 @@ func OpType(op fleet.Operation) int { return opTypes[op] }
 
 // Repeatable tells whether running an operation twice is as good as once.
 func Repeatable(op fleet.Operation) bool {
-	return op == Query || op == fleet.HostIt || op == fleet.Unhost
+	return op == Query || op == fleet.Supervise || op == fleet.Unsupervise
 }

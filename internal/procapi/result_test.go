@@ -104,7 +104,7 @@ func FuzzHostResult(f *testing.F) {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			t.Fatal(err)
 		}
-		for _, op := range []fleet.Operation{fleet.Start, fleet.Stop, Query, fleet.HostIt} {
+		for _, op := range []fleet.Operation{fleet.Start, fleet.Stop, Query, fleet.Supervise} {
 			o, final := CallOf(op, false).Outcome(r)
 			if final == (o.Verdict == fleet.Pending) {
 				t.Errorf("%s of %s: final %t, verdict %d", op, raw, final, o.Verdict)
@@ -138,8 +138,8 @@ func TestCall_outcome(t *testing.T) {
 		"stop":              {CallOf(fleet.Stop, false), map[int64]string{829: already}},
 		"stop-one-shot":     {CallOf(fleet.Stop, true), map[int64]string{829: already}},
 		"kill":              {CallOf(fleet.Kill, false), map[int64]string{829: already}},
-		"unhost":            {CallOf(fleet.Unhost, false), map[int64]string{829: already}},
-		"host":              {CallOf(fleet.HostIt, false), map[int64]string{850: already}},
+		"unhost":            {CallOf(fleet.Unsupervise, false), map[int64]string{829: already}},
+		"host":              {CallOf(fleet.Supervise, false), map[int64]string{850: already}},
 		"restart":           {CallOf(fleet.Restart, false), nil},
 		"restart-one-shot":  {CallOf(fleet.Restart, true), nil},
 		"reload":            {CallOf(fleet.Reload, false), nil},
@@ -216,7 +216,7 @@ func TestCall_outcome_unreadable(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fleet.Operation]fleet.Verdict{
 		fleet.Start: fleet.Lost, fleet.Stop: fleet.Lost, fleet.Restart: fleet.Lost, fleet.Reload: fleet.Lost, fleet.Kill: fleet.Lost,
-		fleet.HostIt: fleet.Lost, fleet.Unhost: fleet.Failed, Query: fleet.Failed,
+		fleet.Supervise: fleet.Lost, fleet.Unsupervise: fleet.Failed, Query: fleet.Failed,
 	} {
 		for _, raw := range []string{`"gone"`, `{"error_code":"zero"}`, `{"error_msg":"x"}`} {
 			var r HostResult
