@@ -28,9 +28,9 @@ type registrationRequest struct {
 
 // What a per-host code means for a registration.
 var (
-	callRegister   = procapi.Call{Name: apiRegister, Leaves: true, Existing: []int64{procapi.CodeRegistered}}
+	callRegister   = procapi.Call{Name: apiRegister, MustTrack: true, ConflictCodes: []int64{procapi.CodeRegistered}}
 	callUpdate     = procapi.Call{Name: apiUpdate}
-	callUnregister = procapi.Call{Name: apiUnregister, Alright: []int64{procapi.CodeNotRunning}}
+	callUnregister = procapi.Call{Name: apiUnregister, SuccessCodes: []int64{procapi.CodeNotRunning}}
 )
 
 func (esb) place(row procRow, supplier int) (fleet.Host, bool) { return row.host(supplier) }

@@ -41,8 +41,8 @@ var _ fleet.Process = (*Process)(nil)
 
 // What a per-host code means for a registration.
 var (
-	callRegister   = procapi.Call{Name: "register", Leaves: true, Existing: []int64{procapi.CodeRegistered}}
-	callUnregister = procapi.Call{Name: "unregister", Alright: []int64{procapi.CodeNotRunning}}
+	callRegister   = procapi.Call{Name: "register", MustTrack: true, ConflictCodes: []int64{procapi.CodeRegistered}}
+	callUnregister = procapi.Call{Name: "unregister", SuccessCodes: []int64{procapi.CodeNotRunning}}
 )
 
 // Register implements fleet.Process. Where another owner hosts the process

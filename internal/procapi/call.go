@@ -11,27 +11,27 @@ import (
 // Call is which request a per-host code answers: the same code is success for
 // one and failure for another.
 type Call struct {
-	Name     string
-	Alright  []int64 // codes that mean the host was as wanted already
-	Existing []int64 // codes that mean somebody was there before
-	Once     bool    // doing it twice is not as good as once
-	Leaves   bool    // what it may have done must not be forgotten
+	Name          string
+	SuccessCodes  []int64 // the host was as wanted already
+	ConflictCodes []int64 // somebody was there before
+	RunOnce       bool    // to repeat it is not as good as to run it once
+	MustTrack     bool    // what it may have done must not be forgotten
 }
 
 // CallOf is the call of an operation. oneShot decides about 836: a one-shot
 // process has ended when its start is checked, which is what it is for.
 func CallOf(op fleet.Operation, oneShot bool) Call {
-	c := Call{Name: string(op), Once: !Repeatable(op), Leaves: op == fleet.Supervise}
+	c := Call{Name: string(op), RunOnce: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
 	case fleet.Start:
-		c.Alright = []int64{CodeAlreadyRunning}
+		c.SuccessCodes = []int64{CodeAlreadyRunning}
 		if oneShot {
-			c.Alright = append(c.Alright, CodeCheckFailed)
+			c.SuccessCodes = append(c.SuccessCodes, CodeCheckFailed)
 		}
 	case fleet.Stop, fleet.Kill, fleet.Unsupervise:
-		c.Alright = []int64{CodeNotRunning}
+		c.SuccessCodes = []int64{CodeNotRunning}
 	case fleet.Supervise:
-		c.Alright = []int64{CodeRegistered}
+		c.SuccessCodes = []int64{CodeRegistered}
 	default: // nothing but 0 is success
 	}
 	return c
@@ -47,11 +47,11 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 		return o, false
 	case r.Code == CodeOK:
 		o.Verdict = fleet.Done
-	case slices.Contains(c.Alright, r.Code):
+	case slices.Contains(c.SuccessCodes, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Done, r.Code != CodeCheckFailed
-	case slices.Contains(c.Existing, r.Code):
+	case slices.Contains(c.ConflictCodes, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Failed, true
-	case r.unreadable && (c.Once || c.Leaves):
+	case r.unreadable && (c.RunOnce || c.MustTrack):
 		// Nobody said that it failed, and so it must not be run again unasked, nor
 		// what it did be forgotten.
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}

@@ -130,9 +130,9 @@ func TestCall_outcome(t *testing.T) {
 		call   Call
 		except map[int64]string
 	}{
-		"register":          {Call{Existing: []int64{CodeRegistered}}, map[int64]string{850: taken}},
+		"register":          {Call{ConflictCodes: []int64{CodeRegistered}}, map[int64]string{850: taken}},
 		"update":            {Call{}, nil},
-		"unregister":        {Call{Alright: []int64{CodeNotRunning}}, map[int64]string{829: already}},
+		"unregister":        {Call{SuccessCodes: []int64{CodeNotRunning}}, map[int64]string{829: already}},
 		"start":             {CallOf(fleet.Start, false), map[int64]string{828: already}},
 		"start-one-shot":    {CallOf(fleet.Start, true), map[int64]string{828: already, 836: ok}},
 		"stop":              {CallOf(fleet.Stop, false), map[int64]string{829: already}},
