@@ -1,6 +1,6 @@
 // Package procapi is what the process APIs of BlueKing have in common, whichever
 // server answers: the operations and their numbers, the codes and what each of
-// them means for which call, the loose JSON of results, and the way from an
+// them means for which call, the lenient reading of results, and the way from an
 // operation over its task to an outcome per host.
 //
 // GSE's API (package gse) and JOB's (package job) end at the same agents. They

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The types here read JSON that is written loosely: peers of this client have
+// The types here read JSON leniently: other clients of the platform have
 // met numbers as strings, lists as single objects, and documents inside strings.
 // What cannot be read becomes the zero value with Known = false; it never fails
 // the answer of the other hosts.
