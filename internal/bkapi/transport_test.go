@@ -149,12 +149,12 @@ func TestClient_concurrencyLimit(t *testing.T) {
 			t.Parallel()
 
 			// Each answer waits until as many requests are there as may be.
-			var inFlight, most atomic.Int64
+			var inFlight, highest atomic.Int64
 			meet := newBarrier(int(test.want))
 			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 				now := inFlight.Add(1)
-				for seen := most.Load(); now > seen; seen = most.Load() {
-					if most.CompareAndSwap(seen, now) {
+				for seen := highest.Load(); now > seen; seen = highest.Load() {
+					if highest.CompareAndSwap(seen, now) {
 						break
 					}
 				}
@@ -176,7 +176,7 @@ func TestClient_concurrencyLimit(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if got := most.Load(); got != test.want {
+			if got := highest.Load(); got != test.want {
 				t.Errorf("%d requests at once, want %d", got, test.want)
 			}
 		})

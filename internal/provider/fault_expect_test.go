@@ -53,8 +53,8 @@ func (r *faultRun) expectTries() {
 		r.t.Errorf("called for a configuration that is refused: %v", all.APIs())
 	}
 	for _, call := range calls {
-		if most := int64(1 << 28); call.Sent > most {
-			r.t.Errorf("%d bytes of an answer were read, want no more than %d", call.Sent, most)
+		if limit := int64(1 << 28); call.Sent > limit {
+			r.t.Errorf("%d bytes of an answer were read, want no more than %d", call.Sent, limit)
 		}
 	}
 }

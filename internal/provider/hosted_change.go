@@ -13,8 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, standard time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
-	return begin[hostedModel](ctx, r.platform, m, hostedToAPI, timeout, standard, diags)
+func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
+	return begin[hostedModel](ctx, r.platform, m, hostedToAPI, timeout, defaultTimeout, diags)
 }
 
 // hostedPast is what an update starts from.

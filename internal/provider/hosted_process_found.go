@@ -45,8 +45,8 @@ func (f *foundProcess) add(row gse.Row, p *platform) {
 func (p *platform) ownLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, value string) bool {
-		standard, isDefault := p.defaultLabels[key]
-		return key == p.fingerprintLabel || (isDefault && standard == value)
+		defaultValue, isDefault := p.defaultLabels[key]
+		return key == p.fingerprintLabel || (isDefault && defaultValue == value)
 	})
 	return own
 }

@@ -297,14 +297,14 @@ func (r *killRound) checkExecutions() {
 		}
 	}
 	for _, n := range next.hosts {
-		host, least, most := testAddress(n), 0, 0
+		host, minimum, maximum := testAddress(n), 0, 0
 		anew := last.operation != next.operation || last.trigger != next.trigger || last.start != next.start || last.team != next.team
 		if next.operation == "restart" && (anew || !last.has(host)) {
 			// The apply that was killed and the next one; neither knows of the other.
-			least, most = 1, 2
+			minimum, maximum = 1, 2
 		}
-		if got := restarts[host]; got < least || got > most {
-			r.t.Errorf("web-%d was restarted %d times, want %d to %d", n, got, least, most)
+		if got := restarts[host]; got < minimum || got > maximum {
+			r.t.Errorf("web-%d was restarted %d times, want %d to %d", n, got, minimum, maximum)
 		}
 	}
 }

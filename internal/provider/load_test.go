@@ -24,7 +24,7 @@ func TestAccLoad(t *testing.T) {
 		arrivals = perSecond * 3 / 2
 		// Without a failure it is 102: 10 batches are registered, looked at, asked for,
 		// started, looked at twice more and unregistered.
-		mostCalls = 250
+		maxCalls = 250
 	)
 	sim := newSim(t)
 	sim.busy()
@@ -70,8 +70,8 @@ func TestAccLoad(t *testing.T) {
 	if got := calls.MostWithin(time.Second); got > arrivals {
 		t.Errorf("%d requests in a second, want %d", got, perSecond)
 	}
-	if len(calls) > mostCalls {
-		t.Errorf("%d requests, want at most %d", len(calls), mostCalls)
+	if len(calls) > maxCalls {
+		t.Errorf("%d requests, want at most %d", len(calls), maxCalls)
 	}
 }
 

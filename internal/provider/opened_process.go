@@ -52,7 +52,7 @@ type openedProcess struct {
 // begin is what the methods of a resource have in common before their calls: the
 // clients' view of its model, and the one deadline.
 func begin[M, O any](ctx context.Context, p *platform, m M, toAPI func(context.Context, M, *platform) (O, diag.Diagnostics),
-	timeout timeoutOf, standard time.Duration, diags *diag.Diagnostics,
+	timeout timeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics,
 ) (o O, deadlined context.Context, cancel context.CancelFunc) {
 	if diags.HasError() {
 		return o, ctx, func() {}
@@ -61,7 +61,7 @@ func begin[M, O any](ctx context.Context, p *platform, m M, toAPI func(context.C
 		diags.Append(notReady(p))
 		return o, ctx, func() {}
 	}
-	limit, d := timeout(ctx, standard)
+	limit, d := timeout(ctx, defaultTimeout)
 	diags.Append(d...)
 	o, d = toAPI(ctx, m, p)
 	diags.Append(d...)

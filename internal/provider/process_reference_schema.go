@@ -229,11 +229,11 @@ func resourceAttribute(o referenceOptions) schema.SingleNestedAttribute {
 }
 
 func monitorPolicyAttribute() schema.SingleNestedAttribute {
-	seconds := func(what string, least int64) schema.Int64Attribute {
+	seconds := func(what string, minimum int64) schema.Int64Attribute {
 		return schema.Int64Attribute{
 			MarkdownDescription: what,
 			Optional:            true,
-			Validators:          []validator.Int64{int64validator.AtLeast(least)},
+			Validators:          []validator.Int64{int64validator.AtLeast(minimum)},
 		}
 	}
 	return schema.SingleNestedAttribute{
@@ -270,13 +270,13 @@ func oneOf[T ~string](values []T) string {
 	return "One of " + strings.Join(quoted, ", ") + "."
 }
 
-// choiceAttribute is one of a few words, the standard one where nothing is said.
-func choiceAttribute[T ~string](standard T, all []T, description string) schema.StringAttribute {
+// choiceAttribute is one of a few words, fallback where nothing is said.
+func choiceAttribute[T ~string](fallback T, all []T, description string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: description,
 		Optional:            true,
 		Computed:            true,
-		Default:             stringdefault.StaticString(string(standard)),
+		Default:             stringdefault.StaticString(string(fallback)),
 		Validators:          []validator.String{stringvalidator.OneOf(asStrings(all)...)},
 	}
 }

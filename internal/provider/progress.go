@@ -11,13 +11,13 @@ import (
 // pace is how often the progress of an operation is told.
 type pace struct {
 	now func() time.Time
-	// least is the shortest time between two messages, most the longest.
-	least, most time.Duration
+	// Between two messages.
+	minInterval, maxInterval time.Duration
 }
 
 // defaultPace leaves a terminal readable, and a pipeline that ends silent jobs
 // content.
-var defaultPace = pace{now: time.Now, least: time.Second, most: 30 * time.Second}
+var defaultPace = pace{now: time.Now, minInterval: time.Second, maxInterval: 30 * time.Second}
 
 // progress tells how far a rollout has come: on change, but no faster than the
 // pace, and by the pace at the latest.
@@ -48,7 +48,7 @@ func (p *progress) update(latest fleet.Progress) {
 	defer p.mu.Unlock()
 	first := p.sent.IsZero()
 	p.latest, p.stale = latest, true
-	if first || p.pace.now().Sub(p.sent) >= p.pace.least {
+	if first || p.pace.now().Sub(p.sent) >= p.pace.minInterval {
 		p.sendLocked()
 	}
 }
@@ -67,7 +67,7 @@ func (p *progress) stop() {
 // keepTelling sends what came too soon after another message, and repeats itself
 // when nothing changes for long.
 func (p *progress) keepTelling() {
-	ticker := time.NewTicker(max(p.pace.least, time.Millisecond))
+	ticker := time.NewTicker(max(p.pace.minInterval, time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -77,7 +77,7 @@ func (p *progress) keepTelling() {
 		}
 		p.mu.Lock()
 		silence := p.pace.now().Sub(p.sent)
-		if !p.sent.IsZero() && ((p.stale && silence >= p.pace.least) || silence >= p.pace.most) {
+		if !p.sent.IsZero() && ((p.stale && silence >= p.pace.minInterval) || silence >= p.pace.maxInterval) {
 			p.sendLocked()
 		}
 		p.mu.Unlock()

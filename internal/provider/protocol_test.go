@@ -48,7 +48,7 @@ func newProtocol(tb testing.TB) *protocol {
 	server := newServer(&bkProvider{
 		version: "test",
 		backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
-		pace:    pace{now: func() time.Time { return began }, most: time.Hour},
+		pace:    pace{now: func() time.Time { return began }, maxInterval: time.Hour},
 	})
 	schema, err := servedSchema()
 	p := &protocol{t: tb, server: server, schema: schema}

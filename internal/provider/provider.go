@@ -51,11 +51,11 @@ func (p *bkProvider) Metadata(_ context.Context, _ provider.MetadataRequest, res
 }
 
 func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
-	duration := func(description string, standard fmt.Stringer) schema.StringAttribute {
+	duration := func(description string, fallback fmt.Stringer) schema.StringAttribute {
 		return schema.StringAttribute{
-			MarkdownDescription: fmt.Sprintf("%s A duration such as `\"30s\"`. Defaults to `%s`.", description, standard),
+			MarkdownDescription: fmt.Sprintf("%s A duration such as `\"30s\"`. Defaults to `%s`.", description, fallback),
 			Optional:            true,
-			Validators:          []validator.String{durationValidator{least: leastWait}},
+			Validators:          []validator.String{durationValidator{min: minWait}},
 		}
 	}
 	text := func(description, env string) schema.StringAttribute {

@@ -48,7 +48,7 @@ const (
 	defaultRetryWaitMin     = time.Second
 	defaultRetryWaitMax     = 30 * time.Second
 	defaultRequestTimeout   = 60 * time.Second
-	leastWait               = time.Millisecond
+	minWait                 = time.Millisecond
 )
 
 type providerModel struct {
@@ -339,19 +339,19 @@ func supplierID(value types.Int64) (int, error) {
 	return id, nil
 }
 
-func orDefault(value types.Int64, standard int64) int64 {
+func orDefault(value types.Int64, fallback int64) int64 {
 	if value.IsNull() {
-		return standard
+		return fallback
 	}
 	return value.ValueInt64()
 }
 
 // orDuration reads a duration that a validator has checked.
-func orDuration(value types.String, standard time.Duration) time.Duration {
+func orDuration(value types.String, fallback time.Duration) time.Duration {
 	if d, err := time.ParseDuration(value.ValueString()); err == nil {
 		return d
 	}
-	return standard
+	return fallback
 }
 
 // userAgent follows the form of the other providers. The version that OpenTofu

@@ -28,11 +28,11 @@ func inRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.
 	}
 }
 
-func numberFromEnv(t *testing.T, name string, standard uint64) uint64 {
+func numberFromEnv(t *testing.T, name string, fallback uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return standard
+		return fallback
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

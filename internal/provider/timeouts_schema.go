@@ -20,7 +20,7 @@ const (
 const timeoutsDescription = "Deadlines. When one is up, what is known is kept, and the hosts without a verdict are named."
 
 // timeoutOf is one of the methods of timeouts.Value.
-type timeoutOf func(ctx context.Context, standard time.Duration) (time.Duration, diag.Diagnostics)
+type timeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
 
 // timeoutsAttribute adds the description that the library leaves out.
 func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
@@ -39,15 +39,15 @@ func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 }
 
 // deadlineAttribute is the one deadline of what is no resource.
-func deadlineAttribute(name, what string, standard time.Duration) map[string]schema.Attribute {
+func deadlineAttribute(name, what string, defaultTimeout time.Duration) map[string]schema.Attribute {
 	return map[string]schema.Attribute{name: schema.StringAttribute{
-		MarkdownDescription: timeoutDescription(what, standard), Optional: true, Validators: deadlineValidators,
+		MarkdownDescription: timeoutDescription(what, defaultTimeout), Optional: true, Validators: deadlineValidators,
 	}}
 }
 
 // The library's own validator takes a deadline that is over at once.
-var deadlineValidators = []validator.String{durationValidator{least: time.Millisecond}}
+var deadlineValidators = []validator.String{durationValidator{min: time.Millisecond}}
 
-func timeoutDescription(what string, standard time.Duration) string {
-	return "Time for " + what + ", a duration such as `\"15m\"`. Defaults to `" + standard.String() + "`."
+func timeoutDescription(what string, defaultTimeout time.Duration) string {
+	return "Time for " + what + ", a duration such as `\"15m\"`. Defaults to `" + defaultTimeout.String() + "`."
 }

@@ -87,9 +87,9 @@ func (v absolutePathValidator) ValidateString(ctx context.Context, req validator
 	}
 }
 
-// aboveZero wants more than nothing, up to a most.
+// aboveZero wants more than nothing, up to a maximum.
 type aboveZero struct {
-	most                float64
+	max                 float64
 	summary, unit, zero string // zero is what to know of 0
 }
 
@@ -97,17 +97,17 @@ type aboveZero struct {
 // and again.
 func percentValidator() validator.Float64 {
 	return aboveZero{
-		most: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
+		max: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
 		zero: "With 0 the agent would stop the process as soon as it runs",
 	}
 }
 
 func rateValidator() validator.Float64 {
-	return aboveZero{most: 100000, summary: "Invalid Rate", unit: "requests a second", zero: "For no limit, leave it out"}
+	return aboveZero{max: 100000, summary: "Invalid Rate", unit: "requests a second", zero: "For no limit, leave it out"}
 }
 
 func (v aboveZero) Description(context.Context) string {
-	return fmt.Sprintf("must be above 0 and up to %v %s", v.most, v.unit)
+	return fmt.Sprintf("must be above 0 and up to %v %s", v.max, v.unit)
 }
 
 func (v aboveZero) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
@@ -117,7 +117,7 @@ func (v aboveZero) ValidateFloat64(ctx context.Context, req validator.Float64Req
 		return
 	}
 	value := req.ConfigValue.ValueFloat64()
-	if value > 0 && value <= v.most {
+	if value > 0 && value <= v.max {
 		return
 	}
 	text := fmt.Sprintf("the value %s; got %v", v.Description(ctx), value)
@@ -156,10 +156,10 @@ func md5Validator() validator.String {
 }
 
 // durationValidator wants a Go duration of at least the given length.
-type durationValidator struct{ least time.Duration }
+type durationValidator struct{ min time.Duration }
 
 func (v durationValidator) Description(context.Context) string {
-	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.least)
+	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.min)
 }
 
 func (v durationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
@@ -168,7 +168,7 @@ func (v durationValidator) ValidateString(ctx context.Context, req validator.Str
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.least {
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.min {
 		addInvalid(&resp.Diagnostics, req.Path, "Invalid Duration",
 			fmt.Sprintf("the value %s; got %q", v.Description(ctx), req.ConfigValue.ValueString()))
 	}

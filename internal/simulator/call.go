@@ -117,14 +117,14 @@ func (c CallList) MostWithin(span time.Duration) int {
 		arrivals = append(arrivals, call.Start)
 	}
 	slices.SortFunc(arrivals, time.Time.Compare)
-	most, first := 0, 0
+	largest, first := 0, 0
 	for last, at := range arrivals {
 		for at.Sub(arrivals[first]) >= span {
 			first++
 		}
-		most = max(most, last-first+1)
+		largest = max(largest, last-first+1)
 	}
-	return most
+	return largest
 }
 
 // APIs returns the API names in order, which is how a test reads a sequence.

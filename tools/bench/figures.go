@@ -9,8 +9,8 @@ import (
 // figure is what a measurement should reach.
 type figure struct {
 	name string
-	// most is the largest value that is good.
-	most float64
+	// max is the largest value that is good.
+	max float64
 	// exact figures are counts, and memory, to which no slack applies.
 	exact bool
 	// value is false where this run did not measure it.
@@ -36,16 +36,16 @@ func figures() []figure {
 		timed("plan with one host added ÷ floor, 10000 hosts", 1.5, tenThousand, stepPlanAdd, (*row).ratio),
 		timed("create without the simulator ÷ floor, 1000 hosts", 1.5, thousand, stepCreate, (*row).ownRatio),
 		timed("create without the simulator ÷ floor, 10000 hosts", 2, tenThousand, stepCreate, (*row).ownRatio),
-		{name: "growth of the no-op plan from 1000 to 10000 hosts", most: 12, value: growth},
+		{name: "growth of the no-op plan from 1000 to 10000 hosts", max: 12, value: growth},
 		counted("status calls of a no-op plan, 1000 hosts", 1, thousand),
 		counted("status calls of a no-op plan, 10000 hosts", 10, tenThousand),
 		counted("status calls of a no-op plan, 200 resources of 50 hosts", 20, many),
-		{name: "peak memory above an idle provider, MiB", most: 300, exact: true, value: memory},
+		{name: "peak memory above an idle provider, MiB", max: 300, exact: true, value: memory},
 	}
 }
 
-func timed(name string, most float64, scenario, step string, value func(*row) float64) figure {
-	return figure{name: name, most: most, value: func(m *measurement) (float64, bool) {
+func timed(name string, limit float64, scenario, step string, value func(*row) float64) figure {
+	return figure{name: name, max: limit, value: func(m *measurement) (float64, bool) {
 		r, found := m.row(scenario, step)
 		if !found {
 			return 0, false
@@ -54,8 +54,8 @@ func timed(name string, most float64, scenario, step string, value func(*row) fl
 	}}
 }
 
-func counted(name string, most float64, scenario string) figure {
-	f := timed(name, most, scenario, stepNoop, func(r *row) float64 { return float64(r.statusCalls()) })
+func counted(name string, limit float64, scenario string) figure {
+	f := timed(name, limit, scenario, stepNoop, func(r *row) float64 { return float64(r.statusCalls()) })
 	f.exact = true
 	return f
 }
@@ -70,11 +70,11 @@ func growth(m *measurement) (float64, bool) {
 }
 
 func memory(m *measurement) (float64, bool) {
-	var most int64
+	var worst int64
 	for _, r := range m.rows {
-		most = max(most, r.peak()-m.idle)
+		worst = max(worst, r.peak()-m.idle)
 	}
-	return float64(most) / mib, true
+	return float64(worst) / mib, true
 }
 
 // judge prints what was reached. With a slack, figures that miss by more are an
@@ -87,14 +87,14 @@ func (m *measurement) judge(to io.Writer, slack float64) error {
 		if !measured {
 			continue
 		}
-		word, allowed := "reached", f.most
-		if value > f.most {
+		word, allowed := "reached", f.max
+		if value > f.max {
 			word = "MISSED"
 		}
 		if !f.exact {
 			allowed *= slack
 		}
-		fmt.Fprintf(to, "%s: %.2f of at most %g, %s\n", f.name, value, f.most, word)
+		fmt.Fprintf(to, "%s: %.2f of at most %g, %s\n", f.name, value, f.max, word)
 		if slack > 0 && value > allowed {
 			failed = append(failed, fmt.Errorf("%s: %.2f is worse than %g", f.name, value, allowed))
 		}

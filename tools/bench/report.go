@@ -23,7 +23,7 @@ func (m *measurement) write(to io.Writer) error {
 			name = ""
 		}
 		last = r.scenario
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t%.0f MiB\t%d\t%d\t\n", name, r.step, seconds(r.wall()), seconds(r.least()),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t%.0f MiB\t%d\t%d\t\n", name, r.step, seconds(r.wall()), seconds(r.floorTime()),
 			r.ratio(), seconds(r.busy()), r.ownRatio(), float64(r.peak()-m.idle)/mib, r.calls(), r.statusCalls())
 	}
 	fmt.Fprintf(table, "\nAn idle provider takes %.0f MiB. Times are medians, memory and calls the worst of all runs.\n", float64(m.idle)/mib)

@@ -39,7 +39,7 @@ func (r *row) wall() time.Duration {
 func (r *row) busy() time.Duration {
 	return of(r.provider, func(s sample) time.Duration { return s.busy })
 }
-func (r *row) least() time.Duration { return median(r.floor) }
+func (r *row) floorTime() time.Duration { return median(r.floor) }
 
 // own is the wall time without the simulator's.
 func (r *row) own() time.Duration {
@@ -47,22 +47,22 @@ func (r *row) own() time.Duration {
 }
 
 // peak is the worst of all runs, and so are the calls.
-func (r *row) peak() int64 { return most(r.provider, func(s sample) int64 { return s.peak }) }
-func (r *row) calls() int  { return most(r.provider, func(s sample) int { return s.calls }) }
+func (r *row) peak() int64 { return worst(r.provider, func(s sample) int64 { return s.peak }) }
+func (r *row) calls() int  { return worst(r.provider, func(s sample) int { return s.calls }) }
 func (r *row) statusCalls() int {
-	return most(r.provider, func(s sample) int { return s.statusCalls })
+	return worst(r.provider, func(s sample) int { return s.statusCalls })
 }
 
-func most[T cmp.Ordered](samples []sample, value func(sample) T) T {
-	most := value(samples[0])
+func worst[T cmp.Ordered](samples []sample, value func(sample) T) T {
+	worst := value(samples[0])
 	for _, s := range samples {
-		most = max(most, value(s))
+		worst = max(worst, value(s))
 	}
-	return most
+	return worst
 }
 
 // ratio is how many times the floor a step took.
-func (r *row) ratio() float64 { return float64(r.wall()) / float64(r.least()) }
+func (r *row) ratio() float64 { return float64(r.wall()) / float64(r.floorTime()) }
 
 // ownRatio is that without the simulator's time.
-func (r *row) ownRatio() float64 { return float64(r.own()) / float64(r.least()) }
+func (r *row) ownRatio() float64 { return float64(r.own()) / float64(r.floorTime()) }

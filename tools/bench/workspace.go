@@ -106,15 +106,15 @@ func (w *workspace) peak() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var most int64
+	var largest int64
 	for line := range strings.Lines(string(text)) {
 		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 		if err != nil {
 			return 0, err
 		}
-		most = max(most, n)
+		largest = max(largest, n)
 	}
-	return most, nil
+	return largest, nil
 }
 
 func tail(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
