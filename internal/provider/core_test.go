@@ -283,6 +283,21 @@ func (c *core) consistent(planned *tfprotov6.DynamicValue, state tftypes.Value) 
 	}
 }
 
+// imports is `terraform import`, which refreshes what was imported.
+func (c *core) imports(id string) diagnostics {
+	c.t.Helper()
+	resp, err := c.server.ImportResourceState(c.context(), &tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if diags := diagnostics(resp.Diagnostics); diags.failed() {
+		return diags
+	}
+	imported := resp.ImportedResources[0]
+	c.state, c.private, c.identity = c.unwire(imported.State), imported.Private, imported.Identity
+	return append(resp.Diagnostics, c.refresh()...)
+}
+
 // attribute is an attribute of the state as Go has it, nil without a state.
 func (c *core) attribute(name string) any {
 	c.t.Helper()

@@ -46,7 +46,9 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 	}
 	kept := h.hosts.Pick(past.hosts.Has)
 	if !past.hasApplied {
-		return change, found, h.compare(ctx, kept, &change)
+		// In one return statement, Go may read change before it is filled in.
+		err := h.compare(ctx, kept, &change)
+		return change, found, err
 	}
 	var (
 		changed = !past.applied.registeredAs(h.desired)

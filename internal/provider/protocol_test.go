@@ -120,6 +120,18 @@ func valueOf(typ tftypes.Type, v any) tftypes.Value {
 		return tftypes.NewValue(typ, v)
 	case int:
 		return tftypes.NewValue(typ, big.NewFloat(float64(v)))
+	case float64:
+		return tftypes.NewValue(typ, big.NewFloat(v))
+	case []any:
+		list, ok := typ.(tftypes.List)
+		if !ok {
+			panic(fmt.Sprintf("%v takes no list", typ))
+		}
+		elements := make([]tftypes.Value, len(v))
+		for i, element := range v {
+			elements[i] = valueOf(list.ElementType, element)
+		}
+		return tftypes.NewValue(typ, elements)
 	case []string:
 		elements := make([]tftypes.Value, len(v))
 		for i, element := range v {
