@@ -1,0 +1,117 @@
+package provider
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The tests of mappings give every field a value of its own, so that a field that is
+// left out or put in the place of another shows in a body that was sent.
+
+// mappedHosts have ids that tell a cloud, a supplier and an address apart. The third
+// has the supplier of the provider block.
+var mappedHosts = map[string]string{"first": "3:7:10.0.0.1", "second": "4:8:10.0.0.2", "third": "5:10.0.0.3"}
+
+const (
+	mappedSupplier = 9
+	// mappedHostsV1 and mappedHostsV2 are these hosts in the first and in the second
+	// generation of the documents.
+	mappedHostsV1 = `[
+		{"bk_cloud_id": 3, "bk_supplier_id": 7, "ip": "10.0.0.1"},
+		{"bk_cloud_id": 4, "bk_supplier_id": 8, "ip": "10.0.0.2"},
+		{"bk_cloud_id": 5, "bk_supplier_id": 9, "ip": "10.0.0.3"}
+	]`
+	mappedHostsV2 = `[{"bk_cloud_id": 3, "ip": "10.0.0.1"}, {"bk_cloud_id": 4, "ip": "10.0.0.2"}, {"bk_cloud_id": 5, "ip": "10.0.0.3"}]`
+	// mappedCaller is the part of every body of the ESB that says who calls.
+	mappedCaller = `"bk_app_code": "bk_test", "bk_app_secret": "***", "bk_username": "admin"`
+)
+
+// expectSent compares the bodies of all requests to a target with JSON texts, in any
+// order. The simulator does not keep the secret.
+func (s *testSim) expectSent(t *testing.T, at target, want ...string) {
+	t.Helper()
+	var got []string
+	for _, call := range at.calls(s.Calls()) {
+		got = append(got, string(call.Body))
+	}
+	if diff := procapitest.DiffJSON(t, sortedJSON(t, want), sortedJSON(t, got)); diff != "" {
+		t.Errorf("bodies sent to %s (-want +got):\n%s", at.api, diff)
+	}
+}
+
+// sortedJSON is a list of documents in the order of their canonical texts.
+func sortedJSON(t *testing.T, documents []string) []byte {
+	t.Helper()
+	canonical := make([]string, len(documents))
+	for i, document := range documents {
+		var tree any
+		if err := json.Unmarshal([]byte(document), &tree); err != nil {
+			t.Fatalf("%s\n%s", err, document)
+		}
+		text, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		canonical[i] = string(text)
+	}
+	slices.Sort(canonical)
+	return []byte("[" + strings.Join(canonical, ",") + "]")
+}
+
+// expectAsked compares the bodies of the requests for results with the tasks that
+// were begun.
+func (s *testSim) expectAsked(t *testing.T, api, body string) {
+	t.Helper()
+	var want []string
+	for _, call := range s.Calls() {
+		if call.TaskID != "" && call.API != api {
+			want = append(want, strings.ReplaceAll(body, "TASK", call.TaskID))
+		}
+	}
+	s.expectSent(t, target{api: api}, want...)
+}
+
+// applied applies a configuration that is valid.
+func (c *core) applied(config map[string]any) {
+	c.t.Helper()
+	if said := c.validate(config); len(said) > 0 {
+		c.t.Fatal(said)
+	}
+	if _, said := c.apply(config); len(said) > 0 {
+		c.t.Fatal(said)
+	}
+}
+
+// mappedOperations are the operations of a process by their op types.
+var mappedOperations = map[string]int{
+	"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart,
+	"reload": simulator.OpReload, "kill": simulator.OpKill,
+}
+
+// operateMapped runs one operation on hosts where there is something to do for it.
+func (s *testSim) operateMapped(p *protocol, typ, operation string, reference map[string]any, hosts map[string]string, namespace, name string) {
+	p.t.Helper()
+	prepare := s.StartProcess
+	if operation == "start" {
+		prepare = s.StopProcess
+	}
+	for _, address := range hosts {
+		if err := prepare(address, namespace, name); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	s.ResetCalls()
+	config := maps.Clone(reference)
+	config["operation"] = operation
+	run := p.coreOf(typ, &kept{})
+	if said := run.validate(config); len(said) > 0 {
+		p.t.Fatal(said)
+	}
+	run.apply(config) // a process that runs once fails some operations, which sends no less
+}
