@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (s *testSim) operateMapped(p *protocol, typ, operation string, reference ma
 		prepare = s.StopProcess
 	}
 	for _, address := range hosts {
-		if err := prepare(address, namespace, name); err != nil {
+		if err := errors.Join(s.Host(address, namespace, name), prepare(address, namespace, name)); err != nil {
 			p.t.Fatal(err)
 		}
 	}
