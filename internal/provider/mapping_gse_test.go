@@ -82,7 +82,9 @@ func leastGSE(zero bool) gseMapping {
 	if !zero {
 		return m
 	}
-	m.spec["identity"].(map[string]any)["index_key"] = ""
+	m.spec["identity"] = map[string]any{
+		"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name", "index_key": "",
+	}
 	m.spec["resource"] = map[string]any{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}
 	m.spec["monitor_policy"] = map[string]any{"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""}
 	m.spec["warn_report_policy"] = map[string]any{"report_id": 0}
