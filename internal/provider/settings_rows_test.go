@@ -1,0 +1,260 @@
+package provider
+
+// settingRow is a setting of the provider block, and what comes of it. Each value is
+// one that no other setting has, and is seen where the platform would see it.
+type settingRow struct {
+	setting string
+	with    map[string]any // other settings
+	seen    func(*settingScene) string
+	// value is the attribute's, and want what is then seen; byDefault is what is seen
+	// without a value, if that is looked at.
+	value     any
+	want      string
+	byDefault string
+	// env is the variable, envValue a value of another effect, envWant.
+	env, envValue, envWant string
+	// fits are further values that are taken.
+	fits []any
+	bad  []badSetting
+}
+
+// badSetting is a value that is refused, of the attribute or else of the variable.
+type badSetting struct {
+	value any
+	env   string
+	with  map[string]any
+	want  string // the attribute, the summary and the detail
+}
+
+const (
+	esbPath   = "/api/c/compapi/v2/gse/get_proc_status_v2/ with credentials in the body"
+	apigwPath = "/api/v2/proc/get_proc_status_v2 with credentials in the header"
+)
+
+var settingRows = map[string]settingRow{
+	"endpoint": {
+		setting: "endpoint", seen: (*settingScene).platform,
+		value: "{there}", want: "there", env: "BK_ENDPOINT", envValue: "{elsewhere}", envWant: "elsewhere",
+		fits: []any{"{there}/", "{there}/path/"},
+		bad: []badSetting{
+			{value: nil, want: `endpoint: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
+			{value: "", want: `endpoint: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
+			{value: "paas.example.com", want: `endpoint: Invalid Provider Setting: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "ftp://paas.example.com", want: `endpoint: Invalid Provider Setting: "ftp://paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "https://me:pw@paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has user information; credentials have fields of their own.`},
+			{value: "https://paas.example.com?a=b", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has a query.`},
+			{value: "https://paas.example.com#a", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has a fragment.`},
+			{env: "paas.example.com", want: `endpoint: Invalid Provider Setting: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+		},
+	},
+	"gateway-apigw": {
+		setting: "gateway", seen: (*settingScene).entry, byDefault: esbPath,
+		value: "apigw", want: apigwPath, env: "BK_GATEWAY", envValue: "esb", envWant: esbPath,
+		bad: []badSetting{
+			{value: "soap", want: `gateway: Invalid Attribute Value Match: Attribute gateway value must be one of: ["esb" "apigw"], got: "soap"`},
+			{value: "", want: `gateway: Invalid Attribute Value Match: Attribute gateway value must be one of: ["esb" "apigw"], got: ""`},
+			{env: "soap", want: "gateway: Invalid Provider Setting: BK_GATEWAY is \"soap\". One of `esb`, `apigw`."},
+		},
+	},
+	"gateway-esb": {
+		setting: "gateway", seen: (*settingScene).entry,
+		value: "esb", want: esbPath, env: "BK_GATEWAY", envValue: "apigw", envWant: apigwPath,
+	},
+	"job_endpoint": {
+		setting: "job_endpoint", seen: (*settingScene).jobCall, byDefault: "here/api/c/compapi/v2/jobv3/operate_process/",
+		value: "{there}/", want: "there/api/c/compapi/v2/jobv3/operate_process/",
+		env: "BK_JOB_ENDPOINT", envValue: "{elsewhere}/", envWant: "elsewhere/api/c/compapi/v2/jobv3/operate_process/",
+		bad: []badSetting{
+			{value: "job.example.com", want: `job_endpoint: Invalid Provider Setting: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "https://me:pw@job.example.com", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: has user information; credentials have fields of their own.`},
+			{value: "https://job.example.com?a=b", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: has a query.`},
+			{env: "job.example.com", want: `job_endpoint: Invalid Provider Setting: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+		},
+	},
+	"job_endpoint-beside-a-gateway": {
+		setting: "job_endpoint", seen: (*settingScene).jobCall, with: map[string]any{"gateway": "apigw"},
+		value: "{there}", want: "there/api/c/compapi/v2/jobv3/operate_process/",
+	},
+	"job_api-job": {
+		setting: "job_api", seen: (*settingScene).jobCall, byDefault: "here/api/c/compapi/v2/jobv3/operate_process/",
+		value: "job", want: "here/api/c/compapi/v2/job/operate_process/",
+		env: "BK_JOB_API", envValue: "jobv3", envWant: "here/api/c/compapi/v2/jobv3/operate_process/",
+		bad: []badSetting{
+			{value: "jobv9", want: `job_api: Invalid Attribute Value Match: Attribute job_api value must be one of: ["jobv3" "job"], got: "jobv9"`},
+			{env: "jobv9", want: "job_endpoint: Invalid Provider Setting: BK_JOB_API is \"jobv9\". One of `jobv3`, `job`."},
+		},
+	},
+	"job_api-jobv3": {
+		setting: "job_api", seen: (*settingScene).jobCall,
+		value: "jobv3", want: "here/api/c/compapi/v2/jobv3/operate_process/",
+		env: "BK_JOB_API", envValue: "job", envWant: "here/api/c/compapi/v2/job/operate_process/",
+	},
+	"app_code": {
+		setting: "app_code", seen: members("bk_app_code"),
+		value: "our-code", want: "bk_app_code=our-code", env: "BK_APP_CODE", envValue: "code-of-env", envWant: "bk_app_code=code-of-env",
+		bad: []badSetting{
+			{value: nil, want: `app_code: Missing Provider Setting: app_code is not set. Set it in the provider block, or set the environment variable BK_APP_CODE.`},
+			{value: "", want: `app_code: Missing Provider Setting: app_code is not set. Set it in the provider block, or set the environment variable BK_APP_CODE.`},
+		},
+	},
+	"app_secret": {
+		setting: "app_secret", seen: members("bk_app_secret"),
+		value: "our-secret", want: "bk_app_secret=our-secret", env: "BK_APP_SECRET", envValue: "secret-of-env", envWant: "bk_app_secret=secret-of-env",
+		bad: []badSetting{
+			{value: nil, want: `app_secret: Missing Provider Setting: app_secret is not set. Set it in the provider block, or set the environment variable BK_APP_SECRET.`},
+			{value: "", want: `app_secret: Missing Provider Setting: app_secret is not set. Set it in the provider block, or set the environment variable BK_APP_SECRET.`},
+		},
+	},
+	"username": {
+		setting: "username", seen: members("bk_username", "bk_token", "access_token"),
+		value: "our-user", want: "bk_username=our-user", env: "BK_USERNAME", envValue: "user-of-env", envWant: "bk_username=user-of-env",
+		bad: []badSetting{
+			{value: nil, want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token and access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
+			{value: "", want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token and access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
+		},
+	},
+	"token": {
+		setting: "token", seen: members("bk_username", "bk_token", "access_token"), with: map[string]any{"username": nil},
+		value: "our-token", want: "bk_token=our-token", env: "BK_TOKEN", envValue: "token-of-env", envWant: "bk_token=token-of-env",
+		bad: []badSetting{
+			{value: "t", with: map[string]any{"username": "u"}, want: `username: Invalid Provider Setting: More than one user identity is set: username, token. Set exactly one.`},
+		},
+	},
+	"access_token": {
+		setting: "access_token", seen: members("bk_username", "bk_token", "access_token"), with: map[string]any{"username": nil},
+		value: "our-access", want: "access_token=our-access", env: "BK_ACCESS_TOKEN", envValue: "access-of-env", envWant: "access_token=access-of-env",
+		bad: []badSetting{
+			{value: "a", with: map[string]any{"token": "t"}, want: `username: Invalid Provider Setting: More than one user identity is set: token, access_token. Set exactly one.`},
+			{value: "a", with: map[string]any{"username": "u", "token": "t"}, want: `username: Invalid Provider Setting: More than one user identity is set: username, token, access_token. Set exactly one.`},
+		},
+	},
+	"tenant_id": {
+		setting: "tenant_id", seen: (*settingScene).tenant,
+		value: "acme", want: "acme", env: "BK_TENANT_ID", envValue: "tenant-of-env", envWant: "tenant-of-env",
+		bad: []badSetting{
+			{value: "a\nb", want: `tenant_id: Invalid Provider Setting: Attribute tenant_id: has a control character.`},
+			{env: "a\nb", want: `tenant_id: Invalid Provider Setting: Attribute tenant_id: has a control character.`},
+		},
+	},
+	"bk_supplier_id": {
+		setting: "bk_supplier_id", seen: (*settingScene).suppliers, byDefault: "0",
+		value: 17, want: "17", env: "BK_SUPPLIER_ID", envValue: "23", envWant: "23",
+		bad: []badSetting{
+			{value: -1, want: `bk_supplier_id: Invalid Attribute Value: Attribute bk_supplier_id value must be at least 0, got: -1`},
+			{env: "-1", want: `bk_supplier_id: Invalid Provider Setting: BK_SUPPLIER_ID is "-1"; it takes a whole number from 0.`},
+			{env: "x", want: `bk_supplier_id: Invalid Provider Setting: BK_SUPPLIER_ID is "x"; it takes a whole number from 0.`},
+		},
+	},
+	"bk_supplier_id-zero": {
+		setting: "bk_supplier_id", seen: (*settingScene).suppliers,
+		value: 0, want: "0", env: "BK_SUPPLIER_ID", envValue: "23", envWant: "23",
+	},
+	"default_labels": {
+		setting: "default_labels", seen: (*settingScene).labels, with: map[string]any{"spec_fingerprint_label": ""},
+		value: map[string]string{"team": "sre"}, want: "map[team:sre]",
+		bad: []badSetting{
+			{value: map[string]string{"tf_spec": "x"}, with: map[string]any{"spec_fingerprint_label": nil}, want: `default_labels["tf_spec"]: Invalid Label: Attribute default_labels["tf_spec"]: the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free.`},
+			{value: map[string]string{"mark": "x"}, with: map[string]any{"spec_fingerprint_label": "mark"}, want: `default_labels["mark"]: Invalid Label: Attribute default_labels["mark"]: the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free.`},
+		},
+	},
+	"spec_fingerprint_label": {
+		setting: "spec_fingerprint_label", seen: (*settingScene).labels,
+		value: "mark", want: "map[mark:…]", byDefault: "map[tf_spec:…]",
+		bad: []badSetting{
+			{value: "team", with: map[string]any{"default_labels": map[string]string{"team": "sre"}}, want: `default_labels["team"]: Invalid Label: Attribute default_labels["team"]: the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free.`},
+		},
+	},
+	"max_hosts_per_request": {
+		setting: "max_hosts_per_request", seen: (*settingScene).batches,
+		value: 2, want: "GSE [1 2 2], JOB [1 2 2]", byDefault: "GSE [5], JOB [5]",
+		fits: []any{1, 10000},
+		bad: []badSetting{
+			{value: 0, want: `max_hosts_per_request: Invalid Attribute Value: Attribute max_hosts_per_request value must be between 1 and 10000, got: 0`},
+			{value: 10001, want: `max_hosts_per_request: Invalid Attribute Value: Attribute max_hosts_per_request value must be between 1 and 10000, got: 10001`},
+		},
+	},
+	"max_concurrent_requests": {
+		setting: "max_concurrent_requests", seen: atOnce(3), with: map[string]any{"max_hosts_per_request": 1},
+		value: 3, want: "3",
+		fits: []any{1},
+		bad: []badSetting{
+			{value: 0, want: `max_concurrent_requests: Invalid Attribute Value: Attribute max_concurrent_requests value must be at least 1, got: 0`},
+		},
+	},
+	"max_concurrent_requests-default": {
+		setting: "max_concurrent_requests", seen: atOnce(8), with: map[string]any{"max_hosts_per_request": 1}, byDefault: "8",
+	},
+	"requests_per_second": {
+		setting: "requests_per_second", seen: (*settingScene).rate, with: map[string]any{"max_hosts_per_request": 1},
+		value: 0.0125, want: "0.0125",
+		fits: []any{100000},
+		bad: []badSetting{
+			{value: 0, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be above 0 and up to 100000 requests a second; got 0. For no limit, leave it out.`},
+			{value: -1, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be above 0 and up to 100000 requests a second; got -1. For no limit, leave it out.`},
+			{value: 100001, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be above 0 and up to 100000 requests a second; got 100001.`},
+		},
+	},
+	"max_retries": {
+		setting: "max_retries", seen: (*settingScene).tries,
+		value: 6, want: "7", byDefault: "5",
+		fits: []any{0, 100},
+		bad: []badSetting{
+			{value: -1, want: `max_retries: Invalid Attribute Value: Attribute max_retries value must be between 0 and 100, got: -1`},
+			{value: 101, want: `max_retries: Invalid Attribute Value: Attribute max_retries value must be between 0 and 100, got: 101`},
+		},
+	},
+	"max_retries-none": {setting: "max_retries", seen: (*settingScene).tries, value: 0, want: "1"},
+	"retry_wait_min": {
+		setting: "retry_wait_min", seen: (*settingScene).waits, with: map[string]any{"retry_wait_max": "4001us"},
+		value: "4ms", want: "4 4 4 4",
+		bad: []badSetting{
+			{value: "1", want: `retry_wait_min: Invalid Duration: Attribute retry_wait_min: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "1".`},
+			{value: "0s", want: `retry_wait_min: Invalid Duration: Attribute retry_wait_min: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "0s".`},
+			{value: "999us", want: `retry_wait_min: Invalid Duration: Attribute retry_wait_min: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "999us".`},
+			{value: "2s", with: map[string]any{"retry_wait_max": "1s"}, want: `retry_wait_max: Invalid Provider Setting: Attribute retry_wait_max: less than retry_wait_min.`},
+		},
+	},
+	"retry_wait_min-beyond-the-default-of-the-longest": {
+		setting: "retry_wait_min", with: map[string]any{"retry_wait_max": nil}, fits: []any{"40s"},
+	},
+	"retry_wait_max": {
+		setting: "retry_wait_max", seen: (*settingScene).waits, with: map[string]any{"retry_wait_min": "3ms"},
+		value: "3ms", want: "3 3 3 3",
+		bad: []badSetting{
+			{value: "fast", want: `retry_wait_max: Invalid Duration: Attribute retry_wait_max: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "fast".`},
+			{value: "0s", want: `retry_wait_max: Invalid Duration: Attribute retry_wait_max: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "0s".`},
+		},
+	},
+	"request_timeout": {
+		setting: "request_timeout", seen: (*settingScene).patience, with: map[string]any{"max_retries": 0},
+		value: "70ms", want: "70ms",
+		fits: []any{"1ms"},
+		bad: []badSetting{
+			{value: "soon", want: `request_timeout: Invalid Duration: Attribute request_timeout: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "soon".`},
+			{value: "-1s", want: `request_timeout: Invalid Duration: Attribute request_timeout: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "-1s".`},
+		},
+	},
+	"ca_cert_file": {
+		setting: "ca_cert_file", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"}, byDefault: "certificate signed by unknown authority",
+		value: "{ca}", want: "trusted", env: "BK_CA_CERT_FILE", envValue: "{other-ca}", envWant: "certificate signed by unknown authority",
+		bad: []badSetting{
+			{value: "/nonexistent.pem", want: `ca_cert_file: Invalid Provider Setting: Open /nonexistent.pem: no such file or directory.`},
+			{env: "/nonexistent.pem", want: `ca_cert_file: Invalid Provider Setting: Open /nonexistent.pem: no such file or directory.`},
+		},
+	},
+	"ca_cert_file-environment": {
+		setting: "ca_cert_file", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"},
+		value: "{other-ca}", want: "certificate signed by unknown authority", env: "BK_CA_CERT_FILE", envValue: "{ca}", envWant: "trusted",
+	},
+	"insecure_skip_verify": {
+		setting: "insecure_skip_verify", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"}, byDefault: "certificate signed by unknown authority",
+		value: true, want: "trusted", env: "BK_INSECURE_SKIP_VERIFY", envValue: "false", envWant: "certificate signed by unknown authority",
+		bad: []badSetting{
+			{env: "perhaps", want: `insecure_skip_verify: Invalid Provider Setting: BK_INSECURE_SKIP_VERIFY is "perhaps"; it takes true or false.`},
+		},
+	},
+	"insecure_skip_verify-off": {
+		setting: "insecure_skip_verify", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"},
+		value: false, want: "certificate signed by unknown authority", env: "BK_INSECURE_SKIP_VERIFY", envValue: "true", envWant: "trusted",
+	},
+}

@@ -1,0 +1,347 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// settingScene is a provider among several platforms that keep all that they are
+// sent, credentials included.
+type settingScene struct {
+	*protocol
+	sims map[string]*testSim
+	// places puts what only this scene knows, such as URLs, into values.
+	places *strings.Replacer
+	log    logBuffer
+	// front, if not nil, is what a request has to pass.
+	front func(*http.Request)
+
+	mu       sync.Mutex
+	requests []sentRequest
+}
+
+// sentRequest is one that a platform got.
+type sentRequest struct {
+	platform, path string
+	header         http.Header
+	body           map[string]any
+}
+
+func newSettingScene(t *testing.T) *settingScene {
+	t.Helper()
+	s := &settingScene{protocol: newProtocol(t), sims: make(map[string]*testSim)}
+	s.until = tflogtest.RootLogger(t.Context(), &s.log)
+	var places []string
+	for _, name := range []string{"here", "there", "elsewhere"} {
+		s.sims[name] = newSimBehind(t, func(sim http.Handler) http.Handler { return s.keep(name, sim) })
+		places = append(places, "{"+name+"}", s.sims[name].url)
+	}
+	secure := httptest.NewUnstartedServer(s.keep("tls", s.sims["here"].Server))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	places = append(places, "{tls}", secure.URL, "{ca}", file(t, certificate), "{other-ca}", file(t, newAuthority(t).pem()))
+	s.places = strings.NewReplacer(places...)
+	return s
+}
+
+func (s *settingScene) keep(platform string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		sent := sentRequest{platform: platform, path: r.URL.Path, header: r.Header.Clone()}
+		if err != nil || json.Unmarshal(body, &sent.body) != nil {
+			s.t.Errorf("%s got a body that cannot be read: %s", r.URL.Path, body)
+		}
+		s.mu.Lock()
+		s.requests = append(s.requests, sent)
+		s.mu.Unlock()
+		if s.front != nil {
+			s.front(r)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// settings are the least that makes calls. more overrides them, nil leaves one out.
+func (s *settingScene) settings(more ...map[string]any) map[string]any {
+	settings := map[string]any{
+		"endpoint": "{here}", "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
+		"retry_wait_min": "1ms", "retry_wait_max": "5ms",
+	}
+	for _, m := range more {
+		maps.Copy(settings, m)
+	}
+	for name, value := range settings {
+		if text, ok := value.(string); ok {
+			settings[name] = s.places.Replace(text)
+		}
+	}
+	return settings
+}
+
+// begin validates and configures, and gives what is wrong with the settings, each
+// with the attribute that it is said of.
+func (s *settingScene) begin(settings map[string]any) []string {
+	s.t.Helper()
+	config := s.dynamic(s.schema.Provider, settings)
+	validated, err := s.server.ValidateProviderConfig(s.context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if faults := settingFaults(validated.Diagnostics); len(faults) > 0 {
+		return faults
+	}
+	configured, err := s.server.ConfigureProvider(s.context(), &tfprotov6.ConfigureProviderRequest{Config: config})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return settingFaults(configured.Diagnostics)
+}
+
+func settingFaults(diags []*tfprotov6.Diagnostic) []string {
+	var faults []string
+	for _, d := range diags {
+		if d.Severity == tfprotov6.DiagnosticSeverityError {
+			faults = append(faults, fmt.Sprintf("%s: %s: %s", attributeText(d.Attribute), d.Summary, d.Detail))
+		}
+	}
+	return faults
+}
+
+// attributeText is a path as it is written in a configuration.
+func attributeText(path *tftypes.AttributePath) string {
+	var text strings.Builder
+	for _, step := range path.Steps() {
+		switch step := step.(type) {
+		case tftypes.AttributeName:
+			text.WriteString(string(step))
+		case tftypes.ElementKeyString:
+			fmt.Fprintf(&text, "[%q]", string(step))
+		}
+	}
+	return text.String()
+}
+
+// The rest is what rows look at.
+
+// platform is the one that a GSE object calls.
+func (s *settingScene) platform() string {
+	s.cachedStatus(s.context())
+	return s.requests[0].platform
+}
+
+// entry is how a GSE object goes into the platform.
+func (s *settingScene) entry() string {
+	s.cachedStatus(s.context())
+	first := s.requests[0]
+	in := "nowhere"
+	switch {
+	case first.header.Get("X-Bkapi-Authorization") != "":
+		in = "header"
+	case first.body["bk_app_code"] != nil:
+		in = "body"
+	}
+	return first.path + " with credentials in the " + in
+}
+
+// jobCall is the platform and the path that a JOB object calls.
+func (s *settingScene) jobCall() string {
+	s.jobStatus(1)
+	for _, request := range s.requests {
+		return request.platform + request.path
+	}
+	return "no call"
+}
+
+func (s *settingScene) jobStatus(hosts int) {
+	_, said := s.readData("bk_job_process_status", map[string]any{"bk_biz_id": 2, "hosts": hostsOf(hosts), "process": map[string]any{
+		"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "type": 1,
+	}})
+	if said.failed() {
+		s.t.Error(said)
+	}
+}
+
+// members are the values of some members of the first request's body.
+func members(names ...string) func(*settingScene) string {
+	return func(s *settingScene) string {
+		s.cachedStatus(s.context())
+		var found []string
+		for _, name := range names {
+			if value, ok := s.requests[0].body[name]; ok {
+				found = append(found, fmt.Sprintf("%s=%v", name, value))
+			}
+		}
+		return strings.Join(found, " ")
+	}
+}
+
+func (s *settingScene) tenant() string {
+	s.cachedStatus(s.context())
+	return s.requests[0].header.Get("X-Bk-Tenant-Id")
+}
+
+// register makes a host's process a resource.
+func (s *settingScene) register() {
+	if _, said := s.coreOf(testList, &kept{}).apply(hostedSettings()); said.failed() {
+		s.t.Error(said)
+	}
+}
+
+// hostedSettings is a bk_hosted_process on one host.
+func hostedSettings() map[string]any {
+	spec := testSpec("./start.sh")
+	spec["resource"] = map[string]any{"cpu": 30, "mem": 10}
+	return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1), "spec": spec}
+}
+
+// suppliers are the supplier ids of the hosts on which a process is registered.
+func (s *settingScene) suppliers() string {
+	s.register()
+	return s.everywhere("bk_supplier_id")
+}
+
+// labels are those with which a process is registered.
+func (s *settingScene) labels() string {
+	s.register()
+	// The fingerprint's own value is not of interest here.
+	return regexp.MustCompile(`v1-[0-9a-f]+`).ReplaceAllString(s.everywhere("labels"), "…")
+}
+
+// everywhere are the different values of members of a name, wherever they stand.
+func (s *settingScene) everywhere(name string) string {
+	values := make(map[string]bool)
+	var look func(any)
+	look = func(tree any) {
+		switch tree := tree.(type) {
+		case map[string]any:
+			for member, value := range tree {
+				if member == name {
+					values[fmt.Sprint(value)] = true
+				}
+				look(value)
+			}
+		case []any:
+			for _, element := range tree {
+				look(element)
+			}
+		}
+	}
+	for _, request := range s.requests {
+		look(request.body)
+	}
+	return strings.Join(slices.Sorted(maps.Keys(values)), " ")
+}
+
+// batches are how many of five hosts are in each request, of GSE and of JOB.
+func (s *settingScene) batches() string {
+	s.status(s.context(), map[string]any{"spec": testSpec("./start.sh"), "hosts": hostsOf(5)})
+	s.jobStatus(5)
+	sizes := func(api string) []int {
+		var sizes []int
+		for _, call := range s.sims["here"].Calls().Of(api) {
+			sizes = append(sizes, len(call.Hosts))
+		}
+		slices.Sort(sizes) // they are sent side by side
+		return sizes
+	}
+	return fmt.Sprintf("GSE %v, JOB %v", sizes("operate_proc_v2"), sizes("operate_process"))
+}
+
+// atOnce is how many of nine requests are under way at the same moment. The first of
+// them wait for each other, and then a while for more than there may be.
+func atOnce(want int) func(*settingScene) string {
+	return func(s *settingScene) string {
+		var (
+			mu      sync.Mutex
+			waiting int
+			all     = make(chan struct{})
+		)
+		s.sims["here"].Inject(simulator.Fault{API: "operate_proc_v2", Delay: 20 * time.Millisecond})
+		s.front = func(r *http.Request) {
+			mu.Lock()
+			if waiting++; waiting == want {
+				close(all)
+			}
+			mu.Unlock()
+			select {
+			case <-all:
+			case <-r.Context().Done():
+			case <-time.After(10 * time.Second):
+			}
+		}
+		s.status(s.context(), map[string]any{"spec": testSpec("./start.sh"), "hosts": hostsOf(9)})
+		return fmt.Sprint(s.sims["here"].MaxInFlight())
+	}
+}
+
+// rate is that of which the provider knows that it cannot send a second request in
+// time.
+func (s *settingScene) rate() string {
+	said := s.status(s.context(), map[string]any{
+		"spec": testSpec("./start.sh"), "hosts": hostsOf(2), "timeouts": map[string]any{"read": "50s"},
+	})
+	return firstMatch(`no turn before the deadline at (\S+) requests`, said)
+}
+
+// tries is how often a call is sent that finds the platform in trouble.
+func (s *settingScene) tries() string {
+	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
+	s.cachedStatus(s.context())
+	return fmt.Sprint(len(s.requests))
+}
+
+// waits are those before a call is repeated, in whole milliseconds.
+func (s *settingScene) waits() string {
+	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
+	s.cachedStatus(s.context())
+	var waits []string
+	for _, match := range regexp.MustCompile(`wait_ms:(\d+)`).FindAllStringSubmatch(s.log.String(), -1) {
+		waits = append(waits, match[1])
+	}
+	return strings.Join(waits, " ")
+}
+
+// patience is how long a request may take.
+func (s *settingScene) patience() string {
+	s.sims["here"].Inject(simulator.Fault{Delay: time.Hour})
+	return firstMatch(`nothing within ([\w.]*\w)`, s.cachedStatus(s.context()))
+}
+
+// trust is what comes of a server's certificate.
+func (s *settingScene) trust() string {
+	said := s.cachedStatus(s.context())
+	if strings.Contains(said, "unregistered_count:1") {
+		return "trusted"
+	}
+	return firstMatch(`(certificate signed by unknown authority)`, said)
+}
+
+func firstMatch(pattern, text string) string {
+	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if match == nil {
+		return "not said: " + text
+	}
+	return match[1]
+}

@@ -1,0 +1,201 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// A setting without a row is not tested, and a row without a setting tests nothing.
+func TestSettings_everyOneHasARow(t *testing.T) {
+	t.Parallel()
+	described := make(map[string]string)
+	for _, attribute := range newProtocol(t).schema.Provider.Block.Attributes {
+		described[attribute.Name] = attribute.Description
+	}
+	looked := make(map[string]bool)
+	for name, row := range settingRows {
+		description, found := described[row.setting]
+		if !found {
+			t.Errorf("%s: the provider has no setting %q", name, row.setting)
+		}
+		if row.value == nil {
+			continue
+		}
+		if row.env != "" && !strings.HasSuffix(description, "Environment variable `"+row.env+"`.") {
+			t.Errorf("%s: the description does not end with the environment variable %s: %s", row.setting, row.env, description)
+		}
+		looked[row.setting] = looked[row.setting] || len(row.bad) > 0 && (row.env != "") == strings.Contains(description, "Environment variable")
+	}
+	for name := range described {
+		if !looked[name] {
+			t.Errorf("%s has no row with a value, a bad value and its environment variable, if it has one", name)
+		}
+	}
+}
+
+// look is what is seen with given values of a row's setting, nil for none.
+func (row settingRow) look(t *testing.T, attribute any, variable string) string {
+	t.Helper()
+	s := newSettingScene(t)
+	if row.env != "" && variable != "" {
+		t.Setenv(row.env, s.places.Replace(variable))
+	}
+	if faults := s.begin(s.settings(row.with, map[string]any{row.setting: attribute})); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return row.seen(s)
+}
+
+func TestSettings_attribute(t *testing.T) {
+	t.Parallel()
+	for name, row := range settingRows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if row.value != nil {
+				if got := row.look(t, row.value, ""); got != row.want {
+					t.Errorf("seen with %v: %q, want %q", row.value, got, row.want)
+				}
+			}
+			if row.byDefault != "" {
+				if got := row.look(t, nil, ""); got != row.byDefault {
+					t.Errorf("seen by default: %q, want %q", got, row.byDefault)
+				}
+			}
+			for _, value := range row.fits {
+				s := newSettingScene(t)
+				if faults := s.begin(s.settings(row.with, map[string]any{row.setting: value})); len(faults) > 0 {
+					t.Errorf("%v: %q", value, faults)
+				}
+			}
+		})
+	}
+}
+
+// The environment serves where the provider block says nothing.
+func TestSettings_environment(t *testing.T) {
+	noSettingsInEnvironment(t)
+	for name, row := range settingRows {
+		if row.env == "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if got := row.look(t, nil, row.envValue); got != row.envWant {
+				t.Errorf("seen with %s=%s: %q, want %q", row.env, row.envValue, got, row.envWant)
+			}
+			if got := row.look(t, row.value, row.envValue); got != row.want {
+				t.Errorf("seen with %v and %s=%s: %q, want %q", row.value, row.env, row.envValue, got, row.want)
+			}
+		})
+	}
+}
+
+// An identity of the provider block wins over any of the environment, so that a token
+// left there does not clash with a configured user.
+func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
+	noSettingsInEnvironment(t)
+	identities := []string{"username", "token", "access_token"}
+	for _, configured := range identities {
+		row := settingRows[configured]
+		for _, other := range identities {
+			t.Setenv(settingRows[other].env, "left-over")
+		}
+		s := newSettingScene(t)
+		if faults := s.begin(s.settings(row.with, map[string]any{"username": nil, configured: row.value})); len(faults) > 0 {
+			t.Errorf("%s: %q", configured, faults)
+			continue
+		}
+		if got := row.seen(s); got != row.want {
+			t.Errorf("%s: seen %q, want %q", configured, got, row.want)
+		}
+	}
+	s := newSettingScene(t)
+	want := []string{"username: Invalid Provider Setting: More than one user identity is set: BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN. Set exactly one."}
+	if diff := cmp.Diff(want, s.begin(s.settings(map[string]any{"username": nil}))); diff != "" {
+		t.Errorf("faults where the environment has all (-want +got):\n%s", diff)
+	}
+}
+
+// noSettingsInEnvironment is for tests that set some of them.
+func noSettingsInEnvironment(t *testing.T) {
+	t.Helper()
+	for _, row := range settingRows {
+		if row.env != "" {
+			t.Setenv(row.env, "")
+		}
+	}
+}
+
+// A plan waits for what it does not know; the call that needs it says what is missing.
+func TestSettings_unknown(t *testing.T) {
+	t.Parallel()
+	for _, row := range settingRows {
+		if row.value == nil {
+			continue
+		}
+		t.Run(row.setting, func(t *testing.T) {
+			t.Parallel()
+			s := newSettingScene(t)
+			s.waitsFor(t, row.setting, s.dynamic(s.schema.Provider, s.settings(row.with, map[string]any{row.setting: notKnown{}})))
+		})
+	}
+	t.Run("one-label", func(t *testing.T) {
+		t.Parallel()
+		s := newSettingScene(t)
+		labels := tftypes.Map{ElementType: tftypes.String}
+		attributes := attributesOf(t, valueOf(s.schema.Provider.ValueType(), s.settings()))
+		attributes["default_labels"] = tftypes.NewValue(labels, map[string]tftypes.Value{"team": tftypes.NewValue(tftypes.String, tftypes.UnknownValue)})
+		config, err := tfprotov6.NewDynamicValue(s.schema.Provider.ValueType(), tftypes.NewValue(s.schema.Provider.ValueType(), attributes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.waitsFor(t, "default_labels", &config)
+	})
+}
+
+func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.DynamicValue) {
+	t.Helper()
+	validated, err := s.server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+	s.fine(err, validated.Diagnostics)
+	configured, err := s.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
+	s.fine(err, configured.Diagnostics)
+	if plan, said := s.coreOf(testList, &kept{}).plan(hostedSettings()); plan.action != planCreate || len(said) > 0 {
+		t.Errorf("planned to %s and said: %s", plan.action, said)
+	}
+	want := fmt.Sprintf("ERROR: Provider Not Configured Yet\n\nThe platform must be called now, but these settings of the provider block are not known "+
+		"before apply: %s.\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set "+
+		"known values.", setting)
+	_, said := s.readData("bk_process_status", map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1), "mode": "cached"})
+	if diff := cmp.Diff(want, said.String()); diff != "" {
+		t.Errorf("said by a call (-want +got):\n%s", diff)
+	}
+	if len(s.requests) > 0 {
+		t.Errorf("%d requests were sent", len(s.requests))
+	}
+}
+
+// What is wrong with a setting is said at its attribute, in the same words each time.
+func TestSettings_bad(t *testing.T) {
+	noSettingsInEnvironment(t)
+	for name, row := range settingRows {
+		for i, bad := range row.bad {
+			t.Run(fmt.Sprintf("%s/%d", name, i), func(t *testing.T) {
+				if bad.env != "" {
+					t.Setenv(row.env, bad.env)
+				}
+				s := newSettingScene(t)
+				faults := s.begin(s.settings(row.with, bad.with, map[string]any{row.setting: bad.value}))
+				if diff := cmp.Diff([]string{bad.want}, faults); diff != "" {
+					t.Errorf("faults with %v %s (-want +got):\n%s", bad.value, bad.env, diff)
+				}
+				if len(s.requests) > 0 {
+					t.Errorf("%d requests were sent", len(s.requests))
+				}
+			})
+		}
+	}
+}
