@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -171,26 +170,6 @@ func notRefreshed(p *platform) diag.Diagnostic {
 
 func bugDiagnostic(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryBug, sentence(err.Error())+" "+reportBug)
-}
-
-// configError anchors what the request path says of its configuration to the
-// attribute that it comes from.
-func configError(err error) diag.Diagnostic {
-	attributes := map[string]string{
-		"Endpoint": "endpoint", "Gateway": "gateway", "AppCode": "app_code", "AppSecret": "app_secret", "Username": "username",
-		"Token": "token", "AccessToken": "access_token", "TenantID": "tenant_id", "CACert": "ca_cert_file",
-		"RetryWaitMin": "retry_wait_min", "RetryWaitMax": "retry_wait_max", "RequestTimeout": "request_timeout", "MaxRetries": "max_retries",
-	}
-	var field *bkapi.ConfigError
-	if errors.As(err, &field) {
-		if name, ok := attributes[field.Field]; ok {
-			for other, attribute := range attributes {
-				field.Reason = strings.ReplaceAll(field.Reason, other, attribute)
-			}
-			return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, sentence("attribute "+name+": "+field.Reason))
-		}
-	}
-	return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))
 }
 
 // sentence begins with a capital and ends with a full stop.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
@@ -19,17 +19,17 @@ const envPanic = "BK_TEST_PANIC"
 // What a panic prints of the provider's own values holds no credential.
 func TestSecrets_areNotInPanics(t *testing.T) {
 	t.Parallel()
-	model := providerModel{
-		Endpoint: types.StringValue("https://" + witness + ".example.com"), AppCode: types.StringValue("app"),
-		AppSecret: types.StringValue(canarySecret), Token: types.StringValue(canaryToken), DefaultLabels: types.MapNull(types.StringType),
-	}
-	platform, diags := (&bkProvider{}).connect(t.Context(), model, "1.0.0")
-	if diags.HasError() {
+	settings := newSettings()
+	settings.API.Endpoint, settings.API.AppCode = "https://"+witness+".example.com", "app"
+	settings.API.AppSecret, settings.API.Token = canarySecret, canaryToken
+	var diags diag.Diagnostics
+	platform := (&bkProvider{}).connect(settings, &diags)
+	if platform == nil {
 		t.Fatal(diags)
 	}
 	config := bkapi.Config{Endpoint: "https://" + witness + ".example.com", AppSecret: canarySecret, Token: canaryToken, AccessToken: canaryAccessToken}
 	values := map[string]any{
-		"model": model, "model-pointer": &model, "config": config, "config-pointer": &config, "config-in-a-struct": struct{ C bkapi.Config }{config},
+		"settings": *settings, "settings-pointer": settings, "config": config, "config-pointer": &config, "config-in-a-struct": struct{ C bkapi.Config }{config},
 		"platform": platform, "gse-client": platform.gse, "job-client": platform.job,
 		// The control is known to hold one.
 		"control": struct{ Secret string }{canarySecret},
@@ -49,7 +49,7 @@ func TestSecrets_areNotInPanics(t *testing.T) {
 		if control := name == "control"; control != (len(found) > 0) {
 			t.Errorf("%s: found %v in:\n%s", name, found, out)
 		}
-		if strings.HasPrefix(name, "model") || strings.HasPrefix(name, "config") {
+		if strings.HasPrefix(name, "settings") || strings.HasPrefix(name, "config") {
 			if !strings.Contains(string(out), witness) {
 				t.Errorf("%s: nothing of use in:\n%s", name, out)
 			}

@@ -39,12 +39,12 @@ var settingRows = map[string]settingRow{
 		bad: []badSetting{
 			{value: nil, want: `endpoint: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
 			{value: "", want: `endpoint: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
-			{value: "paas.example.com", want: `endpoint: Invalid Provider Setting: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
-			{value: "ftp://paas.example.com", want: `endpoint: Invalid Provider Setting: "ftp://paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "ftp://paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: "ftp://paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 			{value: "https://me:pw@paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has user information; credentials have fields of their own.`},
 			{value: "https://paas.example.com?a=b", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has a query.`},
 			{value: "https://paas.example.com#a", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has a fragment.`},
-			{env: "paas.example.com", want: `endpoint: Invalid Provider Setting: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{env: "paas.example.com", want: `endpoint: Invalid Provider Setting: Environment variable BK_ENDPOINT: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 		},
 	},
 	"gateway-apigw": {
@@ -53,7 +53,7 @@ var settingRows = map[string]settingRow{
 		bad: []badSetting{
 			{value: "soap", want: `gateway: Invalid Attribute Value Match: Attribute gateway value must be one of: ["esb" "apigw"], got: "soap"`},
 			{value: "", want: `gateway: Invalid Attribute Value Match: Attribute gateway value must be one of: ["esb" "apigw"], got: ""`},
-			{env: "soap", want: "gateway: Invalid Provider Setting: BK_GATEWAY is \"soap\". One of `esb`, `apigw`."},
+			{env: "soap", want: `gateway: Invalid Provider Setting: Environment variable BK_GATEWAY: "soap" is none of "esb", "apigw".`},
 		},
 	},
 	"gateway-esb": {
@@ -65,10 +65,10 @@ var settingRows = map[string]settingRow{
 		value: "{there}/", want: "there/api/c/compapi/v2/jobv3/operate_process/",
 		env: "BK_JOB_ENDPOINT", envValue: "{elsewhere}/", envWant: "elsewhere/api/c/compapi/v2/jobv3/operate_process/",
 		bad: []badSetting{
-			{value: "job.example.com", want: `job_endpoint: Invalid Provider Setting: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "job.example.com", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 			{value: "https://me:pw@job.example.com", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: has user information; credentials have fields of their own.`},
 			{value: "https://job.example.com?a=b", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: has a query.`},
-			{env: "job.example.com", want: `job_endpoint: Invalid Provider Setting: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{env: "job.example.com", want: `job_endpoint: Invalid Provider Setting: Environment variable BK_JOB_ENDPOINT: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 		},
 	},
 	"job_endpoint-beside-a-gateway": {
@@ -81,7 +81,7 @@ var settingRows = map[string]settingRow{
 		env: "BK_JOB_API", envValue: "jobv3", envWant: "here/api/c/compapi/v2/jobv3/operate_process/",
 		bad: []badSetting{
 			{value: "jobv9", want: `job_api: Invalid Attribute Value Match: Attribute job_api value must be one of: ["jobv3" "job"], got: "jobv9"`},
-			{env: "jobv9", want: "job_endpoint: Invalid Provider Setting: BK_JOB_API is \"jobv9\". One of `jobv3`, `job`."},
+			{env: "jobv9", want: `job_api: Invalid Provider Setting: Environment variable BK_JOB_API: "jobv9" is none of "jobv3", "job".`},
 		},
 	},
 	"job_api-jobv3": {
@@ -109,23 +109,23 @@ var settingRows = map[string]settingRow{
 		setting: "username", seen: members("bk_username", "bk_token", "access_token"),
 		value: "our-user", want: "bk_username=our-user", env: "BK_USERNAME", envValue: "user-of-env", envWant: "bk_username=user-of-env",
 		bad: []badSetting{
-			{value: nil, want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token and access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
-			{value: "", want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token and access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
+			{value: nil, want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token, access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
+			{value: "", want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token, access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
 		},
 	},
 	"token": {
 		setting: "token", seen: members("bk_username", "bk_token", "access_token"), with: map[string]any{"username": nil},
 		value: "our-token", want: "bk_token=our-token", env: "BK_TOKEN", envValue: "token-of-env", envWant: "bk_token=token-of-env",
 		bad: []badSetting{
-			{value: "t", with: map[string]any{"username": "u"}, want: `username: Invalid Provider Setting: More than one user identity is set: username, token. Set exactly one.`},
+			{value: "t", with: map[string]any{"username": "u"}, want: `token: Invalid Provider Setting: More than one user identity is set: username, token. Set exactly one.`},
 		},
 	},
 	"access_token": {
 		setting: "access_token", seen: members("bk_username", "bk_token", "access_token"), with: map[string]any{"username": nil},
 		value: "our-access", want: "access_token=our-access", env: "BK_ACCESS_TOKEN", envValue: "access-of-env", envWant: "access_token=access-of-env",
 		bad: []badSetting{
-			{value: "a", with: map[string]any{"token": "t"}, want: `username: Invalid Provider Setting: More than one user identity is set: token, access_token. Set exactly one.`},
-			{value: "a", with: map[string]any{"username": "u", "token": "t"}, want: `username: Invalid Provider Setting: More than one user identity is set: username, token, access_token. Set exactly one.`},
+			{value: "a", with: map[string]any{"token": "t"}, want: `access_token: Invalid Provider Setting: More than one user identity is set: token, access_token. Set exactly one.`},
+			{value: "a", with: map[string]any{"username": "u", "token": "t"}, want: `access_token: Invalid Provider Setting: More than one user identity is set: username, token, access_token. Set exactly one.`},
 		},
 	},
 	"tenant_id": {
@@ -133,7 +133,7 @@ var settingRows = map[string]settingRow{
 		value: "acme", want: "acme", env: "BK_TENANT_ID", envValue: "tenant-of-env", envWant: "tenant-of-env",
 		bad: []badSetting{
 			{value: "a\nb", want: `tenant_id: Invalid Provider Setting: Attribute tenant_id: has a control character.`},
-			{env: "a\nb", want: `tenant_id: Invalid Provider Setting: Attribute tenant_id: has a control character.`},
+			{env: "a\nb", want: `tenant_id: Invalid Provider Setting: Environment variable BK_TENANT_ID: has a control character.`},
 		},
 	},
 	"bk_supplier_id": {
@@ -141,8 +141,8 @@ var settingRows = map[string]settingRow{
 		value: 17, want: "17", env: "BK_SUPPLIER_ID", envValue: "23", envWant: "23",
 		bad: []badSetting{
 			{value: -1, want: `bk_supplier_id: Invalid Attribute Value: Attribute bk_supplier_id value must be at least 0, got: -1`},
-			{env: "-1", want: `bk_supplier_id: Invalid Provider Setting: BK_SUPPLIER_ID is "-1"; it takes a whole number from 0.`},
-			{env: "x", want: `bk_supplier_id: Invalid Provider Setting: BK_SUPPLIER_ID is "x"; it takes a whole number from 0.`},
+			{env: "-1", want: `bk_supplier_id: Invalid Provider Setting: Environment variable BK_SUPPLIER_ID: "-1" is not a whole number from 0.`},
+			{env: "x", want: `bk_supplier_id: Invalid Provider Setting: Environment variable BK_SUPPLIER_ID: "x" is not a whole number from 0.`},
 		},
 	},
 	"bk_supplier_id-zero": {
@@ -205,7 +205,7 @@ var settingRows = map[string]settingRow{
 	},
 	"max_retries-none": {setting: "max_retries", seen: (*settingScene).tries, value: 0, want: "1"},
 	"retry_wait_min": {
-		setting: "retry_wait_min", seen: (*settingScene).waits, with: map[string]any{"retry_wait_max": "4001us"},
+		setting: "retry_wait_min", seen: (*settingScene).waits,
 		value: "4ms", want: "4 4 4 4",
 		bad: []badSetting{
 			{value: "1", want: `retry_wait_min: Invalid Duration: Attribute retry_wait_min: the value must be a duration of at least 1ms, such as "500ms", "30s" or "2m"; got "1".`},
@@ -238,8 +238,8 @@ var settingRows = map[string]settingRow{
 		setting: "ca_cert_file", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"}, byDefault: "certificate signed by unknown authority",
 		value: "{ca}", want: "trusted", env: "BK_CA_CERT_FILE", envValue: "{other-ca}", envWant: "certificate signed by unknown authority",
 		bad: []badSetting{
-			{value: "/nonexistent.pem", want: `ca_cert_file: Invalid Provider Setting: Open /nonexistent.pem: no such file or directory.`},
-			{env: "/nonexistent.pem", want: `ca_cert_file: Invalid Provider Setting: Open /nonexistent.pem: no such file or directory.`},
+			{value: "/nonexistent.pem", want: `ca_cert_file: Invalid Provider Setting: Attribute ca_cert_file: open /nonexistent.pem: no such file or directory.`},
+			{env: "/nonexistent.pem", want: `ca_cert_file: Invalid Provider Setting: Environment variable BK_CA_CERT_FILE: open /nonexistent.pem: no such file or directory.`},
 		},
 	},
 	"ca_cert_file-environment": {
@@ -250,7 +250,7 @@ var settingRows = map[string]settingRow{
 		setting: "insecure_skip_verify", seen: (*settingScene).trust, with: map[string]any{"endpoint": "{tls}"}, byDefault: "certificate signed by unknown authority",
 		value: true, want: "trusted", env: "BK_INSECURE_SKIP_VERIFY", envValue: "false", envWant: "certificate signed by unknown authority",
 		bad: []badSetting{
-			{env: "perhaps", want: `insecure_skip_verify: Invalid Provider Setting: BK_INSECURE_SKIP_VERIFY is "perhaps"; it takes true or false.`},
+			{env: "perhaps", want: `insecure_skip_verify: Invalid Provider Setting: Environment variable BK_INSECURE_SKIP_VERIFY: "perhaps" is neither true nor false.`},
 		},
 	},
 	"insecure_skip_verify-off": {

@@ -1,0 +1,259 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+const summaryMissingSetting = "Missing Provider Setting"
+
+// configure makes the platform out of the provider block and the environment. It sends
+// nothing: a wrong secret shows when a call is made.
+func (p *bkProvider) configure(ctx context.Context, block types.Object, terraformVersion string) (*platform, diag.Diagnostics) {
+	s := newSettings()
+	unknown, diags := s.resolve(ctx, block)
+	if len(unknown) > 0 {
+		return &platform{unknown: unknown}, nil
+	}
+	s.checkIdentity(&diags)
+	s.checkLabels(&diags)
+	s.readCertificates(&diags)
+	if diags.HasError() {
+		return nil, diags
+	}
+	s.API.UserAgent = userAgent(p.version, terraformVersion)
+	connected := p.connect(s, &diags)
+	if connected != nil {
+		s.warn(&diags)
+	}
+	return connected, diags
+}
+
+// resolve reads every setting from the block, or else from the environment. unknown are
+// those that wait for another resource; while there are any, nothing is read.
+func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []string, diags diag.Diagnostics) {
+	values := block.Attributes()
+	identified := false
+	for _, d := range s.declared {
+		if !known(ctx, values[d.name]) {
+			unknown = append(unknown, d.name)
+		}
+		identified = identified || (d.identity && textOf(values[d.name]) != "")
+	}
+	if len(unknown) > 0 {
+		return unknown, nil
+	}
+	for _, d := range s.declared {
+		inBlock := !values[d.name].IsNull()
+		if d.identity {
+			// A token left in the environment does not clash with a configured user.
+			inBlock = identified
+		}
+		var err error
+		if inBlock {
+			err = s.fromBlock(d, values[d.name])
+		} else {
+			err = s.fromEnvironment(d)
+		}
+		switch {
+		case err != nil:
+			diags.Append(s.invalid(d.name, err.Error()))
+		case d.required && s.given[d.name] == "":
+			diags.AddAttributeError(path.Root(d.name), summaryMissingSetting,
+				fmt.Sprintf("%s is not set. Set it in the provider block, or set the environment variable %s.", d.name, d.env))
+		}
+	}
+	return nil, diags
+}
+
+func (s *settings) fromBlock(d setting, value attr.Value) error {
+	if text, ok := value.(types.String); !ok || text.ValueString() != "" {
+		s.given[d.name] = d.name
+	}
+	return d.kind.set(value)
+}
+
+func (s *settings) fromEnvironment(d setting) error {
+	text := os.Getenv(d.env)
+	kind, ok := d.kind.(parser)
+	if text == "" || !ok {
+		return nil
+	}
+	s.given[d.name] = d.env
+	return kind.parse(text)
+}
+
+// invalid is the diagnostic of a setting that cannot be used. It names the environment
+// variable where the value came from there.
+func (s *settings) invalid(name, why string) diag.Diagnostic {
+	source := "Attribute " + name
+	if given := s.given[name]; given != "" && given != name {
+		source = "Environment variable " + given
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, source+": "+why+".")
+}
+
+// checkIdentity wants one user on whose behalf calls are made.
+func (s *settings) checkIdentity(diags *diag.Diagnostics) {
+	var names, variables, users []string
+	last := ""
+	for _, d := range s.declared {
+		if !d.identity {
+			continue
+		}
+		names, variables = append(names, d.name), append(variables, d.env)
+		if given := s.given[d.name]; given != "" {
+			users, last = append(users, given), d.name
+		}
+	}
+	switch len(users) {
+	case 1:
+	case 0:
+		diags.AddAttributeError(path.Root(names[0]), summaryMissingSetting, "Nobody is named on whose behalf the platform is called. Set one of "+
+			strings.Join(names, ", ")+", or one of the environment variables "+strings.Join(variables, ", ")+".")
+	default:
+		diags.AddAttributeError(path.Root(last), summaryInvalidProvider,
+			"More than one user identity is set: "+strings.Join(users, ", ")+". Set exactly one.")
+	}
+}
+
+// checkLabels keeps the provider's own label free.
+func (s *settings) checkLabels(diags *diag.Diagnostics) {
+	if _, taken := s.defaultLabels[s.fingerprintLabel]; taken {
+		addInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
+			"the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free")
+	}
+}
+
+// readCertificates wants at least one certificate: an empty file would be as good as
+// none, and whoever names a file means to trust what is in it.
+func (s *settings) readCertificates(diags *diag.Diagnostics) {
+	if s.caCertFile == "" {
+		return
+	}
+	text, err := os.ReadFile(s.caCertFile)
+	switch {
+	case err != nil:
+		diags.Append(s.invalid("ca_cert_file", err.Error()))
+	case !x509.NewCertPool().AppendCertsFromPEM(text):
+		diags.Append(s.invalid("ca_cert_file", s.caCertFile+" holds no certificate that can be read; it takes certificates in PEM form, "+
+			"which begin with -----BEGIN CERTIFICATE-----"))
+	}
+	s.API.CACert = text
+}
+
+// connect gives nil where the clients cannot work with the settings.
+func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform {
+	s.API.Gateway = bkapi.Gateway(s.gateway)
+	s.API.Limits = bkapi.NewLimits(s.maxConcurrent, s.requestsPerSecond)
+	s.API.Logger = newLogger()
+	if s.given["retry_wait_max"] == "" {
+		s.API.RetryWaitMax = max(s.API.RetryWaitMax, s.API.RetryWaitMin)
+	}
+	client, err := bkapi.New(s.API)
+	if err != nil {
+		diags.Append(s.configError(err, "endpoint"))
+		return nil
+	}
+	jobClient, err := p.connectJob(s)
+	if err != nil {
+		diags.Append(s.configError(err, "job_endpoint"))
+		return nil
+	}
+	return &platform{
+		job:              jobClient,
+		gse:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.backoff, Logger: s.API.Logger}),
+		pace:             p.pace,
+		gateway:          s.API.Gateway,
+		supplier:         s.supplier,
+		defaultLabels:    s.defaultLabels,
+		fingerprintLabel: s.fingerprintLabel,
+	}
+}
+
+// connectJob gives nil where no ESB is known: JOB's process APIs are nowhere else.
+func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
+	if s.jobEndpoint == "" && s.API.Gateway != bkapi.ESB {
+		return nil, nil
+	}
+	config := s.API
+	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
+	client, err := bkapi.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.backoff, Logger: config.Logger}), nil
+}
+
+// configError says what the request path says of its configuration in the names of the
+// provider block. endpoint is the setting that bkapi.Config.Endpoint comes from.
+func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
+	var bad *bkapi.ConfigError
+	if !errors.As(err, &bad) {
+		return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))
+	}
+	name := ""
+	var renames []string
+	for _, d := range s.declared {
+		if d.field == "" {
+			continue
+		}
+		renames = append(renames, d.field, d.name)
+		if d.field == bad.Field {
+			name = d.name
+		}
+	}
+	switch {
+	case bad.Field == "Endpoint":
+		name = endpoint
+	case name == "":
+		return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))
+	}
+	return s.invalid(name, strings.NewReplacer(renames...).Replace(bad.Reason))
+}
+
+// warn tells of settings that work and give away more than they should.
+func (s *settings) warn(diags *diag.Diagnostics) {
+	if s.API.InsecureSkipVerify {
+		diags.AddAttributeWarning(path.Root("insecure_skip_verify"), "Certificate Not Verified",
+			"The platform's certificate is not verified, so whoever is on the way to "+s.API.Endpoint+" can read and change everything, "+
+				"app_secret included. Set ca_cert_file to the certificate of your authority instead.")
+	}
+	warnPlainHTTP(diags, "endpoint", s.API.Endpoint)
+	warnPlainHTTP(diags, "job_endpoint", s.jobEndpoint)
+}
+
+func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+		return
+	}
+	diags.AddAttributeWarning(path.Root(name), "Credentials Sent In The Clear",
+		"The "+name+" "+endpoint+" is not encrypted, so app_secret can be read on the way. Use https.")
+}
+
+// userAgent follows the form of the other providers. The version that OpenTofu
+// reports here is that of the Terraform it stands in for.
+func userAgent(version, terraformVersion string) string {
+	agent := fmt.Sprintf("Terraform/%s (+https://www.terraform.io) terraform-provider-bk/%s", terraformVersion, version)
+	if more := strings.TrimSpace(os.Getenv("TF_APPEND_USER_AGENT")); more != "" {
+		agent += " " + more
+	}
+	return agent
+}

@@ -1,0 +1,171 @@
+package provider
+
+import (
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+const defaultFingerprintLabel = "tf_spec"
+
+// settings are the values that the provider works by: those of the provider block, of
+// the environment, and defaults.
+type settings struct {
+	// API is exported so that fmt finds its Format, which hides the secrets.
+	API bkapi.Config
+
+	gateway     string
+	jobEndpoint string
+	jobAPI      string
+	caCertFile  string
+
+	maxHosts          int
+	maxConcurrent     int
+	requestsPerSecond float64
+
+	supplier         int
+	defaultLabels    map[string]string
+	fingerprintLabel string
+
+	declared []setting
+	// given is what a setting was given by: its name, or its environment variable. An
+	// empty text is as good as none.
+	given map[string]string
+}
+
+// newSettings has the default of each.
+func newSettings() *settings {
+	s := &settings{given: make(map[string]string)}
+	s.declared = s.declare()
+	return s
+}
+
+// setting is what the provider block, the environment, the documentation and messages
+// know of one setting.
+type setting struct {
+	name        string
+	env         string // variable that serves where the block says nothing; "" for none
+	description string
+	kind        kind // its type, its default, and where its value is kept
+	required    bool // in the block or in the environment
+	secret      bool
+	identity    bool   // names a user; the block's identity wins over all of the environment's
+	field       string // of bkapi.Config, whose errors name it; "" for none
+}
+
+// declare lists every setting, and gives each its default. What is to be known of a
+// setting stands here and nowhere else; config.go has what is about several of them.
+func (s *settings) declare() []setting {
+	return []setting{
+		{
+			name: "endpoint", env: "BK_ENDPOINT", field: "Endpoint", required: true, kind: newURL(&s.API.Endpoint),
+			description: "Base URL of the ESB (`https://paas.example.com`), or with `gateway = \"apigw\"` of the gateway's stage " +
+				"(`https://bkapi.example.com/api/bk-gse/prod`).",
+		},
+		{
+			name: "gateway", env: "BK_GATEWAY", field: "Gateway", kind: newChoice(&s.gateway, asStrings(bkapi.Gateways())),
+			description: "Which way into the platform `endpoint` is.",
+		},
+		{
+			name: "job_endpoint", env: "BK_JOB_ENDPOINT", kind: newURL(&s.jobEndpoint),
+			description: "Base URL of the ESB for the `bk_job_*` objects. Defaults to `endpoint` where that is an ESB.",
+		},
+		{
+			name: "job_api", env: "BK_JOB_API", kind: newChoice(&s.jobAPI, asStrings(job.APIs())),
+			description: "Generation of JOB, which is a part of its URL.",
+		},
+		{
+			name: "app_code", env: "BK_APP_CODE", field: "AppCode", required: true, kind: newText(&s.API.AppCode, ""),
+			description: "Id of the BlueKing application that calls the APIs.",
+		},
+		{
+			name: "app_secret", env: "BK_APP_SECRET", field: "AppSecret", required: true, secret: true, kind: newText(&s.API.AppSecret, ""),
+			description: "Secret of that application.",
+		},
+		{
+			name: "username", env: "BK_USERNAME", field: "Username", identity: true, kind: newText(&s.API.Username, ""),
+			description: "User on whose behalf calls are made; the application must be on the list of those that need no login. " +
+				"One of `username`, `token` and `access_token` is required.",
+		},
+		{
+			name: "token", env: "BK_TOKEN", field: "Token", identity: true, secret: true, kind: newText(&s.API.Token, ""),
+			description: "Login token of a user (the cookie `bk_token`), instead of `username`.",
+		},
+		{
+			name: "access_token", env: "BK_ACCESS_TOKEN", field: "AccessToken", identity: true, secret: true, kind: newText(&s.API.AccessToken, ""),
+			description: "Access token, instead of `username`.",
+		},
+		{
+			name: "tenant_id", env: "BK_TENANT_ID", field: "TenantID", kind: newText(&s.API.TenantID, ""),
+			description: "Tenant, sent as `X-Bk-Tenant-Id`. For platforms with several tenants.",
+		},
+		{
+			name: "bk_supplier_id", env: "BK_SUPPLIER_ID", kind: newNumber(&s.supplier, 0, 0, noMax),
+			description: "Supplier id of hosts whose address names none.",
+		},
+		{
+			name: "default_labels", kind: newLabels(&s.defaultLabels),
+			description: "Labels that are merged under the `meta.labels` of every registration; the resource's own label wins. " +
+				"Changing them re-registers.",
+		},
+		{
+			name: "spec_fingerprint_label", kind: newText(&s.fingerprintLabel, defaultFingerprintLabel),
+			description: "Label that carries a fingerprint of the declared spec and labels. By it the provider sees that somebody " +
+				"registered a host with another spec, which no API returns. `\"\"` turns it off.",
+		},
+		{
+			name: "max_hosts_per_request", kind: newNumber(&s.maxHosts, procapi.DefaultMaxHosts, 1, 10000),
+			description: "Most hosts in one request; what is more is split.",
+		},
+		{
+			name: "max_concurrent_requests", kind: newNumber(&s.maxConcurrent, 8, 1, noMax),
+			description: "Most requests at once, over all resources of this provider.",
+		},
+		{
+			name: "requests_per_second", kind: newRate(&s.requestsPerSecond),
+			description: "Most requests a second, over all resources of this provider. Not limited by default.",
+		},
+		{
+			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
+			description: "How often a call is repeated after a fault that may pass: no connection, HTTP 408, 429, 500, 502, 503 or 504, " +
+				"the ESB's own codes for these, or a lost answer. An operation is repeated only where nothing was sent or the platform turned it away.",
+		},
+		{
+			name: "retry_wait_min", field: "RetryWaitMin", kind: newDuration(&s.API.RetryWaitMin, time.Second),
+			description: "Shortest wait before a call is repeated.",
+		},
+		{
+			name: "retry_wait_max", field: "RetryWaitMax", kind: newDuration(&s.API.RetryWaitMax, 30*time.Second),
+			description: "Longest wait before a call is repeated, unless the platform asks for more.",
+		},
+		{
+			name: "request_timeout", field: "RequestTimeout", kind: newDuration(&s.API.RequestTimeout, time.Minute),
+			description: "Time for one try of a call.",
+		},
+		{
+			name: "ca_cert_file", env: "BK_CA_CERT_FILE", field: "CACert", kind: newText(&s.caCertFile, ""),
+			description: "File with PEM certificates that are trusted besides the system's.",
+		},
+		{
+			name: "insecure_skip_verify", env: "BK_INSECURE_SKIP_VERIFY", kind: newSwitch(&s.API.InsecureSkipVerify),
+			description: "Do not verify the platform's certificate. Whoever is on the way can then read the secret.",
+		},
+	}
+}
+
+// markdown is the description with what can be told from the rest.
+func (d setting) markdown() string {
+	text := d.description
+	if d.required {
+		text += " Required, here or in the environment."
+	}
+	if note := d.kind.note(); note != "" {
+		text += " " + note
+	}
+	if d.env != "" {
+		text += " Environment variable `" + d.env + "`."
+	}
+	return text
+}
