@@ -150,22 +150,24 @@ func statusAdvice(e *bkapi.Error) string {
 	return inTrouble
 }
 
-// notReady is the diagnostic for a call that must be made while the provider
-// block still waits for values of other resources.
-func notReady(p *platform) diag.Diagnostic {
-	if p == nil {
-		return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+reportBug)
-	}
+// notReady is the diagnostic for a call that must be made while settings of the
+// provider block still wait for values of other resources.
+func notReady(unknown []string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
 		"The platform must be called now, but these settings of the provider block are not known before apply: "+
-			strings.Join(p.unknown, ", ")+".\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
+			strings.Join(unknown, ", ")+".\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
 }
 
-// notRefreshed is the same for a refresh, which can do without.
-func notRefreshed(p *platform) diag.Diagnostic {
+// notEvaluated is the diagnostic for a call without any provider block.
+func notEvaluated() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+reportBug)
+}
+
+// notRefreshed is notReady for a refresh, which can do without.
+func notRefreshed(unknown []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Not Refreshed",
 		"The platform was not asked, because these settings of the provider block are not known before apply: "+
-			strings.Join(p.unknown, ", ")+". The plan goes by what is in state.")
+			strings.Join(unknown, ", ")+". The plan goes by what is in state.")
 }
 
 func bugDiagnostic(err error) diag.Diagnostic {

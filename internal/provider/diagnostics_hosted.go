@@ -8,11 +8,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-const (
-	retriedAlone   = "Mend the cause and apply again: only these hosts are called."
-	destroyedAlone = "Mend the cause and destroy again: only these hosts are called."
-)
-
 // createFailed is a create of which nothing stands.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Mend the cause and apply again. Nothing was saved, so the next apply begins anew."

@@ -19,6 +19,12 @@ const (
 	maxLineRunes   = 160
 )
 
+// What the next run does about hosts that failed.
+const (
+	retriedAlone   = "Mend the cause and apply again: only these hosts are called."
+	destroyedAlone = "Mend the cause and destroy again: only these hosts are called."
+)
+
 // Reasons that leave open whether the platform did what was asked. State keeps
 // them, and the next run asks such hosts before it acts.
 const (

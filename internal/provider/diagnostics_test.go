@@ -253,12 +253,12 @@ func TestHostedDiagnostics(t *testing.T) {
 				"\n\n  h02 (0:10.0.0.2): the agent had not answered\n\nCheck the agents on these hosts.",
 		},
 		"not-ready": {
-			notReady(&platform{unknown: []string{"app_secret", "endpoint"}}), diag.SeverityError, "Provider Not Configured Yet",
+			notReady([]string{"app_secret", "endpoint"}), diag.SeverityError, "Provider Not Configured Yet",
 			"The platform must be called now, but these settings of the provider block are not known before apply: app_secret, endpoint.\n\n" +
 				"Let this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.",
 		},
 		"not-refreshed": {
-			notRefreshed(&platform{unknown: []string{"endpoint"}}), diag.SeverityWarning, "Not Refreshed",
+			notRefreshed([]string{"endpoint"}), diag.SeverityWarning, "Not Refreshed",
 			"The platform was not asked, because these settings of the provider block are not known before apply: endpoint. " +
 				"The plan goes by what is in state.",
 		},

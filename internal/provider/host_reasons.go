@@ -1,20 +1,15 @@
 package provider
 
 import (
-	"github.com/hashicorp/terraform-plugin-framework/types"
-
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 // reasonsOf reads a map of host key to reason (out_of_sync, failed_hosts), by
 // host.
-func reasonsOf(byKey types.Map, hosts fleet.Inventory) map[fleet.Host]string {
-	var (
-		texts   = stringMap(byKey)
-		reasons = make(map[fleet.Host]string, len(texts))
-	)
+func reasonsOf(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]string {
+	reasons := make(map[fleet.Host]string, len(byKey))
 	for key, host := range hosts.All {
-		if reason, ok := texts[key]; ok {
+		if reason, ok := byKey[key]; ok {
 			reasons[host] = reason
 		}
 	}
@@ -31,14 +26,14 @@ func reasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet
 }
 
 // reasonsValue writes reasons by host key, for the hosts that the inventory holds.
-func reasonsValue(hosts fleet.Inventory, reasons map[fleet.Host]string) types.Map {
+func reasonsValue(hosts fleet.Inventory, reasons map[fleet.Host]string) map[string]string {
 	byKey := make(map[string]string, len(reasons))
 	for host, reason := range reasons {
 		if hosts.Has(host) {
 			byKey[hosts.Key(host)] = reason
 		}
 	}
-	return stringMapValue(byKey)
+	return byKey
 }
 
 // withoutSupplier finds the reason of a host whose supplier id changed as well.

@@ -209,18 +209,6 @@ func withStuck(hosts, before fold.Map, prior fleet.Inventory, stuck fleet.Result
 	return fold.NewMap(all)
 }
 
-// only keeps what a map by host key says of hosts that did not come out well.
-func only(byKey map[string]string, inventory fleet.Inventory, failures fleet.Results) map[string]string {
-	left := make(map[string]string, len(failures))
-	for key, host := range inventory.All {
-		_, failed := failures[host]
-		if value, said := byKey[key]; failed && said {
-			left[key] = value
-		}
-	}
-	return left
-}
-
 // setIdentity does nothing for a resource without identity.
 func setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, identity any) diag.Diagnostics {
 	if to == nil || identity == nil {

@@ -52,16 +52,6 @@ func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Con
 	return diags
 }
 
-// onPartialCreate is what a create with some failures ends as.
-type onPartialCreate string
-
-const (
-	partialWarn  onPartialCreate = "warn"
-	partialError onPartialCreate = "error"
-)
-
-var onPartialCreates = []onPartialCreate{partialWarn, partialError}
-
 // hostedProcess is a model as the clients need it.
 type hostedProcess struct {
 	openedProcess

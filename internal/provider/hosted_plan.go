@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
@@ -65,30 +62,4 @@ func (r *hostedResource[M, P]) onlyProviderChanged(ctx context.Context, plan, st
 	}
 	o, diags := plan.open(ctx, r.platform)
 	return !diags.HasError() && !last.registeredAs(o.desired)
-}
-
-// checkHosts finds what only the provider block can tell of hosts. Hosts that are
-// not known yet are left out.
-func checkHosts(p *platform, m reference) diag.Diagnostics {
-	if !p.ready() {
-		return nil
-	}
-	_, diags := checkedInventory(p, m)
-	return diags
-}
-
-// checkedInventory are the hosts, and what checkHosts finds.
-func checkedInventory(p *platform, m reference) (fleet.Inventory, diag.Diagnostics) {
-	inventory, diags := inventoryOf(*m.hostsMap(), p.supplier)
-	diags.Append(m.check(p)...)
-	if m.takesAgentIDs(p) {
-		return inventory, diags
-	}
-	for key, host := range inventory.All {
-		if host.AgentID() != "" {
-			addInvalid(&diags, path.Root("hosts").AtMapKey(key), summaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
-				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
-		}
-	}
-	return inventory, diags
 }

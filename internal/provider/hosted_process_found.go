@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -39,16 +38,6 @@ func (f *foundProcess) add(row gse.Row, p *platform) {
 	if own := p.ownLabels(row.Status.Labels); len(own) > len(f.labels) {
 		f.labels = own
 	}
-}
-
-// ownLabels are labels on file less those that the provider adds.
-func (p *platform) ownLabels(labels map[string]string) map[string]string {
-	own := maps.Clone(labels)
-	maps.DeleteFunc(own, func(key, value string) bool {
-		defaultValue, isDefault := p.defaultLabels[key]
-		return key == p.fingerprintLabel || (isDefault && defaultValue == value)
-	})
-	return own
 }
 
 // attributeWriter is a state, or a resource in a list.

@@ -42,7 +42,7 @@ func parseImportID(id string) (importID, error) {
 
 func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	if !r.platform.ready() {
-		resp.Diagnostics.Append(notReady(r.platform))
+		resp.Diagnostics.Append(r.platform.notReady())
 		return
 	}
 	var id importID

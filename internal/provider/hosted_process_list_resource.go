@@ -60,7 +60,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 	var config hostedProcessListModel
 	diags := req.Config.Get(ctx, &config)
 	if !diags.HasError() && !l.platform.ready() {
-		diags.Append(notReady(l.platform))
+		diags.Append(l.platform.notReady())
 	}
 	if diags.HasError() {
 		stream.Results = list.ListResultsStreamDiagnostics(diags)

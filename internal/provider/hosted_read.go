@@ -21,7 +21,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	if r.platform != nil && len(r.platform.unknown) > 0 {
-		resp.Diagnostics.Append(notRefreshed(r.platform))
+		resp.Diagnostics.Append(notRefreshed(r.platform.unknown))
 		return
 	}
 	last, everApplied, diags := loadApplied(ctx, req.Private)
@@ -52,7 +52,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	if !h.desired.HasSpec {
 		P(&model).complete(ctx, r.platform, report)
 	}
-	state.OutOfSync = reasonsValue(h.hosts, driftReasons(report, held, last, reasonsOf(state.OutOfSync, h.hosts)))
+	state.OutOfSync = stringMapValue(reasonsValue(h.hosts, driftReasons(report, held, last, reasonsOf(stringMap(state.OutOfSync), h.hosts))))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))

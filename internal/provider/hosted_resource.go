@@ -47,7 +47,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.id)
-	plan.OutOfSync = reasonsValue(h.hosts, reasonsBy(stateReason, failures))
+	plan.OutOfSync = stringMapValue(reasonsValue(h.hosts, reasonsBy(stateReason, failures)))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.desired))...)
 	if len(failures) > 0 {
@@ -83,7 +83,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		last, everApplied = appliedAs(past.desired), true
 	}
 
-	was := withoutSupplier(reasonsOf(state.OutOfSync, prior))
+	was := withoutSupplier(reasonsOf(stringMap(state.OutOfSync), prior))
 	change, found, err := h.change(ctx, hostedPast{
 		hosts:      prior,
 		outOfSync:  was,
@@ -101,7 +101,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	for host := range found.unread {
 		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
 	}
-	released := h.releaseRemoved(ctx, past, last, reasonsOf(state.OutOfSync, prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
+	released := h.releaseRemoved(ctx, past, last, reasonsOf(stringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
 	identity, diags := P(&model).resourceIdentity(ctx)
@@ -113,7 +113,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	reasons := updateReasons(failures, was)
 	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.desired)))
 	left, _ := inventoryOf(*hosts, r.platform.supplier)
-	plan.OutOfSync = reasonsValue(left, reasons)
+	plan.OutOfSync = stringMapValue(reasonsValue(left, reasons))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	applied := appliedAs(h.desired)
 	applied.Earlier = last.earlier(h.desired, reasons)
@@ -145,7 +145,7 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	if !h.desired.HasSpec {
 		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	results := h.release(ctx, h.hosts.Hosts(), last, reasonsOf(state.OutOfSync, h.hosts), first, h.rollout)
+	results := h.release(ctx, h.hosts.Hosts(), last, reasonsOf(stringMap(state.OutOfSync), h.hosts), first, h.rollout)
 
 	stuck := results.Failures()
 	if len(stuck) == 0 {

@@ -26,10 +26,6 @@ var (
 	_ resource.ResourceWithValidateConfig   = (*jobHostedProcessResource)(nil)
 )
 
-// jobNote stands at the top of the page of each JOB object.
-const jobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
-	"name are the way. "
-
 type jobHostedProcessModel struct {
 	jobReferenceModel
 	RegistrationAPI types.String `tfsdk:"registration_api"`

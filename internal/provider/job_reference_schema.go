@@ -19,6 +19,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
+// jobNote stands at the top of the page of each JOB object.
+const jobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
+	"name are the way. "
+
 // scopeType is what a scope of JOB is.
 type scopeType string
 

@@ -58,7 +58,7 @@ func begin[M, O any](ctx context.Context, p *platform, m M, toAPI func(context.C
 		return o, ctx, func() {}
 	}
 	if !p.ready() {
-		diags.Append(notReady(p))
+		diags.Append(p.notReady())
 		return o, ctx, func() {}
 	}
 	limit, d := timeout(ctx, defaultTimeout)
@@ -79,4 +79,42 @@ func sameDefinition(a, b reference) bool {
 		}
 	}
 	return true
+}
+
+// checkHosts finds what only the provider block can tell of hosts. Hosts that are
+// not known yet are left out.
+func checkHosts(p *platform, m reference) diag.Diagnostics {
+	if !p.ready() {
+		return nil
+	}
+	_, diags := checkedInventory(p, m)
+	return diags
+}
+
+// checkedInventory are the hosts, and what checkHosts finds.
+func checkedInventory(p *platform, m reference) (fleet.Inventory, diag.Diagnostics) {
+	inventory, diags := inventoryOf(*m.hostsMap(), p.supplier)
+	diags.Append(m.check(p)...)
+	if m.takesAgentIDs(p) {
+		return inventory, diags
+	}
+	for key, host := range inventory.All {
+		if host.AgentID() != "" {
+			addInvalid(&diags, path.Root("hosts").AtMapKey(key), summaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
+				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
+		}
+	}
+	return inventory, diags
+}
+
+// only keeps what a map by host key says of hosts that did not come out well.
+func only(byKey map[string]string, inventory fleet.Inventory, failures fleet.Results) map[string]string {
+	left := make(map[string]string, len(failures))
+	for key, host := range inventory.All {
+		_, failed := failures[host]
+		if value, said := byKey[key]; failed && said {
+			left[key] = value
+		}
+	}
+	return left
 }

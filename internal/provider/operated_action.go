@@ -69,7 +69,7 @@ func (a *operatedAction[M, P]) ModifyPlan(ctx context.Context, req action.Modify
 
 func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	if !a.platform.ready() {
-		resp.Diagnostics.Append(notReady(a.platform))
+		resp.Diagnostics.Append(a.platform.notReady())
 		return
 	}
 	model, diags := a.check(ctx, req.Config)

@@ -2,12 +2,10 @@ package provider
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -66,28 +64,6 @@ func operationToAPI(ctx context.Context, m operationModel, p *platform) (process
 	o.rollout, d = rolloutToAPI(ctx, m.inputs().Rollout)
 	diags.Append(d...)
 	return o, diags
-}
-
-// commandAttributes are the fields of spec.control by the operation that runs
-// them.
-var commandAttributes = map[fleet.Operation]string{
-	fleet.Start: "start_cmd", fleet.Stop: "stop_cmd", fleet.Restart: "restart_cmd",
-	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
-}
-
-// checkCommand refuses an operation whose command is not there, before anything
-// runs.
-func checkCommand(ctx context.Context, m reference, config tfsdk.Config, operation types.String) diag.Diagnostics {
-	var diags diag.Diagnostics
-	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]
-	commands, at := m.commands(ctx, config)
-	if !ok || commands.IsNull() || commands.IsUnknown() {
-		return diags
-	}
-	if command, ok := commands.Attributes()[name].(types.String); ok && command.IsNull() {
-		addInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set", operation.ValueString()))
-	}
-	return diags
 }
 
 // inDoubt tells whether a reason leaves open that the operation worked.

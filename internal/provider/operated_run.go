@@ -25,7 +25,7 @@ func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 	// Addresses were checked by the plan; what cannot be read is left out there.
 	next, _ := inventoryOf(*plan.hostsMap(), supplier)
 	prior, _ := inventoryOf(*state.hostsMap(), supplier)
-	failed := reasonsOf(state.run().FailedHosts, prior)
+	failed := reasonsOf(stringMap(state.run().FailedHosts), prior)
 	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !sameTriggers(plan.run().Triggers, state.run().Triggers)
 
 	due := dueHosts{unsure: make(map[fleet.Host]bool)}
@@ -56,7 +56,7 @@ func (m *runModel) settle(o processOperation, results fleet.Results) {
 		tasks = append(tasks, types.StringValue(id))
 	}
 	m.TaskIDs = types.ListValueMust(types.StringType, tasks)
-	m.FailedHosts = reasonsValue(o.hosts, reasonsBy(reasonOf, results.Failures()))
+	m.FailedHosts = stringMapValue(reasonsValue(o.hosts, reasonsBy(reasonOf, results.Failures())))
 }
 
 // operationFailed is a run that ends with an error.

@@ -2,7 +2,8 @@ package provider
 
 import (
 	"fmt"
-	"net/netip"
+	"maps"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -58,10 +59,39 @@ func (p *platform) desired(meta gse.Meta, spec *gse.Spec) (fleet.Desired, error)
 	return desired, err
 }
 
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
+// notReady says why calls cannot be made.
+func (p *platform) notReady() diag.Diagnostic {
+	if p == nil {
+		return notEvaluated()
 	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
+	return notReady(p.unknown)
 }
+
+// ownLabels are labels on file less those that the provider adds.
+func (p *platform) ownLabels(labels map[string]string) map[string]string {
+	own := maps.Clone(labels)
+	maps.DeleteFunc(own, func(key, value string) bool {
+		defaultValue, isDefault := p.defaultLabels[key]
+		return key == p.fingerprintLabel || (isDefault && defaultValue == value)
+	})
+	return own
+}
+
+// mergedLabels puts the object's labels over the provider's.
+func mergedLabels(defaults, own map[string]string) map[string]string {
+	merged := make(map[string]string, len(defaults)+len(own))
+	maps.Copy(merged, defaults)
+	maps.Copy(merged, own)
+	return merged
+}
+
+// pace is how often the progress of an operation is told.
+type pace struct {
+	now func() time.Time
+	// Between two messages.
+	minInterval, maxInterval time.Duration
+}
+
+// defaultPace leaves a terminal readable, and a pipeline that ends silent jobs
+// content.
+var defaultPace = pace{now: time.Now, minInterval: time.Second, maxInterval: 30 * time.Second}

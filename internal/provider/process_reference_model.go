@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -257,12 +256,4 @@ func known(ctx context.Context, values ...attr.Value) bool {
 		}
 	}
 	return true
-}
-
-// mergedLabels puts the object's labels over the provider's.
-func mergedLabels(defaults, own map[string]string) map[string]string {
-	merged := make(map[string]string, len(defaults)+len(own))
-	maps.Copy(merged, defaults)
-	maps.Copy(merged, own)
-	return merged
 }

@@ -8,17 +8,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// pace is how often the progress of an operation is told.
-type pace struct {
-	now func() time.Time
-	// Between two messages.
-	minInterval, maxInterval time.Duration
-}
-
-// defaultPace leaves a terminal readable, and a pipeline that ends silent jobs
-// content.
-var defaultPace = pace{now: time.Now, minInterval: time.Second, maxInterval: 30 * time.Second}
-
 // progress tells how far a rollout has come: on change, but no faster than the
 // pace, and by the pace at the latest.
 type progress struct {

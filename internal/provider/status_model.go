@@ -76,7 +76,7 @@ func (m *statusModel) read(ctx context.Context, p *platform, which reference,
 	ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error),
 ) diag.Diagnostics {
 	if !p.ready() {
-		return diag.Diagnostics{notReady(p)}
+		return diag.Diagnostics{p.notReady()}
 	}
 	limit, diags := m.Timeouts.Read(ctx, defaultReadTimeout)
 	o, d := which.open(ctx, p)

@@ -1,0 +1,34 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// commandAttributes are the fields of spec.control by the operation that runs
+// them.
+var commandAttributes = map[fleet.Operation]string{
+	fleet.Start: "start_cmd", fleet.Stop: "stop_cmd", fleet.Restart: "restart_cmd",
+	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
+}
+
+// checkCommand refuses an operation whose command is not there, before anything
+// runs.
+func checkCommand(ctx context.Context, m reference, config tfsdk.Config, operation types.String) diag.Diagnostics {
+	var diags diag.Diagnostics
+	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]
+	commands, at := m.commands(ctx, config)
+	if !ok || commands.IsNull() || commands.IsUnknown() {
+		return diags
+	}
+	if command, ok := commands.Attributes()[name].(types.String); ok && command.IsNull() {
+		addInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set", operation.ValueString()))
+	}
+	return diags
+}
