@@ -28,7 +28,7 @@ func main() {
 		go endWith(os.Getppid())
 	}
 	err := tf6server.Serve("registry.terraform.io/blueking/bk", func() tfprotov6.ProviderServer {
-		return provider.NewServer(version)
+		return provider.NewServer(provider.DefaultOptions(version))
 	}, opts...)
 	if err != nil {
 		log.Fatal(err)

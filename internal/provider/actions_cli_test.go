@@ -15,7 +15,7 @@ import (
 // needs114 skips where the command line at hand has neither actions nor queries.
 // It is asked for the command that came with them, and not for its version, which
 // says nothing of OpenTofu.
-func (c *testCLI) needs114() {
+func needs114(c *testCLI) {
 	c.t.Helper()
 	if code, out := c.run("query", "-help"); code != 0 && !strings.Contains(out, "Usage: terraform [global options] query") {
 		c.t.Skip("this command line has neither actions nor queries, which Terraform has from 1.14 on")
@@ -34,8 +34,8 @@ func TestAccExamples_actions(t *testing.T) {
 			t.Parallel()
 			sim := newSim(t)
 			cli := newCLI(t, sim, readExample(t, c.hosted)+readExample(t, "actions/"+action+"/action.tf"))
-			cli.env = append(cli.env, envJobEndpoint+"="+sim.url)
-			cli.needs114()
+			cli.env = append(cli.env, "BK_JOB_ENDPOINT"+"="+sim.url)
+			needs114(cli)
 			cli.expect(0, "apply", "-auto-approve")
 			sim.ResetCalls()
 			out := cli.expect(0, "apply", "-auto-approve", "-invoke=action."+action+".restart")
@@ -59,7 +59,7 @@ func TestAccProcessOperationAction_trigger(t *testing.T) {
 		return strings.Replace(example, "worker_processes 4", "worker_processes "+workers, 1)
 	}
 	cli := newCLI(t, sim, readExample(t, hostedExample))
-	cli.needs114()
+	needs114(cli)
 	cli.write("action.tf", config("4"))
 	cli.expect(0, "apply", "-auto-approve")
 	if calls := sim.Calls().OfOp(7); len(calls) > 0 {
@@ -89,7 +89,7 @@ func TestAccProcessOperationAction_missingCommand(t *testing.T) {
 	sim := newSim(t)
 	cli := newCLI(t, sim, readExample(t, hostedExample)+strings.Replace(
 		readExample(t, "actions/bk_process_operation/action.tf"), `operation = "restart"`, `operation = "kill"`, 1))
-	cli.needs114()
+	needs114(cli)
 	cli.expect(0, "apply", "-auto-approve")
 	sim.ResetCalls()
 	out := cli.expect(1, "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart")
@@ -107,7 +107,7 @@ func TestAccHostedProcessListResource_query(t *testing.T) {
 	sim.colleague(t, "web", "nginx", map[string]string{"team": "sre"}, 1, 2)
 	sim.colleague(t, "web", "redis", nil, 1)
 	cli := newCLI(t, sim, "")
-	cli.needs114()
+	needs114(cli)
 	cli.write("list.tfquery.hcl", readExample(t, "list-resources/bk_hosted_process/list-resource.tfquery.hcl"))
 	out := cli.expect(0, "query", "-generate-config-out=found.tf")
 	if !strings.Contains(out, "name=nginx,namespace=web") || strings.Contains(out, "redis") {
@@ -143,7 +143,7 @@ func TestAccInterrupt_action(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
 	cli := newCLI(t, sim, readExample(t, hostedExample)+readExample(t, "actions/bk_process_operation/action.tf"))
-	cli.needs114()
+	needs114(cli)
 	cli.expect(0, "apply", "-auto-approve")
 	restart := 7
 	sim.Inject(simulator.Fault{Op: &restart, Hosts: []string{"0:10.0.0.2"}, Takes: time.Hour})

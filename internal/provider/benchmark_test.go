@@ -29,19 +29,6 @@ func BenchmarkHostedProcess(b *testing.B) {
 	}
 }
 
-func hostedConfigOf(addresses map[string]string) map[string]any {
-	return map[string]any{
-		"meta":  map[string]any{"namespace": "web", "name": "nginx"},
-		"hosts": addresses,
-		"spec": map[string]any{
-			"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
-			"control":        map[string]any{"start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
-			"resource":       map[string]any{"cpu": 30, "mem": 10},
-			"monitor_policy": map[string]any{"auto_type": 1},
-		},
-	}
-}
-
 // hostedLife is one resource, asked for as Terraform does.
 type hostedLife struct {
 	*protocol
@@ -51,8 +38,6 @@ type hostedLife struct {
 	private                []byte
 	stored                 *tfprotov6.RawState
 }
-
-const benchType = "bk_hosted_process"
 
 // newHostedLife has created the resource.
 func newHostedLife(b *testing.B, hosts int) *hostedLife {

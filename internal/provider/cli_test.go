@@ -42,7 +42,7 @@ func newCLI(t *testing.T, sim *testSim, config string) *testCLI {
 	c := newEmptyCLI(t)
 	c.configure(config)
 	c.env = append(c.env,
-		envEndpoint+"="+sim.url, envAppCode+"="+simulator.DefaultAppCode, envAppSecret+"="+simulator.DefaultAppSecret, envUsername+"=admin", envGateway+"="+string(testGateway))
+		"BK_ENDPOINT"+"="+sim.url, "BK_APP_CODE"+"="+simulator.DefaultAppCode, "BK_APP_SECRET"+"="+simulator.DefaultAppSecret, "BK_USERNAME"+"=admin", "BK_GATEWAY"+"="+string(testGateway))
 	return c
 }
 

@@ -38,7 +38,7 @@ func (p *bkProvider) configure(ctx context.Context, block types.Object, terrafor
 	if diags.HasError() {
 		return nil, diags
 	}
-	s.API.UserAgent = userAgent(p.version, terraformVersion)
+	s.API.UserAgent = userAgent(p.Version, terraformVersion)
 	connected := p.connect(s, &diags)
 	if connected != nil {
 		s.warn(&diags)
@@ -179,8 +179,8 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform {
 	}
 	return &platform{
 		job:              jobClient,
-		gse:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.backoff, Logger: s.API.Logger}),
-		pace:             p.pace,
+		gse:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
+		pace:             p.Pace,
 		gateway:          s.API.Gateway,
 		supplier:         s.supplier,
 		defaultLabels:    s.defaultLabels,
@@ -199,7 +199,7 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.backoff, Logger: config.Logger}), nil
+	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
 }
 
 // configError says what the request path says of its configuration in the names of the

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -14,23 +16,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// testInventory has hosts h01, h02 and so on at 0:10.0.0.1, 0:10.0.0.2 and so on.
-func testInventory(t *testing.T, n int) (fleet.Inventory, []fleet.Host) {
-	t.Helper()
-	addresses := make(map[string]string, n)
-	for i := range n {
-		addresses[fmt.Sprintf("h%02d", i+1)] = fmt.Sprintf("0:10.0.0.%d", i+1)
-	}
-	inventory, faults := fleet.NewInventory(addresses, 0)
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	return inventory, inventory.Hosts()
-}
-
 func TestHostRows(t *testing.T) {
 	t.Parallel()
-	inventory, hosts := testInventory(t, 25)
+	inventory, hosts := fleettest.Inventory(t, 25)
 	lost := &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindLost, Sent: true, RequestID: "r9", Attempts: 1, Err: errors.New("EOF")}
 	badGateway := &bkapi.Error{
 		API: "get_proc_operate_result_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 502, Sent: true, RequestID: "r7",
@@ -142,116 +130,13 @@ The platform, or something on the way to it, is in trouble. Apply again when it 
 	}
 }
 
-func TestCreatePartial(t *testing.T) {
+func TestSettingsNotKnown(t *testing.T) {
 	t.Parallel()
-	inventory, hosts := testInventory(t, 3)
-	h := hostedProcess{openedProcess: openedProcess{
-		title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import.",
-	}}
-	failures := fleet.Results{hosts[1]: {
-		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
-	}}
-	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.
-
-  h02 (0:10.0.0.2): 850, the process is registered already
-
-Request: r1
-
-The next plan shows an update that retries these hosts alone.
-
-Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or take them out of hosts.`
-	if diff := cmp.Diff(want, createPartial(h, failures, partialWarn).Detail()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := stateReason(failures[hosts[1]]); got != "registered by somebody else: 850, the process is registered already" {
-		t.Errorf("state reason %q", got)
-	}
-}
-
-func TestOperationFailed(t *testing.T) {
-	t.Parallel()
-	inventory, hosts := testInventory(t, 2)
-	o := processOperation{openedProcess: openedProcess{title: quotedProcess("web", "nginx"), hosts: inventory}, operation: fleet.Restart}
-	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
-		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
-	}}, retriedAlone)
-	if got.Summary() != "Unable to Restart Process" {
-		t.Errorf("summary %q", got.Summary())
-	}
-	want := `Process "nginx" in namespace "web": restart did not succeed on 1 of 2 hosts.
-
-  h01 (0:10.0.0.1): 65535, the command failed
-      sh: ./restart.sh: not found
-
-Task: GSETASK:7
-Request: r7
-
-Mend the cause and apply again: only these hosts are called.`
-	if diff := cmp.Diff(want, got.Detail()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestHostedDiagnostics(t *testing.T) {
-	t.Parallel()
-	inventory, hosts := testInventory(t, 3)
-	h := hostedProcess{openedProcess: openedProcess{
-		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import it.",
-	}}
-	away := fleet.Results{hosts[1]: {
-		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
-	}}
-	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
-	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
 		severity      diag.Severity
 		summary, want string
 	}{
-		"create-failed": {
-			createFailed(h, away), diag.SeverityError, "Unable to Register Hosted Process",
-			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n" + row +
-				"\nMend the cause and apply again. Nothing was saved, so the next apply begins anew.",
-		},
-		"create-taken": {
-			createFailed(h, taken), diag.SeverityError, "Unable to Register Hosted Process",
-			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
-				"Mend the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
-		},
-		"update-not-sent": {
-			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` +
-				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nThe time for this was up, and what was sent may still take effect. " +
-				"If the platform is only slow, raise the timeouts of this object.\n\nMend the cause and apply again: only these hosts are called.",
-		},
-		"create-partial-as-error": {
-			createPartial(h, away, partialError), diag.SeverityError, "Hosted Process Created In Part",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +
-				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
-				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
-		},
-		"update-failed": {
-			updateFailed(h, 2, away), diag.SeverityError, "Unable to Update Hosted Process",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
-				"\nMend the cause and apply again: only these hosts are called.",
-		},
-		"release-failed": {
-			releaseFailed(h, inventory, 3, away, "be destroyed", destroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
-			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
-				"\nMend the cause and destroy again: only these hosts are called.",
-		},
-		"unreachable": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}),
-			diag.SeverityWarning, "Agents Not Reachable",
-			`Process "nginx" in namespace "web" looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
-				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
-		},
-		"status-unknown": {
-			statusUnknown(h.title, inventory, map[fleet.Host]fleet.Status{hosts[0]: {State: fleet.Running}, hosts[1]: {State: fleet.Unknown, Message: "the agent had not answered"}}),
-			diag.SeverityWarning, "Process Status Unknown",
-			`Process "nginx" in namespace "web" did not answer on 1 of 3 hosts.` +
-				"\n\n  h02 (0:10.0.0.2): the agent had not answered\n\nCheck the agents on these hosts.",
-		},
 		"not-ready": {
 			notReady([]string{"app_secret", "endpoint"}), diag.SeverityError, "Provider Not Configured Yet",
 			"The platform must be called now, but these settings of the provider block are not known before apply: app_secret, endpoint.\n\n" +

@@ -66,7 +66,7 @@ func TestAccExamples(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			sim := newSim(t)
-			config := sim.exampleConfig(t, file)
+			config := exampleConfig(sim, t, file)
 			if needs != "" {
 				config += readExample(t, needs)
 			}
@@ -112,7 +112,7 @@ func TestAccExamples_import(t *testing.T) {
 
 // exampleConfig is an example as it stands, with the simulator for its platform:
 // in its own provider block where it has one.
-func (s *testSim) exampleConfig(t *testing.T, file string) string {
+func exampleConfig(s *testSim, t *testing.T, file string) string {
 	t.Helper()
 	text := readExample(t, file)
 	if !strings.Contains(text, `provider "bk"`) {
@@ -129,15 +129,6 @@ func (s *testSim) exampleConfig(t *testing.T, file string) string {
 		text = strings.Replace(text, old, replacement, 1)
 	}
 	return text
-}
-
-func readExample(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // exampleFiles are the .tf files below examples, with slashes.

@@ -134,11 +134,6 @@ func (c matrixCell) runCLI(t *testing.T) {
 	}
 }
 
-// onCLI tells whether a CLI can be asked for the operation. A list takes a later one
-// than these tests may have, and the import of what cannot be found another
-// configuration than the one that goes on from it.
-func (o operation) onCLI() bool { return o != onImport && o != onList }
-
 // cliRun is a cell on its way through a CLI.
 type cliRun struct {
 	*faultRun
@@ -297,20 +292,6 @@ func (r *cliRun) configure(o operation, config, settings map[string]any) {
 	r.cli.configureJSON(settings, configured)
 }
 
-// method is how timeouts call what an operation does.
-func (o operation) method() string {
-	switch o {
-	case onRead, onAsk, onReadRun, onStatus, onCached:
-		return "read"
-	case onUpdate, onKeepRun:
-		return "update"
-	case onDelete:
-		return "delete"
-	default:
-		return "create"
-	}
-}
-
 // command is what meets the fault.
 func (r *faultRun) command() []string {
 	switch {
@@ -323,14 +304,6 @@ func (r *faultRun) command() []string {
 	default:
 		return []string{"apply", "-auto-approve"}
 	}
-}
-
-// exitCode is that of a plan with -detailed-exitcode.
-func (k planKind) exitCode() int {
-	if k == planNothing {
-		return 0
-	}
-	return 2
 }
 
 func (r *faultRun) exitCode() int {

@@ -194,7 +194,7 @@ func (r *faultRun) acted() map[int]bool {
 		case onDelete:
 			acted[n] = !p.Registered && !p.Hosted
 		default:
-			ours := p.Labels[defaultFingerprintLabel] != "" || r.face == faceJOB // where processes have no labels
+			ours := p.Labels["tf_spec"] != "" || r.face == faceJOB // where processes have no labels
 			acted[n] = (p.Registered || p.Hosted) && ours
 		}
 	}
@@ -220,37 +220,11 @@ func (r *faultRun) expectConverged(before map[int]bool) {
 	}
 }
 
-func statesOf(values map[string]any) map[string]string {
-	if values == nil {
-		return nil
-	}
-	states := make(map[string]string)
-	hosts, _ := values["statuses"].(map[string]any)
-	for key, host := range hosts {
-		status, _ := host.(map[string]any)
-		states[key], _ = status["state"].(string)
-	}
-	return states
-}
-
 // keyed gives each host the same text.
 func keyed(numbers []int, text string) map[string]string {
 	byKey := make(map[string]string, len(numbers))
 	for _, n := range numbers {
 		byKey[hostKey(n)] = text
-	}
-	return byKey
-}
-
-// texts is a map of strings out of a state, nil where there is none.
-func texts(v any) map[string]string {
-	values, ok := v.(map[string]any)
-	if !ok {
-		return nil
-	}
-	byKey := make(map[string]string, len(values))
-	for key, value := range values {
-		byKey[key], _ = value.(string)
 	}
 	return byKey
 }

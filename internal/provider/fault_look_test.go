@@ -9,33 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// validate is what a plan begins with.
-func (c *core) validate(config map[string]any) diagnostics {
-	c.t.Helper()
-	if config == nil {
-		return nil
-	}
-	resp, err := c.server.ValidateResourceConfig(c.context(), &tfprotov6.ValidateResourceConfigRequest{
-		TypeName: c.typ, Config: c.dynamic(c.schema.ResourceSchemas[c.typ], config),
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return resp.Diagnostics
-}
-
-// validateData is the same for a data source.
-func (p *protocol) validateData(typ string, config map[string]any) diagnostics {
-	p.t.Helper()
-	resp, err := p.server.ValidateDataResourceConfig(p.context(), &tfprotov6.ValidateDataResourceConfigRequest{
-		TypeName: typ, Config: p.dynamic(p.schema.DataSourceSchemas[typ], config),
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return resp.Diagnostics
-}
-
 // status reads the data source.
 func (r *faultRun) status() {
 	r.t.Helper()
@@ -97,7 +70,7 @@ func (r *faultRun) find() {
 	r.inject()
 	r.sim.ResetCalls()
 	meeting := configuredWith(r.t, r.settings)
-	hosts, said := meeting.find(r.on)
+	hosts, said := find(meeting, r.on)
 	r.expectSaid(said)
 	r.expectTries()
 	good := make(map[string]string)
@@ -123,7 +96,7 @@ func (r *faultRun) find() {
 		r.t.Errorf("a question changed something: %v", changes)
 	}
 	r.mend()
-	hosts, said = configuredWith(r.t, r.sim.settingsFor(r.face)).find(r.on)
+	hosts, said = find(configuredWith(r.t, r.sim.settingsFor(r.face)), r.on)
 	if diff := gocmp.Diff(good, hosts); diff != "" || len(said) > 0 {
 		r.t.Errorf("hosts once the fault has gone (-want +got):\n%s%s", diff, said)
 	}
@@ -131,7 +104,7 @@ func (r *faultRun) find() {
 
 // find gives the hosts of the process of the matrix as an import or a list has them,
 // nil where there is none.
-func (p *protocol) find(on operation) (map[string]string, diagnostics) {
+func find(p *protocol, on operation) (map[string]string, diagnostics) {
 	p.t.Helper()
 	typ := p.schema.ResourceSchemas[testList].ValueType()
 	if on == onImport {
@@ -162,9 +135,4 @@ func (p *protocol) find(on operation) (map[string]string, diagnostics) {
 		}
 	}
 	return hosts, said
-}
-
-func hostsIn(state any) map[string]string {
-	values, _ := state.(map[string]any)
-	return texts(values["hosts"])
 }

@@ -242,7 +242,7 @@ func (r *faultRun) config(o operation) map[string]any {
 	switch o {
 	case onStatus:
 	case onCached:
-		config["mode"] = string(modeCached)
+		config["mode"] = "cached"
 	case onHost:
 		config["ensure"] = "hosted"
 	case onRun, onReadRun, onKeepRun:

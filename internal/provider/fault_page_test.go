@@ -176,29 +176,6 @@ func (c matrixCell) see() string {
 	}
 }
 
-// first tells operations that begin without a state.
-func (o operation) first() bool {
-	return o.operates() || slices.Contains([]operation{onCreate, onConfirm, onHost, onRun}, o)
-}
-
-// operates tells operations of the process itself.
-func (o operation) operates() bool {
-	_, is := commands[o]
-	return is && o != onRun
-}
-
-func (o operation) refreshes() bool { return o == onRead || o == onAsk || o == onReadRun }
-
-func (o operation) updates() bool { return o == onUpdate || o == onKeepRun }
-
-// reads tells operations of a data source.
-func (o operation) reads() bool { return o == onStatus || o == onCached }
-
-// looks tells operations that leave no state behind.
-func (o operation) looks() bool {
-	return slices.Contains([]operation{onStatus, onCached, onImport, onList}, o)
-}
-
 func (c matrixCell) state() string {
 	reasons := "`out_of_sync`"
 	if c.on.operates() {

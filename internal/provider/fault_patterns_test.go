@@ -13,6 +13,12 @@ const (
 	notRunning   = "hosted but not running: "
 )
 
+// What state says of hosts whose outcome is open.
+const (
+	saysUnknown = "outcome unknown"
+	saysTimeUp  = "no verdict when the time was up"
+)
+
 const oneWay = "the question for a result goes the way that the operation went"
 
 var patternUnreachable = &pattern{
@@ -39,17 +45,17 @@ var patternLost = &pattern{
 
 func lostFor(tries int) map[operation]cell {
 	return map[operation]cell{
-		onCreate:  {ending: taints, reason: notConfirmed + reasonUnknown, tries: tries},
-		onConfirm: {ending: warns, reason: notConfirmed + reasonTimeUp, tries: enough, timeUp: true},
+		onCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: tries},
+		onConfirm: {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
 		onRead:    {ending: stays, tries: tries},
 		onAsk:     {ending: stays, tries: tries},
 		onUpdate:  {ending: fails, reason: specDiffers, tries: tries},
 		onDelete:  {ending: fails, tries: tries},
-		onRun:     {ending: warns, reason: notRunning + reasonUnknown, tries: 1},
-		onOperate: {ending: warns, reason: reasonUnknown, tries: 1},
-		onWait:    {ending: warns, reason: reasonTimeUp, tries: enough, timeUp: true},
-		onStop:    {ending: warns, reason: reasonUnknown, tries: 1},
-		onRestart: {ending: warns, reason: reasonUnknown, tries: 1},
+		onRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
+		onOperate: {ending: warns, reason: saysUnknown, tries: 1},
+		onWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
+		onStop:    {ending: warns, reason: saysUnknown, tries: 1},
+		onRestart: {ending: warns, reason: saysUnknown, tries: 1},
 		onStatus:  {ending: fails, tries: tries},
 		onCached:  {ending: fails, tries: tries},
 		onList:    {ending: fails, tries: tries},
@@ -80,13 +86,13 @@ var patternLostOnce = &pattern{
 		onUpdate:  {ending: well, tries: 2},
 		onDelete:  {ending: well, tries: 2},
 		onHost:    {ending: well, tries: 2},
-		onRun:     {ending: warns, reason: notRunning + reasonUnknown, tries: 1},
-		onOperate: {ending: warns, reason: reasonUnknown, tries: 1},
+		onRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
+		onOperate: {ending: warns, reason: saysUnknown, tries: 1},
 		onWait:    {ending: well, tries: 2},
-		onStop:    {ending: warns, reason: reasonUnknown, tries: 1},
-		onKill:    {ending: warns, reason: reasonUnknown, tries: 1},
-		onRestart: {ending: warns, reason: reasonUnknown, tries: 1},
-		onReload:  {ending: warns, reason: reasonUnknown, tries: 1},
+		onStop:    {ending: warns, reason: saysUnknown, tries: 1},
+		onKill:    {ending: warns, reason: saysUnknown, tries: 1},
+		onRestart: {ending: warns, reason: saysUnknown, tries: 1},
+		onReload:  {ending: warns, reason: saysUnknown, tries: 1},
 		onStatus:  {ending: well, tries: 2},
 		onCached:  {ending: well, tries: 2},
 		onImport:  {ending: well, tries: 2},
@@ -105,7 +111,7 @@ var patternRefused = &pattern{
 	about: "That is an answer, and it is not asked for twice.",
 	cells: map[operation]cell{
 		onCreate:  {ending: fails, tries: 1},
-		onConfirm: {ending: warns, reason: notConfirmed + reasonUnknown, tries: 1},
+		onConfirm: {ending: warns, reason: notConfirmed + saysUnknown, tries: 1},
 		onRead:    {ending: stays, tries: 1},
 		onAsk:     {ending: stays, tries: 1},
 		onUpdate:  {ending: fails, reason: specDiffers, tries: 1},
@@ -113,7 +119,7 @@ var patternRefused = &pattern{
 		onOperate: {ending: fails, tries: 1},
 		onHost:    {ending: warns, reason: notHosted + "the call failed", tries: 1},
 		onRun:     {ending: warns, reason: notRunning + "the call failed", tries: 1},
-		onWait:    {ending: warns, reason: reasonUnknown, tries: 1},
+		onWait:    {ending: warns, reason: saysUnknown, tries: 1},
 		onStop:    {ending: fails, tries: 1},
 		onRestart: {ending: fails, tries: 1},
 		onStatus:  {ending: fails, tries: 1},
@@ -128,14 +134,14 @@ var patternTurnedAway = &pattern{
 	about: "Nobody acts on a request that was turned away, so an operation may be tried again as well.",
 	cells: map[operation]cell{
 		onCreate:  {ending: fails, tries: 3},
-		onConfirm: {ending: warns, reason: notConfirmed + reasonTimeUp, tries: enough, timeUp: true},
+		onConfirm: {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
 		onRead:    {ending: stays, tries: 3},
 		onUpdate:  {ending: fails, reason: specDiffers, tries: 3},
 		onDelete:  {ending: fails, tries: 3},
 		onRun:     {ending: warns, reason: notRunning + "the call failed", tries: 3},
 		onOperate: {ending: fails, tries: 3},
 		onStop:    {ending: fails, tries: 3},
-		onWait:    {ending: warns, reason: reasonTimeUp, tries: enough, timeUp: true},
+		onWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
 		onStatus:  {ending: fails, tries: 3},
 	},
 }

@@ -112,8 +112,8 @@ func outputFaults() []fault {
 	return []fault{
 		row("output-lines", "A command fails (65535) and prints more lines than are shown", "one two three …",
 			"one\r\n\r\ntwo\nthree\nfour\n", "four"),
-		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", maxLineRunes)+"…",
-			strings.Repeat("x", 10000), strings.Repeat("x", maxLineRunes+1)),
+		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", 160)+"…",
+			strings.Repeat("x", 10000), strings.Repeat("x", 161)),
 		row("output-mangled", "A command fails (65535) and prints text that another encoding has mangled, and controls of the terminal",
 			"Ã\u0084Ã\u009c\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07"),
 		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "secret=***",

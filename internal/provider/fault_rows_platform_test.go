@@ -126,13 +126,13 @@ func hostFaults() []fault {
 			arrange: func(r *faultRun) { r.bendResult(map[string]any{"data/" + r.resultKey(2): "gone"}, 0) },
 			except: map[operation]cell{
 				// The platform did what it was asked for.
-				onCreate:  {ending: warns, says: "the platform's result could not be read", reason: notConfirmed + reasonUnknown, tries: 1},
+				onCreate:  {ending: warns, says: "the platform's result could not be read", reason: notConfirmed + saysUnknown, tries: 1},
 				onDelete:  {ending: well, tries: 1},
-				onHost:    {ending: warns, says: "the platform's result could not be read", reason: notHosted + reasonUnknown, tries: 1},
+				onHost:    {ending: warns, says: "the platform's result could not be read", reason: notHosted + saysUnknown, tries: 1},
 				onRun:     {ending: warns, reason: notRunning, tries: 1}, // the question whether it runs is hit first
-				onOperate: {ending: warns, says: "the platform's result could not be read", reason: reasonUnknown, tries: 1},
-				onStop:    {ending: warns, says: "the platform's result could not be read", reason: reasonUnknown, tries: 1},
-				onRestart: {ending: warns, says: "the platform's result could not be read", reason: reasonUnknown, tries: 1},
+				onOperate: {ending: warns, says: "the platform's result could not be read", reason: saysUnknown, tries: 1},
+				onStop:    {ending: warns, says: "the platform's result could not be read", reason: saysUnknown, tries: 1},
+				onRestart: {ending: warns, says: "the platform's result could not be read", reason: saysUnknown, tries: 1},
 			},
 		},
 		{
@@ -195,13 +195,13 @@ func taskFaults() []fault {
 			name: "gse-error", title: "JOB had trouble with GSE (1210001) and does not say which", says: "code 1210001", faces: []face{faceJOB},
 			pattern: patternRefused, fault: &simulator.Fault{EnvelopeCode: new(1210001), EnvelopeMessage: "GSE error"},
 			except: map[operation]cell{
-				onCreate:  {ending: taints, reason: notConfirmed + reasonUnknown, tries: 1},
-				onConfirm: {ending: warns, reason: notConfirmed + reasonTimeUp, tries: enough, timeUp: true},
-				onRun:     {ending: warns, reason: notRunning + reasonUnknown, tries: 1},
-				onOperate: {ending: warns, reason: reasonUnknown, tries: 1},
-				onStop:    {ending: warns, reason: reasonUnknown, tries: 1},
-				onRestart: {ending: warns, reason: reasonUnknown, tries: 1},
-				onWait:    {ending: warns, reason: reasonTimeUp, tries: enough, timeUp: true},
+				onCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: 1},
+				onConfirm: {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
+				onRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
+				onOperate: {ending: warns, reason: saysUnknown, tries: 1},
+				onStop:    {ending: warns, reason: saysUnknown, tries: 1},
+				onRestart: {ending: warns, reason: saysUnknown, tries: 1},
+				onWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
 			},
 		},
 	}

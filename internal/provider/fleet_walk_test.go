@@ -98,7 +98,7 @@ func TestAccFleetWalk(t *testing.T) {
 					resource.TestCheckResourceAttr(testOperation, "failed_hosts.%", fmt.Sprint(hosts-50+len(dead))),
 					resource.TestCheckResourceAttr(testOperation, "failed_hosts.web-101", "117, the agent is abnormal or not found"),
 					resource.TestCheckResourceAttr(testOperation, "failed_hosts.web-99", "not tried: too many hosts had failed before its wave"),
-					sim.expectWaves(restarting, 50),
+					expectWaves(sim, restarting, 50),
 				),
 			},
 			{
@@ -106,7 +106,7 @@ func TestAccFleetWalk(t *testing.T) {
 				Config:    restart,
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(testOperation, "failed_hosts.%", "0"),
-					sim.expectWaves(restarting, append(slices.Repeat([]int{50}, 9), len(dead))...),
+					expectWaves(sim, restarting, append(slices.Repeat([]int{50}, 9), len(dead))...),
 				),
 			},
 		},
@@ -114,7 +114,7 @@ func TestAccFleetWalk(t *testing.T) {
 }
 
 // expectWaves expects operations of one type with so many hosts each, in order.
-func (s *testSim) expectWaves(op int, sizes ...int) resource.TestCheckFunc {
+func expectWaves(s *testSim, op int, sizes ...int) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		var got []int
 		for _, call := range s.Calls().OfOp(op).Of("operate_*") {
@@ -125,14 +125,6 @@ func (s *testSim) expectWaves(op int, sizes ...int) resource.TestCheckFunc {
 		}
 		return nil
 	}
-}
-
-func testAddresses(numbers []int) []string {
-	list := make([]string, len(numbers))
-	for i, n := range numbers {
-		list[i] = testAddress(n)
-	}
-	return list
 }
 
 func TestAccHostedProcessResource_ensureRunning(t *testing.T) {

@@ -1,50 +1,13 @@
 package provider
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 )
-
-func TestParseImportID(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		id   string
-		want importID
-		err  bool
-	}{
-		"name-alone":           {id: "web:nginx", want: importID{namespace: "web", name: "nginx"}},
-		"one-address":          {id: "web:nginx@0:10.0.0.1", want: importID{namespace: "web", name: "nginx", addresses: []string{"0:10.0.0.1"}}},
-		"addresses":            {id: "web:nginx@0:10.0.0.1, 0:2001:db8::1", want: importID{namespace: "web", name: "nginx", addresses: []string{"0:10.0.0.1", "0:2001:db8::1"}}},
-		"name-with-colon":      {id: "web:nginx:1", want: importID{namespace: "web", name: "nginx:1"}},
-		"no-name":              {id: "web", err: true},
-		"empty-name":           {id: "web:", err: true},
-		"empty-namespace":      {id: ":nginx", err: true},
-		"no-address-behind-at": {id: "web:nginx@", err: true},
-		"empty-address":        {id: "web:nginx@0:10.0.0.1,,0:10.0.0.2", err: true},
-		"white-space":          {id: "we b:nginx", err: true},
-		"empty":                {id: "", err: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := parseImportID(c.id)
-			if (err != nil) != c.err {
-				t.Fatalf("error %v", err)
-			}
-			if err == nil {
-				if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(importID{})); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			}
-		})
-	}
-}
 
 func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
 	t.Parallel()
@@ -67,39 +30,5 @@ func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
 				ExpectNonEmptyPlan: true,
 			},
 		},
-	})
-}
-
-// What is taken for an import id is one: its parts are put together to one that
-// means the same.
-func FuzzParseImportID(f *testing.F) {
-	for _, id := range []string{
-		"web:nginx", "web:nginx@0:10.0.0.1", "web:nginx@0:10.0.0.1, 0:0:[2001:db8::1]", "web:nginx:1@" + strings.Repeat("0a", 16),
-		"web:nginx@", "web", ":", "@", "web:nginx@@", "web:nginx@,", "we\u00a0b:nginx", "web:nginx@0:10.0.0.1@b", "\xff:\x00",
-	} {
-		f.Add(id)
-	}
-	f.Fuzz(func(t *testing.T, id string) {
-		parsed, err := parseImportID(id)
-		if err != nil {
-			if diff := cmp.Diff(importID{}, parsed, cmp.AllowUnexported(importID{})); diff != "" {
-				t.Errorf("%q: beside the error (-want +got):\n%s", id, diff)
-			}
-			return
-		}
-		if parsed.namespace == "" || parsed.name == "" || slices.Contains(parsed.addresses, "") {
-			t.Errorf("%q has an empty part: %+v", id, parsed)
-		}
-		written := parsed.namespace + ":" + parsed.name
-		if len(parsed.addresses) > 0 {
-			written += "@" + strings.Join(parsed.addresses, ",")
-		}
-		again, err := parseImportID(written)
-		if err != nil {
-			t.Fatalf("%q became %q: %v", id, written, err)
-		}
-		if diff := cmp.Diff(parsed, again, cmp.AllowUnexported(importID{})); diff != "" {
-			t.Errorf("%q became %q (-first +again):\n%s", id, written, diff)
-		}
 	})
 }

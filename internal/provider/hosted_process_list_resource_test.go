@@ -14,18 +14,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-const testList = "bk_hosted_process"
-
-// colleague registers a process by hand.
-func (s *testSim) colleague(t *testing.T, namespace, name string, labels map[string]string, hosts ...int) {
-	t.Helper()
-	for _, n := range hosts {
-		if err := s.Register(testAddress(n), namespace, name, labels, `{"identity":{}}`); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // listedNames are the display names of results, in their order.
 func listedNames(results []listed) []string {
 	names := make([]string, len(results))
@@ -36,7 +24,7 @@ func listedNames(results []listed) []string {
 }
 
 // hosts is the hosts map of a whole result.
-func (l listed) hosts(t *testing.T) map[string]any {
+func hosts(l listed, t *testing.T) map[string]any {
 	t.Helper()
 	resource, _ := l.Resource.(map[string]any)
 	hosts, ok := resource["hosts"].(map[string]any)
@@ -140,7 +128,7 @@ func TestHostedProcessListResource_pages(t *testing.T) {
 				t.Errorf("%d pages were read, want %d", pages, c.pages)
 			}
 			if c.request.IncludeResource {
-				if hosts := results[0].hosts(t); len(hosts) != 1200 {
+				if hosts := hosts(results[0], t); len(hosts) != 1200 {
 					t.Errorf("%d hosts", len(hosts))
 				}
 			}
@@ -169,7 +157,7 @@ func TestHostedProcessListResource_changes(t *testing.T) {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	// The new row came in front of what was read already, so it is not seen.
-	if hosts := results[0].hosts(t); len(hosts) != 1199 {
+	if hosts := hosts(results[0], t); len(hosts) != 1199 {
 		t.Errorf("%d hosts", len(hosts))
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// foreign registers a process of somebody else on a host.
-func (s *testSim) foreign(t *testing.T, n int) {
+// registerForeign registers a process of somebody else on a host.
+func registerForeign(s *testSim, t *testing.T, n int) {
 	t.Helper()
 	if err := s.Register(testAddress(n), "web", "nginx", map[string]string{"owner": "other-team"}, `{"identity":{}}`); err != nil {
 		t.Error(err)
@@ -57,7 +57,7 @@ func TestAccHostedProcessResource_foreignOwner(t *testing.T) {
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: testFactories,
 				Steps: []resource.TestStep{
-					{PreConfig: func() { sim.foreign(t, 2) }, Config: config, ExpectNonEmptyPlan: true, Check: reason},
+					{PreConfig: func() { registerForeign(sim, t, 2) }, Config: config, ExpectNonEmptyPlan: true, Check: reason},
 					{RefreshState: true, ExpectNonEmptyPlan: true, Check: reason},
 					{Config: config, ExpectError: wrapped(`Unable to Update Hosted Process[\s\S]*web-2 \(0:10.0.0.3\): 850[\s\S]*adopt_existing = true`)},
 					last(sim, config),
@@ -76,7 +76,7 @@ func TestAccHostedProcessResource_foreignOwner(t *testing.T) {
 		resource.Test(t, resource.TestCase{
 			ProtoV6ProviderFactories: testFactories,
 			Steps: []resource.TestStep{
-				{PreConfig: func() { sim.foreign(t, 2) }, Config: sim.providerConfig() + config.String(), ExpectNonEmptyPlan: true},
+				{PreConfig: func() { registerForeign(sim, t, 2) }, Config: sim.providerConfig() + config.String(), ExpectNonEmptyPlan: true},
 				sim.step(sim.providerConfig()+adopting.String(), plancheck.ResourceActionUpdate,
 					"operate_proc_v2/3 "+addresses(2), "register_proc_info "+addresses(2), "update_proc_info "+addresses(2)),
 			},

@@ -14,60 +14,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// partialCases are how many of how many hosts fail.
-var partialCases = map[string]struct{ hosts, failing int }{
-	"one-of-5":   {hosts: 5, failing: 1},
-	"499-of-500": {hosts: 500, failing: 499},
-}
-
-// failing are the numbers of the hosts that fail: the last ones.
-func failing(hosts, n int) []int { return hostNumbers(hosts)[hosts-n:] }
-
-// inject makes an API fail on hosts.
-func (s *testSim) inject(api string, hosts []int, code int, message string) {
-	fault := simulator.Fault{Code: &code, Message: message}
-	fault.API, fault.Op = faultOn(api)
-	for _, n := range hosts {
-		fault.Hosts = append(fault.Hosts, testAddress(n))
-	}
-	s.Inject(fault)
-	s.ResetCalls()
-}
-
-func (s *testSim) mend() {
-	s.ClearFaults()
-	s.ResetCalls()
-}
-
-// expectHostCalls counts the hosts of the calls of one API.
-func (s *testSim) expectHostCalls(want map[string]int) resource.TestCheckFunc {
-	return func(*terraform.State) error {
-		type endpoint struct {
-			api string
-			op  int
-		}
-		wanted := make(map[endpoint]int) // register and update are one on the gateway
-		for api, n := range want {
-			name, op := faultOn(api)
-			e := endpoint{api: name, op: -1}
-			if op != nil {
-				e.op = *op
-			}
-			wanted[e] += n
-		}
-		for e, n := range wanted {
-			calls := s.Calls().Of(e.api)
-			if e.op >= 0 {
-				calls = calls.OfOp(e.op)
-			}
-			if got := calls.HostCalls(e.api); got != n {
-				return fmt.Errorf("%v was called for %d hosts, want %d; calls: %v", e, got, n, s.Calls().APIs())
-			}
-		}
-		return nil
-	}
-}
-
 func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range partialCases {

@@ -17,52 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 )
 
-const testResource = "bk_hosted_process.test"
-
-// changes are the calls that change something, each with its hosts, sorted:
-// "register_proc_info 0:10.0.0.2 0:10.0.0.3", or "operate_proc_v2/3 …" with the
-// op type. Calls side by side have no order of their own.
-func (s *testSim) changes() []string {
-	changes := []string{}
-	for _, call := range s.Calls() {
-		name := call.API
-		switch {
-		case strings.HasPrefix(name, "get_"), name == "sync_proc_status", call.Op == 2: // a question
-			continue
-		case call.Op >= 0:
-			name = fmt.Sprintf("%s/%d", name, call.Op)
-		}
-		changes = append(changes, name+" "+strings.Join(slices.Sorted(slices.Values(call.Hosts)), " "))
-	}
-	slices.Sort(changes)
-	return changes
-}
-
-// expectChanges is a check of a step: exactly these changes since the step began
-// (see step), none for no argument.
-func (s *testSim) expectChanges(want ...string) resource.TestCheckFunc {
-	return func(*terraform.State) error {
-		if diff := cmp.Diff(append([]string{}, onGateway(want)...), s.changes()); diff != "" {
-			return fmt.Errorf("calls that change something (-want +got):\n%s", diff)
-		}
-		return nil
-	}
-}
-
-// step applies a configuration, expects the plan action and the changing calls,
-// and an empty plan afterwards.
-func (s *testSim) step(config string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
-	return resource.TestStep{
-		PreConfig: s.ResetCalls,
-		Config:    config,
-		ConfigPlanChecks: resource.ConfigPlanChecks{
-			PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(testResource, action)},
-			PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-		},
-		Check: s.expectChanges(changes...),
-	}
-}
-
 func TestAccHostedProcessResource_basic(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
@@ -125,10 +79,6 @@ func TestAccHostedProcessResource_updateDifference(t *testing.T) {
 				"operate_proc_v2/3 "+addresses(1), "register_proc_info "+addresses(1), "unregister_proc_info "+addresses(1, 2, 5)),
 		},
 	})
-}
-
-func addresses(numbers ...int) string {
-	return strings.Join(slices.Sorted(slices.Values(testAddresses(numbers))), " ")
 }
 
 // A fleet of n hosts in sync costs ceil(n / max_hosts_per_request) status calls a

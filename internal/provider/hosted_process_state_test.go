@@ -17,7 +17,7 @@ import (
 func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	t.Parallel()
 	sim := newSim(t)
-	sim.foreign(t, 3)
+	registerForeign(sim, t, 3)
 	resource := sim.configured(t).coreOf(testList, &kept{})
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(3), "spec": wholeSpec("./a.sh"), "ensure": "registered",

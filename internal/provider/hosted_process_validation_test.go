@@ -2,7 +2,6 @@ package provider
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -70,11 +69,6 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 			}
 		})
 	}
-}
-
-// wrapped matches a pattern wherever a CLI breaks its lines.
-func wrapped(pattern string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `[\s│]+`))
 }
 
 // Values that are not known before apply are not refused.

@@ -16,7 +16,7 @@ import (
 
 // stopWhen tells the provider to stop, as Ctrl-C does, when it is time. What it
 // returns waits for that and gives the moment.
-func (p *protocol) stopWhen(isTime func() bool) (stopped func() time.Time) {
+func stopWhen(p *protocol, isTime func() bool) (stopped func() time.Time) {
 	var (
 		done   = make(chan struct{})
 		moment time.Time
@@ -100,13 +100,13 @@ func TestInterrupt(t *testing.T) {
 				fault.Hosts = []string{testAddress(2)}
 				sim.Inject(fault)
 				sim.ResetCalls()
-				stopped := resource.stopWhen(func() bool {
+				stopped := stopWhen(resource.protocol, func() bool {
 					called := sim.Calls().Of(fault.API).On(testAddress(2))
 					if len(called) == 0 || c.object != testAction || how == "no-answer" {
 						return len(called) > 0
 					}
 					// What was accepted and what is not known differ: it must have its task.
-					return sim.polled(called.Last().TaskID)
+					return polled(sim, called.Last().TaskID)
 				})
 
 				run := resource.apply
@@ -142,7 +142,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func (s *testSim) polled(task string) bool {
+func polled(s *testSim, task string) bool {
 	return slices.ContainsFunc(s.Tasks(), func(t simulator.TaskInfo) bool { return t.ID == task && t.Polls > 0 })
 }
 
@@ -166,7 +166,7 @@ func TestInterrupt_questions(t *testing.T) {
 		}
 		sim.Inject(late)
 		sim.ResetCalls()
-		stopped := resource.stopWhen(func() bool { return len(sim.Calls().OfOp(op)) > 0 })
+		stopped := stopWhen(resource.protocol, func() bool { return len(sim.Calls().OfOp(op)) > 0 })
 		said := resource.refresh()
 		if took := time.Since(stopped()); took > time.Second {
 			t.Errorf("ended %s after the interrupt", took)
@@ -181,7 +181,7 @@ func TestInterrupt_questions(t *testing.T) {
 		p := sim.configured(t)
 		sim.Inject(late)
 		config := map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(2), "spec": wholeSpec("./a.sh")}
-		stopped := p.stopWhen(func() bool { return len(sim.Calls().OfOp(op)) > 0 })
+		stopped := stopWhen(p, func() bool { return len(sim.Calls().OfOp(op)) > 0 })
 		resp, err := p.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{
 			TypeName: "bk_process_status", Config: p.dynamic(p.schema.DataSourceSchemas["bk_process_status"], config),
 		})

@@ -107,7 +107,7 @@ func TestAccKill_updateTakenBack(t *testing.T) {
 			k.cli.expect(0, "apply", "-auto-approve")
 			k.cli.configureWith(old.provider(k.sim), changed.String())
 			api, _ := faultOn("update_proc_info")
-			if at, _ := k.run(len(k.sim.callsOfPlan(t, k.cli))+1, "apply", "-auto-approve"); at != api {
+			if at, _ := k.run(len(callsOfPlan(k.sim, t, k.cli))+1, "apply", "-auto-approve"); at != api {
 				t.Fatalf("killed at %q", at)
 			}
 			k.cli.configureWith(old.provider(k.sim), old.String())
@@ -119,7 +119,7 @@ func TestAccKill_updateTakenBack(t *testing.T) {
 }
 
 // callsOfPlan are the calls that a plan makes.
-func (s *testSim) callsOfPlan(t *testing.T, cli *testCLI) simulator.CallList {
+func callsOfPlan(s *testSim, t *testing.T, cli *testCLI) simulator.CallList {
 	t.Helper()
 	s.ResetCalls()
 	cli.run("plan")

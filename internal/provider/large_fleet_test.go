@@ -8,11 +8,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
+// warnedAbove is how many hosts a resource may have before a plan warns.
+const warnedAbove = 50000
+
 // Fifty thousand hosts are fine. One more is fine as well, with a word about it.
 func TestHosts_many(t *testing.T) {
 	t.Parallel()
 	p := newProtocol(t)
-	addresses := make(map[string]string, manyHosts+1)
+	addresses := make(map[string]string, warnedAbove+1)
 	validate := func() string {
 		resp, err := p.server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
 			TypeName: benchType, Config: p.dynamic(p.schema.ResourceSchemas[benchType], hostedConfigOf(addresses)),
@@ -22,15 +25,15 @@ func TestHosts_many(t *testing.T) {
 		}
 		return diagnosticsText(resp.Diagnostics)
 	}
-	for i := range manyHosts {
+	for i := range warnedAbove {
 		addresses[fmt.Sprint(i)] = fmt.Sprintf("0:10.%d.%d.%d", i>>16, i>>8&255, i&255)
 	}
 	if said := validate(); said != "" {
-		t.Errorf("%d hosts: %s", manyHosts, said)
+		t.Errorf("%d hosts: %s", warnedAbove, said)
 	}
 	addresses["one more"] = "0:10.255.0.1"
 	if said := validate(); !strings.HasPrefix(said, "WARNING: Many Hosts") || !strings.Contains(said, "50001") || !strings.Contains(said, `"Large fleets"`) {
-		t.Errorf("%d hosts: %q", manyHosts+1, said)
+		t.Errorf("%d hosts: %q", warnedAbove+1, said)
 	}
 }
 

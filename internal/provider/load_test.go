@@ -27,7 +27,7 @@ func TestAccLoad(t *testing.T) {
 		maxCalls = 250
 	)
 	sim := newSim(t)
-	sim.busy()
+	busy(sim)
 	config := func(numbers []int) string {
 		return hostedConfig{hosts: hostsConfigOf(numbers...), more: "ensure = \"running\"\n  on_partial_create = \"warn\""}.String()
 	}
@@ -35,27 +35,27 @@ func TestAccLoad(t *testing.T) {
 	cli := newCLI(t, sim, "")
 	numbers := hostNumbers(hosts)
 	cli.configureWith(provider, config(numbers))
-	created := cli.converge()
+	created := converge(cli)
 	for _, e := range sim.Executions() {
 		if e.Action == "start" && e.Code != simulator.CodeOK {
 			t.Fatalf("it ran, and was started again: %+v", e)
 		}
 	}
-	if running := sim.running(); running != hosts {
+	if running := running(sim); running != hosts {
 		t.Errorf("%d hosts run after the create", running)
 	}
 
 	before := len(sim.Executions())
 	numbers[hosts-1]++
 	cli.configureWith(provider, config(numbers))
-	changed := cli.persist("apply")
+	changed := persist(cli, "apply")
 	for _, e := range sim.Executions()[before:] {
 		if !slices.Contains([]string{testAddress(hosts), testAddress(hosts + 1)}, e.Host) {
 			t.Fatalf("nobody asked for %+v", e)
 		}
 	}
 
-	destroyed := cli.persist("destroy")
+	destroyed := persist(cli, "destroy")
 	for _, process := range sim.Processes() {
 		if process.Registered || process.Hosted {
 			t.Fatalf("left after the destroy: %+v", process)
@@ -77,7 +77,7 @@ func TestAccLoad(t *testing.T) {
 
 // busy makes every request take 50 to 500 ms and one in twenty fail, in one way or
 // another.
-func (s *testSim) busy() {
+func busy(s *testSim) {
 	s.Inject(simulator.Fault{Delay: 50 * time.Millisecond, DelayMax: 500 * time.Millisecond})
 	for _, fault := range []simulator.Fault{
 		{Drop: "before"}, {Drop: "after"}, {Drop: "mid"},
@@ -91,7 +91,7 @@ func (s *testSim) busy() {
 
 // persist repeats a command until it succeeds, and tells how often that was. Failures
 // of one request in twenty leave something over now and then.
-func (c *testCLI) persist(command string) int {
+func persist(c *testCLI, command string) int {
 	c.t.Helper()
 	for n := 1; ; n++ {
 		code, said := c.run(command, "-auto-approve")
@@ -106,10 +106,10 @@ func (c *testCLI) persist(command string) int {
 
 // converge also has a plan with nothing left to do: what a create leaves over is no
 // error.
-func (c *testCLI) converge() int {
+func converge(c *testCLI) int {
 	c.t.Helper()
 	for n := 1; ; n++ {
-		c.persist("apply")
+		persist(c, "apply")
 		code, said := c.run("plan", "-detailed-exitcode")
 		if code == 0 {
 			return n
@@ -120,7 +120,7 @@ func (c *testCLI) converge() int {
 	}
 }
 
-func (s *testSim) running() int {
+func running(s *testSim) int {
 	n := 0
 	for _, process := range s.Processes() {
 		if process.Running {

@@ -96,7 +96,7 @@ func (r *lossRound) applyHosted(resource *core, ensure string, config map[string
 			r.t.Errorf("%s was operated, which nobody asked for\n%s", key, said)
 		case before[key].Running:
 			r.t.Errorf("%s was running, and was started again\n%s", key, said)
-		case failing && (!strings.Contains(reason, reasonUnknown) || !strings.Contains(told(said)[key], reasonUnknown)):
+		case failing && (!strings.Contains(reason, "outcome unknown") || !strings.Contains(told(said)[key], "outcome unknown")):
 			r.t.Errorf("%s was started, state says %q\n%s", key, reason, said)
 		}
 	}
@@ -249,6 +249,7 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 // in state until it can, and then unregistered as ours.
 func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	t.Parallel()
+	const unread = "whose the registration is could not be read"
 	sim := newSim(t)
 	resource := sim.configured(t).coreOf(testList, &kept{})
 	api, op := faultOn("register_proc_info")
@@ -260,12 +261,12 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	sim.mend()
 
 	sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}})
-	if said := resource.destroyUnrefreshed(); !strings.Contains(said.String(), meaningUnread) || len(resource.reasons("out_of_sync")) != 2 {
+	if said := resource.destroyUnrefreshed(); !strings.Contains(said.String(), unread) || len(resource.reasons("out_of_sync")) != 2 {
 		t.Errorf("the destroy said: %s\nand state holds %v", said, resource.reasons("out_of_sync"))
 	}
 	resource.untaint()
 	_, said := resource.applyUnrefreshed(config)
-	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.Contains(said.String(), meaningUnread) || reason != "registration not confirmed: "+meaningUnread {
+	if reason := resource.reasons("out_of_sync")["web-1"]; !strings.Contains(said.String(), unread) || reason != "registration not confirmed: "+unread {
 		t.Errorf("the update said: %s\nand web-1 is %q", said, reason)
 	}
 	if calls := sim.changes(); len(calls) > 0 {

@@ -13,50 +13,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-const testAction = "bk_process_operation"
-
-// invocation is a configuration of the action on hosts web-1 to web-n.
-func invocation(operation string, hosts int, more map[string]any) map[string]any {
-	config := map[string]any{
-		"meta":      map[string]any{"namespace": "web", "name": "nginx"},
-		"hosts":     hostsOf(hosts),
-		"spec":      testSpec("./start.sh"),
-		"operation": operation,
-	}
-	for name, value := range more {
-		config[name] = value
-	}
-	return config
-}
-
-func hostsOf(n int) map[string]string {
-	hosts := make(map[string]string, n)
-	for _, number := range hostNumbers(n) {
-		hosts["web-"+string(rune('0'+number))] = testAddress(number)
-	}
-	return hosts
-}
-
-// testSpec has no command but one that starts, and one that restarts.
-func testSpec(start string) map[string]any {
-	return map[string]any{
-		"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
-		"control":        map[string]any{"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh"},
-		"monitor_policy": map[string]any{"auto_type": 1},
-	}
-}
-
-// registered makes somebody register the process on hosts web-1 to web-n.
-func (s *testSim) registered(tb testing.TB, n int) {
-	tb.Helper()
-	for _, number := range hostNumbers(n) {
-		if err := s.Register(testAddress(number), "web", "nginx", nil, `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},`+
-			`"control":{"start_cmd":"./start.sh"},"resource":{"cpu":30,"mem":10},"monitor_policy":{"auto_type":1}}`); err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
-
 // sameIDs makes the ids of tasks and requests the same in every run.
 func sameIDs(text string) string {
 	text = regexp.MustCompile(`GSETASK:[^\s,]+`).ReplaceAllString(text, "GSETASK")

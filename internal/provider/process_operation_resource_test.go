@@ -13,34 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-const testOperation = "bk_process_operation.test"
-
-// operationConfig is a hosted process and an operation on it.
-type operationConfig struct {
-	hosted    hostedConfig
-	operation string
-	hosts     string // HCL of the operation's hosts; those of the hosted process by default
-	more      string
-}
-
-func (c operationConfig) String() string {
-	if c.hosts == "" {
-		c.hosts = "bk_hosted_process.test.hosts"
-	}
-	return c.hosted.String() + fmt.Sprintf(`
-resource "bk_process_operation" "test" {
-  meta      = bk_hosted_process.test.meta
-  hosts     = %s
-  spec      = bk_hosted_process.test.spec
-  operation = %q
-  %s
-}
-`, c.hosts, c.operation, c.more)
-}
-
 // operationStep is step for the operation: what it expects of the plan is about
 // the operation, and it counts operations alone.
-func (s *testSim) operationStep(config string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
+func operationStep(s *testSim, config string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
 	step := s.step(config, action, changes...)
 	step.ConfigPlanChecks.PreApply = []plancheck.PlanCheck{plancheck.ExpectResourceAction(testOperation, action)}
 	return step
@@ -66,15 +41,15 @@ func TestAccProcessOperationResource_lifecycle(t *testing.T) {
 		ProtoV6ProviderFactories: testFactories,
 		Steps: []resource.TestStep{
 			{Config: sim.providerConfig() + hosted.String()},
-			sim.operationStep(config(operationConfig{operation: "start"}), create, "operate_proc_v2/0 "+addresses(1, 2, 3)),
-			sim.operationStep(config(operationConfig{operation: "start"}), noop),
-			sim.operationStep(config(operationConfig{operation: "start", more: `triggers = { config = "a" }`}), update, "operate_proc_v2/0 "+addresses(1, 2, 3)),
-			sim.operationStep(config(operationConfig{operation: "restart", more: `triggers = { config = "a" }`}), update, "operate_proc_v2/7 "+addresses(1, 2, 3)),
-			sim.operationStep(config(operationConfig{operation: "restart", more: `triggers = { config = "b" }`}), update, "operate_proc_v2/7 "+addresses(1, 2, 3)),
-			sim.operationStep(config(operationConfig{operation: "reload", more: `triggers = { config = "b" }`}), update, "operate_proc_v2/8 "+addresses(1, 2, 3)),
-			sim.operationStep(config(operationConfig{operation: "reload", more: `triggers = { config = "b" }`, hosts: two}), update),
-			sim.operationStep(config(operationConfig{operation: "reload", more: `triggers = { config = "b" }`}), update, "operate_proc_v2/8 "+addresses(3)),
-			sim.operationStep(config(operationConfig{operation: "reload", hosts: two, more: "triggers = { config = \"b\" }\n  on_destroy = \"kill\""}), update),
+			operationStep(sim, config(operationConfig{operation: "start"}), create, "operate_proc_v2/0 "+addresses(1, 2, 3)),
+			operationStep(sim, config(operationConfig{operation: "start"}), noop),
+			operationStep(sim, config(operationConfig{operation: "start", more: `triggers = { config = "a" }`}), update, "operate_proc_v2/0 "+addresses(1, 2, 3)),
+			operationStep(sim, config(operationConfig{operation: "restart", more: `triggers = { config = "a" }`}), update, "operate_proc_v2/7 "+addresses(1, 2, 3)),
+			operationStep(sim, config(operationConfig{operation: "restart", more: `triggers = { config = "b" }`}), update, "operate_proc_v2/7 "+addresses(1, 2, 3)),
+			operationStep(sim, config(operationConfig{operation: "reload", more: `triggers = { config = "b" }`}), update, "operate_proc_v2/8 "+addresses(1, 2, 3)),
+			operationStep(sim, config(operationConfig{operation: "reload", more: `triggers = { config = "b" }`, hosts: two}), update),
+			operationStep(sim, config(operationConfig{operation: "reload", more: `triggers = { config = "b" }`}), update, "operate_proc_v2/8 "+addresses(3)),
+			operationStep(sim, config(operationConfig{operation: "reload", hosts: two, more: "triggers = { config = \"b\" }\n  on_destroy = \"kill\""}), update),
 			destroy,
 		},
 	})
@@ -91,7 +66,7 @@ func TestAccProcessOperationResource_alreadyAsWanted(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: config("start"), Check: resource.TestCheckResourceAttr(testOperation, "failed_hosts.%", "0")},
 			// Running already: 828 is what was wanted.
-			sim.operationStep(config("start")+`# again`, plancheck.ResourceActionNoop),
+			operationStep(sim, config("start")+`# again`, plancheck.ResourceActionNoop),
 			{
 				PreConfig: func() {
 					if err := sim.StopProcess(testAddress(1), "web", "nginx"); err != nil {

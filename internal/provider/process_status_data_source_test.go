@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,20 +9,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-const testStatus = "data.bk_process_status.test"
-
-func statusConfig(more string) string {
-	return fmt.Sprintf(`
-data "bk_process_status" "test" {
-  meta  = bk_hosted_process.test.meta
-  hosts = bk_hosted_process.test.hosts
-  %s
-}
-`, more)
-}
-
-const withSpec = "spec = bk_hosted_process.test.spec"
 
 func TestAccProcessStatusDataSource_modes(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 // hand may be too old to ask for.
 type protocol struct {
 	t      testing.TB
-	server *server
+	server *Server
 	// over is set when an action has told how it ended.
 	over   atomic.Bool
 	schema *tfprotov6.GetProviderSchemaResponse
@@ -45,10 +45,10 @@ type notKnown struct{}
 func newProtocol(tb testing.TB) *protocol {
 	tb.Helper()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	server := newServer(&bkProvider{
-		version: "test",
-		backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
-		pace:    pace{now: func() time.Time { return began }, maxInterval: time.Hour},
+	server := NewServer(Options{
+		Version: "test",
+		Backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
+		Pace:    pace{now: func() time.Time { return began }, maxInterval: time.Hour},
 	})
 	schema, err := servedSchema()
 	p := &protocol{t: tb, server: server, schema: schema}
@@ -58,7 +58,7 @@ func newProtocol(tb testing.TB) *protocol {
 
 // servedSchema is asked for once: it takes longer than most tests.
 var servedSchema = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
-	return NewServer("test").GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	return NewServer(DefaultOptions("test")).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
 })
 
 // configured also points it at a simulator; more holds further settings.

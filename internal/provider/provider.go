@@ -11,8 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 var (
@@ -22,25 +20,11 @@ var (
 	_ provider.ProviderWithListResources = (*bkProvider)(nil)
 )
 
-// New is the provider of the given version.
-func New(version string) func() provider.Provider {
-	return newProvider(version, poll.DefaultBackoff())
-}
-
-// newProvider lets tests wait in other steps than users do.
-func newProvider(version string, backoff poll.Backoff) func() provider.Provider {
-	return func() provider.Provider { return &bkProvider{version: version, backoff: backoff, pace: defaultPace} }
-}
-
-type bkProvider struct {
-	version string
-	backoff poll.Backoff
-	pace    pace
-}
+type bkProvider struct{ Options }
 
 func (p *bkProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName = "bk"
-	resp.Version = p.version
+	resp.Version = p.Version
 }
 
 func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {

@@ -61,11 +61,6 @@ func TestAccProvider_settings(t *testing.T) {
 	}
 }
 
-// providerBlock writes settings, separated by commas, on lines of their own.
-func providerBlock(settings string) string {
-	return "provider \"bk\" {\n" + commaToLine.Replace(settings) + "\n}\n"
-}
-
 // Each way in which a call can fail gives one diagnostic: what happened, at which
 // URL, the request id, and what to do; and no secret.
 func TestAccProvider_callFails(t *testing.T) {
@@ -154,10 +149,10 @@ func TestAccProvider_tls(t *testing.T) {
 // in the configuration wins over one in the environment.
 func TestAccProvider_environment(t *testing.T) {
 	sim := newSim(t)
-	t.Setenv(envEndpoint, sim.url)
-	t.Setenv(envAppCode, simulator.DefaultAppCode)
-	t.Setenv(envAppSecret, simulator.DefaultAppSecret)
-	t.Setenv(envToken, "some-login-token")
+	t.Setenv("BK_ENDPOINT", sim.url)
+	t.Setenv("BK_APP_CODE", simulator.DefaultAppCode)
+	t.Setenv("BK_APP_SECRET", simulator.DefaultAppSecret)
+	t.Setenv("BK_TOKEN", "some-login-token")
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: testFactories,
 		Steps: []resource.TestStep{

@@ -110,16 +110,16 @@ func TestProvider_quotesNoPassword(t *testing.T) {
 
 // The environment is warned of like the configuration.
 func TestProvider_warnsOfEnvironment(t *testing.T) {
-	t.Setenv(envEndpoint, "http://paas.example.com")
-	t.Setenv(envJobEndpoint, "http://job.example.com")
-	t.Setenv(envInsecure, "true")
+	t.Setenv("BK_ENDPOINT", "http://paas.example.com")
+	t.Setenv("BK_JOB_ENDPOINT", "http://job.example.com")
+	t.Setenv("BK_INSECURE_SKIP_VERIFY", "true")
 	said := newProtocol(t).configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"})
 	for _, want := range []string{"The endpoint http://paas.example.com is not encrypted", "The job_endpoint http://job.example.com is not encrypted", "Certificate Not Verified"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("said %q, want %q", said, want)
 		}
 	}
-	t.Setenv(envInsecure, "perhaps")
+	t.Setenv("BK_INSECURE_SKIP_VERIFY", "perhaps")
 	if said := newProtocol(t).configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"}); !strings.Contains(said, `ERROR: Invalid Provider Setting`) || !strings.Contains(said, "perhaps") {
 		t.Errorf("said %q", said)
 	}

@@ -3,28 +3,12 @@ package provider
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"go.uber.org/goleak"
-
-	"github.com/blueking/terraform-provider-bk/internal/poll"
-	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// testFactories serve the provider in this process, waiting in milliseconds
-// where users wait in seconds.
-var testFactories = map[string]func() (tfprotov6.ProviderServer, error){
-	"bk": func() (tfprotov6.ProviderServer, error) {
-		return newServer(newProvider("test", poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5})()), nil
-	},
-}
 
 func TestMain(m *testing.M) {
 	knowNoHost()
@@ -40,131 +24,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// testSim is a simulator with its URL.
-type testSim struct {
-	*simulator.Server
-	url string
-}
-
-// newSim serves a simulator with 10.0.0.0/8 as virtual hosts. The test fails at
-// its end if the provider sent anything that the documents do not describe.
-func newSim(tb testing.TB) *testSim {
-	tb.Helper()
-	return newSimBehind(tb, func(sim http.Handler) http.Handler { return sim })
-}
-
-// newSimBehind puts something between the simulator and those who call it.
-func newSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *testSim {
-	tb.Helper()
-	sim := &simulator.Server{}
-	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
-	server := httptest.NewServer(front(sim))
-	served := &testSim{Server: sim, url: server.URL}
-	tb.Cleanup(func() {
-		served.record()
-		server.Close()
-		if err := sim.Close(); err != nil {
-			tb.Errorf("closing the simulator: %s", err)
-		}
-		for _, violation := range sim.Violations() {
-			tb.Errorf("the simulator refused: %s", violation)
-		}
-	})
-	return served
-}
-
-// providerConfig is a provider block for the simulator; more holds further
-// attributes.
-func (s *testSim) providerConfig(more ...string) string {
-	return fmt.Sprintf(`
-provider "bk" {
-  endpoint   = %[1]q
-  app_code   = %[2]q
-  app_secret = %[3]q
-  username   = "admin"
-
-  gateway    = %[5]q
-
-  retry_wait_min = "1ms"
-  retry_wait_max = "5ms"
-  %[4]s
-}
-`, s.url, simulator.DefaultAppCode, simulator.DefaultAppSecret, strings.Join(more, "\n  "), testGateway)
-}
-
-// hostsConfig is a hosts map with keys web-1, web-2, … for consecutive addresses.
-func hostsConfig(n int) string { return hostsConfigOf(hostNumbers(n)...) }
-
-func hostNumbers(n int) []int {
-	numbers := make([]int, n)
-	for i := range numbers {
-		numbers[i] = i + 1
-	}
-	return numbers
-}
-
-func hostsConfigOf(numbers ...int) string {
-	var text strings.Builder
-	text.WriteString("{\n")
-	for _, n := range numbers {
-		fmt.Fprintf(&text, "    web-%d = %q\n", n, testAddress(n))
-	}
-	text.WriteString("  }")
-	return text.String()
-}
-
-// testAddress is the address of host web-n.
-func testAddress(n int) string { return fmt.Sprintf("0:10.0.%d.%d", n/250, n%250+1) }
-
-// hostedConfig is a bk_hosted_process.
-type hostedConfig struct {
-	hosts  string // HCL of the hosts map
-	labels string // HCL of meta.labels
-	start  string // start_cmd
-	more   string // further attributes
-}
-
-func (c hostedConfig) String() string {
-	if c.start == "" {
-		c.start = "./start.sh"
-	}
-	if c.labels == "" {
-		c.labels = "null"
-	}
-	return fmt.Sprintf(`
-resource "bk_hosted_process" "test" {
-  meta = {
-    namespace = "web"
-    name      = "nginx"
-    labels    = %[2]s
-  }
-  hosts = %[1]s
-  spec  = %[3]s
-  %[4]s
-}
-`, c.hosts, c.labels, specConfig(c.start), c.more)
-}
-
-func specConfig(start string) string {
-	return fmt.Sprintf(`{
-    identity = {
-      proc_name  = "nginx"
-      setup_path = "/srv/web"
-      pid_path   = "/srv/web/nginx.pid"
-      user       = "root"
-    }
-    control = {
-      start_cmd   = %[1]q
-      stop_cmd    = "./stop.sh"
-      restart_cmd = "./restart.sh"
-      reload_cmd  = "./reload.sh"
-      kill_cmd    = "./kill.sh"
-    }
-    resource       = { cpu = 30, mem = 10 }
-    monitor_policy = { auto_type = 1 }
-  }`, start)
 }
 
 // commaToLine turns a list of settings into lines of a block.

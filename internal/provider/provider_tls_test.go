@@ -20,8 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -175,16 +173,6 @@ func TestProvider_trustsServersByTheirCertificate(t *testing.T) {
 			}
 		})
 	}
-}
-
-// configure gives what is said of settings.
-func (p *protocol) configure(settings map[string]any) string {
-	p.t.Helper()
-	resp, err := p.server.ConfigureProvider(p.t.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.dynamic(p.schema.Provider, settings)})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return diagnosticsText(resp.Diagnostics)
 }
 
 func TestProvider_wantsCertificatesInTheFile(t *testing.T) {

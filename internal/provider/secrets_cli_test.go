@@ -26,21 +26,21 @@ func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway, config string) (*testS
 	sim := newSim(t)
 	sim.AppSecret = canarySecret
 	cli := newCLI(t, sim, config)
-	cli.env = append(cli.env, envGateway+"="+string(gateway), envAppSecret+"="+canarySecret, envUsername+"=", "GOTRACEBACK=system",
+	cli.env = append(cli.env, "BK_GATEWAY"+"="+string(gateway), "BK_APP_SECRET"+"="+canarySecret, "BK_USERNAME"+"=", "GOTRACEBACK=system",
 		"TF_LOG=TRACE", "TF_LOG_SDK=TRACE", "TF_LOG_SDK_FRAMEWORK=TRACE", "TF_LOG_SDK_PROTO=TRACE", "TF_LOG_PROVIDER_BK_GSE=TRACE",
 		"TF_LOG_PATH="+filepath.Join(cli.dir, "trace.log"))
 	if gateway == bkapi.APIGW {
 		sim.AccessToken = canaryAccessToken
-		cli.env = append(cli.env, envAccessToken+"="+canaryAccessToken)
+		cli.env = append(cli.env, "BK_ACCESS_TOKEN"+"="+canaryAccessToken)
 	} else {
 		sim.Token = canaryToken
-		cli.env = append(cli.env, envToken+"="+canaryToken)
+		cli.env = append(cli.env, "BK_TOKEN"+"="+canaryToken)
 	}
 	return sim, cli
 }
 
 // configureSwift is configure for a provider that waits for nothing.
-func (c *testCLI) configureSwift(config string) {
+func configureSwift(c *testCLI, config string) {
 	c.t.Helper()
 	c.configure(config)
 	text, err := os.ReadFile(filepath.Join(c.dir, "main.tf"))
@@ -50,8 +50,8 @@ func (c *testCLI) configureSwift(config string) {
 	c.write("main.tf", strings.Replace(string(text), `provider "bk" {}`, "provider \"bk\" {\n  retry_wait_min = \"1ms\"\n  retry_wait_max = \"1ms\"\n}", 1))
 }
 
-// kept runs a command, wants an exit code, and keeps what is printed in a file.
-func (c *testCLI) kept(code int, name string, args ...string) {
+// keepOutput runs a command, wants an exit code, and keeps what is printed in a file.
+func keepOutput(c *testCLI, code int, name string, args ...string) {
 	c.t.Helper()
 	c.write(name, c.expect(code, args...))
 }
@@ -83,10 +83,10 @@ func TestAccSecrets_stayInside(t *testing.T) {
 				t.Fatal(err)
 			}
 			cli.env = append(cli.env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw)
-			cli.configureSwift(config("1"))
-			cli.kept(0, "plan.txt", "plan", "-out", "plan.zip")
-			cli.kept(0, "plan.json", "show", "-json", "plan.zip")
-			cli.kept(0, "apply.txt", "apply", "plan.zip")
+			configureSwift(cli, config("1"))
+			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
+			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
+			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
 
 			// The platform says a credential back for each host, in one spelling each.
 			secret := map[bkapi.Gateway]string{bkapi.ESB: canaryToken, bkapi.APIGW: canaryAccessToken}[gateway]
@@ -95,16 +95,16 @@ func TestAccSecrets_stayInside(t *testing.T) {
 				sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{testAddress(i + 1)}, Code: new(65535), Message: echo})
 				sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Hosts: []string{testAddress(i + 1)}, Code: new(0), Apply: true, Content: echo})
 			}
-			cli.configureSwift(config("2"))
-			cli.kept(1, "failing-apply.txt", "apply", "-auto-approve")
-			cli.kept(0, "state.json", "show", "-json")
+			configureSwift(cli, config("2"))
+			keepOutput(cli, 1, "failing-apply.txt", "apply", "-auto-approve")
+			keepOutput(cli, 0, "state.json", "show", "-json")
 
 			sim.ClearFaults()
 			sim.Inject(simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>" + witness + echoes(canarySecret)["page"] + echoes(secret)["dump"]})
-			cli.kept(1, "failing-plan.txt", "plan")
+			keepOutput(cli, 1, "failing-plan.txt", "plan")
 
 			sim.ClearFaults()
-			cli.crash(sim)
+			crash(cli, sim)
 			texts := everythingIn(t, cli.dir)
 			for name, text := range texts {
 				for _, found := range canariesIn(text) {
@@ -135,7 +135,7 @@ func TestAccSecrets_stayInside(t *testing.T) {
 
 // crash kills the provider in the middle of a call, in a way in which it prints the
 // stacks of all that it is doing.
-func (c *testCLI) crash(sim *testSim) {
+func crash(c *testCLI, sim *testSim) {
 	c.t.Helper()
 	sim.ResetCalls()
 	sim.Inject(simulator.Fault{Delay: time.Hour})
@@ -225,10 +225,10 @@ provider "bk" {
 }
 %s
 `, test.variable, hostedConfig{hosts: hostsConfig(1), start: "./start.sh --" + witness}))
-			cli.env = append(cli.env, envAppSecret+"=", "TF_VAR_secret="+canarySecret)
-			cli.kept(0, "plan.txt", "plan", "-out", "plan.zip")
-			cli.kept(0, "plan.json", "show", "-json", "plan.zip")
-			cli.kept(0, "apply.txt", "apply", "plan.zip")
+			cli.env = append(cli.env, "BK_APP_SECRET"+"=", "TF_VAR_secret="+canarySecret)
+			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
+			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
+			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
 			texts := everythingIn(t, cli.dir)
 			for name, text := range texts {
 				inPlan := name == "plan.json" || name == "plan.zip/tfplan"

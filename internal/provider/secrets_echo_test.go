@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -69,13 +68,13 @@ var echoPlaces = map[string]struct {
 	}, (*protocol).cachedStatus},
 	"host-message": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{Op: new(simulator.OpStart), Code: new(65535), Message: echo}}
-	}, (*protocol).started},
+	}, started},
 	"host-message-of-query": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(126), Message: echo}}
 	}, (*protocol).liveStatus},
 	"host-without-result": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{API: "get_proc_operate_result_v2", ExtraKeys: map[string]any{testAddress(1) + ":web:nginx": echo}}}
-	}, (*protocol).started},
+	}, started},
 	"content": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: echo}}
 	}, (*protocol).liveStatus},
@@ -86,7 +85,7 @@ var echoPlaces = map[string]struct {
 	}, (*protocol).liveStatus},
 	"task": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{API: "operate_proc_v2", TaskID: &echo}, {API: "get_proc_operate_result_v2", EnvelopeCode: new(7)}}
-	}, (*protocol).started},
+	}, started},
 }
 
 // Whatever a platform says back, wherever and however spelt, no secret of the
@@ -102,7 +101,7 @@ func TestSecrets_areNotEchoed(t *testing.T) {
 				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": canarySecret, identity.attribute: identity.secret})
 				for _, secret := range []string{canarySecret, identity.secret} {
 					for spelling, echo := range echoes(secret) {
-						text := sim.echoed(p, place, witness+" "+echo)
+						text := echoed(sim, p, place, witness+" "+echo)
 						if !strings.Contains(text, witness) {
 							t.Errorf("%s: the echo has not come through, so this proves nothing: %s", spelling, text)
 						}
@@ -122,7 +121,7 @@ func TestSecrets_ofOthersAreEchoed(t *testing.T) {
 	for _, gateway := range bkapi.Gateways() {
 		sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
 		for place := range echoPlaces {
-			if text := sim.echoed(p, place, canarySecret); len(canariesIn(text)) == 0 {
+			if text := echoed(sim, p, place, canarySecret); len(canariesIn(text)) == 0 {
 				t.Errorf("%s %s: not found in: %s", gateway, place, text)
 			}
 		}
@@ -148,7 +147,7 @@ func newSecretive(t *testing.T, gateway bkapi.Gateway, secrets map[string]any) (
 
 // echoed is all that comes out of the provider when a platform says something at a
 // place.
-func (s *testSim) echoed(p *protocol, place, echo string) string {
+func echoed(s *testSim, p *protocol, place, echo string) string {
 	p.t.Helper()
 	defer s.ClearFaults()
 	for _, fault := range echoPlaces[place].faults(echo) {
@@ -163,36 +162,8 @@ func (s *testSim) echoed(p *protocol, place, echo string) string {
 	return said
 }
 
-func (p *protocol) cachedStatus(ctx context.Context) string {
-	p.t.Helper()
-	return p.status(ctx, map[string]any{"mode": "cached"})
-}
-
-func (p *protocol) liveStatus(ctx context.Context) string {
-	p.t.Helper()
-	return p.status(ctx, map[string]any{"spec": testSpec("./start.sh")})
-}
-
-// status is what reading a status says and what it leaves in state.
-func (p *protocol) status(ctx context.Context, more map[string]any) string {
-	p.t.Helper()
-	const name = "bk_process_status"
-	config := map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1)}
-	maps.Copy(config, more)
-	schema := p.schema.DataSourceSchemas[name]
-	resp, err := p.server.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: name, Config: p.dynamic(schema, config)})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	said := diagnosticsText(resp.Diagnostics)
-	if resp.State != nil {
-		said += fmt.Sprint(p.read(resp.State, schema.ValueType()))
-	}
-	return said
-}
-
 // started is what the start of a process says.
-func (p *protocol) started(ctx context.Context) string {
+func started(p *protocol, ctx context.Context) string {
 	p.t.Helper()
 	progress, end := p.invoke(ctx, testAction, invocation("start", 1, nil))
 	return strings.Join(append(progress, end), "\n")

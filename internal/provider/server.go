@@ -6,43 +6,55 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/fold"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // stopGrace is how long a stop waits for actions to tell how they ended.
 const stopGrace = 800 * time.Millisecond
 
-// NewServer serves the provider of the given version.
-func NewServer(version string) tfprotov6.ProviderServer { return newServer(New(version)()) }
+// Options are what a provider is served with.
+type Options struct {
+	Version string
+	// Backoff is between two questions for a result.
+	Backoff poll.Backoff
+	// Pace is how often an action tells how far it has come.
+	Pace pace
+}
 
-// server is the framework's, but that a stop waits for actions.
+// DefaultOptions serve the provider of the given version as users have it.
+func DefaultOptions(version string) Options {
+	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: defaultPace}
+}
+
+// Server is the framework's, but that a stop waits for actions.
 //
 // What terraform-plugin-go (v0.31.0, InvokeAction in tf6server) gets from an action
 // after a stop it throws away: the action would end without a word, and Terraform
 // would take it for a success. It counts as stopped when StopProvider returns, and
 // the framework ends the contexts of actions as the first thing there. So this
 // server returns from StopProvider when they are through.
-type server struct {
+type Server struct {
 	*fold.Server
 
 	mu      sync.Mutex
 	actions map[chan struct{}]struct{} // each is closed when the action is through
 }
 
-func newServer(p provider.Provider) *server {
-	serves := providerserver.NewProtocol6(p)()
+// NewServer serves the provider.
+func NewServer(o Options) *Server {
+	serves := providerserver.NewProtocol6(&bkProvider{o})()
 	whole, ok := serves.(fold.Framework)
 	if !ok {
 		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // met by whatever starts a provider first
 	}
-	return &server{Server: fold.NewServer(whole, "hosts"), actions: make(map[chan struct{}]struct{})}
+	return &Server{Server: fold.NewServer(whole, "hosts"), actions: make(map[chan struct{}]struct{})}
 }
 
-func (s *server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	stream, err := s.Server.InvokeAction(ctx, req)
 	if err != nil || stream == nil {
 		return stream, err
@@ -56,7 +68,7 @@ func (s *server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRe
 }
 
 // begin counts an action as running until the function that it returns is called.
-func (s *server) begin() (end func()) {
+func (s *Server) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	through := make(chan struct{})
@@ -69,7 +81,7 @@ func (s *server) begin() (end func()) {
 	}
 }
 
-func (s *server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+func (s *Server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
 	resp, err := s.Server.StopProvider(ctx, req)
 	enough := time.After(stopGrace)
 	for _, through := range s.running() {
@@ -82,7 +94,7 @@ func (s *server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRe
 	return resp, err
 }
 
-func (s *server) running() []chan struct{} {
+func (s *Server) running() []chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running := make([]chan struct{}, 0, len(s.actions))

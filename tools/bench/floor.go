@@ -17,7 +17,7 @@ type floor struct {
 	tfprotov6.ProviderServer
 }
 
-func newFloor() *floor { return &floor{provider.NewServer("floor")} }
+func newFloor() *floor { return &floor{provider.NewServer(provider.DefaultOptions("floor"))} }
 
 var (
 	// An unknown value and null, as MessagePack has them. No other value of these

@@ -21,7 +21,7 @@ func (b *bench) record(ctx context.Context, s scenario) error {
 	if _, err := b.real.run(ctx, 0, s.steps[0].args...); err != nil {
 		return err
 	}
-	schema, err := provider.NewServer("bench").GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	schema, err := provider.NewServer(provider.DefaultOptions("bench")).GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	server := provider.NewServer("dev")
+	server := provider.NewServer(provider.DefaultOptions("dev"))
 	served, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return err

@@ -1,0 +1,106 @@
+package provider
+
+import (
+	"context"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestCreatePartial(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 3)
+	h := hostedProcess{openedProcess: openedProcess{
+		title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import.",
+	}}
+	failures := fleet.Results{hosts[1]: {
+		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
+	}}
+	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.
+
+  h02 (0:10.0.0.2): 850, the process is registered already
+
+Request: r1
+
+The next plan shows an update that retries these hosts alone.
+
+Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or take them out of hosts.`
+	if diff := cmp.Diff(want, createPartial(h, failures, partialWarn).Detail()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := stateReason(failures[hosts[1]]); got != "registered by somebody else: 850, the process is registered already" {
+		t.Errorf("state reason %q", got)
+	}
+}
+
+func TestHostedDiagnostics(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 3)
+	h := hostedProcess{openedProcess: openedProcess{
+		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import it.",
+	}}
+	away := fleet.Results{hosts[1]: {
+		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
+	}}
+	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
+	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
+	for name, c := range map[string]struct {
+		got           diag.Diagnostic
+		severity      diag.Severity
+		summary, want string
+	}{
+		"create-failed": {
+			createFailed(h, away), diag.SeverityError, "Unable to Register Hosted Process",
+			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n" + row +
+				"\nMend the cause and apply again. Nothing was saved, so the next apply begins anew.",
+		},
+		"create-taken": {
+			createFailed(h, taken), diag.SeverityError, "Unable to Register Hosted Process",
+			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
+				"Mend the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
+		},
+		"update-not-sent": {
+			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` +
+				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nThe time for this was up, and what was sent may still take effect. " +
+				"If the platform is only slow, raise the timeouts of this object.\n\nMend the cause and apply again: only these hosts are called.",
+		},
+		"create-partial-as-error": {
+			createPartial(h, away, partialError), diag.SeverityError, "Hosted Process Created In Part",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +
+				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
+				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
+		},
+		"update-failed": {
+			updateFailed(h, 2, away), diag.SeverityError, "Unable to Update Hosted Process",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
+				"\nMend the cause and apply again: only these hosts are called.",
+		},
+		"release-failed": {
+			releaseFailed(h, inventory, 3, away, "be destroyed", destroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
+			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
+				"\nMend the cause and destroy again: only these hosts are called.",
+		},
+		"unreachable": {
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}),
+			diag.SeverityWarning, "Agents Not Reachable",
+			`Process "nginx" in namespace "web" looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
+				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.got.Severity() != c.severity || c.got.Summary() != c.summary {
+				t.Errorf("%s %q, want %s %q", c.got.Severity(), c.got.Summary(), c.severity, c.summary)
+			}
+			if diff := cmp.Diff(c.want, c.got.Detail()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

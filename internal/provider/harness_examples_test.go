@@ -1,0 +1,16 @@
+package provider
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func readExample(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,35 @@
+package provider
+
+import (
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestOperationFailed(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 2)
+	o := processOperation{openedProcess: openedProcess{title: quotedProcess("web", "nginx"), hosts: inventory}, operation: fleet.Restart}
+	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
+		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
+	}}, retriedAlone)
+	if got.Summary() != "Unable to Restart Process" {
+		t.Errorf("summary %q", got.Summary())
+	}
+	want := `Process "nginx" in namespace "web": restart did not succeed on 1 of 2 hosts.
+
+  h01 (0:10.0.0.1): 65535, the command failed
+      sh: ./restart.sh: not found
+
+Task: GSETASK:7
+Request: r7
+
+Mend the cause and apply again: only these hosts are called.`
+	if diff := cmp.Diff(want, got.Detail()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
