@@ -14,12 +14,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What other examples refer to.
-const (
-	hostedExample    = "resources/bk_hosted_process/resource.tf"
-	jobHostedExample = "resources/bk_job_hosted_process/resource.tf"
-)
-
 // Every published example is applied, and a second plan finds nothing to do.
 func TestAccExamples(t *testing.T) {
 	t.Parallel()

@@ -148,3 +148,6 @@ resource "bk_hosted_process" "test" {
 }
 `, c.hosts, c.labels, specConfig(c.start), c.more)
 }
+
+// commaToLine turns a list of settings into lines of a block.
+var commaToLine = strings.NewReplacer(", ", "\n  ")

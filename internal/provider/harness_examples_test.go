@@ -14,3 +14,9 @@ func readExample(t *testing.T, file string) string {
 	}
 	return string(text)
 }
+
+// What other examples refer to.
+const (
+	hostedExample    = "resources/bk_hosted_process/resource.tf"
+	jobHostedExample = "resources/bk_job_hosted_process/resource.tf"
+)

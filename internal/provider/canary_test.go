@@ -1,0 +1,47 @@
+package provider
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Canaries are secrets that are found again wherever they get to. Each begins and
+// ends with letters that no encoding of text changes, and has what encodings do
+// change between them.
+const (
+	canaryBegin = "CanaryQ"
+	canaryEnd   = "Zyranac"
+
+	canarySecret      = canaryBegin + `1"<&>+/\é%` + canaryEnd
+	canaryToken       = canaryBegin + `2"<&>+/\é%` + canaryEnd
+	canaryAccessToken = canaryBegin + `3"<&>+/\é%` + canaryEnd
+
+	// witness is no secret. It travels beside the canaries, and whatever it is not
+	// found in has not been looked at.
+	witness = "WitnessQ"
+)
+
+// traces are what a word leaves in a text: itself, or a part of its encoding.
+func traces(word string) []string {
+	found := []string{word, hex.EncodeToString([]byte(word)), fmt.Sprintf("%X", word)}
+	for before := range 3 {
+		// Without the characters that what stands beside the word has a part in.
+		encoded := base64.RawStdEncoding.EncodeToString([]byte("xxx"[:before] + word))
+		found = append(found, encoded[[]int{0, 2, 3}[before]:(before+len(word))*8/6])
+	}
+	return found
+}
+
+// canariesIn tells where in a text there is a piece of a canary.
+func canariesIn(text string) []string {
+	var found []string
+	for _, trace := range append(traces(canaryBegin), traces(canaryEnd)...) {
+		if at := strings.Index(text, trace); at >= 0 {
+			found = append(found, strconv.Quote(text[max(0, at-80):min(len(text), at+80)]))
+		}
+	}
+	return found
+}
