@@ -72,3 +72,27 @@ func (p *protocol) validateData(typ string, config map[string]any) diagnostics {
 	}
 	return resp.Diagnostics
 }
+
+// identityOf is an identity as Go has it, nil where there is none.
+func (p *protocol) identityOf(identity *tfprotov6.ResourceIdentityData) any {
+	p.t.Helper()
+	if identity == nil || identity.IdentityData == nil {
+		return nil
+	}
+	schemas, err := p.server.GetResourceIdentitySchemas(p.t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.read(identity.IdentityData, schemas.IdentitySchemas[testList].ValueType())
+}
+
+// applied applies a configuration that is valid.
+func (c *core) applied(config map[string]any) {
+	c.t.Helper()
+	if said := c.validate(config); len(said) > 0 {
+		c.t.Fatal(said)
+	}
+	if _, said := c.apply(config); len(said) > 0 {
+		c.t.Fatal(said)
+	}
+}

@@ -1,6 +1,15 @@
 package provider
 
-import "regexp"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
 
 func statesOf(values map[string]any) map[string]string {
 	if values == nil {
@@ -50,4 +59,37 @@ func wholeSpec(start string) map[string]any {
 	}
 	spec["resource"] = map[string]any{"cpu": 30, "mem": 10}
 	return spec
+}
+
+// startsWith tells whether the platform holds a process with this start_cmd.
+func startsWith(process simulator.Process, start string) bool {
+	return strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", start))
+}
+
+// logBuffer is written by the provider's workers.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String is the log as a reader has it, in which JSON's own escapes hide nothing.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var text strings.Builder
+	for line := range strings.Lines(b.buf.String()) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) != nil {
+			fmt.Fprintln(&text, line)
+			continue
+		}
+		fmt.Fprintln(&text, fields)
+	}
+	return text.String()
 }

@@ -7,19 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// identityOf is an identity as Go has it, nil where there is none.
-func (p *protocol) identityOf(identity *tfprotov6.ResourceIdentityData) any {
-	p.t.Helper()
-	if identity == nil || identity.IdentityData == nil {
-		return nil
-	}
-	schemas, err := p.server.GetResourceIdentitySchemas(p.t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return p.read(identity.IdentityData, schemas.IdentitySchemas[testList].ValueType())
-}
-
 // A resource says its identity in every answer: to a CLI that keeps it, and to one
 // that has none to give because its state is from before there were identities.
 func TestHostedProcess_identity(t *testing.T) {

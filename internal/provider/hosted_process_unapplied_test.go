@@ -12,7 +12,7 @@ import (
 
 // unapplied is a resource that was imported and never applied, so that nobody knows
 // its spec: two hosts of a process that somebody registered, hosts and runs.
-func (s *testSim) unapplied(t *testing.T, settings map[string]any) *core {
+func unapplied(s *testSim, t *testing.T, settings map[string]any) *core {
 	t.Helper()
 	configuredWith(t, settings).coreOf(testList, &kept{}).applied(faceESB.reference("./start.sh", 2))
 	for n := 1; n <= 2; n++ {
@@ -49,8 +49,8 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := newSim(t)
-			resource := sim.unapplied(t, sim.settingsFor(c.face))
-			resource.set("on_destroy", c.onDestroy)
+			resource := unapplied(sim, t, sim.settingsFor(c.face))
+			set(resource, "on_destroy", c.onDestroy)
 
 			said := resource.destroyUnrefreshed()
 
@@ -74,7 +74,7 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 }
 
 // set writes an attribute of the state, as another release may have left it.
-func (c *core) set(name, value string) {
+func set(c *core, name, value string) {
 	c.t.Helper()
 	attributes := attributesOf(c.t, c.state)
 	attributes[name] = tftypes.NewValue(tftypes.String, value)
@@ -88,7 +88,7 @@ func TestHostedProcess_unknownAfterImport(t *testing.T) {
 	sim := newSim(t)
 	settings := sim.settingsFor(faceESB)
 	settings["max_hosts_per_request"] = 1
-	resource := sim.unapplied(t, settings)
+	resource := unapplied(sim, t, settings)
 	sim.Inject(simulator.Fault{
 		API: "get_proc_status_v2", Hosts: []string{testAddress(2)}, Replace: map[string]any{"data/proc_infos/*/status": nil},
 	})

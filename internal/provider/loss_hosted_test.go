@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -65,11 +64,6 @@ func (r *lossRound) hosted() {
 // registered is hosted.
 func (r *lossRound) asDeclared(process simulator.Process, ensure, start string) bool {
 	return process.Registered == (r.by != faceJOB) && process.Hosted && startsWith(process, start) && (process.Running || ensure != "running")
-}
-
-// startsWith tells whether the platform holds a process with this start_cmd.
-func startsWith(process simulator.Process, start string) bool {
-	return strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", start))
 }
 
 func (r *lossRound) applyHosted(resource *core, ensure string, config map[string]any) {

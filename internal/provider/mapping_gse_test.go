@@ -142,7 +142,7 @@ func (m gseMapping) body(template string) string {
 	).Replace(template)
 }
 
-func (s *testSim) mapped(t *testing.T, f face, m gseMapping) *protocol {
+func mapped(s *testSim, t *testing.T, f face, m gseMapping) *protocol {
 	t.Helper()
 	settings := s.settingsFor(f)
 	settings["bk_supplier_id"] = mappedSupplier
@@ -159,28 +159,28 @@ func TestMappingGSE_esb(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := newSim(t)
-			p := sim.mapped(t, faceESB, m)
+			p := mapped(sim, t, faceESB, m)
 			resource := p.coreOf("bk_hosted_process", &kept{})
 			config := m.reference(mappedHosts)
 
 			resource.applied(config)
-			sim.expectSent(t, target{api: "register_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
-			sim.expectSent(t, target{"operate_proc_v2", new(simulator.OpQuery)},
+			expectSent(sim, t, target{api: "register_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+			expectSent(sim, t, target{"operate_proc_v2", new(simulator.OpQuery)},
 				m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`))
-			sim.expectSent(t, target{"operate_proc_v2", new(simulator.OpHost)},
+			expectSent(sim, t, target{"operate_proc_v2", new(simulator.OpHost)},
 				m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
-			sim.expectAsked(t, "get_proc_operate_result_v2", m.body(`{CALLER, "task_id": "TASK"}`))
+			expectAsked(sim, t, "get_proc_operate_result_v2", m.body(`{CALLER, "task_id": "TASK"}`))
 
 			resource.applied(m.altered(mappedHosts))
 			sim.ResetCalls()
 			resource.applied(config)
-			sim.expectSent(t, target{api: "get_proc_status_v2"}, m.body(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
-			sim.expectSent(t, target{api: "update_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+			expectSent(sim, t, target{api: "get_proc_status_v2"}, m.body(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
+			expectSent(sim, t, target{api: "update_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
 
 			if m.opTimeout != "" {
 				for operation, op := range mappedOperations {
-					sim.operateMapped(p, "bk_process_operation", operation, config, mappedHosts, "name-space", "process-name")
-					sim.expectSent(t, target{"operate_proc_v2", new(op)},
+					operateMapped(sim, p, "bk_process_operation", operation, config, mappedHosts, "name-space", "process-name")
+					expectSent(sim, t, target{"operate_proc_v2", new(op)},
 						m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`))
 				}
 			}
@@ -189,7 +189,7 @@ func TestMappingGSE_esb(t *testing.T) {
 			if said := resource.destroyUnrefreshed(); len(said) > 0 {
 				t.Fatal(said)
 			}
-			sim.expectSent(t, target{api: "unregister_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1}`))
+			expectSent(sim, t, target{api: "unregister_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1}`))
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 			sim.AddHost(mappedAgent)
 			hosts := maps.Clone(mappedHosts)
 			hosts["fourth"] = mappedAgent
-			p := sim.mapped(t, faceGateway, m)
+			p := mapped(sim, t, faceGateway, m)
 			resource := p.coreOf("bk_hosted_process", &kept{})
 			config := m.reference(hosts)
 			// Hosts that are named in two ways go in two requests.
@@ -217,21 +217,21 @@ func TestMappingGSE_gateway(t *testing.T) {
 			hosting := both(`{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
 
 			resource.applied(config)
-			sim.expectSent(t, target{api: "get_proc_status_v2"}, both(`{"meta": NAME, "hosts": HOSTS2}`)...)
-			sim.expectSent(t, target{"operate_proc_multi", new(simulator.OpHost)}, hosting...)
-			sim.expectSent(t, target{"operate_proc_v2", new(simulator.OpQuery)},
+			expectSent(sim, t, target{api: "get_proc_status_v2"}, both(`{"meta": NAME, "hosts": HOSTS2}`)...)
+			expectSent(sim, t, target{"operate_proc_multi", new(simulator.OpHost)}, hosting...)
+			expectSent(sim, t, target{"operate_proc_v2", new(simulator.OpQuery)},
 				both(`{"meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)...)
-			sim.expectAsked(t, "get_proc_operate_result_v2", `{"task_id": "TASK"}`)
+			expectAsked(sim, t, "get_proc_operate_result_v2", `{"task_id": "TASK"}`)
 
 			resource.applied(m.altered(hosts))
 			sim.ResetCalls()
 			resource.applied(config)
-			sim.expectSent(t, target{"operate_proc_multi", new(simulator.OpHost)}, hosting...)
+			expectSent(sim, t, target{"operate_proc_multi", new(simulator.OpHost)}, hosting...)
 
 			if m.opTimeout != "" {
 				for operation, op := range mappedOperations {
-					sim.operateMapped(p, "bk_process_operation", operation, config, hosts, "name-space", "process-name")
-					sim.expectSent(t, target{"operate_proc_v2", new(op)},
+					operateMapped(sim, p, "bk_process_operation", operation, config, hosts, "name-space", "process-name")
+					expectSent(sim, t, target{"operate_proc_v2", new(op)},
 						both(`{"meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`)...)
 				}
 			}
@@ -240,7 +240,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 			if said := resource.destroyUnrefreshed(); len(said) > 0 {
 				t.Fatal(said)
 			}
-			sim.expectSent(t, target{"operate_proc_multi", new(simulator.OpUnhost)},
+			expectSent(sim, t, target{"operate_proc_multi", new(simulator.OpUnhost)},
 				both(`{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 4, "spec": OPERATED}]}`)...)
 		})
 	}

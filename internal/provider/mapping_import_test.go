@@ -30,7 +30,7 @@ func TestMappingGSE_listed(t *testing.T) {
 			m := gseMappings["resident"]
 			hosts := maps.Clone(mappedHosts)
 			maps.Copy(hosts, c.hosts)
-			sim.mapped(t, c.face, m).coreOf(testList, &kept{}).applied(m.reference(hosts))
+			mapped(sim, t, c.face, m).coreOf(testList, &kept{}).applied(m.reference(hosts))
 			identity := map[string]any{"namespace": "name-space", "name": "process-name"}
 			want := map[string]any{
 				"id": "name-space:process-name", "hosts": c.want, "spec": nil, "out_of_sync": map[string]any{},
@@ -41,7 +41,7 @@ func TestMappingGSE_listed(t *testing.T) {
 				"adopt_existing": nil, "rollout": nil, "timeouts": nil,
 			}
 
-			p := sim.mapped(t, c.face, m)
+			p := mapped(sim, t, c.face, m)
 			resource := p.coreOf(testList, &kept{})
 			sim.ResetCalls()
 			if said := resource.imports("name-space:process-name"); len(said) > 0 {
@@ -51,7 +51,7 @@ func TestMappingGSE_listed(t *testing.T) {
 			if c.face == faceESB {
 				caller = mappedCaller + ", "
 			}
-			sim.expectSent(t, target{api: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
+			expectSent(sim, t, target{api: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
 			if diff := cmp.Diff(want, plain(t, resource.state)); diff != "" {
 				t.Errorf("imported (-want +got):\n%s", diff)
 			}

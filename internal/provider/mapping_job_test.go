@@ -134,13 +134,13 @@ func TestMappingJOB(t *testing.T) {
 				}
 
 				resource.applied(m.hosted(nil))
-				sim.expectSent(t, register, registered)
+				expectSent(sim, t, register, registered)
 				questions := []string{m.body("operate_process", 2)}
 				if m.registration == "manage_proc" { // what it did is read back
 					questions = append(questions, questions...)
 				}
-				sim.expectSent(t, target{"operate_process", new(simulator.OpQuery)}, questions...)
-				sim.expectAsked(t, "get_proc_result", `{`+mappedCaller+`, `+m.wantScope+`, "bk_gse_taskid": "TASK"}`)
+				expectSent(sim, t, target{"operate_process", new(simulator.OpQuery)}, questions...)
+				expectAsked(sim, t, "get_proc_result", `{`+mappedCaller+`, `+m.wantScope+`, "bk_gse_taskid": "TASK"}`)
 				for _, call := range sim.Calls() {
 					if !strings.HasPrefix(call.Path, "/api/c/compapi/v2/"+generation+"/") {
 						t.Errorf("%s went to %s", call.API, call.Path)
@@ -150,12 +150,12 @@ func TestMappingJOB(t *testing.T) {
 				resource.applied(m.hosted(map[string]any{"log_path": "/another/path"}))
 				sim.ResetCalls()
 				resource.applied(m.hosted(nil))
-				sim.expectSent(t, register, registered)
+				expectSent(sim, t, register, registered)
 
 				if m.process["start_cmd"] != nil {
 					for operation, op := range mappedOperations {
-						sim.operateMapped(p, "bk_job_process_operation", operation, m.reference(), mappedHosts, "job", m.key)
-						sim.expectSent(t, target{"operate_process", new(op)}, m.body("operate_process", op))
+						operateMapped(sim, p, "bk_job_process_operation", operation, m.reference(), mappedHosts, "job", m.key)
+						expectSent(sim, t, target{"operate_process", new(op)}, m.body("operate_process", op))
 					}
 				}
 
@@ -163,7 +163,7 @@ func TestMappingJOB(t *testing.T) {
 				if said := resource.destroyUnrefreshed(); len(said) > 0 {
 					t.Fatal(said)
 				}
-				sim.expectSent(t, unregister, unregistered)
+				expectSent(sim, t, unregister, unregistered)
 			})
 		}
 	}

@@ -35,7 +35,7 @@ const (
 
 // expectSent compares the bodies of all requests to a target with JSON texts, in any
 // order. The simulator does not keep the secret.
-func (s *testSim) expectSent(t *testing.T, at target, want ...string) {
+func expectSent(s *testSim, t *testing.T, at target, want ...string) {
 	t.Helper()
 	var got []string
 	for _, call := range at.calls(s.Calls()) {
@@ -67,7 +67,7 @@ func sortedJSON(t *testing.T, documents []string) []byte {
 
 // expectAsked compares the bodies of the requests for results with the tasks that
 // were begun.
-func (s *testSim) expectAsked(t *testing.T, api, body string) {
+func expectAsked(s *testSim, t *testing.T, api, body string) {
 	t.Helper()
 	var want []string
 	for _, call := range s.Calls() {
@@ -75,18 +75,7 @@ func (s *testSim) expectAsked(t *testing.T, api, body string) {
 			want = append(want, strings.ReplaceAll(body, "TASK", call.TaskID))
 		}
 	}
-	s.expectSent(t, target{api: api}, want...)
-}
-
-// applied applies a configuration that is valid.
-func (c *core) applied(config map[string]any) {
-	c.t.Helper()
-	if said := c.validate(config); len(said) > 0 {
-		c.t.Fatal(said)
-	}
-	if _, said := c.apply(config); len(said) > 0 {
-		c.t.Fatal(said)
-	}
+	expectSent(s, t, target{api: api}, want...)
 }
 
 // mappedOperations are the operations of a process by their op types.
@@ -96,7 +85,7 @@ var mappedOperations = map[string]int{
 }
 
 // operateMapped runs one operation on hosts where there is something to do for it.
-func (s *testSim) operateMapped(p *protocol, typ, operation string, reference map[string]any, hosts map[string]string, namespace, name string) {
+func operateMapped(s *testSim, p *protocol, typ, operation string, reference map[string]any, hosts map[string]string, namespace, name string) {
 	p.t.Helper()
 	prepare := s.StartProcess
 	if operation == "start" {

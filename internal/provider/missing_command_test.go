@@ -101,7 +101,7 @@ func TestMissingCommand_action(t *testing.T) {
 				}
 			}
 			delete(commandsOf(config), operation+"_cmd")
-			for _, said := range []string{p.validateAction(object, config), p.planAction(object, config), p.invoked(object, config)} {
+			for _, said := range []string{p.validateAction(object, config), p.planAction(object, config), endOf(p, object, config)} {
 				if !strings.HasPrefix(said, tfprotov6.DiagnosticSeverityError.String()) || !strings.Contains(said, "."+operation+"_cmd: ") {
 					t.Errorf("%s %s without its command: %q", object, operation, said)
 				}
@@ -113,8 +113,8 @@ func TestMissingCommand_action(t *testing.T) {
 	}
 }
 
-// invoked runs an action and gives how it ended.
-func (p *protocol) invoked(name string, config map[string]any) string {
+// endOf runs an action and gives how it ended.
+func endOf(p *protocol, name string, config map[string]any) string {
 	p.t.Helper()
 	_, end := p.invoke(p.t.Context(), name, config)
 	return end

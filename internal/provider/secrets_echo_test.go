@@ -1,13 +1,10 @@
 package provider
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
@@ -15,34 +12,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// logBuffer is written by the provider's workers.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// String is the log as a reader has it, in which JSON's own escapes hide nothing.
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var text strings.Builder
-	for line := range strings.Lines(b.buf.String()) {
-		var fields map[string]any
-		if json.Unmarshal([]byte(line), &fields) != nil {
-			fmt.Fprintln(&text, line)
-			continue
-		}
-		fmt.Fprintln(&text, fields)
-	}
-	return text.String()
-}
 
 // echoPlaces are the parts of an answer in which a platform may say something back.
 // Each is faults, and what makes the provider meet them.
