@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/canary"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -24,17 +25,17 @@ import (
 func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway, config string) (*testSim, *testCLI) {
 	t.Helper()
 	sim := newSim(t)
-	sim.AppSecret = canarySecret
+	sim.AppSecret = canary.Secret
 	cli := newCLI(t, sim, config)
-	cli.env = append(cli.env, "BK_GATEWAY"+"="+string(gateway), "BK_APP_SECRET"+"="+canarySecret, "BK_USERNAME"+"=", "GOTRACEBACK=system",
+	cli.env = append(cli.env, "BK_GATEWAY"+"="+string(gateway), "BK_APP_SECRET"+"="+canary.Secret, "BK_USERNAME"+"=", "GOTRACEBACK=system",
 		"TF_LOG=TRACE", "TF_LOG_SDK=TRACE", "TF_LOG_SDK_FRAMEWORK=TRACE", "TF_LOG_SDK_PROTO=TRACE", "TF_LOG_PROVIDER_BK_GSE=TRACE",
 		"TF_LOG_PATH="+filepath.Join(cli.dir, "trace.log"))
 	if gateway == bkapi.APIGW {
-		sim.AccessToken = canaryAccessToken
-		cli.env = append(cli.env, "BK_ACCESS_TOKEN"+"="+canaryAccessToken)
+		sim.AccessToken = canary.AccessToken
+		cli.env = append(cli.env, "BK_ACCESS_TOKEN"+"="+canary.AccessToken)
 	} else {
-		sim.Token = canaryToken
-		cli.env = append(cli.env, "BK_TOKEN"+"="+canaryToken)
+		sim.Token = canary.Token
+		cli.env = append(cli.env, "BK_TOKEN"+"="+canary.Token)
 	}
 	return sim, cli
 }
@@ -61,10 +62,10 @@ func keepOutput(c *testCLI, code int, name string, args ...string) {
 // the provider's process dies.
 func TestAccSecrets_stayInside(t *testing.T) {
 	t.Parallel()
-	spellings := slices.Sorted(maps.Keys(echoes(canarySecret)))
+	spellings := slices.Sorted(maps.Keys(echoes(canary.Secret)))
 	config := func(run string) string {
 		return operationConfig{
-			hosted: hostedConfig{hosts: hostsConfig(len(spellings)), start: "./start.sh --" + witness, more: `ensure = "registered"`}, operation: "start",
+			hosted: hostedConfig{hosts: hostsConfig(len(spellings)), start: "./start.sh --" + canary.Witness, more: `ensure = "registered"`}, operation: "start",
 			more: fmt.Sprintf("triggers = { run = %q }", run),
 		}.String() + "\n" + `data "bk_process_status" "test" {
   meta  = bk_hosted_process.test.meta
@@ -89,9 +90,9 @@ func TestAccSecrets_stayInside(t *testing.T) {
 			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
 
 			// The platform says a credential back for each host, in one spelling each.
-			secret := map[bkapi.Gateway]string{bkapi.ESB: canaryToken, bkapi.APIGW: canaryAccessToken}[gateway]
+			secret := map[bkapi.Gateway]string{bkapi.ESB: canary.Token, bkapi.APIGW: canary.AccessToken}[gateway]
 			for i, spelling := range spellings {
-				echo := witness + echoes(canarySecret)[spelling] + "\n" + witness + echoes(secret)[spelling]
+				echo := canary.Witness + echoes(canary.Secret)[spelling] + "\n" + canary.Witness + echoes(secret)[spelling]
 				sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{testAddress(i + 1)}, Code: new(65535), Message: echo})
 				sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Hosts: []string{testAddress(i + 1)}, Code: new(0), Apply: true, Content: echo})
 			}
@@ -100,14 +101,14 @@ func TestAccSecrets_stayInside(t *testing.T) {
 			keepOutput(cli, 0, "state.json", "show", "-json")
 
 			sim.ClearFaults()
-			sim.Inject(simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>" + witness + echoes(canarySecret)["page"] + echoes(secret)["dump"]})
+			sim.Inject(simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>" + canary.Witness + echoes(canary.Secret)["page"] + echoes(secret)["dump"]})
 			keepOutput(cli, 1, "failing-plan.txt", "plan")
 
 			sim.ClearFaults()
 			crash(cli, sim)
 			texts := everythingIn(t, cli.dir)
 			for name, text := range texts {
-				for _, found := range canariesIn(text) {
+				for _, found := range canary.In(text) {
 					t.Errorf("%s: %s", name, found)
 				}
 			}
@@ -115,12 +116,12 @@ func TestAccSecrets_stayInside(t *testing.T) {
 			for _, name := range []string{
 				"plan.zip/tfplan", "plan.json", "terraform.tfstate", "state.json", "trace.log", "failing-apply.txt", "failing-plan.txt",
 			} {
-				if !strings.Contains(texts[name], witness) {
+				if !strings.Contains(texts[name], canary.Witness) {
 					t.Errorf("%s does not hold what it should (%d bytes)", name, len(texts[name]))
 				}
 			}
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(texts)), func(name string) bool {
-				return strings.HasPrefix(name, "protocol/") && strings.Contains(texts[name], witness)
+				return strings.HasPrefix(name, "protocol/") && strings.Contains(texts[name], canary.Witness)
 			}) {
 				t.Error("the raw protocol is not there")
 			}
@@ -224,19 +225,19 @@ provider "bk" {
   app_secret = var.secret
 }
 %s
-`, test.variable, hostedConfig{hosts: hostsConfig(1), start: "./start.sh --" + witness}))
-			cli.env = append(cli.env, "BK_APP_SECRET"+"=", "TF_VAR_secret="+canarySecret)
+`, test.variable, hostedConfig{hosts: hostsConfig(1), start: "./start.sh --" + canary.Witness}))
+			cli.env = append(cli.env, "BK_APP_SECRET"+"=", "TF_VAR_secret="+canary.Secret)
 			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
 			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
 			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
 			texts := everythingIn(t, cli.dir)
 			for name, text := range texts {
 				inPlan := name == "plan.json" || name == "plan.zip/tfplan"
-				if found := canariesIn(text); (len(found) > 0) != (test.kept && inPlan) {
+				if found := canary.In(text); (len(found) > 0) != (test.kept && inPlan) {
 					t.Errorf("%s: %v", name, found)
 				}
 			}
-			if log := texts["trace.log"]; !strings.Contains(log, "calling API") || !strings.Contains(log, witness) {
+			if log := texts["trace.log"]; !strings.Contains(log, "calling API") || !strings.Contains(log, canary.Witness) {
 				t.Error("the log is not that of the provider")
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/canary"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -62,19 +63,19 @@ var echoPlaces = map[string]struct {
 func TestSecrets_areNotEchoed(t *testing.T) {
 	t.Parallel()
 	for gateway, identity := range map[bkapi.Gateway]struct{ attribute, secret string }{
-		bkapi.ESB: {"token", canaryToken}, bkapi.APIGW: {"access_token", canaryAccessToken},
+		bkapi.ESB: {"token", canary.Token}, bkapi.APIGW: {"access_token", canary.AccessToken},
 	} {
 		for place := range echoPlaces {
 			t.Run(string(gateway)+"/"+place, func(t *testing.T) {
 				t.Parallel()
-				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": canarySecret, identity.attribute: identity.secret})
-				for _, secret := range []string{canarySecret, identity.secret} {
+				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": canary.Secret, identity.attribute: identity.secret})
+				for _, secret := range []string{canary.Secret, identity.secret} {
 					for spelling, echo := range echoes(secret) {
-						text := echoed(sim, p, place, witness+" "+echo)
-						if !strings.Contains(text, witness) {
+						text := echoed(sim, p, place, canary.Witness+" "+echo)
+						if !strings.Contains(text, canary.Witness) {
 							t.Errorf("%s: the echo has not come through, so this proves nothing: %s", spelling, text)
 						}
-						for _, found := range canariesIn(text) {
+						for _, found := range canary.In(text) {
 							t.Errorf("%s: found in: %s", spelling, found)
 						}
 					}
@@ -90,7 +91,7 @@ func TestSecrets_ofOthersAreEchoed(t *testing.T) {
 	for _, gateway := range bkapi.Gateways() {
 		sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
 		for place := range echoPlaces {
-			if text := echoed(sim, p, place, canarySecret); len(canariesIn(text)) == 0 {
+			if text := echoed(sim, p, place, canary.Secret); len(canary.In(text)) == 0 {
 				t.Errorf("%s %s: not found in: %s", gateway, place, text)
 			}
 		}

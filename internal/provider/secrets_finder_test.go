@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/canary"
 )
 
 // echoes are the spellings in which a platform may say back what it was sent.
@@ -43,7 +45,7 @@ func echoes(secret string) map[string]string {
 		"hex-upper":    fmt.Sprintf("%X", secret),
 		"dump":         fmt.Sprintf(`{"bk_app_secret": %s, "bk_username": "admin"}`, python),
 		"dump-python":  fmt.Sprintf("{'bk_app_secret': '%s', 'bk_username': 'admin'}", secret),
-		"dump-cut-off": `{"bk_app_secret": "` + secret[:len(canaryBegin)+2],
+		"dump-cut-off": `{"bk_app_secret": "` + secret[:len(canary.Begin)+2],
 	}
 }
 
@@ -92,9 +94,9 @@ func everythingIn(t *testing.T, dir string) map[string]string {
 func TestSecrets_areFoundInEverySpelling(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range slices.Sorted(maps.Keys(echoes(canarySecret))) {
-		if len(canariesIn("some text"+echoes(canarySecret)[name]+"and more")) == 0 {
-			t.Errorf("not found as %s: %s", name, echoes(canarySecret)[name])
+	for _, name := range slices.Sorted(maps.Keys(echoes(canary.Secret))) {
+		if len(canary.In("some text"+echoes(canary.Secret)[name]+"and more")) == 0 {
+			t.Errorf("not found as %s: %s", name, echoes(canary.Secret)[name])
 		}
 	}
 	archive, err := os.Create(filepath.Join(dir, "plan.zip"))
@@ -106,7 +108,7 @@ func TestSecrets_areFoundInEverySpelling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(member, strings.Repeat("x", 1000)+canarySecret); err != nil {
+	if _, err := io.WriteString(member, strings.Repeat("x", 1000)+canary.Secret); err != nil {
 		t.Fatal(err)
 	}
 	if err := packed.Close(); err != nil {
@@ -115,7 +117,7 @@ func TestSecrets_areFoundInEverySpelling(t *testing.T) {
 	if err := archive.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if texts := everythingIn(t, dir); len(canariesIn(texts["plan.zip/tfplan"])) == 0 {
+	if texts := everythingIn(t, dir); len(canary.In(texts["plan.zip/tfplan"])) == 0 {
 		t.Errorf("not found in the archive: %v", slices.Collect(maps.Keys(texts)))
 	}
 }

@@ -1,4 +1,4 @@
-package provider
+package canary
 
 import (
 	"encoding/base64"
@@ -12,16 +12,16 @@ import (
 // ends with letters that no encoding of text changes, and has what encodings do
 // change between them.
 const (
-	canaryBegin = "CanaryQ"
-	canaryEnd   = "Zyranac"
+	Begin = "CanaryQ"
+	End   = "Zyranac"
 
-	canarySecret      = canaryBegin + `1"<&>+/\é%` + canaryEnd
-	canaryToken       = canaryBegin + `2"<&>+/\é%` + canaryEnd
-	canaryAccessToken = canaryBegin + `3"<&>+/\é%` + canaryEnd
+	Secret      = Begin + `1"<&>+/\é%` + End
+	Token       = Begin + `2"<&>+/\é%` + End
+	AccessToken = Begin + `3"<&>+/\é%` + End
 
 	// witness is no secret. It travels beside the canaries, and whatever it is not
 	// found in has not been looked at.
-	witness = "WitnessQ"
+	Witness = "WitnessQ"
 )
 
 // traces are what a word leaves in a text: itself, or a part of its encoding.
@@ -35,10 +35,10 @@ func traces(word string) []string {
 	return found
 }
 
-// canariesIn tells where in a text there is a piece of a canary.
-func canariesIn(text string) []string {
+// In tells where in a text there is a piece of a canary.
+func In(text string) []string {
 	var found []string
-	for _, trace := range append(traces(canaryBegin), traces(canaryEnd)...) {
+	for _, trace := range append(traces(Begin), traces(End)...) {
 		if at := strings.Index(text, trace); at >= 0 {
 			found = append(found, strconv.Quote(text[max(0, at-80):min(len(text), at+80)]))
 		}
