@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -107,7 +108,7 @@ func (s *settings) invalid(name, why string) diag.Diagnostic {
 	if given := s.given[name]; given != "" && given != name {
 		source = "Environment variable " + given
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root(name), summaryInvalidProvider, source+": "+why+".")
+	return diag.NewAttributeErrorDiagnostic(path.Root(name), diagnose.SummaryInvalidProvider, source+": "+why+".")
 }
 
 // checkIdentity wants one user on whose behalf calls are made.
@@ -129,7 +130,7 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 		diags.AddAttributeError(path.Root(names[0]), summaryMissingSetting, "Nobody is named on whose behalf the platform is called. Set one of "+
 			strings.Join(names, ", ")+", or one of the environment variables "+strings.Join(variables, ", ")+".")
 	default:
-		diags.AddAttributeError(path.Root(last), summaryInvalidProvider,
+		diags.AddAttributeError(path.Root(last), diagnose.SummaryInvalidProvider,
 			"More than one user identity is set: "+strings.Join(users, ", ")+". Set exactly one.")
 	}
 }
@@ -207,7 +208,7 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 	var bad *bkapi.ConfigError
 	if !errors.As(err, &bad) {
-		return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))
+		return diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, diagnose.Sentence(err.Error()))
 	}
 	name := ""
 	var renames []string
@@ -224,7 +225,7 @@ func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 	case bad.Field == "Endpoint":
 		name = endpoint
 	case name == "":
-		return diag.NewErrorDiagnostic(summaryInvalidProvider, sentence(err.Error()))
+		return diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, diagnose.Sentence(err.Error()))
 	}
 	return s.invalid(name, strings.NewReplacer(renames...).Replace(bad.Reason))
 }

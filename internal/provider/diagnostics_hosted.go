@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -15,7 +16,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		todo += "\n\n" + takenAdvice + h.importAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
-		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures), todo))
+		h.title, diagnose.CountHosts(len(failures), h.hosts.Len()), diagnose.Rows(h.hosts, failures), todo))
 }
 
 // createPartial is a create that did some hosts. It is a warning by default,
@@ -23,7 +24,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 // well.
 func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
-		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures))
+		h.title, diagnose.CountHosts(len(failures), h.hosts.Len()), diagnose.Rows(h.hosts, failures))
 	taken := ""
 	if anyTaken(failures) {
 		taken = "\n\n" + takenAdvice
@@ -48,21 +49,21 @@ func createUnconfirmed(h hostedProcess, failures fleet.Results) diag.Diagnostic 
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s, as far as is known.\n\n%s\n"+
 		"Mend the cause and apply again. What may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
-		h.title, hostsText(len(failures), h.hosts.Len()), hostRows(h.hosts, failures), taken))
+		h.title, diagnose.CountHosts(len(failures), h.hosts.Len()), diagnose.Rows(h.hosts, failures), taken))
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
-	todo := retriedAlone
+	todo := diagnose.RetriedAlone
 	if anyTaken(failures) {
 		todo += "\n\n" + takenAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
-		h.title, hostsText(len(failures), tried), hostRows(h.hosts, failures), todo))
+		h.title, diagnose.CountHosts(len(failures), tried), diagnose.Rows(h.hosts, failures), todo))
 }
 
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
-		h.title, hostsText(len(stuck), tried), purpose, hostRows(keys, stuck), todo))
+		h.title, diagnose.CountHosts(len(stuck), tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
 func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagnostic {
@@ -72,7 +73,7 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagno
 	}
 	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s looks changed on %s whose agents could not be asked, so that is not "+
 		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.",
-		h.title, hostsText(len(hosts), h.hosts.Len()), hostRows(h.hosts, failures)))
+		h.title, diagnose.CountHosts(len(hosts), h.hosts.Len()), diagnose.Rows(h.hosts, failures)))
 }
 
 func anyTaken(failures fleet.Results) bool {

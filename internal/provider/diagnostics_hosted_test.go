@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -16,7 +17,7 @@ func TestCreatePartial(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 3)
 	h := hostedProcess{openedProcess: openedProcess{
-		title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import.",
+		title: diagnose.ProcessTitle("web", "nginx"), hosts: inventory, importAdvice: " Or import.",
 	}}
 	failures := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
@@ -42,7 +43,7 @@ func TestHostedDiagnostics(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 3)
 	h := hostedProcess{openedProcess: openedProcess{
-		id: "web:nginx", title: quotedProcess("web", "nginx"), hosts: inventory, importAdvice: " Or import it.",
+		id: "web:nginx", title: diagnose.ProcessTitle("web", "nginx"), hosts: inventory, importAdvice: " Or import it.",
 	}}
 	away := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
@@ -82,7 +83,7 @@ func TestHostedDiagnostics(t *testing.T) {
 				"\nMend the cause and apply again: only these hosts are called.",
 		},
 		"release-failed": {
-			releaseFailed(h, inventory, 3, away, "be destroyed", destroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
+			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
 			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
 				"\nMend the cause and destroy again: only these hosts are called.",
 		},

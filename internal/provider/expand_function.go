@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -39,7 +40,7 @@ func (expandFunction) Run(ctx context.Context, req function.RunRequest, resp *fu
 	}
 	expanded, err := fleet.ExpandIPs(pattern)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, withoutStop(sentence(err.Error())))
+		resp.Error = function.NewArgumentFuncError(0, diagnose.WithoutStop(diagnose.Sentence(err.Error())))
 		return
 	}
 	ips := make([]string, len(expanded))

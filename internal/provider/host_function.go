@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -45,7 +46,7 @@ func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *func
 	}
 	host, err := hostAt(ip, cloud)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, withoutStop(sentence(err.Error())))
+		resp.Error = function.NewArgumentFuncError(0, diagnose.WithoutStop(diagnose.Sentence(err.Error())))
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, host.Address())

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
@@ -182,7 +183,7 @@ func stuckReasons(stuck fleet.Results, was map[fleet.HostID]string, changed bool
 		drift := fleet.ParseDrift(reason)
 		switch ours := !out || (drift != fleet.NotRegistered && drift != fleet.Foreign); {
 		case ours && changed:
-			reasons[host] = string(fleet.OtherSpec) + ": " + reasonOf(o)
+			reasons[host] = string(fleet.OtherSpec) + ": " + diagnose.Reason(o)
 		case out:
 			reasons[host] = reason
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -76,10 +77,10 @@ func (a applied) earlier(d fleet.Desired, reasons map[fleet.Host]string) []strin
 // updateReasons is stateReasons of an update: a host that was in doubt and did not
 // come to be registered still is.
 func updateReasons(failures fleet.Results, was map[fleet.HostID]string) map[fleet.Host]string {
-	reasons := reasonsBy(stateReason, failures)
+	reasons := diagnose.ReasonsBy(stateReason, failures)
 	for host, o := range failures {
 		if unconfirmed(was[host.WithoutSupplier()]) && o.Left == fleet.NotRegistered {
-			reasons[host] = reasonUnconfirmed + ": " + reasonOf(o)
+			reasons[host] = reasonUnconfirmed + ": " + diagnose.Reason(o)
 		}
 	}
 	return reasons

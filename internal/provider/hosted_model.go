@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -75,9 +76,9 @@ func hostedToAPI(ctx context.Context, m hostedModel, p *platform) (hostedProcess
 // by which the next update chooses its call, then why the last attempt failed.
 func stateReason(o fleet.Outcome) string {
 	if o.Left == fleet.NotRegistered && (o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
-		return reasonUnconfirmed + ": " + reasonOf(o)
+		return reasonUnconfirmed + ": " + diagnose.Reason(o)
 	}
-	return string(o.Left) + ": " + reasonOf(o)
+	return string(o.Left) + ": " + diagnose.Reason(o)
 }
 
 // applied is what was last registered. It is kept beside state, because a
@@ -109,7 +110,7 @@ type privateReader interface {
 func saveApplied(ctx context.Context, to privateWriter, a applied) diag.Diagnostics {
 	raw, err := json.Marshal(a)
 	if err != nil {
-		return diag.Diagnostics{bugDiagnostic(err)}
+		return diag.Diagnostics{diagnose.Bug(err)}
 	}
 	return to.SetKey(ctx, appliedKey, raw)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
@@ -49,7 +50,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if req.ID != "" {
 		var err error
 		if id, err = parseImportID(req.ID); err != nil {
-			resp.Diagnostics.AddError(summaryInvalidImport, sentence(err.Error()))
+			resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(err.Error()))
 			return
 		}
 	} else {
@@ -74,19 +75,19 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 			return true
 		})
 		if err != nil {
-			resp.Diagnostics.Append(callDiagnostic("Unable to Import Hosted Process",
-				quotedProcess(id.namespace, id.name)+" could not be looked up.", err))
+			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Import Hosted Process",
+				diagnose.ProcessTitle(id.namespace, id.name)+" could not be looked up.", err))
 			return
 		}
 	}
 	if len(found.hosts) == 0 {
 		resp.Diagnostics.AddError("Hosted Process Not Found",
-			quotedProcess(id.namespace, id.name)+" is not registered on any host. Check the namespace and the name; a registration of the last "+
+			diagnose.ProcessTitle(id.namespace, id.name)+" is not registered on any host. Check the namespace and the name; a registration of the last "+
 				"minutes may not be listed yet, and can be imported with its hosts: "+id.namespace+":"+id.name+"@0:10.0.0.1.")
 		return
 	}
 	if _, faults := fleet.NewInventory(found.hosts, r.platform.supplier); len(faults) > 0 {
-		resp.Diagnostics.AddError(summaryInvalidImport, sentence(faults[0].Err.Error()))
+		resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(faults[0].Err.Error()))
 		return
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
@@ -84,7 +85,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 			}
 		}
 		if failed != nil {
-			push(list.ListResult{Diagnostics: diag.Diagnostics{callDiagnostic("Unable to List Hosted Processes",
+			push(list.ListResult{Diagnostics: diag.Diagnostics{diagnose.CallFailed("Unable to List Hosted Processes",
 				"The processes of namespace \""+config.Namespace.ValueString()+"\" could not be listed.", failed)}})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -21,7 +22,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	if r.platform != nil && len(r.platform.unknown) > 0 {
-		resp.Diagnostics.Append(notRefreshed(r.platform.unknown))
+		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.unknown))
 		return
 	}
 	last, everApplied, diags := loadApplied(ctx, req.Private)
@@ -40,8 +41,8 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	}
 
 	report, err := fleet.Inspect(ctx, h.process, h.hosts.Hosts(), held)
-	if err = unlessInterrupted(ctx, err); err != nil {
-		resp.Diagnostics.Append(callDiagnostic("Unable to Read Hosted Process",
+	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
+		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
@@ -52,7 +53,7 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	if !h.desired.HasSpec {
 		P(&model).complete(ctx, r.platform, report)
 	}
-	state.OutOfSync = stringMapValue(reasonsValue(h.hosts, driftReasons(report, held, last, reasonsOf(stringMap(state.OutOfSync), h.hosts))))
+	state.OutOfSync = stringMapValue(diagnose.ReasonsByKey(h.hosts, driftReasons(report, held, last, diagnose.Reasons(stringMap(state.OutOfSync), h.hosts))))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
@@ -47,7 +48,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.id)
-	plan.OutOfSync = stringMapValue(reasonsValue(h.hosts, reasonsBy(stateReason, failures)))
+	plan.OutOfSync = stringMapValue(diagnose.ReasonsByKey(h.hosts, diagnose.ReasonsBy(stateReason, failures)))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.desired))...)
 	if len(failures) > 0 {
@@ -83,7 +84,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		last, everApplied = appliedAs(past.desired), true
 	}
 
-	was := withoutSupplier(reasonsOf(stringMap(state.OutOfSync), prior))
+	was := diagnose.WithoutSupplier(diagnose.Reasons(stringMap(state.OutOfSync), prior))
 	change, found, err := h.change(ctx, hostedPast{
 		hosts:      prior,
 		outOfSync:  was,
@@ -93,7 +94,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		adopts:     plan.AdoptExisting.ValueBool(),
 	})
 	if err != nil {
-		resp.Diagnostics.Append(callDiagnostic("Unable to Update Hosted Process", h.title+
+		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.title+
 			" was left as it is, because its status could not be read.", err))
 		return
 	}
@@ -101,7 +102,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	for host := range found.unread {
 		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
 	}
-	released := h.releaseRemoved(ctx, past, last, reasonsOf(stringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
+	released := h.releaseRemoved(ctx, past, last, diagnose.Reasons(stringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
 	identity, diags := P(&model).resourceIdentity(ctx)
@@ -113,7 +114,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	reasons := updateReasons(failures, was)
 	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.desired)))
 	left, _ := inventoryOf(*hosts, r.platform.supplier)
-	plan.OutOfSync = stringMapValue(reasonsValue(left, reasons))
+	plan.OutOfSync = stringMapValue(diagnose.ReasonsByKey(left, reasons))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	applied := appliedAs(h.desired)
 	applied.Earlier = last.earlier(h.desired, reasons)
@@ -122,7 +123,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		resp.Diagnostics.Append(updateFailed(h, len(results), failures))
 	}
 	if len(stuck) > 0 {
-		resp.Diagnostics.Append(releaseFailed(h, prior, len(released), stuck, "leave the resource", retriedAlone))
+		resp.Diagnostics.Append(releaseFailed(h, prior, len(released), stuck, "leave the resource", diagnose.RetriedAlone))
 	}
 }
 
@@ -145,7 +146,7 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	if !h.desired.HasSpec {
 		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	results := h.release(ctx, h.hosts.Hosts(), last, reasonsOf(stringMap(state.OutOfSync), h.hosts), first, h.rollout)
+	results := h.release(ctx, h.hosts.Hosts(), last, diagnose.Reasons(stringMap(state.OutOfSync), h.hosts), first, h.rollout)
 
 	stuck := results.Failures()
 	if len(stuck) == 0 {
@@ -157,5 +158,5 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	*hosts = fold.NewMap(only(hosts.Known(), h.hosts, stuck))
 	state.OutOfSync = stringMapValue(only(stringMap(state.OutOfSync), h.hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(releaseFailed(h, h.hosts, len(results), stuck, "be destroyed", destroyedAlone))
+	resp.Diagnostics.Append(releaseFailed(h, h.hosts, len(results), stuck, "be destroyed", diagnose.DestroyedAlone))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/job"
@@ -132,7 +133,7 @@ func (m *jobReferenceModel) check(p *platform) diag.Diagnostics {
 			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
 	}
 	if p.ready() && p.job == nil {
-		diags.Append(noJob())
+		diags.Append(diagnose.NoJob())
 	}
 	return diags
 }
@@ -151,7 +152,7 @@ func (m *jobReferenceModel) commands(context.Context, tfsdk.Config) (types.Objec
 
 func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics) {
 	if p.job == nil {
-		return openedProcess{}, diag.Diagnostics{noJob()}
+		return openedProcess{}, diag.Diagnostics{diagnose.NoJob()}
 	}
 	scope, _, diags := m.scopeToAPI(ctx)
 	id, title, info, d := m.name(ctx)
@@ -165,7 +166,7 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 	// another all the same.
 	fingerprint, err := fleet.Fingerprint(info, nil)
 	if err != nil {
-		diags.Append(bugDiagnostic(err))
+		diags.Append(diagnose.Bug(err))
 	}
 	return openedProcess{
 		id:      id,

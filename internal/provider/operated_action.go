@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -113,7 +114,7 @@ func (a *operatedAction[M, P]) check(ctx context.Context, config tfsdk.Config) (
 	diags.Append(checkCommand(ctx, model, config, model.inputs().Operation)...)
 	diags.Append(checkHosts(a.platform, model)...)
 	if hosts := *model.hostsMap(); !hosts.IsUnknown() && hosts.Len() == 0 {
-		addInvalid(&diags, path.Root("hosts"), summaryInvalidHost, "there is no host to run the operation on")
+		addInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
 	}
 	return model, diags
 }

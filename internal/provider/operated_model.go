@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -68,13 +69,13 @@ func operationToAPI(ctx context.Context, m operationModel, p *platform) (process
 
 // inDoubt tells whether a reason leaves open that the operation worked.
 func inDoubt(reason string) bool {
-	return strings.HasPrefix(reason, reasonUnknown) || strings.HasPrefix(reason, reasonTimeUp) || strings.HasPrefix(reason, reasonInterrupted)
+	return strings.HasPrefix(reason, diagnose.ReasonUnknown) || strings.HasPrefix(reason, diagnose.ReasonTimeUp) || strings.HasPrefix(reason, diagnose.ReasonInterrupted)
 }
 
 // anyInDoubt is the same for outcomes.
 func anyInDoubt(results fleet.Results) bool {
 	for _, o := range results {
-		if inDoubt(reasonOf(o)) {
+		if inDoubt(diagnose.Reason(o)) {
 			return true
 		}
 	}

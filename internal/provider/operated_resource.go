@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
@@ -121,7 +122,7 @@ func (r *operatedResource[M, P]) Update(ctx context.Context, req resource.Update
 	plan.settle(o, results)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if failures := results.Failures(); len(failures) > 0 {
-		resp.Diagnostics.Append(operationFailed(o, len(results), failures, retriedAlone))
+		resp.Diagnostics.Append(operationFailed(o, len(results), failures, diagnose.RetriedAlone))
 	}
 }
 
@@ -151,7 +152,7 @@ func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.Delete
 	*hosts = fold.NewMap(only(hosts.Known(), o.hosts, failures))
 	state.FailedHosts = stringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(operationFailed(o, len(results), failures, destroyedAlone))
+	resp.Diagnostics.Append(operationFailed(o, len(results), failures, diagnose.DestroyedAlone))
 }
 
 func (r *operatedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, diags *diag.Diagnostics) (processOperation, context.Context, context.CancelFunc) {

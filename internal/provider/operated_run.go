@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -25,7 +26,7 @@ func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 	// Addresses were checked by the plan; what cannot be read is left out there.
 	next, _ := inventoryOf(*plan.hostsMap(), supplier)
 	prior, _ := inventoryOf(*state.hostsMap(), supplier)
-	failed := reasonsOf(stringMap(state.run().FailedHosts), prior)
+	failed := diagnose.Reasons(stringMap(state.run().FailedHosts), prior)
 	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !sameTriggers(plan.run().Triggers, state.run().Triggers)
 
 	due := dueHosts{unsure: make(map[fleet.Host]bool)}
@@ -56,7 +57,7 @@ func (m *runModel) settle(o processOperation, results fleet.Results) {
 		tasks = append(tasks, types.StringValue(id))
 	}
 	m.TaskIDs = types.ListValueMust(types.StringType, tasks)
-	m.FailedHosts = stringMapValue(reasonsValue(o.hosts, reasonsBy(reasonOf, results.Failures())))
+	m.FailedHosts = stringMapValue(diagnose.ReasonsByKey(o.hosts, diagnose.ReasonsBy(diagnose.Reason, results.Failures())))
 }
 
 // operationFailed is a run that ends with an error.
@@ -78,11 +79,11 @@ func operationPartial(o processOperation, failures fleet.Results, as onPartialCr
 
 func (o processOperation) story(tried int, failures fleet.Results) string {
 	return fmt.Sprintf("%s: %s did not succeed on %s.\n\n%s\n",
-		o.title, o.operation, hostsText(len(failures), tried), hostRows(o.hosts, failures))
+		o.title, o.operation, diagnose.CountHosts(len(failures), tried), diagnose.Rows(o.hosts, failures))
 }
 
 func operationSummary(op fleet.Operation) string {
-	return "Unable to " + sentence(string(op))[:len(op)] + " Process"
+	return "Unable to " + diagnose.Sentence(string(op))[:len(op)] + " Process"
 }
 
 // doubtAdvice explains outcomes that nobody knows.

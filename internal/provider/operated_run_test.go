@@ -7,16 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 func TestOperationFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)
-	o := processOperation{openedProcess: openedProcess{title: quotedProcess("web", "nginx"), hosts: inventory}, operation: fleet.Restart}
+	o := processOperation{openedProcess: openedProcess{title: diagnose.ProcessTitle("web", "nginx"), hosts: inventory}, operation: fleet.Restart}
 	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
 		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
-	}}, retriedAlone)
+	}}, diagnose.RetriedAlone)
 	if got.Summary() != "Unable to Restart Process" {
 		t.Errorf("summary %q", got.Summary())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -53,7 +54,7 @@ func (parseHostFunction) Run(ctx context.Context, req function.RunRequest, resp 
 	}
 	host, err := fleet.ParseHost(address, unnamed)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, withoutStop(sentence(err.Error())))
+		resp.Error = function.NewArgumentFuncError(0, diagnose.WithoutStop(diagnose.Sentence(err.Error())))
 		return
 	}
 	var parsed parsedHostModel

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
@@ -39,7 +40,7 @@ func platformFrom(data any, diags *diag.Diagnostics) *platform {
 	}
 	p, ok := data.(*platform)
 	if !ok {
-		diags.AddError(summaryBug, fmt.Sprintf("The provider's data is a %T. %s", data, reportBug))
+		diags.AddError(diagnose.SummaryBug, fmt.Sprintf("The provider's data is a %T. %s", data, diagnose.ReportBug))
 	}
 	return p
 }
@@ -59,12 +60,12 @@ func (p *platform) desired(meta gse.Meta, spec *gse.Spec) (fleet.Desired, error)
 	return desired, err
 }
 
-// notReady says why calls cannot be made.
+// NotReady says why calls cannot be made.
 func (p *platform) notReady() diag.Diagnostic {
 	if p == nil {
-		return notEvaluated()
+		return diagnose.NotEvaluated()
 	}
-	return notReady(p.unknown)
+	return diagnose.NotReady(p.unknown)
 }
 
 // ownLabels are labels on file less those that the provider adds.

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
@@ -63,11 +64,11 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 	}
 	desired, err := p.desired(meta, spec)
 	if err != nil {
-		diags.Append(bugDiagnostic(err))
+		diags.Append(diagnose.Bug(err))
 	}
 	o := openedProcess{
 		id:      meta.Namespace + ":" + meta.Name,
-		title:   quotedProcess(meta.Namespace, meta.Name),
+		title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
 		hosts:   hosts,
 		desired: desired,
 		// The labels go along with every call as registering sends them: a start
@@ -218,7 +219,7 @@ func inventoryOf(hosts fold.Map, supplier int) (fleet.Inventory, diag.Diagnostic
 	var diags diag.Diagnostics
 	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
 	for _, fault := range faults {
-		addInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
+		addInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
 	return inventory, diags
 }

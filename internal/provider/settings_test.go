@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
 // A setting without a row is not tested, and a row without a setting tests nothing.
@@ -239,7 +240,7 @@ func TestSettings_configError(t *testing.T) {
 			if at, ok := got.(diag.DiagnosticWithPath); ok {
 				said = at.Path().String() + ": " + said
 			}
-			if said != test.want || got.Summary() != summaryInvalidProvider {
+			if said != test.want || got.Summary() != diagnose.SummaryInvalidProvider {
 				t.Errorf("said %q, want %q", said, test.want)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -88,8 +89,8 @@ func (m *statusModel) read(ctx context.Context, p *platform, which reference,
 	defer cancel()
 
 	statuses, err := ask(o.process, ctx, o.hosts.Hosts())
-	if err = unlessInterrupted(ctx, err); err != nil {
-		diags.Append(callDiagnostic("Unable to Read Process Status", o.title+" could not be asked for.", err))
+	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
+		diags.Append(diagnose.CallFailed("Unable to Read Process Status", o.title+" could not be asked for.", err))
 		return diags
 	}
 	m.fromAPI(o.hosts, statuses)
@@ -155,5 +156,5 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 		}
 	}
 	return diag.NewWarningDiagnostic("Process Status Unknown", fmt.Sprintf("%s did not answer on %s.\n\n%s\nCheck the agents on these hosts.",
-		title, hostsText(len(failures), hosts.Len()), hostRows(hosts, failures)))
+		title, diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))
 }

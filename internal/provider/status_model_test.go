@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 func TestStatusUnknown(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 3)
-	got := statusUnknown(quotedProcess("web", "nginx"), inventory, map[fleet.Host]fleet.Status{hosts[0]: {State: fleet.Running}, hosts[1]: {State: fleet.Unknown, Message: "the agent had not answered"}})
+	got := statusUnknown(diagnose.ProcessTitle("web", "nginx"), inventory, map[fleet.Host]fleet.Status{hosts[0]: {State: fleet.Running}, hosts[1]: {State: fleet.Unknown, Message: "the agent had not answered"}})
 	if got.Severity() != diag.SeverityWarning || got.Summary() != "Process Status Unknown" {
 		t.Errorf("%s %q", got.Severity(), got.Summary())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
@@ -48,13 +49,13 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 	}
 	for key, address := range hosts.All() {
 		if address.Null {
-			addInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), summaryInvalidHost, "the address is null; "+fleet.AddressForms)
+			addInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; "+fleet.AddressForms)
 		}
 	}
 	// The supplier id plays no part in telling hosts apart here: see fleet.HostID.
 	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
-		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), summaryInvalidHost, fault.Err.Error())
+		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
 }
 

@@ -1,4 +1,4 @@
-package provider
+package diagnose
 
 import (
 	"context"
@@ -18,12 +18,12 @@ import (
 // Summaries are constant: Terraform prints the address beside them, and folds
 // warnings of one summary into one.
 const (
-	summaryInvalidHost     = "Invalid Host"
-	summaryInvalidProvider = "Invalid Provider Setting"
+	SummaryInvalidHost     = "Invalid Host"
+	SummaryInvalidProvider = "Invalid Provider Setting"
 	summaryInvalidSpec     = "Invalid Spec"
-	summaryInvalidImport   = "Invalid Import ID"
+	SummaryInvalidImport   = "Invalid Import ID"
 	summaryNotConfigured   = "Provider Not Configured Yet"
-	summaryBug             = "Provider Bug"
+	SummaryBug             = "Provider Bug"
 )
 
 const (
@@ -31,17 +31,17 @@ const (
 	tooBusy   = "Set requests_per_second, or lower max_concurrent_requests."
 )
 
-const reportBug = "This is a bug in the provider; please report it."
+const ReportBug = "This is a bug in the provider; please report it."
 
-// callDiagnostic is the diagnostic of a call that failed as a whole. what says
+// CallFailed is the diagnostic of a call that failed as a whole. what says
 // in one sentence what was not done.
-func callDiagnostic(summary, what string, err error) diag.Diagnostic {
+func CallFailed(summary, what string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, what+"\n\n"+explain(err))
 }
 
-// unlessInterrupted takes an interrupt for an error: hosts that were not waited for
+// UnlessInterrupted takes an interrupt for an error: hosts that were not waited for
 // are not unknown, nobody has the answer to the question.
-func unlessInterrupted(ctx context.Context, err error) error {
+func UnlessInterrupted(ctx context.Context, err error) error {
 	if err == nil && fleet.Interrupted(ctx.Err()) {
 		return errors.New("interrupted before every host had answered")
 	}
@@ -53,7 +53,7 @@ func unlessInterrupted(ctx context.Context, err error) error {
 func explain(err error) string {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) {
-		return sentence(err.Error())
+		return Sentence(err.Error())
 	}
 	text := strings.TrimSuffix(err.Error(), ".") + "."
 	if !strings.Contains(text, failure.URL) {
@@ -70,9 +70,9 @@ func explain(err error) string {
 	return text
 }
 
-// noJob is the diagnostic for a JOB object where there is no way to JOB.
-func noJob() diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summaryInvalidProvider,
+// NoJob is the diagnostic for a JOB object where there is no way to JOB.
+func NoJob() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
 		"The endpoint of the provider block is GSE's API gateway, and JOB's process APIs are behind the ESB alone. Set job_endpoint to the ESB.")
 }
 
@@ -107,7 +107,7 @@ func advice(e *bkapi.Error) string {
 	case bkapi.KindStatus:
 		return statusAdvice(e)
 	default: // a request that cannot be built is for the developers
-		return reportBug
+		return ReportBug
 	}
 }
 
@@ -150,32 +150,32 @@ func statusAdvice(e *bkapi.Error) string {
 	return inTrouble
 }
 
-// notReady is the diagnostic for a call that must be made while settings of the
+// NotReady is the diagnostic for a call that must be made while settings of the
 // provider block still wait for values of other resources.
-func notReady(unknown []string) diag.Diagnostic {
+func NotReady(unknown []string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
 		"The platform must be called now, but these settings of the provider block are not known before apply: "+
 			strings.Join(unknown, ", ")+".\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
 }
 
-// notEvaluated is the diagnostic for a call without any provider block.
-func notEvaluated() diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+reportBug)
+// NotEvaluated is the diagnostic for a call without any provider block.
+func NotEvaluated() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+ReportBug)
 }
 
-// notRefreshed is notReady for a refresh, which can do without.
-func notRefreshed(unknown []string) diag.Diagnostic {
+// NotRefreshed is NotReady for a refresh, which can do without.
+func NotRefreshed(unknown []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Not Refreshed",
 		"The platform was not asked, because these settings of the provider block are not known before apply: "+
 			strings.Join(unknown, ", ")+". The plan goes by what is in state.")
 }
 
-func bugDiagnostic(err error) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summaryBug, sentence(err.Error())+" "+reportBug)
+func Bug(err error) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(SummaryBug, Sentence(err.Error())+" "+ReportBug)
 }
 
-// sentence begins with a capital and ends with a full stop.
-func sentence(text string) string {
+// Sentence begins with a capital and ends with a full stop.
+func Sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return text
@@ -187,10 +187,10 @@ func sentence(text string) string {
 	return text
 }
 
-// withoutStop is for the errors of functions, which Terraform ends with a full stop
+// WithoutStop is for the errors of functions, which Terraform ends with a full stop
 // of its own.
-func withoutStop(text string) string { return strings.TrimSuffix(text, ".") }
+func WithoutStop(text string) string { return strings.TrimSuffix(text, ".") }
 
-func quotedProcess(namespace, name string) string {
+func ProcessTitle(namespace, name string) string {
 	return fmt.Sprintf("Process %q in namespace %q", name, namespace)
 }

@@ -1,12 +1,12 @@
-package provider
+package diagnose
 
 import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// reasonsOf reads a map of host key to reason (out_of_sync, failed_hosts), by
+// Reasons reads a map of host key to reason (out_of_sync, failed_hosts), by
 // host.
-func reasonsOf(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]string {
+func Reasons(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string, len(byKey))
 	for key, host := range hosts.All {
 		if reason, ok := byKey[key]; ok {
@@ -16,8 +16,8 @@ func reasonsOf(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]st
 	return reasons
 }
 
-// reasonsBy makes a reason of each failure.
-func reasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet.Host]string {
+// ReasonsBy makes a reason of each failure.
+func ReasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string, len(failures))
 	for host, o := range failures {
 		reasons[host] = say(o)
@@ -25,8 +25,8 @@ func reasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet
 	return reasons
 }
 
-// reasonsValue writes reasons by host key, for the hosts that the inventory holds.
-func reasonsValue(hosts fleet.Inventory, reasons map[fleet.Host]string) map[string]string {
+// ReasonsByKey writes reasons by host key, for the hosts that the inventory holds.
+func ReasonsByKey(hosts fleet.Inventory, reasons map[fleet.Host]string) map[string]string {
 	byKey := make(map[string]string, len(reasons))
 	for host, reason := range reasons {
 		if hosts.Has(host) {
@@ -36,8 +36,8 @@ func reasonsValue(hosts fleet.Inventory, reasons map[fleet.Host]string) map[stri
 	return byKey
 }
 
-// withoutSupplier finds the reason of a host whose supplier id changed as well.
-func withoutSupplier(reasons map[fleet.Host]string) map[fleet.HostID]string {
+// WithoutSupplier finds the reason of a host whose supplier id changed as well.
+func WithoutSupplier(reasons map[fleet.Host]string) map[fleet.HostID]string {
 	byID := make(map[fleet.HostID]string, len(reasons))
 	for host, reason := range reasons {
 		byID[host.WithoutSupplier()] = reason

@@ -1,4 +1,4 @@
-package provider
+package diagnose
 
 import (
 	"context"
@@ -123,7 +123,7 @@ The platform, or something on the way to it, is in trouble. Apply again when it 
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, hostRows(inventory, c.failures)); diff != "" {
+			if diff := cmp.Diff(c.want, Rows(inventory, c.failures)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -138,12 +138,12 @@ func TestSettingsNotKnown(t *testing.T) {
 		summary, want string
 	}{
 		"not-ready": {
-			notReady([]string{"app_secret", "endpoint"}), diag.SeverityError, "Provider Not Configured Yet",
+			NotReady([]string{"app_secret", "endpoint"}), diag.SeverityError, "Provider Not Configured Yet",
 			"The platform must be called now, but these settings of the provider block are not known before apply: app_secret, endpoint.\n\n" +
 				"Let this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.",
 		},
 		"not-refreshed": {
-			notRefreshed([]string{"endpoint"}), diag.SeverityWarning, "Not Refreshed",
+			NotRefreshed([]string{"endpoint"}), diag.SeverityWarning, "Not Refreshed",
 			"The platform was not asked, because these settings of the provider block are not known before apply: endpoint. " +
 				"The plan goes by what is in state.",
 		},

@@ -1,4 +1,4 @@
-package provider
+package diagnose
 
 import (
 	"cmp"
@@ -21,28 +21,28 @@ const (
 
 // What the next run does about hosts that failed.
 const (
-	retriedAlone   = "Mend the cause and apply again: only these hosts are called."
-	destroyedAlone = "Mend the cause and destroy again: only these hosts are called."
+	RetriedAlone   = "Mend the cause and apply again: only these hosts are called."
+	DestroyedAlone = "Mend the cause and destroy again: only these hosts are called."
 )
 
 // Reasons that leave open whether the platform did what was asked. State keeps
 // them, and the next run asks such hosts before it acts.
 const (
-	reasonUnknown     = "outcome unknown"
-	reasonInterrupted = "interrupted"
-	reasonTimeUp      = "no verdict when the time was up"
+	ReasonUnknown     = "outcome unknown"
+	ReasonInterrupted = "interrupted"
+	ReasonTimeUp      = "no verdict when the time was up"
 )
 
-// hostRows is one row for each host that did not come out well, sorted by reason
+// Rows is one row for each host that did not come out well, sorted by reason
 // and then by key, with the beginning of the command's own output under it; the
 // rest is counted. Errors of whole calls, tasks and requests follow.
-func hostRows(inventory fleet.Inventory, failures fleet.Results) string {
+func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	type row struct {
 		key, address, reason, output string
 	}
 	rows := make([]row, 0, len(failures))
 	for host, outcome := range failures {
-		rows = append(rows, row{inventory.Key(host), host.Address(), reasonOf(outcome), output(outcome.Message)})
+		rows = append(rows, row{inventory.Key(host), host.Address(), Reason(outcome), output(outcome.Message)})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.reason, b.reason), cmp.Compare(a.key, b.key)) })
 	var text strings.Builder
@@ -60,24 +60,24 @@ func hostRows(inventory fleet.Inventory, failures fleet.Results) string {
 	return text.String() + trailer(failures)
 }
 
-// reasonOf is an outcome in one line. It is what state keeps as well, so nothing
+// Reason is an outcome in one line. It is what state keeps as well, so nothing
 // in it changes from one run to the next.
-func reasonOf(o fleet.Outcome) string {
+func Reason(o fleet.Outcome) string {
 	what := o.Meaning
 	if o.Code != 0 {
 		what = strings.TrimSuffix(fmt.Sprintf("%d, %s", o.Code, o.Meaning), ", ")
 	}
 	switch o.Verdict {
 	case fleet.Lost:
-		return joined(reasonUnknown, cmp.Or(what, "the operation was sent and its answer got lost"))
+		return joined(ReasonUnknown, cmp.Or(what, "the operation was sent and its answer got lost"))
 	case fleet.Pending:
 		switch {
 		case fleet.Interrupted(o.Err):
-			return joined(reasonInterrupted, what)
+			return joined(ReasonInterrupted, what)
 		case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to tell
-			return joined(reasonUnknown, what)
+			return joined(ReasonUnknown, what)
 		}
-		return joined(reasonTimeUp, what)
+		return joined(ReasonTimeUp, what)
 	case fleet.NotTried:
 		switch {
 		case what != "":
@@ -226,7 +226,7 @@ func distinct(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// hostsText counts hosts in words.
-func hostsText(n, of int) string {
+// CountHosts counts hosts in words.
+func CountHosts(n, of int) string {
 	return fmt.Sprintf("%d of %d hosts", n, of)
 }
