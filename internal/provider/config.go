@@ -20,6 +20,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
@@ -27,11 +28,11 @@ const summaryMissingSetting = "Missing Provider Setting"
 
 // configure makes the platform out of the provider block and the environment. It sends
 // nothing: a wrong secret shows when a call is made.
-func (p *bkProvider) configure(ctx context.Context, block types.Object, terraformVersion string) (*platform, diag.Diagnostics) {
+func (p *bkProvider) configure(ctx context.Context, block types.Object, terraformVersion string) (*platform.Platform, diag.Diagnostics) {
 	s := newSettings()
 	unknown, diags := s.resolve(ctx, block)
 	if len(unknown) > 0 {
-		return &platform{unknown: unknown}, nil
+		return &platform.Platform{Unknown: unknown}, nil
 	}
 	s.checkIdentity(&diags)
 	s.checkLabels(&diags)
@@ -161,7 +162,7 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 }
 
 // connect gives nil where the clients cannot work with the settings.
-func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform {
+func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Platform {
 	s.API.Gateway = bkapi.Gateway(s.gateway)
 	s.API.Limits = bkapi.NewLimits(s.maxConcurrent, s.requestsPerSecond)
 	s.API.Logger = newLogger()
@@ -178,14 +179,14 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform {
 		diags.Append(s.configError(err, "job_endpoint"))
 		return nil
 	}
-	return &platform{
-		job:              jobClient,
-		gse:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
-		pace:             p.Pace,
-		gateway:          s.API.Gateway,
-		supplier:         s.supplier,
-		defaultLabels:    s.defaultLabels,
-		fingerprintLabel: s.fingerprintLabel,
+	return &platform.Platform{
+		Job:              jobClient,
+		GSE:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
+		Pace:             p.Pace,
+		Gateway:          s.API.Gateway,
+		Supplier:         s.supplier,
+		DefaultLabels:    s.defaultLabels,
+		FingerprintLabel: s.fingerprintLabel,
 	}
 }
 

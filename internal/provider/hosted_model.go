@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // hostedModel is the model of a resource that keeps a process registered.
@@ -24,7 +25,7 @@ type hostedModel interface {
 	// the next plan creates it, and not just in need of mending.
 	vanishes() bool
 	// complete adds what a first refresh after an import learnt.
-	complete(ctx context.Context, p *platform, report fleet.Report)
+	complete(ctx context.Context, p *platform.Platform, report fleet.Report)
 }
 
 // lifecycleModel is what such resources have in common.
@@ -59,7 +60,7 @@ type hostedProcess struct {
 	rollout fleet.Rollout
 }
 
-func hostedToAPI(ctx context.Context, m hostedModel, p *platform) (hostedProcess, diag.Diagnostics) {
+func hostedToAPI(ctx context.Context, m hostedModel, p *platform.Platform) (hostedProcess, diag.Diagnostics) {
 	var (
 		h     hostedProcess
 		diags diag.Diagnostics

@@ -40,7 +40,7 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 	switch {
 	case len(outOfSync.Elements()) > 0:
 		outOfSync = types.MapUnknown(types.StringType)
-	case !r.platform.ready() && !req.Plan.Raw.Equal(req.State.Raw):
+	case !r.platform.Ready() && !req.Plan.Raw.Equal(req.State.Raw):
 		// What registering depends on in the provider block shows when the values
 		// are there; a plan may not say something now that turns out otherwise.
 		outOfSync = types.MapUnknown(types.StringType)
@@ -57,7 +57,7 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 // although the resource's own definition did not change: no attribute of the
 // resource would show that.
 func (r *hostedResource[M, P]) onlyProviderChanged(ctx context.Context, plan, state P, last applied) bool {
-	if !r.platform.ready() || !sameDefinition(plan, state) {
+	if !r.platform.Ready() || !sameDefinition(plan, state) {
 		return false
 	}
 	o, diags := plan.open(ctx, r.platform)

@@ -11,6 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // foundProcess is a hosted process as the platform lists it: all but the spec,
@@ -29,13 +30,13 @@ func (f *foundProcess) identity() hostedProcessIdentityModel {
 
 // add takes a row of the listing. A host that has another supplier id than the
 // provider's keeps it in its address.
-func (f *foundProcess) add(row gse.Row, p *platform) {
+func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
 	address := row.Host.Address()
-	if row.Host.SupplierID() != p.supplier {
+	if row.Host.SupplierID() != p.Supplier {
 		address = row.Host.String()
 	}
 	f.hosts[row.Host.Address()] = address
-	if own := p.ownLabels(row.Status.Labels); len(own) > len(f.labels) {
+	if own := p.OwnLabels(row.Status.Labels); len(own) > len(f.labels) {
 		f.labels = own
 	}
 }

@@ -42,8 +42,8 @@ func parseImportID(id string) (importID, error) {
 }
 
 func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	if !r.platform.ready() {
-		resp.Diagnostics.Append(r.platform.notReady())
+	if !r.platform.Ready() {
+		resp.Diagnostics.Append(r.platform.NotReady())
 		return
 	}
 	var id importID
@@ -68,7 +68,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if len(found.hosts) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, defaultReadTimeout)
 		defer cancel()
-		err := r.platform.gse.List(ctx, id.namespace, r.platform.supplier, func(row gse.Row) bool {
+		err := r.platform.GSE.List(ctx, id.namespace, r.platform.Supplier, func(row gse.Row) bool {
 			if row.Name == id.name && row.Status.State != fleet.Unregistered {
 				found.add(row, r.platform)
 			}
@@ -86,7 +86,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 				"minutes may not be listed yet, and can be imported with its hosts: "+id.namespace+":"+id.name+"@0:10.0.0.1.")
 		return
 	}
-	if _, faults := fleet.NewInventory(found.hosts, r.platform.supplier); len(faults) > 0 {
+	if _, faults := fleet.NewInventory(found.hosts, r.platform.Supplier); len(faults) > 0 {
 		resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(faults[0].Err.Error()))
 		return
 	}

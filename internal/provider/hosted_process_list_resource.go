@@ -15,6 +15,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 var (
@@ -24,7 +25,7 @@ var (
 
 func newHostedProcessListResource() list.ListResource { return &hostedProcessListResource{} }
 
-type hostedProcessListResource struct{ platform *platform }
+type hostedProcessListResource struct{ platform *platform.Platform }
 
 type hostedProcessListModel struct {
 	Namespace  types.String `tfsdk:"namespace"`
@@ -54,14 +55,14 @@ func (l *hostedProcessListResource) ListResourceConfigSchema(_ context.Context, 
 }
 
 func (l *hostedProcessListResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	l.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+	l.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func (l *hostedProcessListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
 	var config hostedProcessListModel
 	diags := req.Config.Get(ctx, &config)
-	if !diags.HasError() && !l.platform.ready() {
-		diags.Append(l.platform.notReady())
+	if !diags.HasError() && !l.platform.Ready() {
+		diags.Append(l.platform.NotReady())
 	}
 	if diags.HasError() {
 		stream.Results = list.ListResultsStreamDiagnostics(diags)
@@ -132,7 +133,7 @@ func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProc
 }
 
 func (l *hostedProcessListResource) rows(ctx context.Context, config hostedProcessListModel, yield func(gse.Row) bool) error {
-	return l.platform.gse.List(ctx, config.Namespace.ValueString(), l.platform.supplier, func(row gse.Row) bool {
+	return l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
 		return !isListed(row, config.NamePrefix.ValueString()) || yield(row)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 type hostedProcessModel struct {
@@ -31,11 +32,11 @@ func (m *hostedProcessModel) vanishes() bool { return true }
 
 // complete gives an import the labels that are on file, less those that the
 // provider adds, so that a generated configuration has them.
-func (m *hostedProcessModel) complete(ctx context.Context, p *platform, report fleet.Report) {
+func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, report fleet.Report) {
 	var labels map[string]string
 	inOrder := func(a, b fleet.Host) int { return strings.Compare(a.String(), b.String()) }
 	for _, host := range slices.SortedFunc(maps.Keys(report.Cached), inOrder) {
-		if own := p.ownLabels(report.Cached[host].Labels); len(own) > len(labels) {
+		if own := p.OwnLabels(report.Cached[host].Labels); len(own) > len(labels) {
 			labels = own
 		}
 	}

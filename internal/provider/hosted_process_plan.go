@@ -11,6 +11,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
@@ -38,7 +39,7 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 // ModifyPlan adds what only GSE has: labels.
 func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var meta types.Object
-	if !req.Plan.Raw.IsNull() && r.platform.ready() {
+	if !req.Plan.Raw.IsNull() && r.platform.Ready() {
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("meta"), &meta)...)
 		resp.Diagnostics.Append(checkLabels(r.platform, meta)...)
 	}
@@ -46,16 +47,16 @@ func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.Mod
 }
 
 // checkLabels refuses a label that the provider writes itself.
-func checkLabels(p *platform, meta types.Object) diag.Diagnostics {
+func checkLabels(p *platform.Platform, meta types.Object) diag.Diagnostics {
 	var diags diag.Diagnostics
 	labels, ok := meta.Attributes()["labels"].(types.Map)
-	if !ok || p.fingerprintLabel == "" {
+	if !ok || p.FingerprintLabel == "" {
 		return diags
 	}
-	if _, taken := stringMap(labels)[p.fingerprintLabel]; taken {
-		diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(p.fingerprintLabel), "Invalid Label",
+	if _, taken := stringMap(labels)[p.FingerprintLabel]; taken {
+		diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(p.FingerprintLabel), "Invalid Label",
 			fmt.Sprintf("The provider writes the fingerprint of the spec into the label %q. Use another label, or set spec_fingerprint_label "+
-				"in the provider block to a label that is free.", p.fingerprintLabel))
+				"in the provider block to a label that is free.", p.FingerprintLabel))
 	}
 	return diags
 }

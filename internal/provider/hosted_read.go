@@ -21,8 +21,8 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	identity, diags := P(&model).resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
-	if r.platform != nil && len(r.platform.unknown) > 0 {
-		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.unknown))
+	if r.platform != nil && len(r.platform.Unknown) > 0 {
+		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
 	last, everApplied, diags := loadApplied(ctx, req.Private)

@@ -10,6 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // hostedResource is the life of a resource that keeps a process registered,
@@ -17,10 +18,10 @@ import (
 type hostedResource[M any, P interface {
 	*M
 	hostedModel
-}] struct{ platform *platform }
+}] struct{ platform *platform.Platform }
 
 func (r *hostedResource[M, P]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+	r.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
@@ -113,7 +114,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	*hosts = withStuck(*hosts, *P(&before).hostsMap(), prior, stuck)
 	reasons := updateReasons(failures, was)
 	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.desired)))
-	left, _ := inventoryOf(*hosts, r.platform.supplier)
+	left, _ := inventoryOf(*hosts, r.platform.Supplier)
 	plan.OutOfSync = stringMapValue(diagnose.ReasonsByKey(left, reasons))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	applied := appliedAs(h.desired)

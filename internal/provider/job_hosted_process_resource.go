@@ -14,6 +14,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 var (
@@ -32,7 +33,7 @@ type jobHostedProcessModel struct {
 	lifecycleModel
 }
 
-func (m *jobHostedProcessModel) open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics) {
+func (m *jobHostedProcessModel) open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics) {
 	m.registration = job.Registration(m.RegistrationAPI.ValueString())
 	return m.jobReferenceModel.open(ctx, p)
 }
@@ -47,7 +48,7 @@ func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Dia
 // end of the process.
 func (m *jobHostedProcessModel) vanishes() bool { return false }
 
-func (m *jobHostedProcessModel) complete(context.Context, *platform, fleet.Report) {}
+func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, fleet.Report) {}
 
 func newJobHostedProcessResource() resource.Resource { return &jobHostedProcessResource{} }
 

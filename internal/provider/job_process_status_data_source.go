@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 
 func newJobProcessStatusDataSource() datasource.DataSource { return &jobProcessStatusDataSource{} }
 
-type jobProcessStatusDataSource struct{ platform *platform }
+type jobProcessStatusDataSource struct{ platform *platform.Platform }
 
 type jobProcessStatusModel struct {
 	jobReferenceModel
@@ -43,7 +44,7 @@ func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.Sc
 }
 
 func (d *jobProcessStatusDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func (d *jobProcessStatusDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {

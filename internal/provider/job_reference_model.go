@@ -18,6 +18,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // jobReferenceModel is scope, process and hosts as an object has them.
@@ -124,7 +125,7 @@ func (m *jobReferenceModel) identifier(ctx context.Context) types.String {
 }
 
 // check also finds that there is no way to JOB.
-func (m *jobReferenceModel) check(p *platform) diag.Diagnostics {
+func (m *jobReferenceModel) check(p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	kind, isKind := m.Process.Attributes()["type"].(types.Int64)
 	cycle, isCycle := m.Process.Attributes()["cycle_time"].(types.Int64)
@@ -132,13 +133,13 @@ func (m *jobReferenceModel) check(p *platform) diag.Diagnostics {
 		addInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
 			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
 	}
-	if p.ready() && p.job == nil {
+	if p.Ready() && p.Job == nil {
 		diags.Append(diagnose.NoJob())
 	}
 	return diags
 }
 
-func (m *jobReferenceModel) takesAgentIDs(*platform) bool { return false }
+func (m *jobReferenceModel) takesAgentIDs(*platform.Platform) bool { return false }
 
 func (m *jobReferenceModel) hostsMap() *fold.Map { return &m.Hosts }
 
@@ -150,8 +151,8 @@ func (m *jobReferenceModel) commands(context.Context, tfsdk.Config) (types.Objec
 	return m.Process, path.Root("process")
 }
 
-func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics) {
-	if p.job == nil {
+func (m *jobReferenceModel) open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics) {
+	if p.Job == nil {
 		return openedProcess{}, diag.Diagnostics{diagnose.NoJob()}
 	}
 	scope, _, diags := m.scopeToAPI(ctx)
@@ -172,7 +173,7 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform) (openedProces
 		id:      id,
 		title:   title,
 		hosts:   hosts,
-		process: p.job.Process(scope, m.registration, info),
+		process: p.Job.Process(scope, m.registration, info),
 		desired: fleet.Desired{Fingerprint: fingerprint, HasSpec: true},
 	}, diags
 }

@@ -13,20 +13,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // reference is the part of a model that says which process it is about, and
 // where. GSE and JOB name processes differently; all that follows is the same.
 type reference interface {
 	// open gives the process on the platform. Every value must be known.
-	open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics)
+	open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics)
 	// identifier is the id, unknown while what it is made of is.
 	identifier(ctx context.Context) types.String
 	// check finds what the platform would refuse or silently change. p is nil while
 	// only the configuration is known.
-	check(p *platform) diag.Diagnostics
+	check(p *platform.Platform) diag.Diagnostics
 	// takesAgentIDs tells whether hosts may be given by agent id.
-	takesAgentIDs(p *platform) bool
+	takesAgentIDs(p *platform.Platform) bool
 	// hostsMap is the hosts map of the model.
 	hostsMap() *fold.Map
 	// definition is everything else: when it changes, the process is another, or
@@ -52,14 +53,14 @@ type openedProcess struct {
 
 // begin is what the methods of a resource have in common before their calls: the
 // clients' view of its model, and the one deadline.
-func begin[M, O any](ctx context.Context, p *platform, m M, toAPI func(context.Context, M, *platform) (O, diag.Diagnostics),
+func begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(context.Context, M, *platform.Platform) (O, diag.Diagnostics),
 	timeout timeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics,
 ) (o O, deadlined context.Context, cancel context.CancelFunc) {
 	if diags.HasError() {
 		return o, ctx, func() {}
 	}
-	if !p.ready() {
-		diags.Append(p.notReady())
+	if !p.Ready() {
+		diags.Append(p.NotReady())
 		return o, ctx, func() {}
 	}
 	limit, d := timeout(ctx, defaultTimeout)
@@ -84,8 +85,8 @@ func sameDefinition(a, b reference) bool {
 
 // checkHosts finds what only the provider block can tell of hosts. Hosts that are
 // not known yet are left out.
-func checkHosts(p *platform, m reference) diag.Diagnostics {
-	if !p.ready() {
+func checkHosts(p *platform.Platform, m reference) diag.Diagnostics {
+	if !p.Ready() {
 		return nil
 	}
 	_, diags := checkedInventory(p, m)
@@ -93,8 +94,8 @@ func checkHosts(p *platform, m reference) diag.Diagnostics {
 }
 
 // checkedInventory are the hosts, and what checkHosts finds.
-func checkedInventory(p *platform, m reference) (fleet.Inventory, diag.Diagnostics) {
-	inventory, diags := inventoryOf(*m.hostsMap(), p.supplier)
+func checkedInventory(p *platform.Platform, m reference) (fleet.Inventory, diag.Diagnostics) {
+	inventory, diags := inventoryOf(*m.hostsMap(), p.Supplier)
 	diags.Append(m.check(p)...)
 	if m.takesAgentIDs(p) {
 		return inventory, diags

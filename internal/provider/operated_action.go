@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // invokedModel is the model of an action that runs an operation.
@@ -46,10 +47,10 @@ func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
 type operatedAction[M any, P interface {
 	*M
 	invokedModel
-}] struct{ platform *platform }
+}] struct{ platform *platform.Platform }
 
 func (a *operatedAction[M, P]) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	a.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+	a.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func (a *operatedAction[M, P]) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
@@ -69,8 +70,8 @@ func (a *operatedAction[M, P]) ModifyPlan(ctx context.Context, req action.Modify
 }
 
 func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	if !a.platform.ready() {
-		resp.Diagnostics.Append(a.platform.notReady())
+	if !a.platform.Ready() {
+		resp.Diagnostics.Append(a.platform.NotReady())
 		return
 	}
 	model, diags := a.check(ctx, req.Config)
@@ -88,7 +89,7 @@ func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequ
 	run, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	report := newProgress(a.platform.pace, string(o.operation)+" "+o.id, func(message string) {
+	report := newProgress(a.platform.Pace, string(o.operation)+" "+o.id, func(message string) {
 		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
 		// the next message and never reads how the action ended.
 		if ctx.Err() == nil {

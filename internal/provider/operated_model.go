@@ -10,6 +10,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // operationModel is the model of whatever runs an operation.
@@ -58,7 +59,7 @@ type processOperation struct {
 	rollout   fleet.Rollout
 }
 
-func operationToAPI(ctx context.Context, m operationModel, p *platform) (processOperation, diag.Diagnostics) {
+func operationToAPI(ctx context.Context, m operationModel, p *platform.Platform) (processOperation, diag.Diagnostics) {
 	o := processOperation{operation: fleet.Operation(m.inputs().Operation.ValueString())}
 	var diags, d diag.Diagnostics
 	o.openedProcess, diags = m.open(ctx, p)

@@ -11,6 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // operatedResource is the life of a resource that runs an operation, whichever
@@ -18,10 +19,10 @@ import (
 type operatedResource[M any, P interface {
 	*M
 	operatedModel
-}] struct{ platform *platform }
+}] struct{ platform *platform.Platform }
 
 func (r *operatedResource[M, P]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+	r.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func (r *operatedResource[M, P]) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {

@@ -21,7 +21,7 @@ type dueHosts struct {
 func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 	supplier := 0
 	if r.platform != nil {
-		supplier = r.platform.supplier
+		supplier = r.platform.Supplier
 	}
 	// Addresses were checked by the plan; what cannot be read is left out there.
 	next, _ := inventoryOf(*plan.hostsMap(), supplier)

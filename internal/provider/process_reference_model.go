@@ -15,6 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // referenceModel is meta, hosts and spec as an object has them. Each may be
@@ -34,9 +35,9 @@ func (m *referenceModel) identifier(ctx context.Context) types.String {
 	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
-func (m *referenceModel) check(*platform) diag.Diagnostics { return nil }
+func (m *referenceModel) check(*platform.Platform) diag.Diagnostics { return nil }
 
-func (m *referenceModel) takesAgentIDs(p *platform) bool { return p.gateway == bkapi.APIGW }
+func (m *referenceModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
 
 func (m *referenceModel) commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path) {
 	at := path.Root("spec").AtName("control")
@@ -51,7 +52,7 @@ func (m *referenceModel) hostsMap() *fold.Map { return &m.Hosts }
 
 func (m *referenceModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
 
-func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, diag.Diagnostics) {
+func (m *referenceModel) open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	meta, d := metaToAPI(ctx, m.Meta)
 	diags.Append(d...)
@@ -62,7 +63,7 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 	if diags.HasError() {
 		return openedProcess{}, diags
 	}
-	desired, err := p.desired(meta, spec)
+	desired, err := p.Desired(meta, spec)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))
 	}
@@ -73,7 +74,7 @@ func (m *referenceModel) open(ctx context.Context, p *platform) (openedProcess, 
 		desired: desired,
 		// The labels go along with every call as registering sends them: a start
 		// registers hosting, and must not do so with other labels.
-		process: p.gse.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
+		process: p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
 	}
 	o.importAdvice = " Or import what is there with the id " + o.id + "."
 	return o, diags

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 var (
@@ -32,7 +33,7 @@ var statusModes = []statusMode{modeLive, modeCached}
 
 func newProcessStatusDataSource() datasource.DataSource { return &processStatusDataSource{} }
 
-type processStatusDataSource struct{ platform *platform }
+type processStatusDataSource struct{ platform *platform.Platform }
 
 type processStatusModel struct {
 	referenceModel
@@ -61,7 +62,7 @@ func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.Schem
 }
 
 func (d *processStatusDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.platform = platformFrom(req.ProviderData, &resp.Diagnostics)
+	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func (d *processStatusDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // progress tells how far a rollout has come: on change, but no faster than the
 // pace, and by the pace at the latest.
 type progress struct {
-	pace  pace
+	pace  platform.Pace
 	title string
 	send  func(string)
 	began time.Time
@@ -25,8 +26,8 @@ type progress struct {
 }
 
 // newProgress begins to count the time. Without a stop, it goes on for ever.
-func newProgress(pace pace, title string, send func(string)) *progress {
-	p := &progress{pace: pace, title: title, send: send, began: pace.now(), end: make(chan struct{})}
+func newProgress(pace platform.Pace, title string, send func(string)) *progress {
+	p := &progress{pace: pace, title: title, send: send, began: pace.Now(), end: make(chan struct{})}
 	p.ended.Go(p.keepTelling)
 	return p
 }
@@ -37,7 +38,7 @@ func (p *progress) update(latest fleet.Progress) {
 	defer p.mu.Unlock()
 	first := p.sent.IsZero()
 	p.latest, p.stale = latest, true
-	if first || p.pace.now().Sub(p.sent) >= p.pace.minInterval {
+	if first || p.pace.Now().Sub(p.sent) >= p.pace.MinInterval {
 		p.sendLocked()
 	}
 }
@@ -56,7 +57,7 @@ func (p *progress) stop() {
 // keepTelling sends what came too soon after another message, and repeats itself
 // when nothing changes for long.
 func (p *progress) keepTelling() {
-	ticker := time.NewTicker(max(p.pace.minInterval, time.Millisecond))
+	ticker := time.NewTicker(max(p.pace.MinInterval, time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -65,8 +66,8 @@ func (p *progress) keepTelling() {
 		case <-ticker.C:
 		}
 		p.mu.Lock()
-		silence := p.pace.now().Sub(p.sent)
-		if !p.sent.IsZero() && ((p.stale && silence >= p.pace.minInterval) || silence >= p.pace.maxInterval) {
+		silence := p.pace.Now().Sub(p.sent)
+		if !p.sent.IsZero() && ((p.stale && silence >= p.pace.MinInterval) || silence >= p.pace.MaxInterval) {
 			p.sendLocked()
 		}
 		p.mu.Unlock()
@@ -74,7 +75,7 @@ func (p *progress) keepTelling() {
 }
 
 func (p *progress) sendLocked() {
-	p.sent, p.stale = p.pace.now(), false
+	p.sent, p.stale = p.pace.Now(), false
 	p.send(p.message())
 }
 
@@ -83,5 +84,5 @@ func (p *progress) sendLocked() {
 func (p *progress) message() string {
 	n := p.latest
 	return fmt.Sprintf("%s: %d/%d done, %d failed, wave %d/%d (%s)",
-		p.title, n.Done, n.Hosts, n.Failed, n.Wave, n.Waves, p.pace.now().Sub(p.began).Truncate(time.Second))
+		p.title, n.Done, n.Hosts, n.Failed, n.Wave, n.Waves, p.pace.Now().Sub(p.began).Truncate(time.Second))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 func TestProgress(t *testing.T) {
@@ -67,7 +68,7 @@ func TestProgress(t *testing.T) {
 					got   []string
 					began = time.Now()
 				)
-				p := newProgress(defaultPace, "restart web:nginx", func(message string) {
+				p := newProgress(platform.DefaultPace, "restart web:nginx", func(message string) {
 					got = append(got, fmt.Sprintf("%d %s", int(time.Since(began).Seconds()), message))
 				})
 				for _, s := range c.steps {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -48,7 +49,7 @@ func newProtocol(tb testing.TB) *protocol {
 	server := NewServer(Options{
 		Version: "test",
 		Backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
-		Pace:    pace{now: func() time.Time { return began }, maxInterval: time.Hour},
+		Pace:    platform.Pace{Now: func() time.Time { return began }, MaxInterval: time.Hour},
 	})
 	schema, err := servedSchema()
 	p := &protocol{t: tb, server: server, schema: schema}

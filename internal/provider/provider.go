@@ -49,7 +49,7 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if len(platform.unknown) > 0 && req.ClientCapabilities.DeferralAllowed {
+	if len(platform.Unknown) > 0 && req.ClientCapabilities.DeferralAllowed {
 		// Where the client can, all that needs the platform waits for the next apply.
 		resp.Deferred = &provider.Deferred{Reason: provider.DeferredReasonProviderConfigUnknown}
 	}

@@ -31,7 +31,7 @@ func TestSecrets_areNotInPanics(t *testing.T) {
 	config := bkapi.Config{Endpoint: "https://" + canary.Witness + ".example.com", AppSecret: canary.Secret, Token: canary.Token, AccessToken: canary.AccessToken}
 	values := map[string]any{
 		"settings": *settings, "settings-pointer": settings, "config": config, "config-pointer": &config, "config-in-a-struct": struct{ C bkapi.Config }{config},
-		"platform": platform, "gse-client": platform.gse, "job-client": platform.job,
+		"platform": platform, "gse-client": platform.GSE, "job-client": platform.Job,
 		// The control is known to hold one.
 		"control": struct{ Secret string }{canary.Secret},
 	}

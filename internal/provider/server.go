@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/fold"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
@@ -22,12 +23,12 @@ type Options struct {
 	// Backoff is between two questions for a result.
 	Backoff poll.Backoff
 	// Pace is how often an action tells how far it has come.
-	Pace pace
+	Pace platform.Pace
 }
 
 // DefaultOptions serve the provider of the given version as users have it.
 func DefaultOptions(version string) Options {
-	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: defaultPace}
+	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace}
 }
 
 // Server is the framework's, but that a stop waits for actions.

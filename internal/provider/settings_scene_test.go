@@ -145,7 +145,7 @@ func attributeText(path *tftypes.AttributePath) string {
 
 // The rest is what rows look at.
 
-// platform is the one that a GSE object calls.
+// Platform is the one that a GSE object calls.
 func (s *settingScene) platform() string {
 	s.cachedStatus(s.context())
 	return s.requests[0].platform

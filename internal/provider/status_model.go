@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // statusModel is what data sources of a status have in common.
@@ -73,11 +74,11 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 }
 
 // read asks for the status of every host and fills the model.
-func (m *statusModel) read(ctx context.Context, p *platform, which reference,
+func (m *statusModel) read(ctx context.Context, p *platform.Platform, which reference,
 	ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error),
 ) diag.Diagnostics {
-	if !p.ready() {
-		return diag.Diagnostics{p.notReady()}
+	if !p.Ready() {
+		return diag.Diagnostics{p.NotReady()}
 	}
 	limit, diags := m.Timeouts.Read(ctx, defaultReadTimeout)
 	o, d := which.open(ctx, p)
