@@ -22,6 +22,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 const summaryMissingSetting = "Missing Provider Setting"
@@ -54,7 +55,7 @@ func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []s
 	values := block.Attributes()
 	identified := false
 	for _, d := range s.declared {
-		if !known(ctx, values[d.name]) {
+		if !reference.Known(ctx, values[d.name]) {
 			unknown = append(unknown, d.name)
 		}
 		identified = identified || (d.identity && textOf(values[d.name]) != "")
@@ -139,7 +140,7 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 // checkLabels keeps the provider's own label free.
 func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	if _, taken := s.defaultLabels[s.fingerprintLabel]; taken {
-		addInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
+		reference.AddInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
 			"the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free")
 	}
 }

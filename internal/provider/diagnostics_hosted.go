@@ -7,29 +7,30 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // createFailed is a create of which nothing stands.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Mend the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if anyTaken(failures) {
-		todo += "\n\n" + takenAdvice + h.importAdvice
+		todo += "\n\n" + takenAdvice + h.ImportAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
-		h.title, diagnose.CountHosts(len(failures), h.hosts.Len()), diagnose.Rows(h.hosts, failures), todo))
+		h.Title, diagnose.CountHosts(len(failures), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
 }
 
 // createPartial is a create that did some hosts. It is a warning by default,
 // because Terraform would answer an error by unregistering the hosts that are
 // well.
-func createPartial(h hostedProcess, failures fleet.Results, as onPartialCreate) diag.Diagnostic {
+func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
-		h.title, diagnose.CountHosts(len(failures), h.hosts.Len()), diagnose.Rows(h.hosts, failures))
+		h.Title, diagnose.CountHosts(len(failures), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
 	taken := ""
 	if anyTaken(failures) {
 		taken = "\n\n" + takenAdvice
 	}
-	if as == partialError {
+	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. "+
 			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+taken)
@@ -49,7 +50,7 @@ func createUnconfirmed(h hostedProcess, failures fleet.Results) diag.Diagnostic 
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s, as far as is known.\n\n%s\n"+
 		"Mend the cause and apply again. What may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
-		h.title, diagnose.CountHosts(len(failures), h.hosts.Len()), diagnose.Rows(h.hosts, failures), taken))
+		h.Title, diagnose.CountHosts(len(failures), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), taken))
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
@@ -58,12 +59,12 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagn
 		todo += "\n\n" + takenAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
-		h.title, diagnose.CountHosts(len(failures), tried), diagnose.Rows(h.hosts, failures), todo))
+		h.Title, diagnose.CountHosts(len(failures), tried), diagnose.Rows(h.Hosts, failures), todo))
 }
 
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
-		h.title, diagnose.CountHosts(len(stuck), tried), purpose, diagnose.Rows(keys, stuck), todo))
+		h.Title, diagnose.CountHosts(len(stuck), tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
 func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagnostic {
@@ -73,7 +74,7 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagno
 	}
 	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s looks changed on %s whose agents could not be asked, so that is not "+
 		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.",
-		h.title, diagnose.CountHosts(len(hosts), h.hosts.Len()), diagnose.Rows(h.hosts, failures)))
+		h.Title, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures)))
 }
 
 func anyTaken(failures fleet.Results) bool {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 func TestCreatePartial(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 3)
-	h := hostedProcess{openedProcess: openedProcess{
-		title: diagnose.ProcessTitle("web", "nginx"), hosts: inventory, importAdvice: " Or import.",
+	h := hostedProcess{Target: reference.Target{
+		Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory, ImportAdvice: " Or import.",
 	}}
 	failures := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
@@ -31,7 +32,7 @@ Request: r1
 The next plan shows an update that retries these hosts alone.
 
 Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or take them out of hosts.`
-	if diff := cmp.Diff(want, createPartial(h, failures, partialWarn).Detail()); diff != "" {
+	if diff := cmp.Diff(want, createPartial(h, failures, reference.PartialWarn).Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := stateReason(failures[hosts[1]]); got != "registered by somebody else: 850, the process is registered already" {
@@ -42,8 +43,8 @@ Where it is registered already, somebody else did that; such a host is neither c
 func TestHostedDiagnostics(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 3)
-	h := hostedProcess{openedProcess: openedProcess{
-		id: "web:nginx", title: diagnose.ProcessTitle("web", "nginx"), hosts: inventory, importAdvice: " Or import it.",
+	h := hostedProcess{Target: reference.Target{
+		ID: "web:nginx", Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory, ImportAdvice: " Or import it.",
 	}}
 	away := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
@@ -72,7 +73,7 @@ func TestHostedDiagnostics(t *testing.T) {
 				"If the platform is only slow, raise the timeouts of this object.\n\nMend the cause and apply again: only these hosts are called.",
 		},
 		"create-partial-as-error": {
-			createPartial(h, away, partialError), diag.SeverityError, "Hosted Process Created In Part",
+			createPartial(h, away, reference.PartialError), diag.SeverityError, "Hosted Process Created In Part",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +
 				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
 				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",

@@ -192,7 +192,7 @@ func (r *cliRun) expectPlan(kind planKind) {
 	}
 }
 
-// begin brings the process to where the operation starts from.
+// Begin brings the process to where the operation starts from.
 func (r *cliRun) begin() {
 	r.t.Helper()
 	before := r.setUp()

@@ -102,7 +102,7 @@ func (r *faultRun) change() {
 	r.expectConverged(acted)
 }
 
-// begin brings the process to where the operation starts from.
+// Begin brings the process to where the operation starts from.
 func (r *faultRun) begin() {
 	r.t.Helper()
 	if before := r.setUp(); before != "" {

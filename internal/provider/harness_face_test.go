@@ -149,7 +149,7 @@ func (s *testSim) settingsFor(f face) map[string]any {
 	return settings
 }
 
-// reference points an object at the process.
+// Model points an object at the process.
 func (f face) reference(start string, hosts int) map[string]any {
 	addresses := make(map[string]string, hosts)
 	for n := 1; n <= hosts; n++ {

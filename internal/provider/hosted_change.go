@@ -12,10 +12,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
-	return begin[hostedModel](ctx, r.platform, m, hostedToAPI, timeout, defaultTimeout, diags)
+func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout reference.TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
+	return reference.Begin[hostedModel](ctx, r.platform, m, hostedToAPI, timeout, defaultTimeout, diags)
 }
 
 // hostedPast is what an update starts from.
@@ -31,13 +32,13 @@ type hostedPast struct {
 // change is the difference that an update has to bring about. What is as
 // declared is not in it, and so not called.
 func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Change, doubt, error) {
-	found, err := h.doubts(ctx, h.hosts.Pick(func(host fleet.Host) bool { return unconfirmed(past.outOfSync[host.WithoutSupplier()]) }), past.applied)
+	found, err := h.doubts(ctx, h.Hosts.Pick(func(host fleet.Host) bool { return unconfirmed(past.outOfSync[host.WithoutSupplier()]) }), past.applied)
 	if err != nil {
 		return fleet.Change{}, found, err
 	}
 	change := fleet.Change{
-		Register: h.hosts.Without(past.hosts),
-		Order:    h.hosts.Hosts(),
+		Register: h.Hosts.Without(past.hosts),
+		Order:    h.Hosts.Hosts(),
 		// The resource owns the name: a new or lost host that turns out to be
 		// registered is taken over. Not so one whose owner was there before us.
 		Adopt: func(host fleet.Host) bool {
@@ -45,15 +46,15 @@ func (h hostedProcess) change(ctx context.Context, past hostedPast) (fleet.Chang
 		},
 		Rollout: h.rollout,
 	}
-	kept := h.hosts.Pick(past.hosts.Has)
+	kept := h.Hosts.Pick(past.hosts.Has)
 	if !past.hasApplied {
 		// In one return statement, Go may read change before it is filled in.
 		err := h.compare(ctx, kept, &change)
 		return change, found, err
 	}
 	var (
-		changed = !past.applied.registeredAs(h.desired)
-		raised  = rank(h.desired.Ensure) > rank(past.ensure)
+		changed = !past.applied.registeredAs(h.Desired)
+		raised  = rank(h.Desired.Ensure) > rank(past.ensure)
 	)
 	for _, host := range kept {
 		reason, out := past.outOfSync[host.WithoutSupplier()]
@@ -76,13 +77,13 @@ func (h hostedProcess) compare(ctx context.Context, hosts []fleet.Host, change *
 	if len(hosts) == 0 {
 		return nil
 	}
-	onFile, err := h.process.CachedStatus(ctx, hosts)
+	onFile, err := h.Process.CachedStatus(ctx, hosts)
 	if err != nil {
 		return fmt.Errorf("reading the cached status: %w", err)
 	}
 	for _, host := range hosts {
 		switch status := onFile[host]; {
-		case h.desired.Ours(status):
+		case h.Desired.Ours(status):
 			change.Settle = append(change.Settle, host)
 		case status.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
@@ -98,11 +99,11 @@ func (h hostedProcess) compare(ctx context.Context, hosts []fleet.Host, change *
 // patience counts here as well.
 func (h hostedProcess) releaseRemoved(ctx context.Context, past hostedProcess, last applied, outOfSync map[fleet.Host]string, first fleet.OnDestroy, done fleet.Results) fleet.Results {
 	var (
-		removed = past.hosts.Without(h.hosts)
+		removed = past.Hosts.Without(h.Hosts)
 		rollout = h.rollout
 	)
-	if !past.desired.HasSpec { // imported and never applied
-		past.process = h.process
+	if !past.Desired.HasSpec { // imported and never applied
+		past.Process = h.Process
 	}
 	removed = slices.DeleteFunc(removed, func(host fleet.Host) bool { return foreign(outOfSync[host]) })
 	if rollout.BatchSize > 0 {
@@ -141,7 +142,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, last app
 		_, unread := results[host]
 		return unread || found.strangers[host] || foreign(outOfSync[host])
 	})
-	results.Merge(fleet.Release(ctx, h.process, leaving, first, spared, rollout))
+	results.Merge(fleet.Release(ctx, h.Process, leaving, first, spared, rollout))
 	return results
 }
 

@@ -33,13 +33,13 @@ func (h hostedProcess) doubts(ctx context.Context, hosts []fleet.Host, last appl
 	if len(hosts) == 0 || last.FingerprintLabel == "" {
 		return found, nil
 	}
-	onFile, err := h.process.CachedStatus(ctx, hosts)
+	onFile, err := h.Process.CachedStatus(ctx, hosts)
 	if err != nil {
 		return found, fmt.Errorf("reading the cached status: %w", err)
 	}
 	for _, host := range hosts {
 		switch status := onFile[host]; {
-		case status.State == fleet.Unregistered, last.ours(h.desired, status):
+		case status.State == fleet.Unregistered, last.ours(h.Desired, status):
 		case status.State == fleet.Unknown, status.Labels == nil:
 			found.unread[host] = true
 		default:

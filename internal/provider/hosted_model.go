@@ -13,11 +13,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // hostedModel is the model of a resource that keeps a process registered.
 type hostedModel interface {
-	reference
+	reference.Model
 	lifecycle() *lifecycleModel
 	// resourceIdentity is nil where the resource has none.
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
@@ -47,16 +48,16 @@ func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
 func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if m.lifecycle().Ensure.ValueString() == string(fleet.EnsureRunning) {
-		diags.Append(checkCommand(ctx, m, config, types.StringValue(string(fleet.Start)))...)
+		diags.Append(reference.CheckCommand(ctx, m, config, types.StringValue(string(fleet.Start)))...)
 	}
 	// The two that run a command are called like the operation.
-	diags.Append(checkCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
+	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
 	return diags
 }
 
 // hostedProcess is a model as the clients need it.
 type hostedProcess struct {
-	openedProcess
+	reference.Target
 	rollout fleet.Rollout
 }
 
@@ -65,9 +66,9 @@ func hostedToAPI(ctx context.Context, m hostedModel, p *platform.Platform) (host
 		h     hostedProcess
 		diags diag.Diagnostics
 	)
-	h.openedProcess, diags = m.open(ctx, p)
-	h.desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
-	rollout, d := rolloutToAPI(ctx, m.lifecycle().Rollout)
+	h.Target, diags = m.Open(ctx, p)
+	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	rollout, d := reference.RolloutToAPI(ctx, m.lifecycle().Rollout)
 	h.rollout = rollout
 	diags.Append(d...)
 	return h, diags

@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
@@ -19,9 +21,9 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 		return
 	}
 	plan := P(&model)
-	id := plan.identifier(ctx)
+	id := plan.Identifier(ctx)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
-	resp.Diagnostics.Append(checkHosts(r.platform, plan)...)
+	resp.Diagnostics.Append(reference.CheckHosts(r.platform, plan)...)
 	if resp.Diagnostics.HasError() || req.State.Raw.IsNull() {
 		return
 	}
@@ -48,7 +50,7 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 		outOfSync = types.MapUnknown(types.StringType)
 		resp.Diagnostics.AddWarning("Labels Changed In The Provider Block",
 			fmt.Sprintf("default_labels or spec_fingerprint_label is not what %s was registered with, so its %d hosts are registered again. "+
-				"The plan shows it as a change of out_of_sync.", id.ValueString(), plan.hostsMap().Len()))
+				"The plan shows it as a change of out_of_sync.", id.ValueString(), plan.HostsMap().Len()))
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
 }
@@ -57,9 +59,9 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 // although the resource's own definition did not change: no attribute of the
 // resource would show that.
 func (r *hostedResource[M, P]) onlyProviderChanged(ctx context.Context, plan, state P, last applied) bool {
-	if !r.platform.Ready() || !sameDefinition(plan, state) {
+	if !r.platform.Ready() || !reference.SameDefinition(plan, state) {
 		return false
 	}
-	o, diags := plan.open(ctx, r.platform)
-	return !diags.HasError() && !last.registeredAs(o.desired)
+	o, diags := plan.Open(ctx, r.platform)
+	return !diags.HasError() && !last.registeredAs(o.Desired)
 }

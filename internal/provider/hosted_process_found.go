@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // foundProcess is a hosted process as the platform lists it: all but the spec,
@@ -53,7 +54,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 	for name, value := range map[string]any{
 		"id":                f.id(),
 		"ensure":            string(fleet.EnsureHosted),
-		"on_partial_create": string(partialWarn),
+		"on_partial_create": string(reference.PartialWarn),
 		"on_destroy":        string(fleet.DestroyUnregister),
 		"hosts":             fold.NewMap(f.hosts),
 		"out_of_sync":       map[string]string{},

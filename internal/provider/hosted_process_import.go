@@ -10,6 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 const importForms = "an import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
@@ -66,7 +67,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		found.hosts[address] = address
 	}
 	if len(found.hosts) == 0 {
-		ctx, cancel := context.WithTimeout(ctx, defaultReadTimeout)
+		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
 		err := r.platform.GSE.List(ctx, id.namespace, r.platform.Supplier, func(row gse.Row) bool {
 			if row.Name == id.name && row.Status.State != fleet.Unregistered {

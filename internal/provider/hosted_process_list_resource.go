@@ -16,6 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -44,7 +45,7 @@ func (l *hostedProcessListResource) ListResourceConfigSchema(_ context.Context, 
 			"namespace": schema.StringAttribute{
 				MarkdownDescription: "Namespace whose processes are listed.",
 				Required:            true,
-				Validators:          []validator.String{nameValidator(":")},
+				Validators:          []validator.String{reference.NameValidator(":")},
 			},
 			"name_prefix": schema.StringAttribute{
 				MarkdownDescription: "What the names of the processes begin with. All of the namespace by default.",
@@ -69,7 +70,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 		return
 	}
 	stream.Results = func(push func(list.ListResult) bool) {
-		ctx, cancel := context.WithTimeout(ctx, defaultReadTimeout)
+		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
 		var failed error
 		processes := l.names(ctx, config, &failed)

@@ -11,10 +11,11 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 type hostedProcessModel struct {
-	referenceModel
+	reference.GSEModel
 	lifecycleModel
 }
 
@@ -24,7 +25,7 @@ type hostedProcessIdentityModel struct {
 }
 
 func (m *hostedProcessModel) resourceIdentity(ctx context.Context) (any, diag.Diagnostics) {
-	meta, diags := metaToAPI(ctx, m.Meta)
+	meta, diags := reference.MetaToAPI(ctx, m.Meta)
 	return hostedProcessIdentityModel{Namespace: types.StringValue(meta.Namespace), Name: types.StringValue(meta.Name)}, diags
 }
 
@@ -43,7 +44,7 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 	attributes := m.Meta.Attributes()
 	attributes["labels"] = types.MapNull(types.StringType)
 	if len(labels) > 0 {
-		attributes["labels"] = stringMapValue(labels)
+		attributes["labels"] = reference.StringMapValue(labels)
 	}
 	m.Meta = types.ObjectValueMust(m.Meta.AttributeTypes(ctx), attributes)
 }

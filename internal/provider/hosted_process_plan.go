@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
@@ -53,7 +54,7 @@ func checkLabels(p *platform.Platform, meta types.Object) diag.Diagnostics {
 	if !ok || p.FingerprintLabel == "" {
 		return diags
 	}
-	if _, taken := stringMap(labels)[p.FingerprintLabel]; taken {
+	if _, taken := reference.StringMap(labels)[p.FingerprintLabel]; taken {
 		diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(p.FingerprintLabel), "Invalid Label",
 			fmt.Sprintf("The provider writes the fingerprint of the spec into the label %q. Use another label, or set spec_fingerprint_label "+
 				"in the provider block to a label that is free.", p.FingerprintLabel))

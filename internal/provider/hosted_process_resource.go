@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -30,7 +32,7 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 }
 
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := referenceAttributes(referenceOptions{replaceOnRename: true, registers: true})
+	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
 	maps.Copy(attributes, lifecycleAttributes(ctx))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and mends " +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -27,33 +28,33 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	}
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Read, defaultReadTimeout, &resp.Diagnostics)
+	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	held := h.desired
+	held := h.Desired
 	switch {
 	case everApplied:
-		held = last.held(h.desired)
-	case !h.desired.HasSpec:
+		held = last.held(h.Desired)
+	case !h.Desired.HasSpec:
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
 
-	report, err := fleet.Inspect(ctx, h.process, h.hosts.Hosts(), held)
+	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held)
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
-			h.title+" could not be looked up. Its state is kept as it was.", err))
+			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
-	if P(&model).vanishes() && allGone(report, h.hosts.Len()) {
+	if P(&model).vanishes() && allGone(report, h.Hosts.Len()) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if !h.desired.HasSpec {
+	if !h.Desired.HasSpec {
 		P(&model).complete(ctx, r.platform, report)
 	}
-	state.OutOfSync = stringMapValue(diagnose.ReasonsByKey(h.hosts, driftReasons(report, held, last, diagnose.Reasons(stringMap(state.OutOfSync), h.hosts))))
+	state.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(h.Hosts, driftReasons(report, held, last, diagnose.Reasons(reference.StringMap(state.OutOfSync), h.Hosts))))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))

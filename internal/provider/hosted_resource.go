@@ -11,6 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // hostedResource is the life of a resource that keeps a process registered,
@@ -28,14 +29,14 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	var model M
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
 	plan := P(&model).lifecycle()
-	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Create, defaultChangeTimeout, &resp.Diagnostics)
+	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 
-	hosts := h.hosts.Hosts()
-	results := fleet.Reconcile(ctx, h.process, h.desired, fleet.Change{
+	hosts := h.Hosts.Hosts()
+	results := fleet.Reconcile(ctx, h.Process, h.Desired, fleet.Change{
 		Register: hosts, Order: hosts, Adopt: func(fleet.Host) bool { return plan.AdoptExisting.ValueBool() }, Rollout: h.rollout,
 	})
 
@@ -48,12 +49,12 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	identity, diags := P(&model).resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
-	plan.ID = types.StringValue(h.id)
-	plan.OutOfSync = stringMapValue(diagnose.ReasonsByKey(h.hosts, diagnose.ReasonsBy(stateReason, failures)))
+	plan.ID = types.StringValue(h.ID)
+	plan.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(h.Hosts, diagnose.ReasonsBy(stateReason, failures)))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.desired))...)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.Desired))...)
 	if len(failures) > 0 {
-		diagnostic := createPartial(h, failures, onPartialCreate(plan.OnPartialCreate.ValueString()))
+		diagnostic := createPartial(h, failures, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()))
 		if nothingConfirmed(results) {
 			diagnostic = createUnconfirmed(h, failures)
 		}
@@ -68,7 +69,7 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	plan, state := P(&model).lifecycle(), P(&before).lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Update, defaultChangeTimeout, &resp.Diagnostics)
+	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
@@ -80,12 +81,12 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	prior := past.hosts
-	if !everApplied && past.desired.HasSpec {
-		last, everApplied = appliedAs(past.desired), true
+	prior := past.Hosts
+	if !everApplied && past.Desired.HasSpec {
+		last, everApplied = appliedAs(past.Desired), true
 	}
 
-	was := diagnose.WithoutSupplier(diagnose.Reasons(stringMap(state.OutOfSync), prior))
+	was := diagnose.WithoutSupplier(diagnose.Reasons(reference.StringMap(state.OutOfSync), prior))
 	change, found, err := h.change(ctx, hostedPast{
 		hosts:      prior,
 		outOfSync:  was,
@@ -95,30 +96,30 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 		adopts:     plan.AdoptExisting.ValueBool(),
 	})
 	if err != nil {
-		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.title+
+		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
 			" was left as it is, because its status could not be read.", err))
 		return
 	}
-	results := fleet.Reconcile(ctx, h.process, h.desired, change)
+	results := fleet.Reconcile(ctx, h.Process, h.Desired, change)
 	for host := range found.unread {
 		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
 	}
-	released := h.releaseRemoved(ctx, past, last, diagnose.Reasons(stringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
+	released := h.releaseRemoved(ctx, past, last, diagnose.Reasons(reference.StringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
 	identity, diags := P(&model).resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
-	plan.ID = types.StringValue(h.id)
-	hosts := P(&model).hostsMap()
-	*hosts = withStuck(*hosts, *P(&before).hostsMap(), prior, stuck)
+	plan.ID = types.StringValue(h.ID)
+	hosts := P(&model).HostsMap()
+	*hosts = withStuck(*hosts, *P(&before).HostsMap(), prior, stuck)
 	reasons := updateReasons(failures, was)
-	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.desired)))
-	left, _ := inventoryOf(*hosts, r.platform.Supplier)
-	plan.OutOfSync = stringMapValue(diagnose.ReasonsByKey(left, reasons))
+	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.Desired)))
+	left, _ := reference.InventoryOf(*hosts, r.platform.Supplier)
+	plan.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(left, reasons))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	applied := appliedAs(h.desired)
-	applied.Earlier = last.earlier(h.desired, reasons)
+	applied := appliedAs(h.Desired)
+	applied.Earlier = last.earlier(h.Desired, reasons)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, applied)...)
 	if len(failures) > 0 {
 		resp.Diagnostics.Append(updateFailed(h, len(results), failures))
@@ -134,20 +135,20 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	state := P(&model).lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Delete, defaultChangeTimeout, &resp.Diagnostics)
+	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 
 	if !everApplied {
-		last = appliedAs(h.desired)
+		last = appliedAs(h.Desired)
 	}
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
-	if !h.desired.HasSpec {
+	if !h.Desired.HasSpec {
 		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	results := h.release(ctx, h.hosts.Hosts(), last, diagnose.Reasons(stringMap(state.OutOfSync), h.hosts), first, h.rollout)
+	results := h.release(ctx, h.Hosts.Hosts(), last, diagnose.Reasons(reference.StringMap(state.OutOfSync), h.Hosts), first, h.rollout)
 
 	stuck := results.Failures()
 	if len(stuck) == 0 {
@@ -155,9 +156,9 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	}
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
-	hosts := P(&model).hostsMap()
-	*hosts = fold.NewMap(only(hosts.Known(), h.hosts, stuck))
-	state.OutOfSync = stringMapValue(only(stringMap(state.OutOfSync), h.hosts, stuck))
+	hosts := P(&model).HostsMap()
+	*hosts = fold.NewMap(reference.Only(hosts.Known(), h.Hosts, stuck))
+	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(releaseFailed(h, h.hosts, len(results), stuck, "be destroyed", diagnose.DestroyedAlone))
+	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(results), stuck, "be destroyed", diagnose.DestroyedAlone))
 }

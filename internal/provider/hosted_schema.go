@@ -8,12 +8,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // lifecycleAttributes are those of lifecycleModel.
 func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
-	attributes["ensure"] = choiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
+	attributes["ensure"] = reference.ChoiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
 		"How far the process is looked after, and so what counts as drift. `"+string(fleet.EnsureRegistered)+
 			"`: the platform knows it. `"+string(fleet.EnsureHosted)+"`: the agent also revives it when it dies; hosting does not start it. `"+
 			string(fleet.EnsureRunning)+"`: it also runs, and is started where it does not; needs a resident process (`auto_type` 1, or `type` 1 with JOB). "+
@@ -23,22 +24,22 @@ func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 			"Defaults to `false`.",
 		Optional: true,
 	}
-	attributes["on_partial_create"] = choiceAttribute(partialWarn, onPartialCreates,
-		"How a create ends that left work undone, where at least one host was registered or the create was cut off. `"+string(partialWarn)+"`: with a warning; the hosts stand "+
-			"in `out_of_sync`, and the next apply retries just those. `"+string(partialError)+"`: with an error, after which Terraform taints the "+
-			"resource and the next apply unregisters every host and begins anew. Defaults to `"+string(partialWarn)+"`.")
-	attributes["on_destroy"] = choiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
+	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
+		"How a create ends that left work undone, where at least one host was registered or the create was cut off. `"+string(reference.PartialWarn)+"`: with a warning; the hosts stand "+
+			"in `out_of_sync`, and the next apply retries just those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints the "+
+			"resource and the next apply unregisters every host and begins anew. Defaults to `"+string(reference.PartialWarn)+"`.")
+	attributes["on_destroy"] = reference.ChoiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
 		"What becomes of the process when its host is unregistered, by a destroy or by leaving `hosts`. `"+
 			string(fleet.DestroyUnregister)+"`: it goes on running, and nobody revives it. `"+string(fleet.DestroyStop)+"` or `"+
 			string(fleet.DestroyKill)+"`: it is stopped or killed first; where that fails, the host stays registered. Defaults to `"+
 			string(fleet.DestroyUnregister)+"`.")
-	attributes["rollout"] = rolloutAttribute("Registers, re-registers, starts and unregisters in waves.")
-	attributes["timeouts"] = timeoutsAttribute(ctx, timeouts.Opts{
+	attributes["rollout"] = reference.RolloutAttribute("Registers, re-registers, starts and unregisters in waves.")
+	attributes["timeouts"] = reference.TimeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,
-		CreateDescription: timeoutDescription("the whole create", defaultChangeTimeout),
-		ReadDescription:   timeoutDescription("a refresh", defaultReadTimeout),
-		UpdateDescription: timeoutDescription("the whole update", defaultChangeTimeout),
-		DeleteDescription: timeoutDescription("the whole destroy", defaultChangeTimeout),
+		CreateDescription: reference.TimeoutDescription("the whole create", reference.DefaultChangeTimeout),
+		ReadDescription:   reference.TimeoutDescription("a refresh", reference.DefaultReadTimeout),
+		UpdateDescription: reference.TimeoutDescription("the whole update", reference.DefaultChangeTimeout),
+		DeleteDescription: reference.TimeoutDescription("the whole destroy", reference.DefaultChangeTimeout),
 	})
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "`namespace:name`.",

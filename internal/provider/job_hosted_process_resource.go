@@ -15,6 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -28,14 +29,14 @@ var (
 )
 
 type jobHostedProcessModel struct {
-	jobReferenceModel
+	reference.JobModel
 	RegistrationAPI types.String `tfsdk:"registration_api"`
 	lifecycleModel
 }
 
-func (m *jobHostedProcessModel) open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics) {
-	m.registration = job.Registration(m.RegistrationAPI.ValueString())
-	return m.jobReferenceModel.open(ctx, p)
+func (m *jobHostedProcessModel) Open(ctx context.Context, p *platform.Platform) (reference.Target, diag.Diagnostics) {
+	m.Registration = job.Registration(m.RegistrationAPI.ValueString())
+	return m.JobModel.Open(ctx, p)
 }
 
 // resourceIdentity is nil: nothing on the platform finds a process again by less
@@ -61,9 +62,9 @@ func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.Meta
 }
 
 func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := jobReferenceAttributes(true)
+	attributes := reference.JobAttributes(true)
 	maps.Copy(attributes, lifecycleAttributes(ctx))
-	attributes["registration_api"] = choiceAttribute(job.RegisterByOperate, job.Registrations(),
+	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
 			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on "+
 			"unchanged, and then 1 stops the process and 2 asks for its status. Defaults to `"+string(job.RegisterByOperate)+"` for that reason.")
@@ -72,7 +73,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: jobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and mends drift host " +
+		MarkdownDescription: reference.JobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and mends drift host " +
 			"by host. JOB keeps no file of processes. So registered means hosted (`ensure` with `registered` and with `hosted` is the same), what it is " +
 			"hosted with cannot be seen, and a process that somebody else hosts already is taken over unless this release of JOB says that it is there " +
 			"(850). It cannot be imported: adopt what exists by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",
@@ -97,11 +98,11 @@ func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resou
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(config.check(nil)...)
+	resp.Diagnostics.Append(config.Check(nil)...)
 	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
 	owner, ok := config.Process.Attributes()["proc_owner"].(types.String)
 	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && owner.IsNull() {
-		addInvalid(&resp.Diagnostics, path.Root("process").AtName("proc_owner"), "Missing Owner", "manage_proc requires an owner, which is not set")
+		reference.AddInvalid(&resp.Diagnostics, path.Root("process").AtName("proc_owner"), "Missing Owner", "manage_proc requires an owner, which is not set")
 	}
 	kind, ok := config.Process.Attributes()["type"].(types.Int64)
 	if ok && !kind.IsUnknown() && config.Ensure.ValueString() == string(fleet.EnsureRunning) && kind.ValueInt64() != job.TypeResident {

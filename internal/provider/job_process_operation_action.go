@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -20,7 +22,7 @@ var (
 )
 
 type jobProcessInvocationModel struct {
-	jobReferenceModel
+	reference.JobModel
 	invocationModel
 }
 
@@ -35,10 +37,10 @@ func (a *jobProcessOperationAction) Metadata(_ context.Context, req action.Metad
 }
 
 func (a *jobProcessOperationAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
-	attributes := actionAttributes(jobReferenceAttributes(false))
+	attributes := reference.ActionAttributes(reference.JobAttributes(false))
 	maps.Copy(attributes, invocationAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: jobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB when it is invoked, tells " +
+		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB when it is invoked, tells " +
 			"how far it has come, and ends with the result of each host. It does what the resource of the same name does, and keeps nothing.",
 		Attributes: attributes,
 	}

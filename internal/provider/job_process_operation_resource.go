@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -20,7 +22,7 @@ var (
 )
 
 type jobProcessOperationModel struct {
-	jobReferenceModel
+	reference.JobModel
 	runModel
 }
 
@@ -35,14 +37,14 @@ func (r *jobProcessOperationResource) Metadata(_ context.Context, req resource.M
 }
 
 func (r *jobProcessOperationResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := jobReferenceAttributes(false)
+	attributes := reference.JobAttributes(false)
 	maps.Copy(attributes, runAttributes(ctx))
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: jobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB, and waits for the result of " +
+		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB, and waits for the result of " +
 			"each. It runs when it is created, again on every host when `triggers`, `operation`, `scope`, `bk_biz_id` or `process` change, and on added " +
 			"hosts alone when only `hosts` grew. Destroying it does nothing unless `on_destroy` says so.",
 		Attributes: attributes,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -25,7 +26,7 @@ func newJobProcessStatusDataSource() datasource.DataSource { return &jobProcessS
 type jobProcessStatusDataSource struct{ platform *platform.Platform }
 
 type jobProcessStatusModel struct {
-	jobReferenceModel
+	reference.JobModel
 	statusModel
 }
 
@@ -34,10 +35,10 @@ func (d *jobProcessStatusDataSource) Metadata(_ context.Context, req datasource.
 }
 
 func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := dataSourceAttributes(jobReferenceAttributes(false))
+	attributes := reference.DataSourceAttributes(reference.JobAttributes(false))
 	maps.Copy(attributes, statusAttributes(ctx, "`unregistered` does not occur here: an agent cannot tell a process that is not registered from one that is stopped."))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: jobNote + "Reads what a process is doing on each host through BlueKing JOB. The agents are asked: JOB keeps no file. A host " +
+		MarkdownDescription: reference.JobNote + "Reads what a process is doing on each host through BlueKing JOB. The agents are asked: JOB keeps no file. A host " +
 			"that does not answer is `unknown`, with the reason; only a call that fails as a whole is an error.",
 		Attributes: attributes,
 	}
@@ -55,7 +56,7 @@ func (d *jobProcessStatusDataSource) ValidateConfig(ctx context.Context, req dat
 	var config jobProcessStatusModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(config.check(nil)...)
+		resp.Diagnostics.Append(config.Check(nil)...)
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *lossRound) rollOut(config map[string]any) map[string]any {
 	return config
 }
 
-// reference is the process on all hosts.
+// Model is the process on all hosts.
 func (r *lossRound) reference() map[string]any {
 	config := r.by.reference("./start.sh", r.hosts)
 	r.define(config, "./start.sh")
@@ -104,7 +104,7 @@ func (r *lossRound) invocation(operation string) map[string]any {
 	return config
 }
 
-// begin puts processes on the hosts, some of which run.
+// Begin puts processes on the hosts, some of which run.
 func (r *lossRound) begin() {
 	r.t.Helper()
 	if r.by != faceJOB {
@@ -251,7 +251,7 @@ func (r *lossRound) action() {
 	}
 }
 
-// open tells whether a reason leaves open that the operation worked.
+// Open tells whether a reason leaves open that the operation worked.
 func open(reason string) bool {
 	return strings.HasPrefix(reason, "outcome unknown") || strings.HasPrefix(reason, "no verdict when the time was up") || strings.HasPrefix(reason, "interrupted")
 }

@@ -104,7 +104,7 @@ var gseMappings = map[string]gseMapping{
 	"zeros":    leastGSE(true),
 }
 
-// reference is meta, hosts and spec as an object takes them.
+// Model is meta, hosts and spec as an object takes them.
 func (m gseMapping) reference(hosts map[string]string) map[string]any {
 	meta := map[string]any{"namespace": "name-space", "name": "process-name"}
 	if m.labels != nil {

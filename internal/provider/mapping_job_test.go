@@ -76,7 +76,7 @@ func zeroJOB() jobMapping {
 	return m
 }
 
-// reference is scope, process and hosts as an object takes them.
+// Model is scope, process and hosts as an object takes them.
 func (m jobMapping) reference() map[string]any {
 	config := maps.Clone(m.scope)
 	config["process"], config["hosts"] = m.process, mappedHosts

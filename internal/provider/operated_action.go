@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // invokedModel is the model of an action that runs an operation.
@@ -31,11 +32,11 @@ func (m *invocationModel) invocation() *invocationModel { return m }
 
 // invocationAttributes are those of invocationModel.
 func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
-	attributes := actionAttributes(operationAttributes(""))
+	attributes := reference.ActionAttributes(operationAttributes(""))
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = timeoutsDescription
-		nested.Attributes = actionAttributes(deadlineAttribute("invoke", "the whole run, all waves", defaultChangeTimeout))
+		nested.MarkdownDescription = reference.TimeoutsDescription
+		nested.Attributes = reference.ActionAttributes(reference.DeadlineAttribute("invoke", "the whole run, all waves", reference.DefaultChangeTimeout))
 		limits = nested
 	}
 	attributes["timeouts"] = limits
@@ -57,15 +58,15 @@ func (a *operatedAction[M, P]) ValidateConfig(ctx context.Context, req action.Va
 	model := P(new(M))
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(model.check(nil)...)
-		resp.Diagnostics.Append(checkCommand(ctx, model, req.Config, model.inputs().Operation)...)
+		resp.Diagnostics.Append(model.Check(nil)...)
+		resp.Diagnostics.Append(reference.CheckCommand(ctx, model, req.Config, model.inputs().Operation)...)
 	}
 }
 
 // ModifyPlan checks once more, because a plan knows what a validation does not:
 // the provider block, and what other objects give.
 func (a *operatedAction[M, P]) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
-	_, diags := a.check(ctx, req.Config)
+	_, diags := a.Check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 }
 
@@ -74,14 +75,14 @@ func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequ
 		resp.Diagnostics.Append(a.platform.NotReady())
 		return
 	}
-	model, diags := a.check(ctx, req.Config)
+	model, diags := a.Check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	o, diags := operationToAPI(ctx, model, a.platform)
 	resp.Diagnostics.Append(diags...)
-	limit, diags := model.invocation().Timeouts.Invoke(ctx, defaultChangeTimeout)
+	limit, diags := model.invocation().Timeouts.Invoke(ctx, reference.DefaultChangeTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -89,7 +90,7 @@ func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequ
 	run, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	report := newProgress(a.platform.Pace, string(o.operation)+" "+o.id, func(message string) {
+	report := newProgress(a.platform.Pace, string(o.operation)+" "+o.ID, func(message string) {
 		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
 		// the next message and never reads how the action ended.
 		if ctx.Err() == nil {
@@ -97,25 +98,25 @@ func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequ
 		}
 	})
 	o.rollout.Watch = report.update
-	results := fleet.Run(run, o.process, o.operation, o.hosts.Hosts(), nil, o.rollout)
+	results := fleet.Run(run, o.Process, o.operation, o.Hosts.Hosts(), nil, o.rollout)
 	// Nobody listens any more once this method has returned.
 	report.stop()
 
 	resp.Diagnostics.Append(invoked(o, results)...)
 }
 
-// check finds what can be found before anything runs. What is not known yet is
+// Check finds what can be found before anything runs. What is not known yet is
 // left out.
-func (a *operatedAction[M, P]) check(ctx context.Context, config tfsdk.Config) (P, diag.Diagnostics) {
+func (a *operatedAction[M, P]) Check(ctx context.Context, config tfsdk.Config) (P, diag.Diagnostics) {
 	model := P(new(M))
 	diags := config.Get(ctx, model)
 	if diags.HasError() {
 		return model, diags
 	}
-	diags.Append(checkCommand(ctx, model, config, model.inputs().Operation)...)
-	diags.Append(checkHosts(a.platform, model)...)
-	if hosts := *model.hostsMap(); !hosts.IsUnknown() && hosts.Len() == 0 {
-		addInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
+	diags.Append(reference.CheckCommand(ctx, model, config, model.inputs().Operation)...)
+	diags.Append(reference.CheckHosts(a.platform, model)...)
+	if hosts := *model.HostsMap(); !hosts.IsUnknown() && hosts.Len() == 0 {
+		reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
 	}
 	return model, diags
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // operationModel is the model of whatever runs an operation.
 type operationModel interface {
-	reference
+	reference.Model
 	inputs() *operationInputs
 }
 
@@ -48,13 +49,13 @@ type runModel struct {
 func (m *runModel) run() *runModel { return m }
 
 type processOperationModel struct {
-	referenceModel
+	reference.GSEModel
 	runModel
 }
 
 // processOperation is a model as the clients need it.
 type processOperation struct {
-	openedProcess
+	reference.Target
 	operation fleet.Operation
 	rollout   fleet.Rollout
 }
@@ -62,8 +63,8 @@ type processOperation struct {
 func operationToAPI(ctx context.Context, m operationModel, p *platform.Platform) (processOperation, diag.Diagnostics) {
 	o := processOperation{operation: fleet.Operation(m.inputs().Operation.ValueString())}
 	var diags, d diag.Diagnostics
-	o.openedProcess, diags = m.open(ctx, p)
-	o.rollout, d = rolloutToAPI(ctx, m.inputs().Rollout)
+	o.Target, diags = m.Open(ctx, p)
+	o.rollout, d = reference.RolloutToAPI(ctx, m.inputs().Rollout)
 	diags.Append(d...)
 	return o, diags
 }

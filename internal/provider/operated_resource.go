@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // operatedResource is the life of a resource that runs an operation, whichever
@@ -32,9 +33,9 @@ func (r *operatedResource[M, P]) ValidateConfig(ctx context.Context, req resourc
 		return
 	}
 	config := P(&model)
-	resp.Diagnostics.Append(config.check(nil)...)
-	resp.Diagnostics.Append(checkCommand(ctx, config, req.Config, config.run().Operation)...)
-	resp.Diagnostics.Append(checkCommand(ctx, config, req.Config, config.run().OnDestroy)...)
+	resp.Diagnostics.Append(config.Check(nil)...)
+	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.run().Operation)...)
+	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.run().OnDestroy)...)
 }
 
 func (r *operatedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
@@ -47,8 +48,8 @@ func (r *operatedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Mo
 		return
 	}
 	plan := P(&model)
-	resp.Diagnostics.Append(checkHosts(r.platform, plan)...)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), plan.identifier(ctx))...)
+	resp.Diagnostics.Append(reference.CheckHosts(r.platform, plan)...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), plan.Identifier(ctx))...)
 	if resp.Diagnostics.HasError() || req.State.Raw.IsNull() {
 		return
 	}
@@ -58,14 +59,14 @@ func (r *operatedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Mo
 		return
 	}
 	tasks, failed := types.ListUnknown(types.StringType), types.MapUnknown(types.StringType)
-	if plan.hostsMap().IsFullyKnown() {
+	if plan.HostsMap().IsFullyKnown() {
 		due := r.due(plan, &was)
 		if len(due.hosts) == 0 {
 			tasks = P(&was).run().TaskIDs
 		}
 		if len(due.retried) == 0 {
 			// A run that fails ends with an error, so what can be planned is success.
-			failed = stringMapValue(nil)
+			failed = reference.StringMapValue(nil)
 		}
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("task_ids"), tasks)...)
@@ -82,7 +83,7 @@ func (r *operatedResource[M, P]) Create(ctx context.Context, req resource.Create
 		return
 	}
 
-	results := fleet.Run(ctx, o.process, o.operation, o.hosts.Hosts(), nil, o.rollout)
+	results := fleet.Run(ctx, o.Process, o.operation, o.Hosts.Hosts(), nil, o.rollout)
 
 	failures := results.Failures()
 	if len(failures) == len(results) && !anyInDoubt(failures) {
@@ -92,7 +93,7 @@ func (r *operatedResource[M, P]) Create(ctx context.Context, req resource.Create
 	plan.settle(o, results)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(failures) > 0 {
-		resp.Diagnostics.Append(operationPartial(o, failures, onPartialCreate(plan.OnPartialCreate.ValueString())))
+		resp.Diagnostics.Append(operationPartial(o, failures, reference.OnPartialCreate(plan.OnPartialCreate.ValueString())))
 	}
 }
 
@@ -114,11 +115,11 @@ func (r *operatedResource[M, P]) Update(ctx context.Context, req resource.Update
 
 	due := r.due(&model, &was)
 	if len(due.hosts) == 0 {
-		plan.ID, plan.TaskIDs, plan.FailedHosts = types.StringValue(o.id), P(&was).run().TaskIDs, stringMapValue(nil)
+		plan.ID, plan.TaskIDs, plan.FailedHosts = types.StringValue(o.ID), P(&was).run().TaskIDs, reference.StringMapValue(nil)
 		resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 		return
 	}
-	results := fleet.Run(ctx, o.process, o.operation, due.hosts, due.unsure, o.rollout)
+	results := fleet.Run(ctx, o.Process, o.operation, due.hosts, due.unsure, o.rollout)
 
 	plan.settle(o, results)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
@@ -141,7 +142,7 @@ func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.Delete
 	}
 	o.operation = fleet.Operation(state.OnDestroy.ValueString())
 
-	results := fleet.Run(ctx, o.process, o.operation, o.hosts.Hosts(), nil, o.rollout)
+	results := fleet.Run(ctx, o.Process, o.operation, o.Hosts.Hosts(), nil, o.rollout)
 
 	failures := results.Failures()
 	if len(failures) == 0 {
@@ -149,13 +150,13 @@ func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.Delete
 	}
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
-	hosts := P(&model).hostsMap()
-	*hosts = fold.NewMap(only(hosts.Known(), o.hosts, failures))
-	state.FailedHosts = stringMapValue(nil)
+	hosts := P(&model).HostsMap()
+	*hosts = fold.NewMap(reference.Only(hosts.Known(), o.Hosts, failures))
+	state.FailedHosts = reference.StringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(operationFailed(o, len(results), failures, diagnose.DestroyedAlone))
 }
 
-func (r *operatedResource[M, P]) begin(ctx context.Context, m P, timeout timeoutOf, diags *diag.Diagnostics) (processOperation, context.Context, context.CancelFunc) {
-	return begin[operationModel](ctx, r.platform, m, operationToAPI, timeout, defaultChangeTimeout, diags)
+func (r *operatedResource[M, P]) begin(ctx context.Context, m P, timeout reference.TimeoutOf, diags *diag.Diagnostics) (processOperation, context.Context, context.CancelFunc) {
+	return reference.Begin[operationModel](ctx, r.platform, m, operationToAPI, timeout, reference.DefaultChangeTimeout, diags)
 }

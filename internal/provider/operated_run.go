@@ -9,6 +9,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // dueHosts are the hosts on which an update has to run.
@@ -24,10 +25,10 @@ func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
 		supplier = r.platform.Supplier
 	}
 	// Addresses were checked by the plan; what cannot be read is left out there.
-	next, _ := inventoryOf(*plan.hostsMap(), supplier)
-	prior, _ := inventoryOf(*state.hostsMap(), supplier)
-	failed := diagnose.Reasons(stringMap(state.run().FailedHosts), prior)
-	again := !sameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !sameTriggers(plan.run().Triggers, state.run().Triggers)
+	next, _ := reference.InventoryOf(*plan.HostsMap(), supplier)
+	prior, _ := reference.InventoryOf(*state.HostsMap(), supplier)
+	failed := diagnose.Reasons(reference.StringMap(state.run().FailedHosts), prior)
+	again := !reference.SameDefinition(plan, state) || !plan.run().Operation.Equal(state.run().Operation) || !sameTriggers(plan.run().Triggers, state.run().Triggers)
 
 	due := dueHosts{unsure: make(map[fleet.Host]bool)}
 	for _, host := range next.Hosts() {
@@ -51,13 +52,13 @@ func sameTriggers(a, b types.Map) bool {
 
 // settle writes what became of a run into the model.
 func (m *runModel) settle(o processOperation, results fleet.Results) {
-	m.ID = types.StringValue(o.id)
+	m.ID = types.StringValue(o.ID)
 	tasks := make([]attr.Value, 0)
 	for _, id := range results.TaskIDs() {
 		tasks = append(tasks, types.StringValue(id))
 	}
 	m.TaskIDs = types.ListValueMust(types.StringType, tasks)
-	m.FailedHosts = stringMapValue(diagnose.ReasonsByKey(o.hosts, diagnose.ReasonsBy(diagnose.Reason, results.Failures())))
+	m.FailedHosts = reference.StringMapValue(diagnose.ReasonsByKey(o.Hosts, diagnose.ReasonsBy(diagnose.Reason, results.Failures())))
 }
 
 // operationFailed is a run that ends with an error.
@@ -66,9 +67,9 @@ func operationFailed(o processOperation, tried int, failures fleet.Results, todo
 }
 
 // operationPartial is a first run that did some hosts, or may have.
-func operationPartial(o processOperation, failures fleet.Results, as onPartialCreate) diag.Diagnostic {
-	story := o.story(o.hosts.Len(), failures)
-	if as == partialError {
+func operationPartial(o processOperation, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
+	story := o.story(o.Hosts.Len(), failures)
+	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic(operationSummary(o.operation), story+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
 			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+doubtAdvice(failures))
@@ -79,7 +80,7 @@ func operationPartial(o processOperation, failures fleet.Results, as onPartialCr
 
 func (o processOperation) story(tried int, failures fleet.Results) string {
 	return fmt.Sprintf("%s: %s did not succeed on %s.\n\n%s\n",
-		o.title, o.operation, diagnose.CountHosts(len(failures), tried), diagnose.Rows(o.hosts, failures))
+		o.Title, o.operation, diagnose.CountHosts(len(failures), tried), diagnose.Rows(o.Hosts, failures))
 }
 
 func operationSummary(op fleet.Operation) string {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 func TestOperationFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)
-	o := processOperation{openedProcess: openedProcess{title: diagnose.ProcessTitle("web", "nginx"), hosts: inventory}, operation: fleet.Restart}
+	o := processOperation{Target: reference.Target{Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory}, operation: fleet.Restart}
 	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
 		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
 	}}, diagnose.RetriedAlone)

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // operationAttributes are those of operationInputs. more is a sentence about a
@@ -17,17 +18,17 @@ import (
 func operationAttributes(more string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
-		MarkdownDescription: "What to do. " + oneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
+		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
 			"already as wanted (a start where the process runs, a stop where it does not) counts as done." + more,
 		Required:   true,
 		Validators: []validator.String{operationValidator()},
 	}
-	attributes["rollout"] = rolloutAttribute("Runs the operation in waves.")
+	attributes["rollout"] = reference.RolloutAttribute("Runs the operation in waves.")
 	return attributes
 }
 
 func operationValidator() validator.String {
-	return stringvalidator.OneOf(asStrings(fleet.Operations())...)
+	return stringvalidator.OneOf(reference.AsStrings(fleet.Operations())...)
 }
 
 // runAttributes are those of runModel.
@@ -39,21 +40,21 @@ func runAttributes(ctx context.Context) map[string]schema.Attribute {
 		Optional:    true,
 		ElementType: types.StringType,
 	}
-	attributes["on_partial_create"] = choiceAttribute(partialWarn, onPartialCreates,
-		"How the first run ends if it failed on some hosts and not on all. `"+string(partialWarn)+"`: with a warning; the hosts "+
-			"stand in `failed_hosts`, and the next apply retries just those. `"+string(partialError)+"`: with an error, after which Terraform taints "+
+	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
+		"How the first run ends if it failed on some hosts and not on all. `"+string(reference.PartialWarn)+"`: with a warning; the hosts "+
+			"stand in `failed_hosts`, and the next apply retries just those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints "+
 			"the resource and the next apply runs on every host again. Later runs that fail always end with an error, and taint nothing. "+
-			"Defaults to `"+string(partialWarn)+"`.")
+			"Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = schema.StringAttribute{
-		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + oneOf(fleet.Operations()) + " None by default.",
+		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + reference.OneOf(fleet.Operations()) + " None by default.",
 		Optional:            true,
 		Validators:          []validator.String{operationValidator()},
 	}
-	attributes["timeouts"] = timeoutsAttribute(ctx, timeouts.Opts{
+	attributes["timeouts"] = reference.TimeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Update: true, Delete: true,
-		CreateDescription: timeoutDescription("the first run, all waves", defaultChangeTimeout),
-		UpdateDescription: timeoutDescription("a later run, all waves", defaultChangeTimeout),
-		DeleteDescription: timeoutDescription("`on_destroy`, all waves", defaultChangeTimeout),
+		CreateDescription: reference.TimeoutDescription("the first run, all waves", reference.DefaultChangeTimeout),
+		UpdateDescription: reference.TimeoutDescription("a later run, all waves", reference.DefaultChangeTimeout),
+		DeleteDescription: reference.TimeoutDescription("`on_destroy`, all waves", reference.DefaultChangeTimeout),
 	})
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "`namespace:name`.",

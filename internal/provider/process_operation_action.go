@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -17,7 +19,7 @@ var (
 )
 
 type processInvocationModel struct {
-	referenceModel
+	reference.GSEModel
 	invocationModel
 }
 
@@ -32,7 +34,7 @@ func (a *processOperationAction) Metadata(_ context.Context, req action.Metadata
 }
 
 func (a *processOperationAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
-	attributes := actionAttributes(referenceAttributes(referenceOptions{}))
+	attributes := reference.ActionAttributes(reference.GSEAttributes(reference.Options{}))
 	maps.Copy(attributes, invocationAttributes(ctx))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts when it is invoked, tells how far it has come, and ends with " +

@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -27,7 +29,7 @@ func (r *processOperationResource) Metadata(_ context.Context, req resource.Meta
 }
 
 func (r *processOperationResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := referenceAttributes(referenceOptions{})
+	attributes := reference.GSEAttributes(reference.Options{})
 	maps.Copy(attributes, runAttributes(ctx))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts, and waits for the result of each. It runs when it is " +

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -36,7 +37,7 @@ func newProcessStatusDataSource() datasource.DataSource { return &processStatusD
 type processStatusDataSource struct{ platform *platform.Platform }
 
 type processStatusModel struct {
-	referenceModel
+	reference.GSEModel
 	Mode types.String `tfsdk:"mode"`
 	statusModel
 }
@@ -46,12 +47,12 @@ func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.Met
 }
 
 func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := dataSourceAttributes(referenceAttributes(referenceOptions{optionalSpec: true}))
+	attributes := reference.DataSourceAttributes(reference.GSEAttributes(reference.Options{OptionalSpec: true}))
 	attributes["mode"] = schema.StringAttribute{
 		MarkdownDescription: "Where the answer comes from. `" + string(modeLive) + "`: the agents are asked, which needs `spec` and takes a moment. `" +
 			string(modeCached) + "`: what the platform has on file, which is quick and may lag by minutes. Defaults to `" + string(modeLive) + "`.",
 		Optional:   true,
-		Validators: []validator.String{stringvalidator.OneOf(asStrings(statusModes)...)},
+		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(statusModes)...)},
 	}
 	maps.Copy(attributes, statusAttributes(ctx, "An agent cannot tell a process that is not registered from one that is stopped, so `unregistered` comes with mode `cached` only."))
 	resp.Schema = schema.Schema{

@@ -68,7 +68,7 @@ func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRe
 	}}, nil
 }
 
-// begin counts an action as running until the function that it returns is called.
+// Begin counts an action as running until the function that it returns is called.
 func (s *Server) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

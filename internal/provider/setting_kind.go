@@ -16,6 +16,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // kind is the type of a setting. Like a value of package flag it holds where the
@@ -111,7 +113,7 @@ func (k choiceKind) attribute(d setting) schema.Attribute {
 	}
 }
 
-func (k choiceKind) note() string { return oneOf(k.choices) + " " + k.textKind.note() }
+func (k choiceKind) note() string { return reference.OneOf(k.choices) + " " + k.textKind.note() }
 
 func (k choiceKind) parse(text string) error {
 	if !slices.Contains(k.choices, text) {
@@ -170,7 +172,7 @@ func newRate(into *float64) rateKind { return rateKind{into} }
 
 func (k rateKind) attribute(d setting) schema.Attribute {
 	return schema.Float64Attribute{
-		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.Float64{rateValidator()},
+		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.Float64{reference.RateValidator()},
 	}
 }
 
@@ -195,7 +197,7 @@ func newDuration(into *time.Duration, standard time.Duration) durationKind {
 func (k durationKind) attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret,
-		Validators: []validator.String{durationValidator{min: time.Millisecond}},
+		Validators: []validator.String{reference.DurationValidator{Min: time.Millisecond}},
 	}
 }
 
@@ -248,6 +250,6 @@ func (k labelsKind) note() string { return "" }
 
 func (k labelsKind) set(value attr.Value) error {
 	labels, _ := value.(types.Map)
-	*k.into = stringMap(labels)
+	*k.into = reference.StringMap(labels)
 	return nil
 }

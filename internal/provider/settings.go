@@ -6,6 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 const defaultFingerprintLabel = "tf_spec"
@@ -65,7 +66,7 @@ func (s *settings) declare() []setting {
 				"(`https://bkapi.example.com/api/bk-gse/prod`).",
 		},
 		{
-			name: "gateway", env: "BK_GATEWAY", field: "Gateway", kind: newChoice(&s.gateway, asStrings(bkapi.Gateways())),
+			name: "gateway", env: "BK_GATEWAY", field: "Gateway", kind: newChoice(&s.gateway, reference.AsStrings(bkapi.Gateways())),
 			description: "Which way into the platform `endpoint` is.",
 		},
 		{
@@ -73,7 +74,7 @@ func (s *settings) declare() []setting {
 			description: "Base URL of the ESB for the `bk_job_*` objects. Defaults to `endpoint` where that is an ESB.",
 		},
 		{
-			name: "job_api", env: "BK_JOB_API", kind: newChoice(&s.jobAPI, asStrings(job.APIs())),
+			name: "job_api", env: "BK_JOB_API", kind: newChoice(&s.jobAPI, reference.AsStrings(job.APIs())),
 			description: "Generation of JOB, which is a part of its URL.",
 		},
 		{

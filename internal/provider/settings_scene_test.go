@@ -100,7 +100,7 @@ func (s *settingScene) settings(more ...map[string]any) map[string]any {
 	return settings
 }
 
-// begin validates and configures, and gives what is wrong with the settings, each
+// Begin validates and configures, and gives what is wrong with the settings, each
 // with the attribute that it is said of.
 func (s *settingScene) begin(settings map[string]any) []string {
 	s.t.Helper()

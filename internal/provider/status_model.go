@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // statusModel is what data sources of a status have in common.
@@ -42,8 +43,8 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 	attributes := make(map[string]schema.Attribute)
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = timeoutsDescription
-		nested.Attributes = dataSourceAttributes(deadlineAttribute("read", "the whole read; a host without an answer by then is `unknown`", defaultReadTimeout))
+		nested.MarkdownDescription = reference.TimeoutsDescription
+		nested.Attributes = reference.DataSourceAttributes(reference.DeadlineAttribute("read", "the whole read; a host without an answer by then is `unknown`", reference.DefaultReadTimeout))
 		limits = nested
 	}
 	attributes["timeouts"] = limits
@@ -74,14 +75,14 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 }
 
 // read asks for the status of every host and fills the model.
-func (m *statusModel) read(ctx context.Context, p *platform.Platform, which reference,
+func (m *statusModel) read(ctx context.Context, p *platform.Platform, which reference.Model,
 	ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error),
 ) diag.Diagnostics {
 	if !p.Ready() {
 		return diag.Diagnostics{p.NotReady()}
 	}
-	limit, diags := m.Timeouts.Read(ctx, defaultReadTimeout)
-	o, d := which.open(ctx, p)
+	limit, diags := m.Timeouts.Read(ctx, reference.DefaultReadTimeout)
+	o, d := which.Open(ctx, p)
 	diags.Append(d...)
 	if diags.HasError() {
 		return diags
@@ -89,14 +90,14 @@ func (m *statusModel) read(ctx context.Context, p *platform.Platform, which refe
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	statuses, err := ask(o.process, ctx, o.hosts.Hosts())
+	statuses, err := ask(o.Process, ctx, o.Hosts.Hosts())
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
-		diags.Append(diagnose.CallFailed("Unable to Read Process Status", o.title+" could not be asked for.", err))
+		diags.Append(diagnose.CallFailed("Unable to Read Process Status", o.Title+" could not be asked for.", err))
 		return diags
 	}
-	m.fromAPI(o.hosts, statuses)
+	m.fromAPI(o.Hosts, statuses)
 	if m.UnknownCount.ValueInt64() > 0 {
-		diags.Append(statusUnknown(o.title, o.hosts, statuses))
+		diags.Append(statusUnknown(o.Title, o.Hosts, statuses))
 	}
 	return diags
 }

@@ -1,12 +1,12 @@
-package provider
+package reference
 
 import (
 	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// dataSourceAttributes are a resource's attributes as a data source takes them.
-func dataSourceAttributes(attributes map[string]resource.Attribute) map[string]datasource.Attribute {
+// DataSourceAttributes are a resource's attributes as a data source takes them.
+func DataSourceAttributes(attributes map[string]resource.Attribute) map[string]datasource.Attribute {
 	return dataSourceForms.attributes(attributes)
 }
 

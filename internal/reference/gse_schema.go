@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"fmt"
@@ -18,15 +18,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
-// referenceOptions are the few ways in which meta, hosts and spec differ between
+// Options are the few ways in which meta, hosts and spec differ between
 // the objects that take them.
-type referenceOptions struct {
+type Options struct {
 	// replaceOnRename: a process of another name is another object.
-	replaceOnRename bool
+	ReplaceOnRename bool
 	// registers: resource limits are required for registering alone.
-	registers bool
+	Registers bool
 	// optionalSpec: a cached status needs no spec.
-	optionalSpec bool
+	OptionalSpec bool
 }
 
 // hostsDescription explains the hosts map; every object has the same.
@@ -34,8 +34,8 @@ const hostsDescription = "The hosts, as a map of host key to host address. The k
 	"messages and results, and renaming it calls nothing. Hosts are told apart by their address: " + fleet.AddressForms +
 	". Without `bk_supplier_id` the provider's is used. At least one host; each host once. More than 50,000 bring a warning: cut them into shards."
 
-// referenceAttributes are meta, hosts and spec.
-func referenceAttributes(o referenceOptions) map[string]schema.Attribute {
+// GSEAttributes are meta, hosts and spec.
+func GSEAttributes(o Options) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"meta":  metaAttribute(o),
 		"hosts": hostsAttribute(),
@@ -53,12 +53,12 @@ func hostsAttribute() schema.StringAttribute {
 	}
 }
 
-func metaAttribute(o referenceOptions) schema.SingleNestedAttribute {
+func metaAttribute(o Options) schema.SingleNestedAttribute {
 	var (
 		modifiers []planmodifier.String
 		replaces  string
 	)
-	if o.replaceOnRename {
+	if o.ReplaceOnRename {
 		modifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
 		replaces = " Changing this forces replacement."
 	}
@@ -69,13 +69,13 @@ func metaAttribute(o referenceOptions) schema.SingleNestedAttribute {
 			"namespace": schema.StringAttribute{
 				MarkdownDescription: "Namespace, which groups processes. No white space and no colon." + replaces,
 				Required:            true,
-				Validators:          []validator.String{nameValidator(":")},
+				Validators:          []validator.String{NameValidator(":")},
 				PlanModifiers:       modifiers,
 			},
 			"name": schema.StringAttribute{
 				MarkdownDescription: "Name of the process within the namespace, of your choice. No white space and no `@`." + replaces,
 				Required:            true,
-				Validators:          []validator.String{nameValidator("@")},
+				Validators:          []validator.String{NameValidator("@")},
 				PlanModifiers:       modifiers,
 			},
 			"labels": schema.MapAttribute{
@@ -88,12 +88,12 @@ func metaAttribute(o referenceOptions) schema.SingleNestedAttribute {
 	}
 }
 
-func specAttribute(o referenceOptions) schema.SingleNestedAttribute {
+func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "How the agent runs the process. Names are those of the platform's API. A field that is not set is left out of " +
 			"the request, so the platform's own default applies.",
-		Required: !o.optionalSpec,
-		Optional: o.optionalSpec,
+		Required: !o.OptionalSpec,
+		Optional: o.OptionalSpec,
 		Attributes: map[string]schema.Attribute{
 			"identity":       identityAttribute(),
 			"control":        controlAttribute(),
@@ -194,7 +194,7 @@ func controlAttribute() schema.SingleNestedAttribute {
 	}
 }
 
-func resourceAttribute(o referenceOptions) schema.SingleNestedAttribute {
+func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	percent := func(what string) schema.Float64Attribute {
 		return schema.Float64Attribute{
 			MarkdownDescription: "Most " + what + " that the process may use, in percent of the whole machine, above 0 and up to 100. " +
@@ -211,13 +211,13 @@ func resourceAttribute(o referenceOptions) schema.SingleNestedAttribute {
 		}
 	}
 	usage := "Limits."
-	if !o.registers {
+	if !o.Registers {
 		usage = "Limits. Only registering sends them; they are taken here so that the `spec` of a hosted process fits as it is."
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: usage,
-		Required:            o.registers,
-		Optional:            !o.registers,
+		Required:            o.Registers,
+		Optional:            !o.Registers,
 		Attributes: map[string]schema.Attribute{
 			"cpu":  percent("CPU"),
 			"mem":  percent("memory"),
@@ -261,8 +261,8 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 	}
 }
 
-// oneOf formats a closed set for a description, from the slice that validates it.
-func oneOf[T ~string](values []T) string {
+// OneOf formats a closed set for a description, from the slice that validates it.
+func OneOf[T ~string](values []T) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
 		quoted[i] = "`" + string(v) + "`"
@@ -270,19 +270,19 @@ func oneOf[T ~string](values []T) string {
 	return "One of " + strings.Join(quoted, ", ") + "."
 }
 
-// choiceAttribute is one of a few words, fallback where nothing is said.
-func choiceAttribute[T ~string](fallback T, all []T, description string) schema.StringAttribute {
+// ChoiceAttribute is one of a few words, fallback where nothing is said.
+func ChoiceAttribute[T ~string](fallback T, all []T, description string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: description,
 		Optional:            true,
 		Computed:            true,
 		Default:             stringdefault.StaticString(string(fallback)),
-		Validators:          []validator.String{stringvalidator.OneOf(asStrings(all)...)},
+		Validators:          []validator.String{stringvalidator.OneOf(AsStrings(all)...)},
 	}
 }
 
-// asStrings is a closed set for a validator.
-func asStrings[T ~string](values []T) []string {
+// AsStrings is a closed set for a validator.
+func AsStrings[T ~string](values []T) []string {
 	plain := make([]string, len(values))
 	for i, v := range values {
 		plain[i] = string(v)

@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// jobNote stands at the top of the page of each JOB object.
-const jobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
+// JobNote stands at the top of the page of each JOB object.
+const JobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
 	"name are the way. "
 
 // scopeType is what a scope of JOB is.
@@ -33,16 +33,16 @@ const scopeNote = "Changing this forces replacement, except between `bk_biz_id` 
 // scopeMoves tells whether a plan is about another scope. The business of a
 // bk_biz_id and of a scope is the same: JOB's documents changed the name.
 func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
-	var next, prior jobReferenceModel
+	var next, prior JobModel
 	for _, from := range []struct {
 		get func(context.Context, path.Path, any) diag.Diagnostics
-		to  *jobReferenceModel
+		to  *JobModel
 	}{{plan.GetAttribute, &next}, {state.GetAttribute, &prior}} {
 		if from.get(ctx, path.Root("scope"), &from.to.Scope).HasError() || from.get(ctx, path.Root("bk_biz_id"), &from.to.BizID).HasError() {
 			return true
 		}
 	}
-	if !known(ctx, next.Scope, next.BizID) {
+	if !Known(ctx, next.Scope, next.BizID) {
 		return true
 	}
 	_, nextName, _ := next.scopeToAPI(ctx)
@@ -50,9 +50,9 @@ func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
 	return nextName != priorName
 }
 
-// jobReferenceAttributes are scope, bk_biz_id, process and hosts: what a process
+// JobAttributes are scope, bk_biz_id, process and hosts: what a process
 // is to JOB. With replaces, a process of another name is another object.
-func jobReferenceAttributes(replaces bool) map[string]schema.Attribute {
+func JobAttributes(replaces bool) map[string]schema.Attribute {
 	var (
 		objects  []planmodifier.Object
 		integers []planmodifier.Int64
@@ -74,9 +74,9 @@ func jobReferenceAttributes(replaces bool) map[string]schema.Attribute {
 			PlanModifiers:       objects,
 			Attributes: map[string]schema.Attribute{
 				"type": schema.StringAttribute{
-					MarkdownDescription: "A business or a set of them. " + oneOf(scopeTypes),
+					MarkdownDescription: "A business or a set of them. " + OneOf(scopeTypes),
 					Required:            true,
-					Validators:          []validator.String{stringvalidator.OneOf(asStrings(scopeTypes)...)},
+					Validators:          []validator.String{stringvalidator.OneOf(AsStrings(scopeTypes)...)},
 				},
 				"id": schema.StringAttribute{
 					MarkdownDescription: "Id of the business or the set.",

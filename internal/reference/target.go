@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// reference is the part of a model that says which process it is about, and
+// Model is the part of a model that says which process it is about, and
 // where. GSE and JOB name processes differently; all that follows is the same.
-type reference interface {
-	// open gives the process on the platform. Every value must be known.
-	open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics)
-	// identifier is the id, unknown while what it is made of is.
-	identifier(ctx context.Context) types.String
-	// check finds what the platform would refuse or silently change. p is nil while
+type Model interface {
+	// Open gives the process on the platform. Every value must be known.
+	Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics)
+	// Identifier is the id, unknown while what it is made of is.
+	Identifier(ctx context.Context) types.String
+	// Check finds what the platform would refuse or silently change. p is nil while
 	// only the configuration is known.
-	check(p *platform.Platform) diag.Diagnostics
+	Check(p *platform.Platform) diag.Diagnostics
 	// takesAgentIDs tells whether hosts may be given by agent id.
 	takesAgentIDs(p *platform.Platform) bool
-	// hostsMap is the hosts map of the model.
-	hostsMap() *fold.Map
+	// HostsMap is the hosts map of the model.
+	HostsMap() *fold.Map
 	// definition is everything else: when it changes, the process is another, or
 	// is to run otherwise.
 	definition() []attr.Value
@@ -38,23 +38,23 @@ type reference interface {
 	commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path)
 }
 
-// openedProcess is a process as the clients know it.
-type openedProcess struct {
+// Target is a process as the clients know it.
+type Target struct {
 	// id is what Terraform calls it, title how a sentence about it begins.
-	id, title string
-	hosts     fleet.Inventory
-	process   fleet.Process
+	ID, Title string
+	Hosts     fleet.Inventory
+	Process   fleet.Process
 	// desired is what its registrations are held against, but for Ensure.
-	desired fleet.Desired
+	Desired fleet.Desired
 	// importAdvice tells how to import a registration that somebody else made, while
 	// the resource is not in state; empty where it cannot be imported.
-	importAdvice string
+	ImportAdvice string
 }
 
-// begin is what the methods of a resource have in common before their calls: the
+// Begin is what the methods of a resource have in common before their calls: the
 // clients' view of its model, and the one deadline.
-func begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(context.Context, M, *platform.Platform) (O, diag.Diagnostics),
-	timeout timeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics,
+func Begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(context.Context, M, *platform.Platform) (O, diag.Diagnostics),
+	timeout TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics,
 ) (o O, deadlined context.Context, cancel context.CancelFunc) {
 	if diags.HasError() {
 		return o, ctx, func() {}
@@ -71,9 +71,9 @@ func begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(
 	return o, deadlined, cancel
 }
 
-// sameDefinition tells whether two models are about the same process, run in the
+// SameDefinition tells whether two models are about the same process, run in the
 // same way.
-func sameDefinition(a, b reference) bool {
+func SameDefinition(a, b Model) bool {
 	theirs := b.definition()
 	for i, value := range a.definition() {
 		if !value.Equal(theirs[i]) {
@@ -83,9 +83,9 @@ func sameDefinition(a, b reference) bool {
 	return true
 }
 
-// checkHosts finds what only the provider block can tell of hosts. Hosts that are
+// CheckHosts finds what only the provider block can tell of hosts. Hosts that are
 // not known yet are left out.
-func checkHosts(p *platform.Platform, m reference) diag.Diagnostics {
+func CheckHosts(p *platform.Platform, m Model) diag.Diagnostics {
 	if !p.Ready() {
 		return nil
 	}
@@ -93,24 +93,24 @@ func checkHosts(p *platform.Platform, m reference) diag.Diagnostics {
 	return diags
 }
 
-// checkedInventory are the hosts, and what checkHosts finds.
-func checkedInventory(p *platform.Platform, m reference) (fleet.Inventory, diag.Diagnostics) {
-	inventory, diags := inventoryOf(*m.hostsMap(), p.Supplier)
-	diags.Append(m.check(p)...)
+// checkedInventory are the hosts, and what CheckHosts finds.
+func checkedInventory(p *platform.Platform, m Model) (fleet.Inventory, diag.Diagnostics) {
+	inventory, diags := InventoryOf(*m.HostsMap(), p.Supplier)
+	diags.Append(m.Check(p)...)
 	if m.takesAgentIDs(p) {
 		return inventory, diags
 	}
 	for key, host := range inventory.All {
 		if host.AgentID() != "" {
-			addInvalid(&diags, path.Root("hosts").AtMapKey(key), diagnose.SummaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
+			AddInvalid(&diags, path.Root("hosts").AtMapKey(key), diagnose.SummaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
 				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
 		}
 	}
 	return inventory, diags
 }
 
-// only keeps what a map by host key says of hosts that did not come out well.
-func only(byKey map[string]string, inventory fleet.Inventory, failures fleet.Results) map[string]string {
+// Only keeps what a map by host key says of hosts that did not come out well.
+func Only(byKey map[string]string, inventory fleet.Inventory, failures fleet.Results) map[string]string {
 	left := make(map[string]string, len(failures))
 	for key, host := range inventory.All {
 		_, failed := failures[host]

@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type rolloutModel struct {
 	MaxFailedHosts types.Int64  `tfsdk:"max_failed_hosts"`
 }
 
-func rolloutAttribute(description string) schema.SingleNestedAttribute {
+func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	// Without it there is one wave, and nothing to pause between.
 	batchSize := path.MatchRelative().AtParent().AtName("batch_size")
 	return schema.SingleNestedAttribute{
@@ -39,7 +39,7 @@ func rolloutAttribute(description string) schema.SingleNestedAttribute {
 			"pause": schema.StringAttribute{
 				MarkdownDescription: "Time between two waves, a duration such as `\"30s\"`. None by default. Needs `batch_size`.",
 				Optional:            true,
-				Validators:          []validator.String{durationValidator{}, stringvalidator.AlsoRequires(batchSize)},
+				Validators:          []validator.String{DurationValidator{}, stringvalidator.AlsoRequires(batchSize)},
 			},
 			"max_failed_hosts": schema.Int64Attribute{
 				MarkdownDescription: "How many hosts may fail, over all waves, before no further wave starts. Defaults to `0`: the first wave " +
@@ -51,8 +51,8 @@ func rolloutAttribute(description string) schema.SingleNestedAttribute {
 	}
 }
 
-// rolloutToAPI gives the zero rollout for null.
-func rolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
+// RolloutToAPI gives the zero rollout for null.
+func RolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
 	if rollout.IsNull() {
 		return fleet.Rollout{}, nil
 	}

@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -49,13 +49,13 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 	}
 	for key, address := range hosts.All() {
 		if address.Null {
-			addInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; "+fleet.AddressForms)
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; "+fleet.AddressForms)
 		}
 	}
 	// The supplier id plays no part in telling hosts apart here: see fleet.HostID.
 	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
-		addInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+		AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
 }
 
@@ -84,7 +84,7 @@ func (v absolutePathValidator) ValidateString(ctx context.Context, req validator
 	absolute := posix.IsAbs(value) || windowsAbsolute.MatchString(value)
 	directory := strings.HasSuffix(value, "/") || strings.HasSuffix(value, `\`)
 	if !absolute || (v.file && directory) {
-		addInvalid(&resp.Diagnostics, req.Path, "Invalid Path", fmt.Sprintf("the value %s; got %q", v.Description(ctx), value))
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Path", fmt.Sprintf("the value %s; got %q", v.Description(ctx), value))
 	}
 }
 
@@ -103,7 +103,7 @@ func percentValidator() validator.Float64 {
 	}
 }
 
-func rateValidator() validator.Float64 {
+func RateValidator() validator.Float64 {
 	return aboveZero{max: 100000, summary: "Invalid Rate", unit: "requests a second", zero: "For no limit, leave it out"}
 }
 
@@ -125,7 +125,7 @@ func (v aboveZero) ValidateFloat64(ctx context.Context, req validator.Float64Req
 	if value <= 0 {
 		text += ". " + v.zero
 	}
-	addInvalid(&resp.Diagnostics, req.Path, v.summary, text)
+	AddInvalid(&resp.Diagnostics, req.Path, v.summary, text)
 }
 
 // rolloutValidator warns of a rollout without waves: Terraform drops an attribute
@@ -146,7 +146,7 @@ func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 		"If all at once is what you want, set batch_size to the number of hosts, or leave rollout out.")
 }
 
-func nameValidator(forbidden string) validator.String {
+func NameValidator(forbidden string) validator.String {
 	return stringvalidator.RegexMatches(
 		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),
 		fmt.Sprintf("must not be empty and must hold neither white space nor %q, which import ids are taken apart by", forbidden))
@@ -156,28 +156,28 @@ func md5Validator() validator.String {
 	return stringvalidator.RegexMatches(regexp.MustCompile(`^[0-9a-fA-F]{32}$`), "must be 32 hexadecimal characters")
 }
 
-// durationValidator wants a Go duration of at least the given length.
-type durationValidator struct{ min time.Duration }
+// DurationValidator wants a Go duration of at least the given length.
+type DurationValidator struct{ Min time.Duration }
 
-func (v durationValidator) Description(context.Context) string {
-	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.min)
+func (v DurationValidator) Description(context.Context) string {
+	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.Min)
 }
 
-func (v durationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+func (v DurationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
-func (v durationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+func (v DurationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.min {
-		addInvalid(&resp.Diagnostics, req.Path, "Invalid Duration",
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.Min {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Duration",
 			fmt.Sprintf("the value %s; got %q", v.Description(ctx), req.ConfigValue.ValueString()))
 	}
 }
 
-// addInvalid says the path in words as well: inside an object Terraform can show
+// AddInvalid says the path in words as well: inside an object Terraform can show
 // no more than the line at which the block begins.
-func addInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
+func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	diags.AddAttributeError(at, summary, "Attribute "+at.String()+": "+what+".")
 }
 

@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"cmp"
@@ -21,15 +21,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// jobReferenceModel is scope, process and hosts as an object has them.
-type jobReferenceModel struct {
+// JobModel is scope, process and hosts as an object has them.
+type JobModel struct {
 	Scope   types.Object `tfsdk:"scope"`
 	BizID   types.Int64  `tfsdk:"bk_biz_id"`
 	Process types.Object `tfsdk:"process"`
 	Hosts   fold.Map     `tfsdk:"hosts"`
 
 	// registration is set by the one object that has a choice.
-	registration job.Registration
+	Registration job.Registration
 }
 
 type jobScopeModel struct {
@@ -94,7 +94,7 @@ func (m jobProcessModel) toAPI() job.Info {
 }
 
 // scopeToAPI also gives the scope as ids and sentences name it.
-func (m *jobReferenceModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
+func (m *JobModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
 	if m.Scope.IsNull() {
 		return job.Scope{BizID: m.BizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(m.BizID.ValueInt64(), 10), nil
 	}
@@ -104,7 +104,7 @@ func (m *jobReferenceModel) scopeToAPI(ctx context.Context) (scope job.Scope, na
 }
 
 // name is the id, and how a sentence about the process begins.
-func (m *jobReferenceModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
+func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
 	_, scope, diags := m.scopeToAPI(ctx)
 	var p jobProcessModel
 	diags.Append(m.Process.As(ctx, &p, basetypes.ObjectAsOptions{})...)
@@ -113,8 +113,8 @@ func (m *jobReferenceModel) name(ctx context.Context) (id, title string, info jo
 	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
 }
 
-func (m *jobReferenceModel) identifier(ctx context.Context) types.String {
-	if !known(ctx, m.Scope, m.BizID, m.Process) {
+func (m *JobModel) Identifier(ctx context.Context) types.String {
+	if !Known(ctx, m.Scope, m.BizID, m.Process) {
 		return types.StringUnknown()
 	}
 	id, _, _, diags := m.name(ctx)
@@ -124,13 +124,13 @@ func (m *jobReferenceModel) identifier(ctx context.Context) types.String {
 	return types.StringValue(id)
 }
 
-// check also finds that there is no way to JOB.
-func (m *jobReferenceModel) check(p *platform.Platform) diag.Diagnostics {
+// Check also finds that there is no way to JOB.
+func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	kind, isKind := m.Process.Attributes()["type"].(types.Int64)
 	cycle, isCycle := m.Process.Attributes()["cycle_time"].(types.Int64)
 	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
-		addInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
+		AddInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
 			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
 	}
 	if p.Ready() && p.Job == nil {
@@ -139,21 +139,21 @@ func (m *jobReferenceModel) check(p *platform.Platform) diag.Diagnostics {
 	return diags
 }
 
-func (m *jobReferenceModel) takesAgentIDs(*platform.Platform) bool { return false }
+func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
-func (m *jobReferenceModel) hostsMap() *fold.Map { return &m.Hosts }
+func (m *JobModel) HostsMap() *fold.Map { return &m.Hosts }
 
-func (m *jobReferenceModel) definition() []attr.Value {
+func (m *JobModel) definition() []attr.Value {
 	return []attr.Value{m.Scope, m.BizID, m.Process}
 }
 
-func (m *jobReferenceModel) commands(context.Context, tfsdk.Config) (types.Object, path.Path) {
+func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.Path) {
 	return m.Process, path.Root("process")
 }
 
-func (m *jobReferenceModel) open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics) {
+func (m *JobModel) Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics) {
 	if p.Job == nil {
-		return openedProcess{}, diag.Diagnostics{diagnose.NoJob()}
+		return Target{}, diag.Diagnostics{diagnose.NoJob()}
 	}
 	scope, _, diags := m.scopeToAPI(ctx)
 	id, title, info, d := m.name(ctx)
@@ -161,7 +161,7 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform.Platform) (ope
 	hosts, d := checkedInventory(p, m)
 	diags.Append(d...)
 	if diags.HasError() {
-		return openedProcess{}, diags
+		return Target{}, diags
 	}
 	// JOB has no labels to carry a fingerprint; it tells one declaration from
 	// another all the same.
@@ -169,11 +169,11 @@ func (m *jobReferenceModel) open(ctx context.Context, p *platform.Platform) (ope
 	if err != nil {
 		diags.Append(diagnose.Bug(err))
 	}
-	return openedProcess{
-		id:      id,
-		title:   title,
-		hosts:   hosts,
-		process: p.Job.Process(scope, m.registration, info),
-		desired: fleet.Desired{Fingerprint: fingerprint, HasSpec: true},
+	return Target{
+		ID:      id,
+		Title:   title,
+		Hosts:   hosts,
+		Process: p.Job.Process(scope, m.Registration, info),
+		Desired: fleet.Desired{Fingerprint: fingerprint, HasSpec: true},
 	}, diags
 }

@@ -1,12 +1,12 @@
-package provider
+package reference
 
 import (
 	action "github.com/hashicorp/terraform-plugin-framework/action/schema"
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// actionAttributes are a resource's attributes as an action takes them.
-func actionAttributes(attributes map[string]resource.Attribute) map[string]action.Attribute {
+// ActionAttributes are a resource's attributes as an action takes them.
+func ActionAttributes(attributes map[string]resource.Attribute) map[string]action.Attribute {
 	return actionForms.attributes(attributes)
 }
 

@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"fmt"

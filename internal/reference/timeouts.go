@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 // Deadlines where the configuration sets none. A platform that works answers a
 // registration in seconds; a broken agent may never answer.
 const (
-	defaultChangeTimeout = 10 * time.Minute
-	defaultReadTimeout   = 2 * time.Minute
+	DefaultChangeTimeout = 10 * time.Minute
+	DefaultReadTimeout   = 2 * time.Minute
 )
 
-const timeoutsDescription = "Deadlines. When one is up, what is known is kept, and the hosts without a verdict are named."
+const TimeoutsDescription = "Deadlines. When one is up, what is known is kept, and the hosts without a verdict are named."
 
-// timeoutOf is one of the methods of timeouts.Value.
-type timeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
+// TimeoutOf is one of the methods of timeouts.Value.
+type TimeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
 
-// timeoutsAttribute adds the description that the library leaves out.
-func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
+// TimeoutsAttribute adds the description that the library leaves out.
+func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
 	attribute := timeouts.Attributes(ctx, opts)
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = timeoutsDescription
+		nested.MarkdownDescription = TimeoutsDescription
 		for name, one := range nested.Attributes {
 			if text, ok := one.(schema.StringAttribute); ok {
 				text.Validators = deadlineValidators
@@ -38,16 +38,16 @@ func timeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 	return attribute
 }
 
-// deadlineAttribute is the one deadline of what is no resource.
-func deadlineAttribute(name, what string, defaultTimeout time.Duration) map[string]schema.Attribute {
+// DeadlineAttribute is the one deadline of what is no resource.
+func DeadlineAttribute(name, what string, defaultTimeout time.Duration) map[string]schema.Attribute {
 	return map[string]schema.Attribute{name: schema.StringAttribute{
-		MarkdownDescription: timeoutDescription(what, defaultTimeout), Optional: true, Validators: deadlineValidators,
+		MarkdownDescription: TimeoutDescription(what, defaultTimeout), Optional: true, Validators: deadlineValidators,
 	}}
 }
 
 // The library's own validator takes a deadline that is over at once.
-var deadlineValidators = []validator.String{durationValidator{min: time.Millisecond}}
+var deadlineValidators = []validator.String{DurationValidator{Min: time.Millisecond}}
 
-func timeoutDescription(what string, defaultTimeout time.Duration) string {
+func TimeoutDescription(what string, defaultTimeout time.Duration) string {
 	return "Time for " + what + ", a duration such as `\"15m\"`. Defaults to `" + defaultTimeout.String() + "`."
 }

@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -18,28 +18,28 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// referenceModel is meta, hosts and spec as an object has them. Each may be
+// GSEModel is meta, hosts and spec as an object has them. Each may be
 // unknown while planning, so they are kept as values until something needs them.
-type referenceModel struct {
+type GSEModel struct {
 	Meta  types.Object `tfsdk:"meta"`
 	Hosts fold.Map     `tfsdk:"hosts"`
 	Spec  types.Object `tfsdk:"spec"`
 }
 
-func (m *referenceModel) identifier(ctx context.Context) types.String {
+func (m *GSEModel) Identifier(ctx context.Context) types.String {
 	namespace, _ := m.Meta.Attributes()["namespace"].(types.String)
 	name, _ := m.Meta.Attributes()["name"].(types.String)
-	if m.Meta.IsUnknown() || !known(ctx, namespace, name) {
+	if m.Meta.IsUnknown() || !Known(ctx, namespace, name) {
 		return types.StringUnknown()
 	}
 	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
-func (m *referenceModel) check(*platform.Platform) diag.Diagnostics { return nil }
+func (m *GSEModel) Check(*platform.Platform) diag.Diagnostics { return nil }
 
-func (m *referenceModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
+func (m *GSEModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
 
-func (m *referenceModel) commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path) {
+func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path) {
 	at := path.Root("spec").AtName("control")
 	control := types.ObjectNull(nil)
 	if diags := config.GetAttribute(ctx, at, &control); diags.HasError() {
@@ -48,35 +48,35 @@ func (m *referenceModel) commands(ctx context.Context, config tfsdk.Config) (typ
 	return control, at
 }
 
-func (m *referenceModel) hostsMap() *fold.Map { return &m.Hosts }
+func (m *GSEModel) HostsMap() *fold.Map { return &m.Hosts }
 
-func (m *referenceModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
+func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
 
-func (m *referenceModel) open(ctx context.Context, p *platform.Platform) (openedProcess, diag.Diagnostics) {
+func (m *GSEModel) Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	meta, d := metaToAPI(ctx, m.Meta)
+	meta, d := MetaToAPI(ctx, m.Meta)
 	diags.Append(d...)
 	spec, d := specToAPI(ctx, m.Spec)
 	diags.Append(d...)
 	hosts, d := checkedInventory(p, m)
 	diags.Append(d...)
 	if diags.HasError() {
-		return openedProcess{}, diags
+		return Target{}, diags
 	}
 	desired, err := p.Desired(meta, spec)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))
 	}
-	o := openedProcess{
-		id:      meta.Namespace + ":" + meta.Name,
-		title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
-		hosts:   hosts,
-		desired: desired,
+	o := Target{
+		ID:      meta.Namespace + ":" + meta.Name,
+		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
+		Hosts:   hosts,
+		Desired: desired,
 		// The labels go along with every call as registering sends them: a start
 		// registers hosting, and must not do so with other labels.
-		process: p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
+		Process: p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
 	}
-	o.importAdvice = " Or import what is there with the id " + o.id + "."
+	o.ImportAdvice = " Or import what is there with the id " + o.ID + "."
 	return o, diags
 }
 
@@ -142,15 +142,15 @@ type configFileModel struct {
 	MD5  types.String `tfsdk:"md5"`
 }
 
-// metaToAPI gives the name and the labels of the object's own, without default
+// MetaToAPI gives the name and the labels of the object's own, without default
 // labels and fingerprint.
-func metaToAPI(ctx context.Context, meta types.Object) (gse.Meta, diag.Diagnostics) {
+func MetaToAPI(ctx context.Context, meta types.Object) (gse.Meta, diag.Diagnostics) {
 	var m metaModel
 	diags := meta.As(ctx, &m, basetypes.ObjectAsOptions{})
 	if diags.HasError() {
 		return gse.Meta{}, diags
 	}
-	return gse.Meta{Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString(), Labels: stringMap(m.Labels)}, diags
+	return gse.Meta{Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString(), Labels: StringMap(m.Labels)}, diags
 }
 
 // specToAPI gives nil for a null spec.
@@ -214,20 +214,20 @@ func (m specModel) toAPI() *gse.Spec {
 	return spec
 }
 
-// inventoryOf parses a hosts map. Values that are not known are left out, which
+// InventoryOf parses a hosts map. Values that are not known are left out, which
 // only a plan may do.
-func inventoryOf(hosts fold.Map, supplier int) (fleet.Inventory, diag.Diagnostics) {
+func InventoryOf(hosts fold.Map, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
 	for _, fault := range faults {
-		addInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+		AddInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
 	return inventory, diags
 }
 
-// stringMap is a map of strings without its null and unknown elements; nil for a
+// StringMap is a map of strings without its null and unknown elements; nil for a
 // null map.
-func stringMap(m types.Map) map[string]string {
+func StringMap(m types.Map) map[string]string {
 	if m.IsNull() || m.IsUnknown() {
 		return nil
 	}
@@ -240,8 +240,8 @@ func stringMap(m types.Map) map[string]string {
 	return plain
 }
 
-// stringMapValue is the way back. A nil map is an empty one.
-func stringMapValue(plain map[string]string) types.Map {
+// StringMapValue is the way back. A nil map is an empty one.
+func StringMapValue(plain map[string]string) types.Map {
 	elements := make(map[string]attr.Value, len(plain))
 	for key, value := range plain {
 		elements[key] = types.StringValue(value)
@@ -249,8 +249,8 @@ func stringMapValue(plain map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// known tells whether a value has no unknown part.
-func known(ctx context.Context, values ...attr.Value) bool {
+// Known tells whether a value has no unknown part.
+func Known(ctx context.Context, values ...attr.Value) bool {
 	for _, value := range values {
 		raw, err := value.ToTerraformValue(ctx)
 		if err != nil || !raw.IsFullyKnown() {

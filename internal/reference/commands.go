@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"context"
@@ -18,9 +18,9 @@ var commandAttributes = map[fleet.Operation]string{
 	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
 }
 
-// checkCommand refuses an operation whose command is not there, before anything
+// CheckCommand refuses an operation whose command is not there, before anything
 // runs.
-func checkCommand(ctx context.Context, m reference, config tfsdk.Config, operation types.String) diag.Diagnostics {
+func CheckCommand(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
 	var diags diag.Diagnostics
 	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]
 	commands, at := m.commands(ctx, config)
@@ -28,7 +28,7 @@ func checkCommand(ctx context.Context, m reference, config tfsdk.Config, operati
 		return diags
 	}
 	if command, ok := commands.Attributes()[name].(types.String); ok && command.IsNull() {
-		addInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set", operation.ValueString()))
+		AddInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set", operation.ValueString()))
 	}
 	return diags
 }
