@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/hostfunction"
 )
 
 var (
@@ -90,9 +92,9 @@ func (p *bkProvider) ListResources(context.Context) []func() list.ListResource {
 
 func (p *bkProvider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{
-		newExpandFunction,
-		newHostFunction,
-		newHostsFunction,
-		newParseHostFunction,
+		hostfunction.NewExpand,
+		hostfunction.NewHost,
+		hostfunction.NewHosts,
+		hostfunction.NewParseHost,
 	}
 }

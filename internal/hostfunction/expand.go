@@ -1,4 +1,4 @@
-package provider
+package hostfunction
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = expandFunction{}
 
-func newExpandFunction() function.Function { return expandFunction{} }
+func NewExpand() function.Function { return expandFunction{} }
 
 type expandFunction struct{}
 

@@ -1,4 +1,4 @@
-package provider
+package hostfunction
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 var _ function.Function = hostsFunction{}
 
-func newHostsFunction() function.Function { return hostsFunction{} }
+func NewHosts() function.Function { return hostsFunction{} }
 
 type hostsFunction struct{}
 

@@ -1,4 +1,4 @@
-package provider
+package hostfunction
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = parseHostFunction{}
 
-func newParseHostFunction() function.Function { return parseHostFunction{} }
+func NewParseHost() function.Function { return parseHostFunction{} }
 
 type parseHostFunction struct{}
 

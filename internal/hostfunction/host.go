@@ -1,4 +1,4 @@
-package provider
+package hostfunction
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = hostFunction{}
 
-func newHostFunction() function.Function { return hostFunction{} }
+func NewHost() function.Function { return hostFunction{} }
 
 type hostFunction struct{}
 
