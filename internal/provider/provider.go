@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/hostfunction"
+	"github.com/blueking/terraform-provider-bk/internal/processstatus"
 )
 
 var (
@@ -72,8 +73,8 @@ func (p *bkProvider) Resources(context.Context) []func() resource.Resource {
 
 func (p *bkProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
-		newProcessStatusDataSource,
-		newJobProcessStatusDataSource,
+		processstatus.NewDataSource,
+		processstatus.NewJobDataSource,
 	}
 }
 

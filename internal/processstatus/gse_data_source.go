@@ -1,4 +1,4 @@
-package provider
+package processstatus
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const (
 
 var statusModes = []statusMode{modeLive, modeCached}
 
-func newProcessStatusDataSource() datasource.DataSource { return &processStatusDataSource{} }
+func NewDataSource() datasource.DataSource { return &processStatusDataSource{} }
 
 type processStatusDataSource struct{ platform *platform.Platform }
 

@@ -1,4 +1,4 @@
-package provider
+package processstatus
 
 import (
 	"context"
@@ -21,7 +21,7 @@ var (
 	_ datasource.DataSourceWithValidateConfig   = (*jobProcessStatusDataSource)(nil)
 )
 
-func newJobProcessStatusDataSource() datasource.DataSource { return &jobProcessStatusDataSource{} }
+func NewJobDataSource() datasource.DataSource { return &jobProcessStatusDataSource{} }
 
 type jobProcessStatusDataSource struct{ platform *platform.Platform }
 
