@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/hostfunction"
+	"github.com/blueking/terraform-provider-bk/internal/processoperation"
 	"github.com/blueking/terraform-provider-bk/internal/processstatus"
 )
 
@@ -65,9 +66,9 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 func (p *bkProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		newHostedProcessResource,
-		newProcessOperationResource,
+		processoperation.NewResource,
 		newJobHostedProcessResource,
-		newJobProcessOperationResource,
+		processoperation.NewJobResource,
 	}
 }
 
@@ -80,8 +81,8 @@ func (p *bkProvider) DataSources(context.Context) []func() datasource.DataSource
 
 func (p *bkProvider) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
-		newProcessOperationAction,
-		newJobProcessOperationAction,
+		processoperation.NewAction,
+		processoperation.NewJobAction,
 	}
 }
 

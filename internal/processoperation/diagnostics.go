@@ -1,4 +1,4 @@
-package provider
+package processoperation
 
 import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"

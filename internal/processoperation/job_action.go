@@ -1,4 +1,4 @@
-package provider
+package processoperation
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type jobProcessInvocationModel struct {
 	invocationModel
 }
 
-func newJobProcessOperationAction() action.Action { return &jobProcessOperationAction{} }
+func NewJobAction() action.Action { return &jobProcessOperationAction{} }
 
 type jobProcessOperationAction struct {
 	operatedAction[jobProcessInvocationModel, *jobProcessInvocationModel]

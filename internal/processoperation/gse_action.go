@@ -1,4 +1,4 @@
-package provider
+package processoperation
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type processInvocationModel struct {
 	invocationModel
 }
 
-func newProcessOperationAction() action.Action { return &processOperationAction{} }
+func NewAction() action.Action { return &processOperationAction{} }
 
 type processOperationAction struct {
 	operatedAction[processInvocationModel, *processInvocationModel]

@@ -1,4 +1,4 @@
-package provider
+package processoperation
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type jobProcessOperationModel struct {
 	runModel
 }
 
-func newJobProcessOperationResource() resource.Resource { return &jobProcessOperationResource{} }
+func NewJobResource() resource.Resource { return &jobProcessOperationResource{} }
 
 type jobProcessOperationResource struct {
 	operatedResource[jobProcessOperationModel, *jobProcessOperationModel]

@@ -1,4 +1,4 @@
-package provider
+package processoperation
 
 import (
 	"context"
@@ -18,7 +18,7 @@ var (
 	_ resource.ResourceWithValidateConfig = (*processOperationResource)(nil)
 )
 
-func newProcessOperationResource() resource.Resource { return &processOperationResource{} }
+func NewResource() resource.Resource { return &processOperationResource{} }
 
 type processOperationResource struct {
 	operatedResource[processOperationModel, *processOperationModel]
