@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/hostedprocess"
 	"github.com/blueking/terraform-provider-bk/internal/hostfunction"
 	"github.com/blueking/terraform-provider-bk/internal/processoperation"
 	"github.com/blueking/terraform-provider-bk/internal/processstatus"
@@ -65,9 +66,9 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 
 func (p *bkProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
-		newHostedProcessResource,
+		hostedprocess.NewResource,
 		processoperation.NewResource,
-		newJobHostedProcessResource,
+		hostedprocess.NewJobResource,
 		processoperation.NewJobResource,
 	}
 }
@@ -88,7 +89,7 @@ func (p *bkProvider) Actions(context.Context) []func() action.Action {
 
 func (p *bkProvider) ListResources(context.Context) []func() list.ListResource {
 	return []func() list.ListResource{
-		newHostedProcessListResource,
+		hostedprocess.NewListResource,
 	}
 }
 

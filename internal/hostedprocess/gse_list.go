@@ -1,4 +1,4 @@
-package provider
+package hostedprocess
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var (
 	_ list.ListResourceWithConfigure = (*hostedProcessListResource)(nil)
 )
 
-func newHostedProcessListResource() list.ListResource { return &hostedProcessListResource{} }
+func NewListResource() list.ListResource { return &hostedProcessListResource{} }
 
 type hostedProcessListResource struct{ platform *platform.Platform }
 

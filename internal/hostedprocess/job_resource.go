@@ -1,4 +1,4 @@
-package provider
+package hostedprocess
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func (m *jobHostedProcessModel) vanishes() bool { return false }
 
 func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, fleet.Report) {}
 
-func newJobHostedProcessResource() resource.Resource { return &jobHostedProcessResource{} }
+func NewJobResource() resource.Resource { return &jobHostedProcessResource{} }
 
 type jobHostedProcessResource struct {
 	hostedResource[jobHostedProcessModel, *jobHostedProcessModel]

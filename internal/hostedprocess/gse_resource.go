@@ -1,4 +1,4 @@
-package provider
+package hostedprocess
 
 import (
 	"context"
@@ -21,7 +21,7 @@ var (
 	_ resource.ResourceWithValidateConfig = (*hostedProcessResource)(nil)
 )
 
-func newHostedProcessResource() resource.Resource { return &hostedProcessResource{} }
+func NewResource() resource.Resource { return &hostedProcessResource{} }
 
 type hostedProcessResource struct {
 	hostedResource[hostedProcessModel, *hostedProcessModel]
