@@ -27,9 +27,9 @@ import (
 
 const summaryMissingSetting = "Missing Provider Setting"
 
-// configure makes the platform out of the provider block and the environment. It sends
+// resolve makes the platform out of the provider block and the environment. It sends
 // nothing: a wrong secret shows when a call is made.
-func (p *bkProvider) configure(ctx context.Context, block types.Object, terraformVersion string) (*platform.Platform, diag.Diagnostics) {
+func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*platform.Platform, diag.Diagnostics) {
 	s := newSettings()
 	unknown, diags := s.resolve(ctx, block)
 	if len(unknown) > 0 {

@@ -49,7 +49,7 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	platform, diags := p.configure(ctx, block, req.TerraformVersion)
+	platform, diags := p.resolve(ctx, block, req.TerraformVersion)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
