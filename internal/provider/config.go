@@ -30,7 +30,7 @@ const summaryMissingSetting = "Missing Provider Setting"
 // resolve makes the platform out of the provider block and the environment. It sends
 // nothing: a wrong secret shows when a call is made.
 func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*platform.Platform, diag.Diagnostics) {
-	s := newSettings()
+	s := NewSettings()
 	unknown, diags := s.resolve(ctx, block)
 	if len(unknown) > 0 {
 		return &platform.Platform{Unknown: unknown}, nil
@@ -172,12 +172,12 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	}
 	client, err := bkapi.New(s.API)
 	if err != nil {
-		diags.Append(s.configError(err, "endpoint"))
+		diags.Append(s.ConfigError(err, "endpoint"))
 		return nil
 	}
 	jobClient, err := p.connectJob(s)
 	if err != nil {
-		diags.Append(s.configError(err, "job_endpoint"))
+		diags.Append(s.ConfigError(err, "job_endpoint"))
 		return nil
 	}
 	return &platform.Platform{
@@ -205,9 +205,9 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
 }
 
-// configError says what the request path says of its configuration in the names of the
+// ConfigError says what the request path says of its configuration in the names of the
 // provider block. endpoint is the setting that bkapi.Config.Endpoint comes from.
-func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
+func (s *settings) ConfigError(err error, endpoint string) diag.Diagnostic {
 	var bad *bkapi.ConfigError
 	if !errors.As(err, &bad) {
 		return diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, diagnose.Sentence(err.Error()))

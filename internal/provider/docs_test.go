@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"maps"
@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // Every object that the provider serves has its page, every page its object, and
 // both an example. What an older Terraform does not have says since when.
 func TestDocs_everyObject(t *testing.T) {
 	t.Parallel()
-	served := newProtocol(t).schema
+	served := providertest.NewProtocol(t).Schema
 	for kind, c := range map[string]struct {
 		objects []string
 		example string // below examples/<kind>/<object>
@@ -46,7 +48,7 @@ func TestDocs_everyObject(t *testing.T) {
 				t.Errorf("docs/%s (-served +pages); make generate renders them:\n%s", kind, diff)
 			}
 			for i, object := range c.objects {
-				example := readExample(t, filepath.Join(kind, object, c.example))
+				example := providertest.ReadExample(t, filepath.Join(kind, object, c.example))
 				page, err := os.ReadFile(filepath.Join("..", "..", "docs", kind, want[i]))
 				if err != nil {
 					t.Error(err)

@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"maps"
@@ -10,12 +10,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // Each object calls exactly the APIs that the table lists for it.
 func TestAccEndpoints(t *testing.T) {
 	t.Parallel()
-	table, err := endpointTable()
+	table, err := providertest.EndpointTable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,45 +24,45 @@ func TestAccEndpoints(t *testing.T) {
   meta  = { namespace = "web", name = "nginx" }
   hosts = { web-1 = "0:10.0.0.2", web-2 = "0:10.0.0.3" }
 `
-	job := jobConfig{hosts: hostsConfig(2)}
-	owned := jobConfig{hosts: hostsConfig(2), process: strings.Replace(jobProcess("a"), "type ", "proc_owner = \"sre\"\n    type ", 1)}
-	spec := "  spec = " + specConfig("./start.sh")
+	job := providertest.JobConfig{Hosts: providertest.HostsConfig(2)}
+	owned := providertest.JobConfig{Hosts: providertest.HostsConfig(2), Process: strings.Replace(providertest.JobProcess("a"), "type ", "proc_owner = \"sre\"\n    type ", 1)}
+	spec := "  spec = " + providertest.SpecConfig("./start.sh")
 	// What drives an object through all that it can do.
-	scenarios := map[string]func(*testing.T, *testSim) []resource.TestStep{
-		"bk_hosted_process": func(t *testing.T, sim *testSim) []resource.TestStep {
+	scenarios := map[string]func(*testing.T, *providertest.Sim) []resource.TestStep{
+		"bk_hosted_process": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
 			t.Helper()
 			config := func(start string) string {
-				return sim.jobProvider() + hostedConfig{hosts: hostsConfig(2), start: start}.String()
+				return sim.JobProvider() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Start: start}.String()
 			}
 			return []resource.TestStep{
 				{Config: config("./a.sh")},
 				{Config: config("./b.sh")},
 				{PreConfig: func() {
-					if err := sim.Unhost(testAddress(2), "web", "nginx"); err != nil {
+					if err := sim.Unhost(providertest.Address(2), "web", "nginx"); err != nil {
 						t.Error(err)
 					}
 				}, Config: config("./b.sh")},
-				{ResourceName: testResource, ImportState: true, ImportStateId: "web:nginx"},
+				{ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: "web:nginx"},
 			}
 		},
-		"bk_process_operation": func(_ *testing.T, sim *testSim) []resource.TestStep {
-			return []resource.TestStep{{Config: sim.jobProvider() + `resource "bk_process_operation" "test" {` + reference + spec + "\n  operation = \"start\"\n}"}}
+		"bk_process_operation": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
+			return []resource.TestStep{{Config: sim.JobProvider() + `resource "bk_process_operation" "test" {` + reference + spec + "\n  operation = \"start\"\n}"}}
 		},
-		"bk_process_status": func(_ *testing.T, sim *testSim) []resource.TestStep {
+		"bk_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
 			return []resource.TestStep{
-				{Config: sim.jobProvider() + `data "bk_process_status" "test" {` + reference + spec + "\n}"},
-				{Config: sim.jobProvider() + `data "bk_process_status" "test" {` + reference + "  mode = \"cached\"\n}"},
+				{Config: sim.JobProvider() + `data "bk_process_status" "test" {` + reference + spec + "\n}"},
+				{Config: sim.JobProvider() + `data "bk_process_status" "test" {` + reference + "  mode = \"cached\"\n}"},
 			}
 		},
-		"bk_job_hosted_process": func(_ *testing.T, sim *testSim) []resource.TestStep {
-			owned.more = `registration_api = "manage_proc"`
-			return []resource.TestStep{{Config: sim.jobProvider() + job.String()}, {Config: sim.jobProvider() + owned.String()}}
+		"bk_job_hosted_process": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
+			owned.More = `registration_api = "manage_proc"`
+			return []resource.TestStep{{Config: sim.JobProvider() + job.String()}, {Config: sim.JobProvider() + owned.String()}}
 		},
-		"bk_job_process_operation": func(_ *testing.T, sim *testSim) []resource.TestStep {
-			return []resource.TestStep{{Config: sim.jobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n" + job.reference() + "  operation = \"start\"\n}"}}
+		"bk_job_process_operation": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
+			return []resource.TestStep{{Config: sim.JobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n" + job.Reference() + "  operation = \"start\"\n}"}}
 		},
-		"bk_job_process_status": func(_ *testing.T, sim *testSim) []resource.TestStep {
-			return []resource.TestStep{{Config: sim.jobProvider() + "data \"bk_job_process_status\" \"test\" {\n" + job.reference() + "}"}}
+		"bk_job_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
+			return []resource.TestStep{{Config: sim.JobProvider() + "data \"bk_job_process_status\" \"test\" {\n" + job.Reference() + "}"}}
 		},
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), slices.Sorted(maps.Keys(scenarios))); diff != "" {
@@ -70,13 +71,13 @@ func TestAccEndpoints(t *testing.T) {
 	for object, steps := range scenarios {
 		t.Run(object, func(t *testing.T) {
 			t.Parallel()
-			sim := newSim(t)
-			resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: testFactories, Steps: steps(t, sim)})
+			sim := providertest.NewSim(t)
+			resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps(t, sim)})
 			called := make(map[string]bool)
 			for _, api := range sim.Calls().APIs() {
 				called[api] = true
 			}
-			gateway := testGateway
+			gateway := providertest.Gateway
 			if strings.HasPrefix(object, "bk_job_") {
 				gateway = bkapi.ESB
 			}

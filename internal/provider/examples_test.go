@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -18,13 +19,13 @@ import (
 func TestAccExamples(t *testing.T) {
 	t.Parallel()
 	applied := map[string]string{ // example → what it refers to
-		"provider/provider.tf": "",
-		hostedExample:          "",
-		"resources/bk_process_operation/resource.tf":    hostedExample,
-		"data-sources/bk_process_status/data-source.tf": hostedExample,
-		jobHostedExample: "",
-		"resources/bk_job_process_operation/resource.tf":    jobHostedExample,
-		"data-sources/bk_job_process_status/data-source.tf": jobHostedExample,
+		"provider/provider.tf":                              "",
+		providertest.HostedExample:                          "",
+		"resources/bk_process_operation/resource.tf":        providertest.HostedExample,
+		"data-sources/bk_process_status/data-source.tf":     providertest.HostedExample,
+		providertest.JobHostedExample:                       "",
+		"resources/bk_job_process_operation/resource.tf":    providertest.JobHostedExample,
+		"data-sources/bk_job_process_status/data-source.tf": providertest.JobHostedExample,
 		"guides/partial-failure/main.tf":                    "",
 		"guides/drift-in-ci/main.tf":                        "",
 		"guides/rolling-restart/main.tf":                    "",
@@ -59,13 +60,13 @@ func TestAccExamples(t *testing.T) {
 		delete(applied, file)
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			sim := newSim(t)
-			config := exampleConfig(sim, t, file)
+			sim := providertest.NewSim(t)
+			config := exampleConfig(t, sim, file)
 			if needs != "" {
-				config += readExample(t, needs)
+				config += providertest.ReadExample(t, needs)
 			}
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: testFactories,
+				ProtoV6ProviderFactories: providertest.Factories,
 				Steps: []resource.TestStep{{
 					Config: config,
 					ConfigPlanChecks: resource.ConfigPlanChecks{
@@ -87,13 +88,13 @@ func TestAccExamples(t *testing.T) {
 // The ids of the import example lead to the process of the resource example.
 func TestAccExamples_import(t *testing.T) {
 	t.Parallel()
-	sim := newSim(t)
-	text := readExample(t, "resources/bk_hosted_process/import.sh") + readExample(t, "resources/bk_hosted_process/import-by-string-id.tf")
+	sim := providertest.NewSim(t)
+	text := providertest.ReadExample(t, "resources/bk_hosted_process/import.sh") + providertest.ReadExample(t, "resources/bk_hosted_process/import-by-string-id.tf")
 	ids := regexp.MustCompile(`['"](web:[^'"]+)['"]`).FindAllStringSubmatch(text, -1)
 	if len(ids) != 3 {
 		t.Fatalf("found %d import ids in the examples, want 3: %v", len(ids), ids)
 	}
-	config := sim.providerConfig() + readExample(t, hostedExample)
+	config := sim.ProviderConfig() + providertest.ReadExample(t, providertest.HostedExample)
 	steps := []resource.TestStep{{Config: config}}
 	for _, id := range ids {
 		steps = append(steps, resource.TestStep{
@@ -101,19 +102,19 @@ func TestAccExamples_import(t *testing.T) {
 			ImportStateVerify: true, ImportStateVerifyIgnore: []string{"spec", "hosts"},
 		})
 	}
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: testFactories, Steps: steps})
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps})
 }
 
 // exampleConfig is an example as it stands, with the simulator for its platform:
 // in its own provider block where it has one.
-func exampleConfig(s *testSim, t *testing.T, file string) string {
+func exampleConfig(t *testing.T, s *providertest.Sim, file string) string {
 	t.Helper()
-	text := readExample(t, file)
+	text := providertest.ReadExample(t, file)
 	if !strings.Contains(text, `provider "bk"`) {
-		return s.jobProvider() + text
+		return s.JobProvider() + text
 	}
 	for old, replacement := range map[string]string{
-		`"https://paas.example.com"`: fmt.Sprintf("%q", s.url),
+		`"https://paas.example.com"`: fmt.Sprintf("%q", s.URL),
 		`"platform-infra"`:           fmt.Sprintf("%q", simulator.DefaultAppCode),
 		"  # app_secret comes from":  fmt.Sprintf("  app_secret = %q #", simulator.DefaultAppSecret),
 	} {

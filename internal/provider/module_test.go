@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"os"
@@ -7,25 +7,27 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // newExampleCLI is a CLI in one directory of a copy of the examples.
-func newExampleCLI(t *testing.T, sim *testSim, dir string) *testCLI {
+func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertest.CLI {
 	t.Helper()
-	cli := newCLI(t, sim, "")
+	cli := providertest.NewCLI(t, sim, "")
 	examples := filepath.Join(t.TempDir(), "examples")
 	if err := os.CopyFS(examples, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
 		t.Fatal(err)
 	}
-	cli.dir = filepath.Join(examples, dir)
+	cli.Dir = filepath.Join(examples, dir)
 	return cli
 }
 
 // The suite of the module runs on mocks: nobody listens at the endpoint.
 func TestAccModule_mocked(t *testing.T) {
 	t.Parallel()
-	cli := newExampleCLI(t, &testSim{url: "http://127.0.0.1:1"}, "modules/hosted-service")
-	out := cli.expect(0, "test")
+	cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/hosted-service")
+	out := cli.Expect(0, "test")
 	if !strings.Contains(out, "Success! 5 passed, 0 failed.") {
 		t.Errorf("the suite told\n%s", out)
 	}
@@ -34,9 +36,9 @@ func TestAccModule_mocked(t *testing.T) {
 func TestAccModule_simulator(t *testing.T) {
 	t.Parallel()
 	const start, restart = 0, 7
-	sim := newSim(t)
+	sim := providertest.NewSim(t)
 	cli := newExampleCLI(t, sim, "modules/hosted-service")
-	out := cli.expect(0, "test", "-test-directory=tests/simulator")
+	out := cli.Expect(0, "test", "-test-directory=tests/simulator")
 	if !strings.Contains(out, "Success! 4 passed, 0 failed.") {
 		t.Errorf("the suite told\n%s", out)
 	}
@@ -57,14 +59,14 @@ func TestAccModule_simulator(t *testing.T) {
 
 func TestAccModule_twoTeams(t *testing.T) {
 	t.Parallel()
-	sim := newSim(t)
+	sim := providertest.NewSim(t)
 	cli := newExampleCLI(t, sim, "two-teams")
-	cli.expect(0, "get")
-	cli.expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "get")
+	cli.Expect(0, "apply", "-auto-approve")
 	want := `{"arena":{"10.0.1.1":"running","10.0.1.4":"running","10.0.1.5":"running"},` +
 		`"lobby":{"10.0.0.1":"running","10.0.0.2":"running","10.0.0.3":"running"}}`
-	if diff := cmp.Diff(want, strings.TrimSpace(cli.expect(0, "output", "-json", "status"))); diff != "" {
+	if diff := cmp.Diff(want, strings.TrimSpace(cli.Expect(0, "output", "-json", "status"))); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	cli.expect(0, "plan", "-detailed-exitcode")
+	cli.Expect(0, "plan", "-detailed-exitcode")
 }

@@ -34,8 +34,8 @@ func (p *bkProvider) Metadata(_ context.Context, _ provider.MetadataRequest, res
 
 func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	attributes := make(map[string]schema.Attribute)
-	for _, d := range newSettings().declared {
-		attributes[d.name] = d.kind.attribute(d)
+	for _, d := range NewSettings().declared {
+		attributes[d.name] = d.kind.Attribute(d)
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts processes through BlueKing's GSE agent: registers them, operates them and reads their status.",

@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"encoding/pem"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -26,7 +27,7 @@ data "bk_process_status" "test" {
 
 func TestAccProvider_settings(t *testing.T) {
 	t.Parallel()
-	sim := newSim(t)
+	sim := providertest.NewSim(t)
 	for name, c := range map[string]struct{ settings, want string }{
 		"no-endpoint":       {`app_code = "a", app_secret = "b", username = "c"`, `endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT`},
 		"endpoint-relative": {`endpoint = "paas.example.com", app_code = "a", app_secret = "b", username = "c"`, `is not an absolute http or https URL`},
@@ -48,10 +49,10 @@ func TestAccProvider_settings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: testFactories,
+				ProtoV6ProviderFactories: providertest.Factories,
 				Steps: []resource.TestStep{{
-					Config:      providerBlock(c.settings) + statusOnly,
-					ExpectError: wrapped(c.want),
+					Config:      providertest.ProviderBlock(c.settings) + statusOnly,
+					ExpectError: providertest.Wrapped(c.want),
 				}},
 			})
 		})
@@ -83,13 +84,13 @@ func TestAccProvider_callFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := newSim(t)
+			sim := providertest.NewSim(t)
 			sim.Inject(c.fault)
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: testFactories,
+				ProtoV6ProviderFactories: providertest.Factories,
 				Steps: []resource.TestStep{{
-					Config:      sim.providerConfig() + statusOnly,
-					ExpectError: wrapped(`Unable to Read Process Status[\s\S]*` + c.want),
+					Config:      sim.ProviderConfig() + statusOnly,
+					ExpectError: providertest.Wrapped(`Unable to Read Process Status[\s\S]*` + c.want),
 				}},
 			})
 		})
@@ -98,12 +99,12 @@ func TestAccProvider_callFails(t *testing.T) {
 
 func TestAccProvider_wrongSecret(t *testing.T) {
 	t.Parallel()
-	sim := newSim(t)
+	sim := providertest.NewSim(t)
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: testFactories,
+		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{{
-			Config:      providerBlock(fmt.Sprintf(`endpoint = %q, app_code = %q, app_secret = "wrong", username = "admin"`, sim.url, simulator.DefaultAppCode)) + statusOnly,
-			ExpectError: wrapped(`refused by the platform[\s\S]*check app_code and app_secret`),
+			Config:      providertest.ProviderBlock(fmt.Sprintf(`endpoint = %q, app_code = %q, app_secret = "wrong", username = "admin"`, sim.URL, simulator.DefaultAppCode)) + statusOnly,
+			ExpectError: providertest.Wrapped(`refused by the platform[\s\S]*check app_code and app_secret`),
 		}},
 	})
 	sim.ResetViolations() // a wrong secret is what was to be refused
@@ -112,10 +113,10 @@ func TestAccProvider_wrongSecret(t *testing.T) {
 func TestAccProvider_noConnection(t *testing.T) {
 	t.Parallel()
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: testFactories,
+		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{{
-			Config:      providerBlock(`endpoint = "http://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", max_retries = 1, retry_wait_min = "1ms"`) + statusOnly,
-			ExpectError: wrapped(`no connection to http://127.0.0.1:1/[\s\S]*connection refused[\s\S]*Check that the provider's endpoint is right`),
+			Config:      providertest.ProviderBlock(`endpoint = "http://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", max_retries = 1, retry_wait_min = "1ms"`) + statusOnly,
+			ExpectError: providertest.Wrapped(`no connection to http://127.0.0.1:1/[\s\S]*connection refused[\s\S]*Check that the provider's endpoint is right`),
 		}},
 	})
 }
@@ -132,13 +133,13 @@ func TestAccProvider_tls(t *testing.T) {
 		t.Fatal(err)
 	}
 	block := func(more string) string {
-		return providerBlock(fmt.Sprintf(`endpoint = %q, app_code = %q, app_secret = %q, username = "admin", max_retries = 0%s`,
+		return providertest.ProviderBlock(fmt.Sprintf(`endpoint = %q, app_code = %q, app_secret = %q, username = "admin", max_retries = 0%s`,
 			server.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret, more)) + statusOnly
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: testFactories,
+		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{
-			{Config: block(""), ExpectError: wrapped(`certificate[\s\S]*set ca_cert_file to that authority's certificate`)},
+			{Config: block(""), ExpectError: providertest.Wrapped(`certificate[\s\S]*set ca_cert_file to that authority's certificate`)},
 			{Config: block(fmt.Sprintf(", ca_cert_file = %q", file))},
 			{Config: block(", insecure_skip_verify = true")},
 		},
@@ -148,16 +149,16 @@ func TestAccProvider_tls(t *testing.T) {
 // The environment serves where the configuration says nothing, and an identity
 // in the configuration wins over one in the environment.
 func TestAccProvider_environment(t *testing.T) {
-	sim := newSim(t)
-	t.Setenv("BK_ENDPOINT", sim.url)
+	sim := providertest.NewSim(t)
+	t.Setenv("BK_ENDPOINT", sim.URL)
 	t.Setenv("BK_APP_CODE", simulator.DefaultAppCode)
 	t.Setenv("BK_APP_SECRET", simulator.DefaultAppSecret)
 	t.Setenv("BK_TOKEN", "some-login-token")
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: testFactories,
+		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{
 			{Config: statusOnly},
-			{Config: providerBlock(`username = "admin"`) + statusOnly},
+			{Config: providertest.ProviderBlock(`username = "admin"`) + statusOnly},
 		},
 	})
 }
@@ -165,18 +166,18 @@ func TestAccProvider_environment(t *testing.T) {
 // Settings that another resource has yet to give do not fail the plan.
 func TestAccProvider_unknownSettings(t *testing.T) {
 	t.Parallel()
-	sim := newSim(t)
+	sim := providertest.NewSim(t)
 	block := fmt.Sprintf(`
 resource "terraform_data" "secret" {
   input = %q
 }
-`, simulator.DefaultAppSecret) + providerBlock(fmt.Sprintf(
-		`endpoint = %q, app_code = %q, app_secret = terraform_data.secret.output, username = "admin"`, sim.url, simulator.DefaultAppCode))
+`, simulator.DefaultAppSecret) + providertest.ProviderBlock(fmt.Sprintf(
+		`endpoint = %q, app_code = %q, app_secret = terraform_data.secret.output, username = "admin"`, sim.URL, simulator.DefaultAppCode))
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: testFactories,
+		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{{
-			Config: block + hostedConfig{hosts: hostsConfig(2)}.String(),
-			Check:  resource.TestCheckResourceAttr(testResource, "out_of_sync.%", "0"),
+			Config: block + providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String(),
+			Check:  resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "0"),
 		}},
 	})
 }

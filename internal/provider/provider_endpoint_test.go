@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -23,15 +24,15 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 				var received atomic.Int64
 				target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { received.Add(1) }))
 				t.Cleanup(target.Close)
-				sim := newSim(t)
+				sim := providertest.NewSim(t)
 				sim.Inject(simulator.Fault{HTTPStatus: status, Header: map[string]string{"Location": target.URL + "/login?back=1"}})
-				p := newProtocol(t)
-				settings := sim.settings()
+				p := providertest.NewProtocol(t)
+				settings := sim.Settings()
 				settings["gateway"] = string(gateway)
-				if said := p.configure(settings); said != "" {
+				if said := p.Configure(settings); said != "" {
 					t.Fatal(said)
 				}
-				said := p.cachedStatus(t.Context())
+				said := p.CachedStatus(t.Context())
 				for _, want := range []string{"redirect to " + target.URL + " not followed", "credentials are never sent along with a redirect"} {
 					if !strings.Contains(said, want) {
 						t.Errorf("said %q, want %q", said, want)
@@ -75,7 +76,7 @@ func TestProvider_warnsOfPlainHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := newProtocol(t).configure(map[string]any{
+			said := providertest.NewProtocol(t).Configure(map[string]any{
 				"endpoint": test.endpoint, "job_endpoint": test.job, "app_code": "a", "app_secret": "b", "username": "c",
 			})
 			if got := strings.Count(said, "WARNING"); got != len(test.warned) || strings.Contains(said, "ERROR") {
@@ -100,7 +101,7 @@ func TestProvider_quotesNoPassword(t *testing.T) {
 		for _, attribute := range []string{"endpoint", "job_endpoint"} {
 			settings := map[string]any{"endpoint": "https://paas.example.com", "app_code": "a", "app_secret": "b", "username": "c"}
 			settings[attribute] = endpoint
-			said := newProtocol(t).configure(settings)
+			said := providertest.NewProtocol(t).Configure(settings)
 			if !strings.Contains(said, "ERROR") || strings.Contains(said, "s3same") {
 				t.Errorf("%s %s: said %q", attribute, endpoint, said)
 			}
@@ -113,14 +114,14 @@ func TestProvider_warnsOfEnvironment(t *testing.T) {
 	t.Setenv("BK_ENDPOINT", "http://paas.example.com")
 	t.Setenv("BK_JOB_ENDPOINT", "http://job.example.com")
 	t.Setenv("BK_INSECURE_SKIP_VERIFY", "true")
-	said := newProtocol(t).configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"})
+	said := providertest.NewProtocol(t).Configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"})
 	for _, want := range []string{"The endpoint http://paas.example.com is not encrypted", "The job_endpoint http://job.example.com is not encrypted", "Certificate Not Verified"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("said %q, want %q", said, want)
 		}
 	}
 	t.Setenv("BK_INSECURE_SKIP_VERIFY", "perhaps")
-	if said := newProtocol(t).configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"}); !strings.Contains(said, `ERROR: Invalid Provider Setting`) || !strings.Contains(said, "perhaps") {
+	if said := providertest.NewProtocol(t).Configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"}); !strings.Contains(said, `ERROR: Invalid Provider Setting`) || !strings.Contains(said, "perhaps") {
 		t.Errorf("said %q", said)
 	}
 }

@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"crypto/ecdsa"
@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -154,12 +155,12 @@ func TestProvider_trustsServersByTheirCertificate(t *testing.T) {
 			for name, value := range test.settings {
 				settings[name] = value
 			}
-			p := newProtocol(t)
-			warned := p.configure(settings)
+			p := providertest.NewProtocol(t)
+			warned := p.Configure(settings)
 			if _, insecure := test.settings["insecure_skip_verify"]; insecure != strings.Contains(warned, "WARNING: Certificate Not Verified") {
 				t.Errorf("said at configuration: %q", warned)
 			}
-			said := p.cachedStatus(t.Context())
+			said := p.CachedStatus(t.Context())
 			for _, want := range test.want {
 				if !strings.Contains(said, want) {
 					t.Errorf("said %q, want %q", said, want)
@@ -196,7 +197,7 @@ func TestProvider_wantsCertificatesInTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := newProtocol(t).configure(map[string]any{
+			said := providertest.NewProtocol(t).Configure(map[string]any{
 				"endpoint": "https://127.0.0.1:1", "app_code": "a", "app_secret": "b", "username": "c", "ca_cert_file": test.file,
 			})
 			if test.want == "" && said != "" {

@@ -23,7 +23,7 @@ import (
 // kind is the type of a setting. Like a value of package flag it holds where the
 // setting is kept, and puts its default there when it is made.
 type kind interface {
-	attribute(d setting) schema.Attribute
+	Attribute(d setting) schema.Attribute
 	// note is what a description says of the kind and the default, "" for nothing.
 	note() string
 	// set takes a value of the provider block. The validators of the attribute have
@@ -48,7 +48,7 @@ func newText(into *string, standard string) textKind {
 	return textKind{into, standard}
 }
 
-func (k textKind) attribute(d setting) schema.Attribute {
+func (k textKind) Attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret}
 }
 
@@ -107,7 +107,7 @@ func newChoice(into *string, choices []string) choiceKind {
 	return choiceKind{newText(into, choices[0]), choices}
 }
 
-func (k choiceKind) attribute(d setting) schema.Attribute {
+func (k choiceKind) Attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.String{stringvalidator.OneOf(k.choices...)},
 	}
@@ -136,7 +136,7 @@ func newNumber(into *int, standard, minimum, maximum int) numberKind {
 	return numberKind{into, standard, minimum, maximum}
 }
 
-func (k numberKind) attribute(d setting) schema.Attribute {
+func (k numberKind) Attribute(d setting) schema.Attribute {
 	var limits validator.Int64 = int64validator.Between(int64(k.min), int64(k.max))
 	if k.max == noMax {
 		limits = int64validator.AtLeast(int64(k.min))
@@ -170,7 +170,7 @@ type rateKind struct{ into *float64 }
 
 func newRate(into *float64) rateKind { return rateKind{into} }
 
-func (k rateKind) attribute(d setting) schema.Attribute {
+func (k rateKind) Attribute(d setting) schema.Attribute {
 	return schema.Float64Attribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.Float64{reference.RateValidator()},
 	}
@@ -194,7 +194,7 @@ func newDuration(into *time.Duration, standard time.Duration) durationKind {
 	return durationKind{into, standard}
 }
 
-func (k durationKind) attribute(d setting) schema.Attribute {
+func (k durationKind) Attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret,
 		Validators: []validator.String{reference.DurationValidator{Min: time.Millisecond}},
@@ -216,7 +216,7 @@ type switchKind struct{ into *bool }
 
 func newSwitch(into *bool) switchKind { return switchKind{into} }
 
-func (k switchKind) attribute(d setting) schema.Attribute {
+func (k switchKind) Attribute(d setting) schema.Attribute {
 	return schema.BoolAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret}
 }
 
@@ -242,7 +242,7 @@ type labelsKind struct{ into *map[string]string }
 
 func newLabels(into *map[string]string) labelsKind { return labelsKind{into} }
 
-func (k labelsKind) attribute(d setting) schema.Attribute {
+func (k labelsKind) Attribute(d setting) schema.Attribute {
 	return schema.MapAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, ElementType: types.StringType}
 }
 

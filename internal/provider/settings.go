@@ -11,7 +11,7 @@ import (
 
 const defaultFingerprintLabel = "tf_spec"
 
-// settings are the values that the provider works by: those of the provider block, of
+// Settings are the values that the provider works by: those of the provider block, of
 // the environment, and defaults.
 type settings struct {
 	// API is exported so that fmt finds its Format, which hides the secrets.
@@ -36,8 +36,8 @@ type settings struct {
 	given map[string]string
 }
 
-// newSettings has the default of each.
-func newSettings() *settings {
+// NewSettings has the default of each.
+func NewSettings() *settings {
 	s := &settings{given: make(map[string]string)}
 	s.declared = s.declare()
 	return s

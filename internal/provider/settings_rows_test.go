@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 // settingRow is a setting of the provider block, and what comes of it. Each value is
 // one that no other setting has, and is seen where the platform would see it.

@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"bytes"
@@ -21,17 +21,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // settingScene is a provider among several platforms that keep all that they are
 // sent, credentials included.
 type settingScene struct {
-	*protocol
-	sims map[string]*testSim
+	*providertest.Protocol
+	sims map[string]*providertest.Sim
 	// places puts what only this scene knows, such as URLs, into values.
 	places *strings.Replacer
-	log    logBuffer
+	log    providertest.LogBuffer
 	// front, if not nil, is what a request has to pass.
 	front func(*http.Request)
 
@@ -48,12 +49,12 @@ type sentRequest struct {
 
 func newSettingScene(t *testing.T) *settingScene {
 	t.Helper()
-	s := &settingScene{protocol: newProtocol(t), sims: make(map[string]*testSim)}
-	s.until = tflogtest.RootLogger(t.Context(), &s.log)
+	s := &settingScene{Protocol: providertest.NewProtocol(t), sims: make(map[string]*providertest.Sim)}
+	s.Until = tflogtest.RootLogger(t.Context(), &s.log)
 	var places []string
 	for _, name := range []string{"here", "there", "elsewhere"} {
-		s.sims[name] = newSimBehind(t, func(sim http.Handler) http.Handler { return s.keep(name, sim) })
-		places = append(places, "{"+name+"}", s.sims[name].url)
+		s.sims[name] = providertest.NewSimBehind(t, func(sim http.Handler) http.Handler { return s.keep(name, sim) })
+		places = append(places, "{"+name+"}", s.sims[name].URL)
 	}
 	secure := httptest.NewUnstartedServer(s.keep("tls", s.sims["here"].Server))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client
@@ -70,7 +71,7 @@ func (s *settingScene) keep(platform string, next http.Handler) http.Handler {
 		body, err := io.ReadAll(r.Body)
 		sent := sentRequest{platform: platform, path: r.URL.Path, header: r.Header.Clone()}
 		if err != nil || json.Unmarshal(body, &sent.body) != nil {
-			s.t.Errorf("%s got a body that cannot be read: %s", r.URL.Path, body)
+			s.T.Errorf("%s got a body that cannot be read: %s", r.URL.Path, body)
 		}
 		s.mu.Lock()
 		s.requests = append(s.requests, sent)
@@ -83,8 +84,8 @@ func (s *settingScene) keep(platform string, next http.Handler) http.Handler {
 	})
 }
 
-// settings are the least that makes calls. more overrides them, nil leaves one out.
-func (s *settingScene) settings(more ...map[string]any) map[string]any {
+// Settings are the least that makes calls. more overrides them, nil leaves one out.
+func (s *settingScene) Settings(more ...map[string]any) map[string]any {
 	settings := map[string]any{
 		"endpoint": "{here}", "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
 		"retry_wait_min": "1ms", "retry_wait_max": "5ms",
@@ -103,18 +104,18 @@ func (s *settingScene) settings(more ...map[string]any) map[string]any {
 // Begin validates and configures, and gives what is wrong with the settings, each
 // with the attribute that it is said of.
 func (s *settingScene) begin(settings map[string]any) []string {
-	s.t.Helper()
-	config := s.dynamic(s.schema.Provider, settings)
-	validated, err := s.server.ValidateProviderConfig(s.context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+	s.T.Helper()
+	config := s.Dynamic(s.Schema.Provider, settings)
+	validated, err := s.Server.ValidateProviderConfig(s.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	if faults := settingFaults(validated.Diagnostics); len(faults) > 0 {
 		return faults
 	}
-	configured, err := s.server.ConfigureProvider(s.context(), &tfprotov6.ConfigureProviderRequest{Config: config})
+	configured, err := s.Server.ConfigureProvider(s.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return settingFaults(configured.Diagnostics)
 }
@@ -147,13 +148,13 @@ func attributeText(path *tftypes.AttributePath) string {
 
 // Platform is the one that a GSE object calls.
 func (s *settingScene) platform() string {
-	s.cachedStatus(s.context())
+	s.CachedStatus(s.Context())
 	return s.requests[0].platform
 }
 
 // entry is how a GSE object goes into the platform.
 func (s *settingScene) entry() string {
-	s.cachedStatus(s.context())
+	s.CachedStatus(s.Context())
 	first := s.requests[0]
 	in := "nowhere"
 	switch {
@@ -175,18 +176,18 @@ func (s *settingScene) jobCall() string {
 }
 
 func (s *settingScene) jobStatus(hosts int) {
-	_, said := s.readData("bk_job_process_status", map[string]any{"bk_biz_id": 2, "hosts": hostsOf(hosts), "process": map[string]any{
+	_, said := s.ReadData("bk_job_process_status", map[string]any{"bk_biz_id": 2, "hosts": providertest.HostsOf(hosts), "process": map[string]any{
 		"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "type": 1,
 	}})
-	if said.failed() {
-		s.t.Error(said)
+	if said.Failed() {
+		s.T.Error(said)
 	}
 }
 
 // members are the values of some members of the first request's body.
 func members(names ...string) func(*settingScene) string {
 	return func(s *settingScene) string {
-		s.cachedStatus(s.context())
+		s.CachedStatus(s.Context())
 		var found []string
 		for _, name := range names {
 			if value, ok := s.requests[0].body[name]; ok {
@@ -198,22 +199,22 @@ func members(names ...string) func(*settingScene) string {
 }
 
 func (s *settingScene) tenant() string {
-	s.cachedStatus(s.context())
+	s.CachedStatus(s.Context())
 	return s.requests[0].header.Get("X-Bk-Tenant-Id")
 }
 
 // register makes a host's process a resource.
 func (s *settingScene) register() {
-	if _, said := s.coreOf(testList, &kept{}).apply(hostedSettings()); said.failed() {
-		s.t.Error(said)
+	if _, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(hostedSettings()); said.Failed() {
+		s.T.Error(said)
 	}
 }
 
 // hostedSettings is a bk_hosted_process on one host.
 func hostedSettings() map[string]any {
-	spec := testSpec("./start.sh")
+	spec := providertest.Spec("./start.sh")
 	spec["resource"] = map[string]any{"cpu": 30, "mem": 10}
-	return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1), "spec": spec}
+	return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "spec": spec}
 }
 
 // suppliers are the supplier ids of the hosts on which a process is registered.
@@ -256,7 +257,7 @@ func (s *settingScene) everywhere(name string) string {
 
 // batches are how many of five hosts are in each request, of GSE and of JOB.
 func (s *settingScene) batches() string {
-	s.status(s.context(), map[string]any{"spec": testSpec("./start.sh"), "hosts": hostsOf(5)})
+	s.Status(s.Context(), map[string]any{"spec": providertest.Spec("./start.sh"), "hosts": providertest.HostsOf(5)})
 	s.jobStatus(5)
 	sizes := func(api string) []int {
 		var sizes []int
@@ -291,7 +292,7 @@ func atOnce(want int) func(*settingScene) string {
 			case <-time.After(10 * time.Second):
 			}
 		}
-		s.status(s.context(), map[string]any{"spec": testSpec("./start.sh"), "hosts": hostsOf(9)})
+		s.Status(s.Context(), map[string]any{"spec": providertest.Spec("./start.sh"), "hosts": providertest.HostsOf(9)})
 		return fmt.Sprint(s.sims["here"].MaxInFlight())
 	}
 }
@@ -299,8 +300,8 @@ func atOnce(want int) func(*settingScene) string {
 // rate is that of which the provider knows that it cannot send a second request in
 // time.
 func (s *settingScene) rate() string {
-	said := s.status(s.context(), map[string]any{
-		"spec": testSpec("./start.sh"), "hosts": hostsOf(2), "timeouts": map[string]any{"read": "50s"},
+	said := s.Status(s.Context(), map[string]any{
+		"spec": providertest.Spec("./start.sh"), "hosts": providertest.HostsOf(2), "timeouts": map[string]any{"read": "50s"},
 	})
 	return firstMatch(`no turn before the deadline at (\S+) requests`, said)
 }
@@ -308,14 +309,14 @@ func (s *settingScene) rate() string {
 // tries is how often a call is sent that finds the platform in trouble.
 func (s *settingScene) tries() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
-	s.cachedStatus(s.context())
+	s.CachedStatus(s.Context())
 	return fmt.Sprint(len(s.requests))
 }
 
 // waits are those before a call is repeated, in whole milliseconds.
 func (s *settingScene) waits() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
-	s.cachedStatus(s.context())
+	s.CachedStatus(s.Context())
 	var waits []string
 	for _, match := range regexp.MustCompile(`wait_ms:(\d+)`).FindAllStringSubmatch(s.log.String(), -1) {
 		waits = append(waits, match[1])
@@ -326,12 +327,12 @@ func (s *settingScene) waits() string {
 // patience is how long a request may take.
 func (s *settingScene) patience() string {
 	s.sims["here"].Inject(simulator.Fault{Delay: time.Hour})
-	return firstMatch(`nothing within ([\w.]*\w)`, s.cachedStatus(s.context()))
+	return firstMatch(`nothing within ([\w.]*\w)`, s.CachedStatus(s.Context()))
 }
 
 // trust is what comes of a server's certificate.
 func (s *settingScene) trust() string {
-	said := s.cachedStatus(s.context())
+	said := s.CachedStatus(s.Context())
 	if strings.Contains(said, "unregistered_count:1") {
 		return "trusted"
 	}

@@ -1,4 +1,4 @@
-package provider
+package provider_test
 
 import (
 	"errors"
@@ -13,13 +13,15 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/provider"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // A setting without a row is not tested, and a row without a setting tests nothing.
 func TestSettings_everyOneHasARow(t *testing.T) {
 	t.Parallel()
 	described := make(map[string]string)
-	for _, attribute := range newProtocol(t).schema.Provider.Block.Attributes {
+	for _, attribute := range providertest.NewProtocol(t).Schema.Provider.Block.Attributes {
 		described[attribute.Name] = attribute.Description
 	}
 	looked := make(map[string]bool)
@@ -63,7 +65,7 @@ func (row settingRow) look(t *testing.T, attribute any, variable string) string 
 	if row.env != "" && variable != "" {
 		t.Setenv(row.env, s.places.Replace(variable))
 	}
-	if faults := s.begin(s.settings(row.with, map[string]any{row.setting: attribute})); len(faults) > 0 {
+	if faults := s.begin(s.Settings(row.with, map[string]any{row.setting: attribute})); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return row.seen(s)
@@ -86,7 +88,7 @@ func TestSettings_attribute(t *testing.T) {
 			}
 			for _, value := range row.fits {
 				s := newSettingScene(t)
-				if faults := s.begin(s.settings(row.with, map[string]any{row.setting: value})); len(faults) > 0 {
+				if faults := s.begin(s.Settings(row.with, map[string]any{row.setting: value})); len(faults) > 0 {
 					t.Errorf("%v: %q", value, faults)
 				}
 			}
@@ -123,7 +125,7 @@ func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 			t.Setenv(settingRows[other].env, "left-over")
 		}
 		s := newSettingScene(t)
-		if faults := s.begin(s.settings(row.with, map[string]any{"username": nil, configured: row.value})); len(faults) > 0 {
+		if faults := s.begin(s.Settings(row.with, map[string]any{"username": nil, configured: row.value})); len(faults) > 0 {
 			t.Errorf("%s: %q", configured, faults)
 			continue
 		}
@@ -133,7 +135,7 @@ func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 	}
 	s := newSettingScene(t)
 	want := []string{"access_token: Invalid Provider Setting: More than one user identity is set: BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN. Set exactly one."}
-	if diff := cmp.Diff(want, s.begin(s.settings(map[string]any{"username": nil}))); diff != "" {
+	if diff := cmp.Diff(want, s.begin(s.Settings(map[string]any{"username": nil}))); diff != "" {
 		t.Errorf("faults where the environment has all (-want +got):\n%s", diff)
 	}
 }
@@ -158,16 +160,16 @@ func TestSettings_unknown(t *testing.T) {
 		t.Run(row.setting, func(t *testing.T) {
 			t.Parallel()
 			s := newSettingScene(t)
-			s.waitsFor(t, row.setting, s.dynamic(s.schema.Provider, s.settings(row.with, map[string]any{row.setting: notKnown{}})))
+			s.waitsFor(t, row.setting, s.Dynamic(s.Schema.Provider, s.Settings(row.with, map[string]any{row.setting: providertest.NotKnown{}})))
 		})
 	}
 	t.Run("one-label", func(t *testing.T) {
 		t.Parallel()
 		s := newSettingScene(t)
 		labels := tftypes.Map{ElementType: tftypes.String}
-		attributes := attributesOf(t, valueOf(s.schema.Provider.ValueType(), s.settings()))
+		attributes := providertest.AttributesOf(t, providertest.ValueOf(s.Schema.Provider.ValueType(), s.Settings()))
 		attributes["default_labels"] = tftypes.NewValue(labels, map[string]tftypes.Value{"team": tftypes.NewValue(tftypes.String, tftypes.UnknownValue)})
-		config, err := tfprotov6.NewDynamicValue(s.schema.Provider.ValueType(), tftypes.NewValue(s.schema.Provider.ValueType(), attributes))
+		config, err := tfprotov6.NewDynamicValue(s.Schema.Provider.ValueType(), tftypes.NewValue(s.Schema.Provider.ValueType(), attributes))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,17 +179,17 @@ func TestSettings_unknown(t *testing.T) {
 
 func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.DynamicValue) {
 	t.Helper()
-	validated, err := s.server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
-	s.fine(err, validated.Diagnostics)
-	configured, err := s.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
-	s.fine(err, configured.Diagnostics)
-	if plan, said := s.coreOf(testList, &kept{}).plan(hostedSettings()); plan.action != planCreate || len(said) > 0 {
-		t.Errorf("planned to %s and said: %s", plan.action, said)
+	validated, err := s.Server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+	s.Fine(err, validated.Diagnostics)
+	configured, err := s.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
+	s.Fine(err, configured.Diagnostics)
+	if plan, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Plan(hostedSettings()); plan.Action != providertest.PlanCreate || len(said) > 0 {
+		t.Errorf("planned to %s and said: %s", plan.Action, said)
 	}
 	want := fmt.Sprintf("ERROR: Provider Not Configured Yet\n\nThe platform must be called now, but these settings of the provider block are not known "+
 		"before apply: %s.\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set "+
 		"known values.", setting)
-	_, said := s.readData("bk_process_status", map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": hostsOf(1), "mode": "cached"})
+	_, said := s.ReadData("bk_process_status", map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "mode": "cached"})
 	if diff := cmp.Diff(want, said.String()); diff != "" {
 		t.Errorf("said by a call (-want +got):\n%s", diff)
 	}
@@ -206,7 +208,7 @@ func TestSettings_bad(t *testing.T) {
 					t.Setenv(row.env, bad.env)
 				}
 				s := newSettingScene(t)
-				faults := s.begin(s.settings(row.with, bad.with, map[string]any{row.setting: bad.value}))
+				faults := s.begin(s.Settings(row.with, bad.with, map[string]any{row.setting: bad.value}))
 				if diff := cmp.Diff([]string{bad.want}, faults); diff != "" {
 					t.Errorf("faults with %v %s (-want +got):\n%s", bad.value, bad.env, diff)
 				}
@@ -235,7 +237,7 @@ func TestSettings_configError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := newSettings().configError(test.err, "job_endpoint")
+			got := provider.NewSettings().ConfigError(test.err, "job_endpoint")
 			said := got.Detail()
 			if at, ok := got.(diag.DiagnosticWithPath); ok {
 				said = at.Path().String() + ": " + said

@@ -1,23 +1,25 @@
-package provider
+package provider_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // unconfigured is a provider whose endpoint another resource has yet to give.
-func unconfigured(t *testing.T, deferral bool) *protocol {
+func unconfigured(t *testing.T, deferral bool) *providertest.Protocol {
 	t.Helper()
-	p := newProtocol(t)
-	settings := (&testSim{}).settings()
-	settings["endpoint"] = notKnown{}
-	resp, err := p.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
-		Config:             p.dynamic(p.schema.Provider, settings),
+	p := providertest.NewProtocol(t)
+	settings := (&providertest.Sim{}).Settings()
+	settings["endpoint"] = providertest.NotKnown{}
+	resp, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
+		Config:             p.Dynamic(p.Schema.Provider, settings),
 		ClientCapabilities: &tfprotov6.ConfigureProviderClientCapabilities{DeferralAllowed: deferral},
 	})
-	p.fine(err, resp.Diagnostics)
+	p.Fine(err, resp.Diagnostics)
 	return p
 }
 
@@ -26,20 +28,20 @@ func unconfigured(t *testing.T, deferral bool) *protocol {
 func TestUnconfigured(t *testing.T) {
 	t.Parallel()
 	p := unconfigured(t, false)
-	config := invocation("restart", 2, nil)
-	if said := p.validateAction(testAction, config) + p.planAction(testAction, config); said != "" {
+	config := providertest.Invocation("restart", 2, nil)
+	if said := p.ValidateAction(providertest.ActionType, config) + p.PlanAction(providertest.ActionType, config); said != "" {
 		t.Errorf("the plan of an action said %s", said)
 	}
-	progress, end := p.invoke(t.Context(), testAction, config)
+	progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
 	if len(progress) > 0 || !strings.Contains(end, "are not known before apply: endpoint.") {
 		t.Errorf("the action told %q and ended with %q", progress, end)
 	}
-	results, said := p.list(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
+	results, said := p.List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
 	if len(results) > 0 || !strings.Contains(said, "are not known before apply: endpoint.") {
 		t.Errorf("the list gave %v and said %q", results, said)
 	}
 	// Functions need no provider.
-	if got, fault := p.call("host", "10.0.0.1", 0); got != "0:10.0.0.1" {
+	if got, fault := p.Call("host", "10.0.0.1", 0); got != "0:10.0.0.1" {
 		t.Errorf("a function gave %v and %q", got, fault)
 	}
 }
@@ -49,9 +51,9 @@ func TestUnconfigured_deferral(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {
 		p := unconfigured(t, allowed)
-		config := p.dynamic(p.schema.ActionSchemas[testAction].Schema, invocation("restart", 2, nil))
-		resp, err := p.server.PlanAction(t.Context(), &tfprotov6.PlanActionRequest{ActionType: testAction, Config: config})
-		p.fine(err, resp.Diagnostics)
+		config := p.Dynamic(p.Schema.ActionSchemas[providertest.ActionType].Schema, providertest.Invocation("restart", 2, nil))
+		resp, err := p.Server.PlanAction(t.Context(), &tfprotov6.PlanActionRequest{ActionType: providertest.ActionType, Config: config})
+		p.Fine(err, resp.Diagnostics)
 		if deferred := resp.Deferred != nil && resp.Deferred.Reason == tfprotov6.DeferredReasonProviderConfigUnknown; deferred != allowed {
 			t.Errorf("with deferral %t, the action was deferred: %t", allowed, deferred)
 		}

@@ -28,8 +28,8 @@ type JobModel struct {
 	Process types.Object `tfsdk:"process"`
 	Hosts   fold.Map     `tfsdk:"hosts"`
 
-	// registration is set by the one object that has a choice.
-	Registration job.Registration
+	// Registration is set by the one object that has a choice.
+	Registration job.Registration `tfsdk:"-"`
 }
 
 type jobScopeModel struct {

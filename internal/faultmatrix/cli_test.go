@@ -1,0 +1,320 @@
+package faultmatrix
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// cliCells are the cells that every run takes through a real CLI, by name, each with
+// the plan that comes after. They are one of each operation, and of each ending by
+// each face.
+var cliCells = map[string]providertest.PlanKind{
+	"403/esb/create":                      providertest.PlanCreate,
+	"403/esb/refresh":                     providertest.PlanNothing,
+	"agent-away/esb/create":               providertest.PlanUpdate,
+	"agent-away/esb/update":               providertest.PlanUpdate,
+	"agent-away/esb/destroy":              providertest.PlanDestroy,
+	"agent-away/esb/refresh-agents-asked": providertest.PlanNothing,
+	"agent-away/esb/status":               providertest.PlanNothing,
+	"agent-away/esb/create-hosted":        providertest.PlanUpdate,
+	"certificate-expired/esb/update":      providertest.PlanUpdate,
+	"closed-after/esb/create":             providertest.PlanReplace,
+	"closed-after/esb/destroy":            providertest.PlanNothing,
+	"closed-after/esb/start":              providertest.PlanUpdate,
+	"closed-after/esb/restart":            providertest.PlanUpdate,
+	"closed-after/esb/status-cached":      providertest.PlanNothing,
+	"command-failed/esb/create-running":   providertest.PlanUpdate,
+	"host-twice/esb/update":               providertest.PlanUpdate,
+	"pending-for-ever/esb/destroy":        providertest.PlanDestroy,
+	"poison/esb/create":                   providertest.PlanCreate,
+	"unregistered/esb/refresh":            providertest.PlanUpdate,
+
+	"403/apigw/create-result-asked-for":         providertest.PlanNothing,
+	"403/apigw/status":                          providertest.PlanNothing,
+	"404/apigw/refresh":                         providertest.PlanNothing,
+	"agent-away/apigw/update":                   providertest.PlanUpdate,
+	"closed-after/apigw/create":                 providertest.PlanReplace,
+	"closed-after/apigw/start-result-asked-for": providertest.PlanUpdate,
+	"command-failed/apigw/kill":                 providertest.PlanUpdate,
+	"cpu-zero/apigw/create":                     providertest.PlanCreate,
+	"stopped-at-console/apigw/refresh-running":  providertest.PlanUpdate,
+	"stopped-during-plan/apigw/update-running":  providertest.PlanNothing,
+	"queued/apigw/start":                        providertest.PlanNothing,
+	"unregistered/apigw/refresh":                providertest.PlanUpdate,
+
+	"403/job/destroy":            providertest.PlanDestroy,
+	"404-job/job/create":         providertest.PlanCreate,
+	"agent-away/job/refresh":     providertest.PlanNothing,
+	"closed-after/job/create":    providertest.PlanReplace,
+	"command-failed/job/start":   providertest.PlanUpdate,
+	"command-failed/job/reload":  providertest.PlanUpdate,
+	"command-failed/job/stop":    providertest.PlanUpdate,
+	"job-no-pid-path/job/create": providertest.PlanCreate,
+	"login-page/job/refresh":     providertest.PlanNothing,
+	"pending/job/start":          providertest.PlanNothing,
+	"unregistered/job/refresh":   providertest.PlanUpdate,
+}
+
+// The choice holds one of each operation, and of each ending by each face that has it.
+func TestFaultMatrix_cliCells(t *testing.T) {
+	t.Parallel()
+	missing, left := make(map[string]bool), maps.Clone(cliCells)
+	kinds := func(c matrixCell) []string {
+		return []string{string(c.on), fmt.Sprintf("%s by %s", c.cell.ending, c.by)}
+	}
+	for _, c := range matrixCells() {
+		if !c.on.OnCLI() {
+			continue
+		}
+		for _, kind := range kinds(c) {
+			missing[kind] = true
+		}
+	}
+	for _, c := range matrixCells() {
+		if _, chosen := cliCells[c.name()]; !chosen {
+			continue
+		}
+		delete(left, c.name())
+		for _, kind := range kinds(c) {
+			delete(missing, kind)
+		}
+	}
+	if len(missing) > 0 || len(left) > 0 {
+		t.Errorf("not chosen: %v; chosen, and not in the matrix: %v", slices.Sorted(maps.Keys(missing)), slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// What the driver of TestFaultMatrix takes Terraform to do is what a CLI does: exit
+// codes, messages, state and the next plan.
+//
+// The long job takes every cell through it: BK_TEST_FAULTS=all does.
+func TestAccFaultMatrix(t *testing.T) {
+	t.Parallel()
+	if providertest.Face(providertest.Gateway) != providertest.FaceESB {
+		t.Skip("the matrix has all faces by itself, and a run through the ESB takes them")
+	}
+	every := os.Getenv("BK_TEST_FAULTS")
+	if every != "" && every != "all" {
+		t.Fatalf("BK_TEST_FAULTS is %q, and can be all or nothing", every)
+	}
+	for _, c := range matrixCells() {
+		if _, ok := cliCells[c.name()]; !c.on.OnCLI() || (!ok && every == "") {
+			continue
+		}
+		t.Run(c.name(), func(t *testing.T) {
+			t.Parallel()
+			c.runCLI(t)
+		})
+	}
+}
+
+func (c matrixCell) runCLI(t *testing.T) {
+	t.Helper()
+	cli, sim := providertest.NewEmptyCLI(t), providertest.NewSim(t)
+	run := &cliRun{cli: cli, faultRun: &faultRun{t: t, sim: sim, face: c.by, on: c.on, fault: c.fault, cell: c.cell, settings: sim.SettingsFor(c.by)}}
+	if c.fault.prepare != nil {
+		c.fault.prepare(run.faultRun)
+	}
+	if c.on.Reads() {
+		run.Status()
+	} else {
+		next := run.change()
+		if want, ok := cliCells[c.name()]; ok && next != want {
+			t.Errorf("the next plan: %s, want %s", next, want)
+		}
+	}
+	if c.fault.after != nil {
+		c.fault.after(run.faultRun)
+	}
+}
+
+// cliRun is a cell on its way through a CLI.
+type cliRun struct {
+	*faultRun
+	cli *providertest.CLI
+}
+
+// change runs an operation on a resource, and gives what the plan after it does.
+func (r *cliRun) change() providertest.PlanKind {
+	r.t.Helper()
+	r.begin()
+	met := r.meet()
+	r.expectSaid(met.Said)
+	r.expectTries()
+	attributes, status := r.cli.InState()
+	if r.on.Refreshes() && met.Code != 1 {
+		attributes = r.cli.Planned("plan")
+	}
+	r.expectState(providertest.Texts(attributes["hosts"]), providertest.Texts(attributes[r.reasonsName()]))
+	if tainted := status == "tainted"; tainted != (r.cell.ending == taints) {
+		r.t.Errorf("the status in state is %q", status)
+	}
+	acted := r.acted()
+	if r.cell.ending == refused {
+		clear(acted) // what an earlier declaration did is not this one's
+	}
+	r.Mend()
+
+	r.Configure(r.on, r.config(r.on), r.sim.SettingsFor(r.face))
+	kind := r.nextPlan(acted)
+	r.expectPlan(kind)
+	if kind != providertest.PlanNothing {
+		if applied := r.cli.Tell("apply", "plan"); applied.Code != 0 || len(applied.Said) > 0 {
+			r.t.Errorf("the next apply exits with %d\n%s", applied.Code, applied.Text)
+		}
+	}
+	if diff := gocmp.Diff(r.nextTouched(acted), r.touched()); diff != "" {
+		r.t.Errorf("hosts that the next apply changes (-want +got):\n%s\ncalls: %v", diff, r.sim.Changes())
+	}
+	if kind != providertest.PlanNothing {
+		r.expectPlan(providertest.PlanNothing)
+	}
+	r.expectConverged(acted)
+	return kind
+}
+
+// expectPlan plans, keeps the plan and wants what it does.
+func (r *cliRun) expectPlan(kind providertest.PlanKind) {
+	r.t.Helper()
+	args := []string{"plan", "-detailed-exitcode", "-out=plan"}
+	if r.on == providertest.OnDelete {
+		args = append(args, "-destroy")
+	}
+	code := kind.ExitCode()
+	if planned := r.cli.Tell(args...); planned.Code != code || planned.Action != kind || len(planned.Said) > 0 {
+		r.t.Errorf("the plan exits with %d, want %d; its action: %s, want %s\n%s", planned.Code, code, planned.Action, kind, planned.Text)
+	}
+}
+
+// Begin brings the process to where the operation starts from.
+func (r *cliRun) begin() {
+	r.t.Helper()
+	before := r.setUp()
+	if before == "" {
+		return
+	}
+	r.Configure(before, r.config(before), r.sim.SettingsFor(r.face))
+	if begun := r.cli.Tell("apply", "-auto-approve"); begun.Code != 0 || len(begun.Said) > 0 {
+		r.t.Fatalf("before the fault: %s", begun.Text)
+	}
+}
+
+// meet lets the operation meet the fault.
+func (r *cliRun) meet() providertest.Printed {
+	r.t.Helper()
+	r.sim.ResetCalls()
+	r.FailHosts()
+	r.Configure(r.on, r.declared(), r.settings)
+	args := r.Command()
+	if args[0] == "plan" {
+		args = append(args, "-out=plan")
+	}
+	var planned providertest.Printed
+	if r.fault.between != nil {
+		plan := []string{"plan", "-out=plan"}
+		if r.on == providertest.OnDelete {
+			plan = append(plan, "-destroy")
+		}
+		planned = r.cli.Tell(plan...)
+		r.fault.between(r.faultRun)
+	}
+	met := r.cli.Tell(args...)
+	if r.fault.between != nil {
+		met.Action, met.Said = planned.Action, append(planned.Said, met.Said...)
+	}
+	if want := r.ExitCode(); met.Code != want {
+		r.t.Errorf("%s exits with %d, want %d\n%s", strings.Join(args, " "), met.Code, want, met.Text)
+	}
+	if want := r.meetingPlan(); met.Action != want {
+		r.t.Errorf("%s plans: %s, want %s\n%s", strings.Join(args, " "), met.Action, want, met.Text)
+	}
+	if r.cell.tries == enough && r.cell.timeUp {
+		// A real clock says how often there is time to ask: more than once, that is.
+		r.cell.tries = max(2, len(r.face.Target(r.on).Calls(r.sim.Calls())))
+	}
+	return met
+}
+
+// meetingPlan is the plan of the run that meets the fault.
+func (r *cliRun) meetingPlan() providertest.PlanKind {
+	switch {
+	case r.cell.ending == drifts:
+		return providertest.PlanUpdate
+	case r.cell.ending == stays, r.cell.ending == refused, r.on.Refreshes(), r.on.Reads():
+		return providertest.PlanNothing
+	case r.on.Updates():
+		return providertest.PlanUpdate
+	case r.on == providertest.OnDelete:
+		return providertest.PlanDestroy
+	default:
+		return providertest.PlanCreate
+	}
+}
+
+// Status reads the data source, in a plan.
+func (r *cliRun) Status() {
+	r.t.Helper()
+	r.startAll()
+	r.sim.ResetCalls()
+	met := r.meet()
+	r.expectSaid(met.Said)
+	r.expectTries()
+	var values map[string]any
+	if met.Code == 0 {
+		values = r.cli.Planned("plan")
+	}
+	r.expectStates(values)
+	r.Mend()
+	r.Configure(r.on, r.config(r.on), r.sim.SettingsFor(r.face))
+	r.expectPlan(providertest.PlanNothing)
+	r.expectRunning(r.cli.Planned("plan"))
+}
+
+// Configure writes the configuration of an operation.
+func (r *cliRun) Configure(o providertest.Operation, config, settings map[string]any) {
+	r.t.Helper()
+	if o == providertest.OnDelete {
+		config = r.config(providertest.OnCreate) // what is destroyed is still configured
+	}
+	configured := providertest.Object{Block: "resource", Typ: r.face.TypeName(o), Config: config}
+	if o.Reads() {
+		configured.Block = "data"
+	}
+	if r.cell.timeUp {
+		configured.Config["timeouts"] = map[string]any{r.on.Method(): "4s"}
+	}
+	r.cli.ConfigureJSON(settings, configured)
+}
+
+// Command is what meets the fault.
+func (r *faultRun) Command() []string {
+	switch {
+	case r.on.Refreshes(), r.on.Reads():
+		return []string{"plan", "-detailed-exitcode"}
+	case r.fault.between != nil:
+		return []string{"apply", "plan"}
+	case r.on == providertest.OnDelete:
+		return []string{"destroy", "-auto-approve"}
+	default:
+		return []string{"apply", "-auto-approve"}
+	}
+}
+
+func (r *faultRun) ExitCode() int {
+	switch r.cell.ending {
+	case refused, fails, stays, taints:
+		return 1
+	case drifts:
+		return 2
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,122 @@
+package faultmatrix
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// held is what the platform and an agent hold of a process.
+type held struct{ registered, hosted, running bool }
+
+func (h held) String() string {
+	var words []string
+	for _, w := range []struct {
+		is        bool
+		yes, name string
+	}{{h.registered, "registered", "not registered"}, {h.hosted, "hosted", "not hosted"}, {h.running, "running", "not running"}} {
+		words = append(words, map[bool]string{true: w.yes, false: w.name}[w.is])
+	}
+	return strings.Join(words, ", ")
+}
+
+var (
+	nothingHeld = held{}
+	allHeld     = held{true, true, true}
+)
+
+// effect is what an operation does to a process besides what its name says.
+type effect struct {
+	on            providertest.Operation
+	by            []providertest.Face
+	before, after held
+}
+
+// effectTable is a part of the page.
+var effectTable = []effect{
+	{providertest.OnCreate, esbOnlyFace, nothingHeld, held{registered: true}},
+	{providertest.OnCreate, []providertest.Face{providertest.FaceGateway}, nothingHeld, held{registered: true, hosted: true}},
+	{providertest.OnCreate, jobFace, nothingHeld, held{hosted: true}},
+	{providertest.OnCreate, esbOnlyFace, held{running: true}, held{registered: true, running: true}},
+	{providertest.OnHost, esbOnlyFace, nothingHeld, held{registered: true, hosted: true}},
+	{providertest.OnRun, gseFaces, nothingHeld, allHeld},
+	{providertest.OnRun, jobFace, nothingHeld, held{hosted: true, running: true}},
+	{providertest.OnDelete, gseFaces, allHeld, held{running: true}},
+	{providertest.OnDelete, jobFace, held{hosted: true, running: true}, held{running: true}},
+	{providertest.OnOperate, faces, nothingHeld, held{hosted: true, running: true}},
+	{providertest.OnOperate, faces, held{registered: true}, allHeld},
+	{providertest.OnStop, faces, allHeld, held{registered: true}},
+	{providertest.OnStop, []providertest.Face{providertest.FaceESB, providertest.FaceJOB}, held{registered: true, hosted: true}, held{registered: true}},
+	{providertest.OnStop, []providertest.Face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
+	{providertest.OnKill, faces, allHeld, held{registered: true}},
+	{providertest.OnRestart, faces, allHeld, allHeld},
+	{providertest.OnRestart, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{providertest.OnReload, faces, allHeld, allHeld},
+	{providertest.OnReload, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{providertest.OnStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+}
+
+// What operations do besides.
+func TestFaultMatrix_effects(t *testing.T) {
+	t.Parallel()
+	for i, e := range effectTable {
+		for _, by := range e.by {
+			t.Run(fmt.Sprintf("%d/%s/%s", i, e.on.Path(), by), func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				r := &faultRun{t: t, sim: sim, face: by, on: e.on, settings: sim.SettingsFor(by), kept: &providertest.Kept{}}
+				if e.on == providertest.OnDelete {
+					r.applyBefore(providertest.OnRun)
+				} else {
+					r.bring(e.before)
+				}
+				r.expectHeld("before", e.before)
+				var said providertest.Diagnostics
+				if e.on.Looks() {
+					_, said = providertest.ConfiguredWith(t, r.settings).ReadData(by.TypeName(e.on), r.config(e.on))
+				} else {
+					_, said = r.Run(r.settings).Apply(r.config(e.on))
+				}
+				if len(said) > 0 {
+					t.Error(said)
+				}
+				r.expectHeld("after", e.after)
+			})
+		}
+	}
+}
+
+// bring brings the process to where an operation starts from.
+func (r *faultRun) bring(to held) {
+	r.t.Helper()
+	namespace, name := r.Process()
+	if to == nothingHeld {
+		return
+	}
+	r.each(func(address string) error {
+		errs := []error{r.sim.Register(address, namespace, name, nil, "{}")}
+		if to.running {
+			errs = append(errs, r.sim.StartProcess(address, namespace, name), r.sim.Unhost(address, namespace, name))
+		}
+		if !to.registered {
+			errs = append(errs, r.sim.Unregister(address, namespace, name))
+		}
+		if to.hosted {
+			errs = append(errs, r.sim.Host(address, namespace, name))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (r *faultRun) expectHeld(when string, want held) {
+	r.t.Helper()
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		p := r.at(n)
+		if got := (held{p.Registered, p.Hosted, p.Running}); got != want {
+			r.t.Errorf("%s, %s is %s, want %s", when, providertest.HostKey(n), got, want)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package faultmatrix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func (r *faultRun) expectSaid(said providertest.Diagnostics) {
+	r.t.Helper()
+	severity := map[ending]string{refused: "error", fails: "error", stays: "error", taints: "error", warns: "warning"}[r.cell.ending]
+	if said.Severity() != severity {
+		r.t.Errorf("ends with %q, want %q\n%s", said.Severity(), severity, said)
+	}
+	if text := unwrapped(said.String()); severity != "" && !strings.Contains(text, r.says()) {
+		r.t.Errorf("does not say %q:\n%s", r.says(), said)
+	}
+	for _, hidden := range r.fault.hides {
+		if strings.Contains(said.String(), hidden) {
+			r.t.Errorf("shows %q:\n%s", hidden, said)
+		}
+	}
+	if len(said) > 1 {
+		r.t.Errorf("says more than one thing:\n%s", said)
+	}
+}
+
+// unwrapped is a text on one line, without the frame that a CLI draws.
+func unwrapped(text string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(text)), " ")
+}
+
+func (r *faultRun) says() string { return cmp.Or(r.cell.says, r.fault.says) }
+
+func (r *faultRun) expectTries() {
+	r.t.Helper()
+	at := *r.face.Target(r.on)
+	if r.fault.sends != "" {
+		at = providertest.Target{API: r.fault.sends}
+	}
+	calls := at.Calls(r.sim.Calls())
+	if len(calls) != r.cell.tries {
+		r.t.Errorf("%d calls of %s, want %d: %v", len(calls), at.API, r.cell.tries, r.sim.Calls().APIs())
+	}
+	if _, once := providertest.Commands[r.on]; once {
+		r.expectOnce()
+	}
+	if all := r.sim.Calls(); r.cell.ending == refused && len(all) > 0 {
+		r.t.Errorf("called for a configuration that is refused: %v", all.APIs())
+	}
+	for _, call := range calls {
+		if limit := int64(1 << 28); call.Sent > limit {
+			r.t.Errorf("%d bytes of an answer were read, want no more than %d", call.Sent, limit)
+		}
+	}
+}
+
+// expectOnce fails the test where an operation may have been done twice: a request
+// that the platform got to see and did not turn away is never sent again.
+func (r *faultRun) expectOnce() {
+	r.t.Helper()
+	at := *r.face.Target(providertest.OnOperate)
+	at.Op = new(providertest.Commands[r.on].Op)
+	taken := slices.DeleteFunc(at.Calls(r.sim.Calls()), func(c simulator.Call) bool { return c.Status == 429 || c.Code == busyCode })
+	if len(taken) > 1 {
+		r.t.Errorf("the operation was sent %d times", len(taken))
+	}
+}
+
+// expectState looks at what the run left behind: the hosts of the resource, none
+// where it is not in state, and what it keeps of those that did not come out well.
+func (r *faultRun) expectState(hosts, reasons map[string]string) {
+	r.t.Helper()
+	var (
+		wantHosts   = keyed(providertest.HostNumbers(r.hosts()), "")
+		wantReasons = map[string]string{}
+		hit         = keyed(r.hit(), r.cell.reason)
+	)
+	for key := range hosts {
+		hosts[key] = ""
+	}
+	for key, reason := range reasons {
+		if want, ok := hit[key]; ok && strings.HasPrefix(reason, want) {
+			reasons[key] = want
+		}
+	}
+	switch {
+	case r.cell.ending == refused && r.on.First():
+		wantHosts, wantReasons = nil, nil
+	case r.cell.ending == stays, r.cell.ending == refused:
+	case r.on == providertest.OnDelete && r.cell.ending == well, r.on.First() && r.cell.ending == fails:
+		wantHosts, wantReasons = nil, nil
+	case r.on == providertest.OnDelete:
+		wantHosts = keyed(r.hit(), "")
+	case r.cell.ending == drifts, !r.on.Refreshes() && r.cell.ending != well:
+		wantReasons = hit
+	}
+	if diff := gocmp.Diff(wantHosts, hosts); diff != "" {
+		r.t.Errorf("hosts in state (-want +got):\n%s", diff)
+	}
+	if diff := gocmp.Diff(wantReasons, reasons); diff != "" {
+		r.t.Errorf("%s in state (-want +got):\n%s", r.reasonsName(), diff)
+	}
+}
+
+func (r *faultRun) reasonsName() string {
+	if r.on.Operates() {
+		return "failed_hosts"
+	}
+	return "out_of_sync"
+}
+
+func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
+	undone := slices.ContainsFunc(r.hit(), func(n int) bool { return !acted[n] })
+	switch {
+	case r.cell.next != "":
+		return r.cell.next
+	case r.cell.ending == taints && (r.face == providertest.FaceJOB || len(acted) > 0 && !undone):
+		return providertest.PlanReplace
+	case r.cell.ending == taints:
+		return providertest.PlanCreate // a refresh finds nothing registered
+	case r.cell.ending == drifts:
+		return providertest.PlanUpdate
+	case r.cell.ending == well, r.on.Refreshes():
+		return providertest.PlanNothing
+	case r.on == providertest.OnDelete && !undone && r.face != providertest.FaceJOB:
+		return providertest.PlanNothing // a refresh finds nothing left
+	case r.on == providertest.OnDelete:
+		return providertest.PlanDestroy
+	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):
+		return providertest.PlanNothing // what is on file by now proves that it was done
+	case r.on.Updates(), r.cell.ending == warns:
+		return providertest.PlanUpdate
+	}
+	return providertest.PlanCreate
+}
+
+// filed tells whether the platform can show what the operation did: it keeps a file of
+// registrations, except for JOB, where the agents know what runs.
+func (r *faultRun) filed() bool {
+	return r.on == providertest.OnRun || r.face != providertest.FaceJOB && slices.Contains([]providertest.Operation{providertest.OnCreate, providertest.OnConfirm, providertest.OnHost, providertest.OnUpdate, providertest.OnKeepRun}, r.on)
+}
+
+// nextTouched are the hosts that the next apply has to change. Those on which the
+// platform did act are found by looking, where there is a look before the leap: on
+// file, or with the agents where an operation may have worked.
+func (r *faultRun) nextTouched(acted map[int]bool) []string {
+	var numbers []int
+	looks := (r.filed() && (r.on != providertest.OnCreate || r.face == providertest.FaceGateway)) || (r.on.Operates() && r.on != providertest.OnRestart && r.on != providertest.OnReload && r.cell.ending == warns)
+	switch {
+	case r.cell.touches != nil:
+		numbers = r.cell.touches
+	case r.nextPlan(acted) == providertest.PlanNothing:
+	case r.nextPlan(acted) == providertest.PlanReplace:
+		numbers = r.hit()
+	default:
+		numbers = slices.DeleteFunc(slices.Clone(r.hit()), func(n int) bool { return looks && acted[n] })
+	}
+	return r.keysOf(r.addresses(numbers))
+}
+
+// touched are the hosts that were changed since the record began.
+func (r *faultRun) touched() []string {
+	var addresses []string
+	for _, change := range r.sim.Changes() {
+		addresses = append(addresses, strings.Fields(change)[1:]...)
+	}
+	return r.keysOf(addresses)
+}
+
+// acted tells on which hosts the platform has done what it was asked for, whatever
+// it answered.
+func (r *faultRun) acted() map[int]bool {
+	acted := make(map[int]bool)
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		p := r.at(n)
+		switch r.on {
+		case providertest.OnOperate, providertest.OnWait:
+			acted[n] = p.LastStartTime != 0
+		case providertest.OnRun, providertest.OnReadRun:
+			acted[n] = p.Running && p.Hosted
+		case providertest.OnHost:
+			acted[n] = p.Hosted
+		case providertest.OnStop, providertest.OnKill:
+			acted[n] = !p.Running && !p.Hosted
+		case providertest.OnRestart, providertest.OnReload:
+			acted[n] = r.executed(n, providertest.Commands[r.on].Name)
+		case providertest.OnUpdate, providertest.OnKeepRun:
+			acted[n] = strings.Contains(string(p.Spec), "./other.sh") && (r.on == providertest.OnUpdate || p.Running)
+		case providertest.OnDelete:
+			acted[n] = !p.Registered && !p.Hosted
+		default:
+			ours := p.Labels["tf_spec"] != "" || r.face == providertest.FaceJOB // where processes have no labels
+			acted[n] = (p.Registered || p.Hosted) && ours
+		}
+	}
+	return acted
+}
+
+// executed tells whether a host did something since the record began.
+func (r *faultRun) executed(n int, action string) bool {
+	return slices.ContainsFunc(r.sim.Executions(), func(e simulator.Execution) bool {
+		return e.Action == action && e.Host == r.address(n) && e.Code == simulator.CodeOK
+	})
+}
+
+// expectConverged wants the platform as declared. A restart and a reload leave nothing
+// behind but that they ran, before or now.
+func (r *faultRun) expectConverged(before map[int]bool) {
+	r.t.Helper()
+	for n, done := range r.acted() {
+		ran := (r.on == providertest.OnRestart || r.on == providertest.OnReload) && before[n]
+		if !done && !ran && !r.fault.oneShot {
+			r.t.Errorf("%s is not as declared", providertest.HostKey(n))
+		}
+	}
+}
+
+// keyed gives each host the same text.
+func keyed(numbers []int, text string) map[string]string {
+	byKey := make(map[string]string, len(numbers))
+	for _, n := range numbers {
+		byKey[providertest.HostKey(n)] = text
+	}
+	return byKey
+}

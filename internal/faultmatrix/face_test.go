@@ -1,0 +1,94 @@
+package faultmatrix
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
+
+var operations = []providertest.Operation{
+	providertest.OnCreate, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnAsk, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart, providertest.OnReload,
+	providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList,
+}
+
+// resultKey is how a result names a host.
+func (r *faultRun) resultKey(n int) string {
+	namespace, name := r.Process()
+	address := r.address(n)
+	switch {
+	case r.face == providertest.FaceJOB:
+		return name + ":" + address
+	case r.face.Answers(r.on):
+		return "0:" + address + ":" + namespace + ":" + name
+	}
+	return address + ":" + namespace + ":" + name
+}
+
+// bendResult replaces members of the answers that hold results, so many times, or
+// always for 0.
+func (r *faultRun) bendResult(members map[string]any, times int) {
+	bent := simulator.Fault{API: r.face.ResultAPI(), Replace: members, Times: times}
+	if r.face.Answers(r.on) {
+		bent.API = r.face.Target(r.on).API
+	}
+	r.sim.Inject(bent)
+}
+
+// hosts is how many hosts the cell has.
+func (r *faultRun) hosts() int { return cmp.Or(r.fault.hosts, matrixHosts) }
+
+// address is how the operation names a host.
+func (r *faultRun) address(n int) string { return r.addressFor(r.on, n) }
+
+func (r *faultRun) addressFor(o providertest.Operation, n int) string {
+	if r.fault.address == nil {
+		return providertest.Address(n)
+	}
+	return r.fault.address(o, n)
+}
+
+func (r *faultRun) addresses(numbers []int) []string {
+	addresses := make([]string, len(numbers))
+	for i, n := range numbers {
+		addresses[i] = r.address(n)
+	}
+	return addresses
+}
+
+// keysOf are the keys of hosts by their addresses.
+func (r *faultRun) keysOf(addresses []string) []string {
+	var keys []string
+	for n := 1; n <= r.hosts(); n++ {
+		if slices.Contains(addresses, r.address(n)) {
+			keys = append(keys, providertest.HostKey(n))
+		}
+	}
+	return keys
+}
+
+// Process is how the simulator knows the process of the cell.
+func (r *faultRun) Process() (namespace, name string) {
+	namespace, name = r.face.Process()
+	return namespace, cmp.Or(r.fault.process, name)
+}
+
+// at is what the simulator holds of the process on a host.
+func (r *faultRun) at(n int) simulator.Process {
+	namespace, name := r.Process()
+	p, _ := r.sim.Process(r.address(n), namespace, name)
+	return p
+}
+
+// setAutoType says how the process of a configuration lives.
+func setAutoType(config map[string]any, autoType int) {
+	if process, ok := config["process"].(map[string]any); ok {
+		process["type"] = autoType
+	}
+	if spec, ok := config["spec"].(map[string]any); ok {
+		spec["monitor_policy"] = map[string]any{"auto_type": autoType}
+	}
+}

@@ -1,0 +1,139 @@
+package faultmatrix
+
+import (
+	"maps"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// Status reads the data source.
+func (r *faultRun) Status() {
+	r.t.Helper()
+	r.startAll()
+	r.sim.ResetCalls()
+	r.FailHosts()
+	read := func(p *providertest.Protocol, config map[string]any) (map[string]any, providertest.Diagnostics) {
+		if said := p.ValidateData(r.face.TypeName(r.on), config); said.Failed() {
+			return nil, said
+		}
+		return p.ReadData(r.face.TypeName(r.on), config)
+	}
+	meeting := providertest.ConfiguredWith(r.t, r.settings)
+	meeting.Until = r.deadline()
+	values, said := read(meeting, r.declared())
+	r.expectSaid(said)
+	r.expectTries()
+	r.expectStates(values)
+	r.Mend()
+	values, said = read(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.config(r.on))
+	if len(said) > 0 {
+		r.t.Errorf("said once the fault has gone:\n%s", said)
+	}
+	r.expectRunning(values)
+}
+
+// expectStates looks at what the data source gives, nothing where it failed.
+func (r *faultRun) expectStates(values map[string]any) {
+	r.t.Helper()
+	want := keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running))
+	switch {
+	case r.cell.ending == fails, r.cell.ending == refused:
+		want = nil
+	case r.cell.ending == warns:
+		maps.Copy(want, keyed(r.hit(), string(fleet.Unknown)))
+	case r.fault.state != "":
+		maps.Copy(want, keyed(r.hit(), string(r.fault.state)))
+	}
+	if diff := gocmp.Diff(want, providertest.StatesOf(values)); diff != "" {
+		r.t.Errorf("states (-want +got):\n%s", diff)
+	}
+	if changes := r.sim.Changes(); len(changes) > 0 {
+		r.t.Errorf("a question changed something: %v", changes)
+	}
+}
+
+// expectRunning is for when the fault has gone.
+func (r *faultRun) expectRunning(values map[string]any) {
+	r.t.Helper()
+	if diff := gocmp.Diff(keyed(providertest.HostNumbers(r.hosts()), string(fleet.Running)), providertest.StatesOf(values)); diff != "" {
+		r.t.Errorf("states once the fault has gone (-want +got):\n%s", diff)
+	}
+}
+
+// find has the platform list the hosts of the process, for an import or a list.
+func (r *faultRun) find() {
+	r.t.Helper()
+	r.startAll()
+	r.FailHosts()
+	r.sim.ResetCalls()
+	meeting := providertest.ConfiguredWith(r.t, r.settings)
+	hosts, said := find(meeting, r.on)
+	r.expectSaid(said)
+	r.expectTries()
+	good := make(map[string]string)
+	for _, address := range r.addresses(providertest.HostNumbers(r.hosts())) {
+		good[address] = address
+	}
+	want := maps.Clone(good)
+	switch r.cell.ending {
+	case fails:
+		want = nil
+	default:
+		for _, address := range r.addresses(r.fault.unlisted) {
+			delete(want, address)
+		}
+		if len(want) == 0 {
+			want = nil
+		}
+	}
+	if diff := gocmp.Diff(want, hosts); diff != "" {
+		r.t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	if changes := r.sim.Changes(); len(changes) > 0 {
+		r.t.Errorf("a question changed something: %v", changes)
+	}
+	r.Mend()
+	hosts, said = find(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.on)
+	if diff := gocmp.Diff(good, hosts); diff != "" || len(said) > 0 {
+		r.t.Errorf("hosts once the fault has gone (-want +got):\n%s%s", diff, said)
+	}
+}
+
+// find gives the hosts of the process of the matrix as an import or a list has them,
+// nil where there is none.
+func find(p *providertest.Protocol, on providertest.Operation) (map[string]string, providertest.Diagnostics) {
+	p.T.Helper()
+	typ := p.Schema.ResourceSchemas[providertest.HostedType].ValueType()
+	if on == providertest.OnImport {
+		resp, err := p.Server.ImportResourceState(p.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, ID: "web:nginx"})
+		if err != nil {
+			p.T.Fatal(err)
+		}
+		if providertest.Diagnostics(resp.Diagnostics).Failed() {
+			return nil, resp.Diagnostics
+		}
+		return providertest.HostsIn(p.Read(resp.ImportedResources[0].State, typ)), resp.Diagnostics
+	}
+	stream, err := p.Server.ListResource(p.Context(), &tfprotov6.ListResourceRequest{
+		TypeName: providertest.HostedType, IncludeResource: true,
+		Config: p.Dynamic(p.Schema.ListResourceSchemas[providertest.HostedType], map[string]any{"namespace": "web", "name_prefix": "nginx"}),
+	})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	var (
+		hosts map[string]string
+		said  providertest.Diagnostics
+	)
+	for result := range stream.Results {
+		said = append(said, result.Diagnostics...)
+		if result.Resource != nil {
+			hosts = providertest.HostsIn(p.Read(result.Resource, typ))
+		}
+	}
+	return hosts, said
+}

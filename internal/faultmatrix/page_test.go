@@ -1,0 +1,316 @@
+package faultmatrix
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+var writeFaultPage = flag.Bool("write-fault-page", false, "let TestFaultPage write the page in place of comparing it")
+
+// The page about faults is what the table of the tests says.
+func TestFaultPage(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "..", "templates", "guides", "faults.md.tmpl")
+	page := renderFaultPage(t)
+	if *writeFaultPage {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(page, string(written)); diff != "" {
+		t.Errorf("make generate writes it anew (-table +page):\n%s", diff)
+	}
+}
+
+// matrixCell is a cell of the matrix by one face. The page and the tests go by the
+// same list.
+type matrixCell struct {
+	fault fault
+	by    providertest.Face
+	on    providertest.Operation
+	cell  cell
+}
+
+func (c matrixCell) name() string { return fmt.Sprintf("%s/%s/%s", c.fault.name, c.by, c.on.Path()) }
+
+func matrixCells() []matrixCell {
+	var cells []matrixCell
+	for _, f := range faultTable() {
+		for _, by := range f.by() {
+			for _, on := range operations {
+				if c, ok := f.cell(on, by); ok {
+					cells = append(cells, matrixCell{f, by, on, c})
+				}
+			}
+		}
+	}
+	return cells
+}
+
+type (
+	pageRow     struct{ Operation, See, State, Sent, Next string }
+	pageFault   struct{ Title, Says, Through string }
+	pageSection struct {
+		Title, About, Never string
+		Rows                []pageRow
+		Faults              []pageFault
+		Notes               []string
+	}
+	pageBehaviour struct {
+		Number       int
+		Title, Shown string
+	}
+	pageEffect struct{ Operation, Through, Before, After string }
+	pageCLI    struct {
+		Title, Through, Operation, Next string
+		Exit, NextExit                  int
+	}
+)
+
+func renderFaultPage(t *testing.T) string {
+	t.Helper()
+	cells := matrixCells()
+	layout, err := template.ParseFiles(filepath.Join("testdata", "faults.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page strings.Builder
+	onCLI := slices.DeleteFunc(slices.Clone(cells), func(c matrixCell) bool { return !c.on.OnCLI() })
+	err = layout.Execute(&page, map[string]any{
+		"Cells": len(cells), "OnCLI": len(onCLI), "Typed": len(typedCells()), "Sections": pageSections(cells), "CLI": pageCLIs(cells),
+		"Behaviours": pageBehaviours(), "Effects": pageEffects(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// pageSections are the patterns in the order of the table, each with its faults.
+func pageSections(cells []matrixCell) []pageSection {
+	var order []*pattern
+	byPattern := make(map[*pattern][]matrixCell)
+	for _, c := range cells {
+		if !slices.Contains(order, c.fault.pattern) {
+			order = append(order, c.fault.pattern)
+		}
+		byPattern[c.fault.pattern] = append(byPattern[c.fault.pattern], c)
+	}
+	sections := make([]pageSection, len(order))
+	for i, p := range order {
+		sections[i] = pageSectionOf(p, byPattern[p])
+	}
+	return sections
+}
+
+func pageSectionOf(p *pattern, cells []matrixCell) pageSection {
+	s := pageSection{Title: p.title, About: p.about, Never: p.never}
+	var named []string
+	for _, c := range cells {
+		if !slices.Contains(named, c.fault.name) {
+			named = append(named, c.fault.name)
+			s.Faults = append(s.Faults, pageFault{c.fault.title, quoted(c.fault.says), through(c.fault, cells)})
+		}
+	}
+	for _, on := range operations {
+		// The row is that of the first fault which goes by the pattern there.
+		usual := slices.IndexFunc(cells, func(c matrixCell) bool { return c.on == on && !c.excepted() })
+		if usual >= 0 {
+			s.Rows = append(s.Rows, cells[usual].row())
+		}
+		s.Notes = append(s.Notes, notes(cells, on)...)
+	}
+	return s
+}
+
+// excepted tells whether a cell is another than its fault's pattern has.
+func (c matrixCell) excepted() bool {
+	_, excepted := c.fault.except[c.on]
+	return excepted
+}
+
+// notes are about cells that are not as in the pattern, each once.
+func notes(cells []matrixCell, on providertest.Operation) []string {
+	var lines []string
+	for _, c := range cells {
+		if c.on != on || !c.excepted() {
+			continue
+		}
+		row := c.row()
+		line := fmt.Sprintf("%s, %s: %s; state holds %s; sent %s; next plan: %s.", c.fault.title, on, row.See, row.State, row.Sent, row.Next)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func (c matrixCell) row() pageRow {
+	return pageRow{string(c.on), c.see(), c.state(), c.sent(), c.next()}
+}
+
+func (c matrixCell) see() string {
+	switch c.cell.ending {
+	case refused:
+		return "an error of the plan"
+	case fails, stays, taints:
+		return "an error"
+	case warns:
+		return "a warning"
+	default:
+		return "nothing"
+	}
+}
+
+func (c matrixCell) state() string {
+	reasons := "`out_of_sync`"
+	if c.on.Operates() {
+		reasons = "`failed_hosts`"
+	}
+	if c.cell.reason != "" {
+		reasons += " as `" + strings.TrimRight(c.cell.reason, ": ") + "`"
+	}
+	asks := c.on.Reads()
+	switch {
+	case asks && c.cell.ending == warns:
+		return "`unknown` for the hosts hit"
+	case asks && c.cell.ending == well:
+		return "the status"
+	case asks:
+		return "no status"
+	case c.on.Looks() && c.cell.ending == well && len(c.fault.unlisted) > 0:
+		return "the hosts that are listed"
+	case c.on.Looks() && c.cell.ending == well:
+		return "all hosts"
+	case c.cell.ending == refused && c.on.First(), c.on.Looks():
+		return "nothing"
+	case c.cell.ending == stays, c.cell.ending == refused, c.on.Refreshes() && c.cell.ending == warns:
+		return "what it held"
+	case c.cell.ending == drifts:
+		return "the hosts hit in " + reasons
+	case c.cell.ending == well && c.on == providertest.OnDelete:
+		return "nothing"
+	case c.cell.ending == well:
+		return "all as declared"
+	case c.cell.ending == fails && c.on.First():
+		return "nothing"
+	case c.on == providertest.OnDelete:
+		return "the hosts hit"
+	}
+	return "the hosts hit in " + reasons
+}
+
+func (c matrixCell) sent() string {
+	switch {
+	case c.cell.timeUp && c.cell.tries == 1:
+		return "once, and its result asked for until the time is up"
+	case c.cell.timeUp:
+		return "until the time is up"
+	case c.fault.repeats > 0 && c.by.Answers(c.on):
+		return "until every host has its result"
+	case c.cell.tries == 0:
+		return "nothing"
+	case c.cell.tries == 1:
+		return "once"
+	case c.cell.tries == 2:
+		return "twice"
+	}
+	return "up to `max_retries` times more"
+}
+
+func (c matrixCell) next() string {
+	switch {
+	case c.on.Looks():
+		return "reads it again"
+	case c.cell.ending == drifts:
+		return "an update of the hosts hit"
+	case c.cell.ending == well:
+		return "no changes"
+	case c.on.Refreshes():
+		return "as before"
+	case c.cell.ending == refused && c.on.First():
+		return "a create"
+	case c.cell.ending == stays && c.on.Updates(), c.cell.ending == refused:
+		return "the update"
+	case c.cell.ending == stays:
+		return "the destroy"
+	case c.on == providertest.OnDelete:
+		return "a destroy of the hosts hit"
+	case c.cell.ending == fails && c.on.First():
+		return "a create"
+	case c.cell.ending == taints:
+		return "a create; a replacement where the platform did act, and always through JOB"
+	}
+	return "an update of the hosts hit"
+}
+
+var faceNames = map[providertest.Face]string{providertest.FaceESB: "ESB", providertest.FaceGateway: "gateway", providertest.FaceJOB: "JOB"}
+
+func through(f fault, cells []matrixCell) string {
+	var by []string
+	for _, c := range cells {
+		if c.fault.name == f.name && !slices.Contains(by, faceNames[c.by]) {
+			by = append(by, faceNames[c.by])
+		}
+	}
+	return strings.Join(by, ", ")
+}
+
+func pageBehaviours() []pageBehaviour {
+	rows := make([]pageBehaviour, len(behaviours))
+	for i, b := range behaviours {
+		rows[i] = pageBehaviour{i + 1, b.title, b.shown()}
+	}
+	return rows
+}
+
+func pageEffects() []pageEffect {
+	rows := make([]pageEffect, len(effectTable))
+	for i, e := range effectTable {
+		var by []string
+		for _, f := range e.by {
+			by = append(by, faceNames[f])
+		}
+		rows[i] = pageEffect{string(e.on), strings.Join(by, ", "), e.before.String(), e.after.String()}
+	}
+	return rows
+}
+
+func quoted(says string) string {
+	if says == "" {
+		return "nothing"
+	}
+	return "`" + strings.NewReplacer("|", "\\|", "127.0.0.1", "…", "`", "'").Replace(says) + "`"
+}
+
+// pageCLIs are the cells that every run takes through a real command line.
+func pageCLIs(cells []matrixCell) []pageCLI {
+	var rows []pageCLI
+	for _, c := range cells {
+		next, ok := cliCells[c.name()]
+		if !ok {
+			continue
+		}
+		run := &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}
+		operation := fmt.Sprintf("%s (`%s`)", c.on, strings.Join(run.Command(), " "))
+		rows = append(rows, pageCLI{c.fault.title, faceNames[c.by], operation, string(next), run.ExitCode(), next.ExitCode()})
+	}
+	slices.SortStableFunc(rows, func(a, b pageCLI) int { return cmp.Compare(b.Exit, a.Exit) })
+	return rows
+}

@@ -1,0 +1,245 @@
+package faultmatrix
+
+import (
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+const fileHasNoTask = "what is on file is answered at once"
+
+var jobFace = []providertest.Face{providertest.FaceJOB}
+
+// onJOB has the refresh of a process of JOB, which asks the agents.
+func onJOB(c cell) cell {
+	c.faces = jobFace
+	return c
+}
+
+var patternControl = &pattern{
+	name: "control", title: "Nothing is wrong", about: "One call each.",
+	cells: wellAfter(1, providertest.OnCreate, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart,
+		providertest.OnReload, providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList),
+}
+
+var patternLate = &pattern{
+	name: "late", title: "The answer is late",
+	about: "It is waited for, host by host. Where the ESB answers for each host at once, 115 or nothing about a host means to call again for that host. " +
+		"A task is asked for its result again, and the operation is not sent again.",
+	cells: with(wellAfter(1, providertest.OnCreate, providertest.OnHost, providertest.OnRun, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStop, providertest.OnStatus), providertest.OnRead, onJOB(cell{ending: well, tries: 1})),
+	never: fileHasNoTask,
+}
+
+var patternAsked = &pattern{
+	name: "odd", title: "The answer looks odd",
+	about: "It is understood all the same: peers of this client have met each of these.",
+	cells: wellAfter(1, providertest.OnCreate, providertest.OnRead, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStatus),
+}
+
+// patternNoVerdict: nothing is heard of a host, whatever the others do.
+var patternNoVerdict = &pattern{
+	name: "no-verdict", title: "Nothing is heard of a host until the time is up",
+	about: "The other hosts keep their verdicts. The deadline is that of the object's `timeouts`.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: warns, reason: notConfirmed + saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnRead:    onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true}),
+		providertest.OnAsk:     {ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true},
+		providertest.OnUpdate:  {ending: fails, reason: "registered with another spec: " + saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnDelete:  {ending: fails, tries: 1, timeUp: true},
+		providertest.OnHost:    {ending: warns, reason: notHosted + saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnRun:     {ending: warns, reason: notRunning + saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnOperate: {ending: warns, reason: saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnStop:    {ending: warns, reason: saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnRestart: {ending: warns, reason: saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnStatus:  {ending: warns, says: "Process Status Unknown", tries: 1, timeUp: true},
+	},
+	never: fileHasNoTask,
+}
+
+var patternOneFails = &pattern{
+	name: "one-fails", title: "A host fails",
+	about: "The others are done. The next apply calls the failed host alone.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: warns, reason: "not registered: ", tries: 1},
+		providertest.OnRead:    onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 2}),
+		providertest.OnAsk:     {ending: warns, says: "Agents Not Reachable", tries: 1},
+		providertest.OnUpdate:  {ending: fails, reason: "registered with another spec: ", tries: 1},
+		providertest.OnDelete:  {ending: fails, tries: 1},
+		providertest.OnHost:    {ending: warns, reason: notHosted, tries: 1},
+		providertest.OnRun:     {ending: warns, reason: notRunning, tries: 1},
+		providertest.OnOperate: {ending: warns, tries: 1},
+		providertest.OnStop:    {ending: warns, tries: 1},
+		providertest.OnRestart: {ending: warns, tries: 1},
+		providertest.OnStatus:  {ending: warns, tries: 1},
+	},
+	never: fileHasNoTask,
+}
+
+const noCommand = "no command of the process runs"
+
+var patternOperationFails = &pattern{
+	name: "operation-fails", title: "A command fails on a host",
+	about: "What it printed is shown. The next apply runs it on that host alone.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnRun:     {ending: warns, reason: notRunning, tries: 1},
+		providertest.OnOperate: {ending: warns, tries: 1},
+		providertest.OnStop:    {ending: warns, tries: 1},
+		providertest.OnKill:    {ending: warns, tries: 1},
+		providertest.OnRestart: {ending: warns, tries: 1},
+		providertest.OnReload:  {ending: warns, tries: 1},
+	},
+	never: noCommand,
+}
+
+var patternOperationWell = &pattern{
+	name: "as-wanted", title: "The process is as wanted already", about: "That is success.",
+	cells: wellAfter(1, providertest.OnOperate, providertest.OnStop, providertest.OnKill), never: noCommand,
+}
+
+var patternUnreadable = &pattern{
+	name: "unreadable", title: "A query's answer cannot be read",
+	about: "Of such a host nothing is known, and so nothing is concluded.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnRead:   onJOB(cell{ending: warns, tries: 2}),
+		providertest.OnAsk:    {ending: warns, tries: 1},
+		providertest.OnStatus: {ending: warns, tries: 1},
+	},
+	never: "only a query has such an answer",
+}
+
+var patternNoTask = &pattern{
+	name: "no-task", title: "A call is accepted, and its result cannot be asked for",
+	about: "Registering may be repeated, and what is on file afterwards shows what was done. An operation is sent once.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: 1},
+		providertest.OnRead:    onJOB(cell{ending: stays, tries: 1}),
+		providertest.OnAsk:     {ending: stays, tries: 1},
+		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
+		providertest.OnDelete:  {ending: well, tries: 1},
+		providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnStatus:  {ending: fails, tries: 1},
+	},
+	never: fileHasNoTask,
+}
+
+var patternTaken = &pattern{
+	name: "taken", title: "Somebody else registered the process",
+	about: "Before a create: the host is left alone, unless `adopt_existing` is true. Afterwards: it is drift, and the next apply registers it again.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate: {ending: warns, reason: "registered by somebody else", tries: 1},
+		providertest.OnRead:   {ending: drifts, reason: "registered with another spec", tries: 1},
+		providertest.OnUpdate: {ending: well, tries: 1},
+		providertest.OnDelete: {ending: well, tries: 1},
+	},
+	never: "an operation and a status do not look at who registered",
+}
+
+var patternUnregistered = &pattern{
+	name: "unregistered", title: "Somebody unregistered the process",
+	about: "It is drift once the agents have confirmed it, and the next apply registers it again.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnRead:   {ending: drifts, reason: "not registered", tries: 1, triesBy: map[providertest.Face]int{providertest.FaceJOB: 2}},
+		providertest.OnUpdate: {ending: well, tries: 2, triesBy: map[providertest.Face]int{providertest.FaceESB: 1}},
+		providertest.OnDelete: {ending: well, tries: 1},
+	},
+	never: "an operation and a status do not need a registration",
+}
+
+var patternLag = &pattern{
+	name: "lag", title: "What the platform has on file is out of date or cannot be read",
+	about: "A host that looks changed there is only suspected. The agents are asked before it counts.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnRead: {ending: well, tries: 1},
+		providertest.OnAsk:  {ending: well, tries: 1},
+	},
+	never: "it does not go by what is on file",
+}
+
+var gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
+
+var patternOddContent = &pattern{
+	name: "odd-content", title: "A query's answer looks odd", about: "It is understood all the same.",
+	cells: with(wellAfter(1, providertest.OnAsk, providertest.OnStatus), providertest.OnRead, onJOB(cell{ending: well, tries: 1})),
+	never: "only a query has such an answer",
+}
+
+var patternMixed = &pattern{
+	name: "mixed", title: "Hosts differ",
+	about: "Each host has its own verdict, and what is good for one operation is bad for another. The next apply asks, or calls, those alone that need it.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnOperate: {ending: warns, tries: 1, timeUp: true},
+		providertest.OnStop:    {ending: warns, tries: 1, timeUp: true},
+	},
+	never: "they have one code or two",
+}
+
+var patternConsole = &pattern{
+	name: "console", title: "Somebody stops the process",
+	about: "With `ensure = \"running\"` it is drift, and the next apply starts it. While a plan is open it makes no difference: what the apply needs to know it asks again.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnRead:    {ending: well, tries: 1},
+		providertest.OnReadRun: {ending: drifts, reason: "registered but not hosted", tries: 1},
+		providertest.OnKeepRun: {ending: well, tries: 1},
+		providertest.OnStop:    {ending: well, tries: 1},
+	},
+	never: "they do not depend on whether it runs",
+}
+
+var patternConsoleGone = &pattern{
+	name: "console-gone", title: "Somebody unregisters the process while a plan is open",
+	about: "The apply registers it again.",
+	cells: wellAfter(1, providertest.OnUpdate, providertest.OnDelete),
+	never: "nothing is registered yet, or need be",
+}
+
+var patternPaged = &pattern{
+	name: "paged", title: "The listing of a namespace has another page",
+	about: "It is asked for. A row that comes twice is taken once.",
+	cells: wellAfter(2, providertest.OnImport, providertest.OnList), never: onlyLists,
+}
+
+var patternOnePage = &pattern{
+	name: "one-page", title: "The listing of a namespace has lost something",
+	about: "What is not listed cannot be known: an import with addresses (`namespace:name@address,address`) does not go by the listing.",
+	cells: wellAfter(1, providertest.OnImport, providertest.OnList), never: onlyLists,
+}
+
+const onlyLists = "they do not list a namespace"
+
+var patternRowZero = &pattern{
+	name: "row-zero", title: "What the platform has on file says that nothing is registered",
+	about: "An import and a list have nothing else to go by. A refresh asks the agents.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnRead:   {ending: well, tries: 1},
+		providertest.OnCached: {ending: well, tries: 1},
+		providertest.OnImport: {ending: fails, says: "is not registered on any host", tries: 1},
+		providertest.OnList:   {ending: well, tries: 1},
+	},
+	never: "they do not go by what is on file",
+}
+
+var patternRowsLag = &pattern{
+	name: "rows-lag", title: "What the platform has on file lags behind",
+	about: "A refresh that finds an old row asks the agents, who know when the process was registered.",
+	cells: wellAfter(1, providertest.OnCreate, providertest.OnUpdate, providertest.OnDelete, providertest.OnRun),
+	never: "they do not change what is on file",
+}
+
+var patternDeclared = &pattern{
+	name: "declared", title: "A configuration would be refused by the platform, or come to harm there",
+	about: "It is refused when it is planned, and nothing is called.",
+	cells: map[providertest.Operation]cell{providertest.OnCreate: {ending: refused}, providertest.OnUpdate: {ending: refused}, providertest.OnOperate: {ending: refused}, providertest.OnStatus: {ending: refused}},
+	never: "it was refused before",
+}
+
+var patternSelector = &pattern{
+	name: "selector", title: "A host has two names",
+	about: "Under the new one it is another host to the platform: the process is registered there, and then unregistered under the old one.",
+	cells: wellAfter(1, providertest.OnUpdate, providertest.OnKeepRun),
+	never: "they name a host once",
+}
+
+var patternMisled = &pattern{
+	name: "misled", title: "A request for one thing does another",
+	about: "What was asked for is looked at afterwards, and found missing.",
+	cells: map[providertest.Operation]cell{providertest.OnCreate: {ending: fails, tries: 1}},
+	never: "nothing could be registered in this way",
+}

@@ -1,0 +1,195 @@
+package faultmatrix
+
+import (
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// What becomes of the operations, by the kind of fault. The page has a section for
+// each of these.
+
+var esbOnlyFace = []providertest.Face{providertest.FaceESB}
+
+// Reasons, as state has them to begin with.
+const (
+	specDiffers  = "registered with another spec: the call failed"
+	notConfirmed = "registration not confirmed: "
+	notHosted    = "registered but not hosted: "
+	notRunning   = "hosted but not running: "
+)
+
+// What state says of hosts whose outcome is open.
+const (
+	saysUnknown = "outcome unknown"
+	saysTimeUp  = "no verdict when the time was up"
+)
+
+const oneWay = "the question for a result goes the way that the operation went"
+
+var patternUnreachable = &pattern{
+	name: "unreachable", title: "Nothing can be sent",
+	about: "No request leaves, so an operation may be tried again as well. A server that is there and cannot be trusted is not tried again.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: fails},
+		providertest.OnRead:    {ending: stays},
+		providertest.OnUpdate:  {ending: stays},
+		providertest.OnDelete:  {ending: stays},
+		providertest.OnOperate: {ending: fails},
+		providertest.OnStatus:  {ending: fails},
+	},
+	never: oneWay,
+}
+
+// patternLost: every answer to one API gets lost.
+var patternLost = &pattern{
+	name: "lost", title: "Requests arrive and answers do not, for a while",
+	about: "The platform may have acted on any of them. What may be repeated is repeated until the budget (`max_retries`) is spent. " +
+		"An operation is sent once.",
+	cells: lostFor(3),
+}
+
+func lostFor(tries int) map[providertest.Operation]cell {
+	return map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: tries},
+		providertest.OnConfirm: {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
+		providertest.OnRead:    {ending: stays, tries: tries},
+		providertest.OnAsk:     {ending: stays, tries: tries},
+		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: tries},
+		providertest.OnDelete:  {ending: fails, tries: tries},
+		providertest.OnRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
+		providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
+		providertest.OnStop:    {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnRestart: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnStatus:  {ending: fails, tries: tries},
+		providertest.OnCached:  {ending: fails, tries: tries},
+		providertest.OnList:    {ending: fails, tries: tries},
+	}
+}
+
+// patternLostActed is the same where the platform acts on them.
+var patternLostActed = &pattern{
+	name: "lost-acted", title: "The platform acts on requests and its answers get lost, for a while",
+	about: "The same, but what is on file afterwards shows what was done: a refresh finds an update done, and a destroy counts a host that is " +
+		"not on file any more as unregistered.",
+	cells: with(lostFor(3), providertest.OnDelete, cell{ending: well, tries: 3}),
+}
+
+func with(cells map[providertest.Operation]cell, on providertest.Operation, c cell) map[providertest.Operation]cell {
+	cells[on] = c
+	return cells
+}
+
+var patternLostOnce = &pattern{
+	name: "lost-once", title: "One answer gets lost",
+	about: "What may be repeated is repeated and you see nothing of it. An operation is sent once.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: well, tries: 2},
+		providertest.OnConfirm: {ending: well, tries: 2},
+		providertest.OnRead:    {ending: well, tries: 2},
+		providertest.OnAsk:     {ending: well, tries: 2},
+		providertest.OnUpdate:  {ending: well, tries: 2},
+		providertest.OnDelete:  {ending: well, tries: 2},
+		providertest.OnHost:    {ending: well, tries: 2},
+		providertest.OnRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
+		providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnWait:    {ending: well, tries: 2},
+		providertest.OnStop:    {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnKill:    {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnRestart: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnReload:  {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnStatus:  {ending: well, tries: 2},
+		providertest.OnCached:  {ending: well, tries: 2},
+		providertest.OnImport:  {ending: well, tries: 2},
+		providertest.OnList:    {ending: well, tries: 2},
+	},
+}
+
+var patternNoEnvelope = &pattern{
+	name: "no-envelope", title: "Something else than the platform answers",
+	about: "What may be repeated is repeated once: a login page stays a login page. An operation is sent once.",
+	cells: lostFor(2),
+}
+
+var patternRefused = &pattern{
+	name: "refused", title: "The platform says no",
+	about: "That is an answer, and it is not asked for twice.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: fails, tries: 1},
+		providertest.OnConfirm: {ending: warns, reason: notConfirmed + saysUnknown, tries: 1},
+		providertest.OnRead:    {ending: stays, tries: 1},
+		providertest.OnAsk:     {ending: stays, tries: 1},
+		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
+		providertest.OnDelete:  {ending: fails, tries: 1},
+		providertest.OnOperate: {ending: fails, tries: 1},
+		providertest.OnHost:    {ending: warns, reason: notHosted + "the call failed", tries: 1},
+		providertest.OnRun:     {ending: warns, reason: notRunning + "the call failed", tries: 1},
+		providertest.OnWait:    {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnStop:    {ending: fails, tries: 1},
+		providertest.OnRestart: {ending: fails, tries: 1},
+		providertest.OnStatus:  {ending: fails, tries: 1},
+		providertest.OnCached:  {ending: fails, tries: 1},
+		providertest.OnImport:  {ending: fails, tries: 1},
+		providertest.OnList:    {ending: fails, tries: 1},
+	},
+}
+
+var patternTurnedAway = &pattern{
+	name: "turned-away", title: "The platform is too busy, for a while",
+	about: "Nobody acts on a request that was turned away, so an operation may be tried again as well.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: fails, tries: 3},
+		providertest.OnConfirm: {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
+		providertest.OnRead:    {ending: stays, tries: 3},
+		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 3},
+		providertest.OnDelete:  {ending: fails, tries: 3},
+		providertest.OnRun:     {ending: warns, reason: notRunning + "the call failed", tries: 3},
+		providertest.OnOperate: {ending: fails, tries: 3},
+		providertest.OnStop:    {ending: fails, tries: 3},
+		providertest.OnWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
+		providertest.OnStatus:  {ending: fails, tries: 3},
+	},
+}
+
+var patternTurnedAwayOnce = &pattern{
+	name: "turned-away-once", title: "The platform is too busy once",
+	about: "The request is sent again after a wait.",
+	cells: wellAfter(2, providertest.OnCreate, providertest.OnConfirm, providertest.OnRun, providertest.OnRead, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnStatus),
+}
+
+// patternNotWorthWaiting: a wait that is asked for and would outlast the operation.
+var patternNotWorthWaiting = &pattern{
+	name: "not-worth-waiting", title: "The platform asks for a wait that would outlast the operation",
+	about: "The error comes at once rather than after the deadline.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: fails, tries: 1},
+		providertest.OnRead:    {ending: stays, tries: 1},
+		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
+		providertest.OnDelete:  {ending: fails, tries: 1},
+		providertest.OnOperate: {ending: fails, tries: 1},
+		providertest.OnStatus:  {ending: fails, tries: 1},
+	},
+	never: "a result is asked for again until the deadline",
+}
+
+// patternPoisoned: what one host did to the others shows in the error alone.
+var patternPoisoned = &pattern{
+	name: "poisoned", title: "One host has the whole request refused",
+	about: "No host of the request is done, so the next apply repeats all of them.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: fails, tries: 1, touches: allHosts},
+		providertest.OnRead:    {ending: stays, tries: 1},
+		providertest.OnOperate: {ending: fails, tries: 1, touches: allHosts},
+		providertest.OnStatus:  {ending: fails, tries: 1},
+	},
+}
+
+var allHosts = providertest.HostNumbers(matrixHosts)
+
+// wellAfter has operations come out well after so many calls.
+func wellAfter(tries int, on ...providertest.Operation) map[providertest.Operation]cell {
+	cells := make(map[providertest.Operation]cell)
+	for _, o := range on {
+		cells[o] = cell{ending: well, tries: tries}
+	}
+	return cells
+}

@@ -1,0 +1,168 @@
+package faultmatrix
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const (
+	badGatewayPage = "<html><head><title>502 Bad Gateway</title></head></html>"
+	loginPage      = "<!DOCTYPE html><html><head><title>Login</title></head><body></body></html>"
+	// unreliableCode is the ESB's own 502: whatever went wrong with the backend.
+	unreliableCode = 1306201
+	// busyCode is the ESB's own 429.
+	busyCode = 1306429
+)
+
+// statusFaults are answers with a status that says no.
+func statusFaults() []fault {
+	return slicesOf(
+		status(500, "", patternLost, "HTTP 500 Internal Server Error", esbOnlyFace),
+		status(502, badGatewayPage, patternLost, "HTTP 502 Bad Gateway from", esbOnlyFace),
+		status(503, "", patternLost, "HTTP 503 Service Unavailable", esbOnlyFace),
+		fault{
+			name: "504", title: "HTTP 504; the platform acts all the same", says: "HTTP 504 Gateway Timeout",
+			pattern: patternLostActed, faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 504, Apply: true},
+		},
+		status(408, "", patternLost, "HTTP 408 Request Timeout", esbOnlyFace),
+		fault{
+			name: "esb-backend", title: "The ESB has trouble with the backend (code 1306201)", says: "code 1306201",
+			pattern: patternLost, faces: esbOnlyFace, fault: &simulator.Fault{EnvelopeCode: new(unreliableCode), EnvelopeMessage: "third-party error"},
+		},
+
+		fault{
+			name: "502-once", title: "HTTP 502 with a page, once", says: "HTTP 502 Bad Gateway", pattern: patternLostOnce, faces: esbOnlyFace,
+			fault: &simulator.Fault{HTTPStatus: 502, Body: badGatewayPage, Times: 1},
+		},
+		fault{
+			name: "504-once", title: "HTTP 504, once; the platform acts all the same", says: "HTTP 504 Gateway Timeout", pattern: patternLostOnce,
+			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 504, Apply: true, Times: 1},
+		},
+		fault{
+			name: "503-once", title: "HTTP 503 with a Retry-After in the past, once", says: "HTTP 503 Service Unavailable", pattern: patternLostOnce,
+			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 503, Header: retryAfter(-24 * 365 * time.Hour), Times: 1},
+		},
+
+		fault{
+			name: "429", title: "HTTP 429", says: "HTTP 429 Too Many Requests from", pattern: patternTurnedAway, faces: esbOnlyFace,
+			fault: &simulator.Fault{HTTPStatus: 429},
+		},
+		fault{
+			name: "esb-busy", title: "The ESB's rate limit (code 1306429)", says: "Set requests_per_second, or lower max_concurrent_requests.", pattern: patternTurnedAway,
+			faces: esbOnlyFace, fault: &simulator.Fault{EnvelopeCode: new(busyCode), EnvelopeMessage: "too many requests"},
+		},
+		fault{
+			name: "429-once", title: "HTTP 429, once", pattern: patternTurnedAwayOnce, faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 429, Times: 1},
+		},
+		fault{
+			name: "429-past", title: "HTTP 429 with a Retry-After in the past (a clock is wrong), once", pattern: patternTurnedAwayOnce,
+			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 429, Header: retryAfter(-24 * 365 * time.Hour), Times: 1},
+		},
+		fault{
+			name: "429-seconds", title: "HTTP 429 with a Retry-After of a second, once", pattern: patternTurnedAwayOnce, slow: true,
+			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 429, Header: map[string]string{"Retry-After": "1"}, Times: 1},
+		},
+		fault{
+			name: "429-far-off", title: "HTTP 429 with a Retry-After years ahead (a clock is wrong)", says: "HTTP 429 Too Many Requests from",
+			pattern: patternNotWorthWaiting, faces: esbOnlyFace,
+			fault: &simulator.Fault{HTTPStatus: 429, Header: retryAfter(24 * 365 * time.Hour)},
+		},
+
+		status(400, `{"code":1640001,"message":"bad request"}`, patternRefused, "HTTP 400 Bad Request", esbOnlyFace),
+		status(401, `{"code":1640101,"message":"app unverified"}`, patternRefused, "HTTP 401 Unauthorized", esbOnlyFace),
+		fault{
+			name: "403", title: "HTTP 403: the application may not call this API", says: "that the application may call", pattern: patternRefused,
+			fault: &simulator.Fault{HTTPStatus: 403, Body: `{"code":1640301,"message":"App has no permission to the resource","data":null,"result":false}`},
+		},
+		fault{
+			name: "404", title: "HTTP 404: there is no such API", says: "at this address of the API gateway. Check the provider's endpoint, and whether its gateway is esb or apigw: now it is apigw.", pattern: patternRefused,
+			faces: []providertest.Face{providertest.FaceGateway}, fault: &simulator.Fault{HTTPStatus: 404},
+		},
+		fault{
+			name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs from release 3.7 on.",
+			pattern: patternRefused, faces: []providertest.Face{providertest.FaceJOB}, fault: &simulator.Fault{HTTPStatus: 404},
+			except: map[providertest.Operation]cell{
+				providertest.OnUpdate: {ending: fails, reason: "registered with another spec: this platform's JOB does not have the process API", tries: 1},
+				providertest.OnRun:    {ending: warns, reason: notRunning + "this platform's JOB does not have the process API", tries: 1},
+			},
+		},
+		fault{
+			name: "413", title: "HTTP 413: the request is too long", says: "Lower max_hosts_per_request.", pattern: patternRefused,
+			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 413, Body: "<html>413</html>"},
+		},
+		fault{
+			name: "redirect", title: "A redirect, as to a login page", says: "redirect to https://login.example.com not followed", pattern: patternRefused, faces: esbOnlyFace,
+			fault: &simulator.Fault{HTTPStatus: 302, Header: map[string]string{"Location": "https://login.example.com/?next=x"}},
+		},
+		fault{
+			name: "esb-not-allowed", title: "The platform refuses the application (`result` is false, any code)", says: "refused by the platform: app not allowed (code 1306402",
+			pattern: patternRefused, faces: esbOnlyFace, fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
+		},
+		fault{
+			name: "false-with-zero", title: "`result` is false and the code 0", says: "refused by the platform", pattern: patternRefused,
+			faces: esbOnlyFace, fault: &simulator.Fault{Envelope: map[string]any{"result": false}},
+			except: map[providertest.Operation]cell{
+				// It was processed all the same: that is what the file says afterwards.
+				providertest.OnDelete: {ending: well, tries: 1},
+			},
+		},
+		fault{
+			name: "poison", title: "One host has the whole request refused", says: "refused by the platform: host not found (code 1000000", pattern: patternPoisoned,
+			hit: []int{2}, fault: &simulator.Fault{EnvelopeCode: new(1000000), EnvelopeMessage: "host not found"},
+		},
+	)
+}
+
+func slicesOf(faults ...fault) []fault { return faults }
+
+// Status is a row about an answer with a status.
+func status(code int, body string, p *pattern, says string, by []providertest.Face) fault {
+	title := fmt.Sprint("HTTP ", code)
+	if strings.HasPrefix(body, "<") {
+		title += " with a page"
+	}
+	return fault{
+		name: fmt.Sprint(code), title: title + " (" + http.StatusText(code) + ")", says: says, pattern: p, faces: by,
+		fault: &simulator.Fault{HTTPStatus: code, Body: body},
+	}
+}
+
+func retryAfter(d time.Duration) map[string]string {
+	return map[string]string{"Retry-After": time.Now().Add(d).UTC().Format(http.TimeFormat)}
+}
+
+// formFaults are answers that are not the platform's.
+func formFaults() []fault {
+	ok := func(body string) *simulator.Fault { return &simulator.Fault{HTTPStatus: 200, Body: body} }
+	return []fault{
+		{
+			name: "login-page", title: "HTTP 200 with a page", says: `text/html; charset=utf-8 beginning "<!DOCTYPE html>`, pattern: patternNoEnvelope, fault: ok(loginPage),
+		},
+		{
+			name: "empty", title: "An empty answer", says: "no envelope: empty body", pattern: patternNoEnvelope, faces: esbOnlyFace, fault: ok(" "),
+		},
+		{
+			name: "truncated", title: "JSON that ends early", says: `beginning "{\"result\":true,\"code\":0,\"da"`, pattern: patternNoEnvelope, faces: esbOnlyFace,
+			fault: ok(`{"result":true,"code":0,"da`),
+		},
+		{
+			name: "deep", title: "JSON nested 20,000 deep", says: "exceeded max depth", pattern: patternNoEnvelope, faces: esbOnlyFace,
+			fault: ok(`{"result":true,"code":0,"data":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}"),
+		},
+		{
+			name: "gigabyte", title: "An answer of a gigabyte", says: "longer than 67108864 bytes: text/plain; charset=utf-8 beginning", pattern: patternNoEnvelope, faces: esbOnlyFace,
+			fault: &simulator.Fault{HTTPStatus: 200, Body: "x", BodyBytes: 1 << 30},
+			// They read answers in one and the same way, and this takes its time.
+			except: map[providertest.Operation]cell{providertest.OnRead: {}, providertest.OnAsk: {}, providertest.OnUpdate: {}, providertest.OnDelete: {}, providertest.OnWait: {}, providertest.OnStatus: {}},
+		},
+		{
+			name: "login-page-once", title: "HTTP 200 with a page, once", says: `text/html; charset=utf-8 beginning "<!DOCTYPE html>`, pattern: patternLostOnce, faces: esbOnlyFace,
+			fault: &simulator.Fault{HTTPStatus: 200, Body: loginPage, Times: 1},
+		},
+	}
+}

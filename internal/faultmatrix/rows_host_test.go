@@ -1,0 +1,133 @@
+package faultmatrix
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// contentFaults are contents of a query in other forms than the documents show.
+func contentFaults() []fault {
+	row := func(name, title, content string) fault {
+		return fault{
+			name: name, title: title, pattern: patternOddContent, hit: []int{2},
+			fault: &simulator.Fault{Code: new(simulator.CodeOK), Content: content},
+		}
+	}
+	stopped := row("pid-zero", "A query's `content` has the pid 0 (of what does not run, in place of -1)", `{"process":[{"instance":[{"pid":0,"isAuto":true,"register_time":4000000000}]}]}`)
+	stopped.state = fleet.Stopped
+	return []fault{
+		row("process-object", "A query's `content` has one process in place of a list of them",
+			`{"process":{"instance":[{"pid":4711,"isAuto":true,"register_time":4000000000}]}}`),
+		row("isauto-lower", "A query's `content` spells `isAuto` as `isauto`",
+			`{"process":[{"instance":[{"pid":4711,"isauto":true,"register_time":4000000000}]}]}`),
+		row("content-texts", "A query's `content` has numbers as texts",
+			`{"process":[{"instance":[{"pid":"4711","isAuto":"true","register_time":"4000000000","cpuUsage":"1.5"}]}]}`),
+		row("several-instances", "A query's `content` has several instances, of which one runs",
+			`{"process":[{"instance":[{"pid":-1,"isAuto":true},{"pid":4711,"isAuto":true,"register_time":4000000000}]}]}`),
+		stopped,
+	}
+}
+
+// idleFaults are about a process that does not run, or not as its operation ends.
+func idleFaults() []fault {
+	idle := (*faultRun).hostAll
+	after829 := func(f simulator.Fault) func(r *faultRun) {
+		return func(r *faultRun) {
+			idle(r)
+			aimed := f
+			aimed.API, aimed.Hosts = r.face.Target(r.on).API, r.addresses([]int{2})
+			r.sim.Inject(aimed)
+		}
+	}
+	stopOnly := map[providertest.Operation]cell{providertest.OnRun: {}, providertest.OnOperate: {}, providertest.OnRestart: {}, providertest.OnReload: {}}
+	return []fault{
+		{
+			name: "nothing-to-stop", title: "Nothing runs that could be stopped (829), and the process is still hosted (`isAuto` is true): it is unhosted as well",
+			pattern: patternOperationWell, arrange: idle, except: map[providertest.Operation]cell{providertest.OnOperate: {}},
+			after: func(r *faultRun) {
+				for _, n := range providertest.HostNumbers(r.hosts()) {
+					if r.at(n).Hosted {
+						r.t.Errorf("%s is still hosted", providertest.HostKey(n))
+					}
+				}
+			},
+		},
+		{
+			name: "idle-not-asked", title: "Nothing runs that could be stopped (829), and the agent does not say whether the process is still hosted",
+			says: "not running, but whether it is still hosted is not known", pattern: patternOperationFails, hit: []int{2},
+			arrange: after829(simulator.Fault{Op: new(simulator.OpQuery), Unreachable: "117"}), except: stopOnly,
+		},
+		{
+			name: "idle-not-unhosted", title: "Nothing runs that could be stopped (829), and the process cannot be unhosted",
+			says: "65535, the command failed", pattern: patternOperationFails, hit: []int{2},
+			arrange: after829(simulator.Fault{Op: new(simulator.OpUnhost), Code: new(65535)}), except: stopOnly,
+		},
+		{
+			name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted all the same (a query says `isAuto` is true)",
+			says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", pattern: patternOperationFails, hit: []int{2},
+			fault:  &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
+			except: map[providertest.Operation]cell{providertest.OnStop: {}, providertest.OnKill: {}, providertest.OnRestart: {}, providertest.OnReload: {}},
+		},
+		mixed("mixed-start", "Every code in one answer to a start: 0, 115 for ever, 828, 829, 836, 850, 65535 and -1", providertest.OnOperate, 3),
+		mixed("mixed-stop", "Every code in one answer to a stop: 0, 115 for ever, 828, 829, 836, 850, 65535 and -1", providertest.OnStop, 0),
+	}
+}
+
+// mixed has a host for each code. Besides the first, which has 0, it may be well on
+// one of them. After a 829 the agent is asked whether the process is still hosted, for
+// which another host leaves no time here.
+func mixed(name, title string, on providertest.Operation, well int) fault {
+	codes := map[int]int{3: 828, 4: 829, 5: 836, 6: 850, 7: 65535, 8: -1}
+	f := fault{
+		name: name, title: title, says: "65535, the command failed", pattern: patternMixed, hosts: 8, except: map[providertest.Operation]cell{providertest.OnOperate: {}, providertest.OnStop: {}},
+		arrange: func(r *faultRun) {
+			at := r.face.Target(r.on)
+			r.sim.Inject(simulator.Fault{API: at.API, Op: at.Op, Hosts: r.addresses([]int{2}), Pending: -1})
+			for n, code := range codes {
+				// Where the code says that it is as wanted, so it is.
+				r.sim.Inject(simulator.Fault{API: at.API, Op: at.Op, Hosts: r.addresses([]int{n}), Code: new(code), Apply: n == well})
+			}
+		},
+	}
+	delete(f.except, on)
+	for _, n := range providertest.HostNumbers(f.hosts) {
+		if n != 1 && n != well {
+			f.hit = append(f.hit, n)
+		}
+	}
+	return f
+}
+
+// outputFaults are what commands print.
+func outputFaults() []fault {
+	row := func(name, title, says, message string, hides ...string) fault {
+		return fault{
+			name: name, title: title, says: says, pattern: patternOperationFails, hit: []int{2}, hides: hides,
+			fault: &simulator.Fault{Code: new(65535), Message: message},
+		}
+	}
+	return []fault{
+		row("output-lines", "A command fails (65535) and prints more lines than are shown", "one two three …",
+			"one\r\n\r\ntwo\nthree\nfour\n", "four"),
+		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", 160)+"…",
+			strings.Repeat("x", 10000), strings.Repeat("x", 161)),
+		row("output-mangled", "A command fails (65535) and prints text that another encoding has mangled, and controls of the terminal",
+			"Ã\u0084Ã\u009c\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07"),
+		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "secret=***",
+			"secret="+simulator.DefaultAppSecret, simulator.DefaultAppSecret),
+	}
+}
+
+// hostAll has the process hosted on every host, and not running.
+func (r *faultRun) hostAll() {
+	r.t.Helper()
+	namespace, name := r.Process()
+	r.each(func(address string) error {
+		return errors.Join(
+			r.sim.Register(address, namespace, name, nil, "{}"), r.sim.StopProcess(address, namespace, name), r.sim.Host(address, namespace, name))
+	})
+}

@@ -1,0 +1,271 @@
+package faultmatrix
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// keyFaults are the ways in which an answer can name hosts.
+func keyFaults() []fault {
+	agentID := func(_ providertest.Operation, n int) string {
+		return fmt.Sprintf("0200000007525400f3557817103900054%03d", n)
+	}
+	machines := func(r *faultRun) {
+		for _, n := range providertest.HostNumbers(r.hosts()) {
+			r.sim.AddAgent(agentID(r.on, n), providertest.Address(n))
+		}
+	}
+	// Where no row tells the other name, nobody can.
+	nameless := map[providertest.Operation]cell{providertest.OnAsk: {ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true}}
+	return []fault{
+		{
+			name: "keys-supplier", title: "Every key has the supplier's id, whatever the document says", pattern: patternAsked, faces: esbOnlyFace,
+			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "supplier"}) },
+		},
+		{
+			name: "keys-no-supplier", title: "No key has the supplier's id, whatever the document says", pattern: patternAsked, faces: esbOnlyFace,
+			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "no-supplier"}) },
+		},
+		{
+			name: "key-twice", title: "A host's key comes twice in an answer: the last one counts", pattern: patternAsked,
+			except: map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1, faces: jobFace}},
+			arrange: func(r *faultRun) {
+				r.sim.Inject(simulator.Fault{FirstKeys: map[string]any{
+					r.resultKey(2): map[string]any{"error_code": 65535, "error_msg": "the first one", "content": ""},
+				}})
+			},
+		},
+		{
+			name: "keys-of-agents", title: "Hosts are given by address, and their keys have the agent ids", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
+			except: nameless, prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "agent"}) },
+		},
+		{
+			name: "keys-of-addresses", title: "Hosts are given by agent id, and their keys fall back to `cloud:ip`", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
+			except: nameless, address: agentID, prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "address"}) },
+		},
+		{
+			name: "keys-ipv6", title: "Addresses of IPv6, with their colons in the keys", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway, providertest.FaceJOB},
+			except:  map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1}},
+			address: func(_ providertest.Operation, n int) string { return fmt.Sprintf("0:2001:db8::%d", n) },
+			prepare: func(r *faultRun) { r.sim.Admit(netip.MustParsePrefix("2001:db8::/32")) },
+		},
+		{
+			name: "keys-windows", title: "Paths of Windows, with their colons in the keys", pattern: patternAsked, faces: jobFace,
+			except:  map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1}},
+			process: `C:\web/nginx`, always: true, declare: func(config map[string]any) {
+				process, _ := config["process"].(map[string]any)
+				process["setup_path"], process["pid_path"] = `C:\web`, `C:\web\nginx.pid`
+			},
+		},
+	}
+}
+
+// consoleFaults are the deeds of a colleague at the console of the platform.
+func consoleFaults() []fault {
+	stop := func(r *faultRun) {
+		namespace, name := r.Process()
+		if err := r.sim.StopProcess(r.address(2), namespace, name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	unhost := func(r *faultRun) {
+		namespace, name := r.Process()
+		if err := r.sim.Unhost(r.address(2), namespace, name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	unregister := func(r *faultRun) {
+		namespace, name := r.Process()
+		unhost(r)
+		if err := r.sim.Unregister(r.address(2), namespace, name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return []fault{
+		{name: "stopped-at-console", title: "Somebody stops the process on a host", pattern: patternConsole, hit: []int{2}, faces: gseFaces, arrange: stop},
+		{
+			name: "stopped-at-console-job", title: "Somebody stops the process on a host of JOB, where registered is hosted", pattern: patternConsole,
+			hit: []int{2}, faces: jobFace, arrange: stop,
+			except: map[providertest.Operation]cell{
+				providertest.OnRead:    {ending: drifts, reason: "not registered", tries: 2},
+				providertest.OnReadRun: {ending: drifts, reason: "not registered", tries: 2},
+				providertest.OnKeepRun: {ending: well, tries: 2},
+			},
+		},
+		{
+			name: "stopped-during-plan", title: "Somebody stops the process on a host while a plan is open", pattern: patternConsole, hit: []int{2},
+			between: stop, except: map[providertest.Operation]cell{providertest.OnRead: {}, providertest.OnReadRun: {}},
+		},
+		{
+			name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", pattern: patternConsoleGone, hit: []int{2},
+			between: unregister, faces: []providertest.Face{providertest.FaceGateway},
+		},
+		{
+			name: "unregistered-during-plan-esb", title: "The same through the ESB, which then refuses to update the registration", says: "process is not registered",
+			pattern: patternConsoleGone, hit: []int{2}, between: unregister, faces: esbOnlyFace,
+			except: map[providertest.Operation]cell{providertest.OnUpdate: {ending: fails, reason: "registered with another spec", tries: 1}},
+		},
+	}
+}
+
+// listFaults are about the listing of a namespace.
+func listFaults() []fault {
+	answer := func(members map[string]any) *simulator.Fault { return &simulator.Fault{Replace: members} }
+	return []fault{
+		{
+			name: "many-rows", title: "There are more rows than a page may have (1000; a longer page is refused)", pattern: patternPaged, faces: gseFaces,
+			arrange: func(r *faultRun) {
+				for n := range 1000 {
+					if err := r.sim.Register(providertest.Address(10), "web", fmt.Sprintf("apache-%d", n), nil, "{}"); err != nil {
+						r.t.Fatal(err)
+					}
+				}
+			},
+		},
+		{
+			name: "count-grows", title: "The count is greater than what there is", pattern: patternPaged, faces: gseFaces,
+			fault: answer(map[string]any{"data/count": 1003}),
+		},
+		{
+			name: "rows-twice", title: "Rows have moved, and come once more on the next page", pattern: patternPaged, faces: gseFaces,
+			arrange: (*faultRun).repeatRows,
+		},
+		{
+			name: "count-shrinks", title: "The count is smaller than what there is", pattern: patternOnePage, faces: gseFaces,
+			fault: answer(map[string]any{"data/count": 1}),
+		},
+		{
+			name: "row-skipped", title: "A row has moved, and is on no page: its host is not found", pattern: patternOnePage, faces: gseFaces,
+			hit: []int{2}, unlisted: []int{2}, fault: &simulator.Fault{Missing: -1},
+		},
+		{
+			name: "row-not-registered", title: "A row says that its process is not registered (status 0, in place of 1 or 2)", pattern: patternRowZero, faces: gseFaces,
+			hit: allHosts, unlisted: allHosts, state: fleet.Unregistered,
+			arrange: func(r *faultRun) {
+				for _, api := range []string{"get_proc_status_v2", "sync_proc_status"} {
+					r.sim.Inject(simulator.Fault{API: api, Replace: map[string]any{"data/proc_infos/*/status": 0, "data/proc_infos/*/flag": 0}})
+				}
+			},
+		},
+		{
+			name: "rows-lag", title: "Rows go on showing what was before a change", pattern: patternRowsLag, faces: gseFaces,
+			arrange: func(r *faultRun) { r.sim.LagCalls = 1000 },
+		},
+	}
+}
+
+// repeatRows has a second page that holds the rows of the first.
+func (r *faultRun) repeatRows() {
+	r.t.Helper()
+	rows := []any{}
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		row := map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{}},
+			"host": map[string]any{"ip": strings.TrimPrefix(r.address(n), "0:"), "bk_cloud_id": 0}, "bk_agent_id": "", "status": 1, "flag": 1, "isauto": true,
+		}
+		rows = append(rows, row)
+	}
+	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 1003}})
+	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, Replace: map[string]any{"data/proc_infos": rows}})
+}
+
+// declaredFaults are configurations that the platform would refuse, or silently
+// change, or come to harm by.
+func declaredFaults() []fault {
+	in := func(object, member string, value any) func(map[string]any) {
+		return func(config map[string]any) {
+			within, _ := config[object].(map[string]any)
+			within[member] = value
+		}
+	}
+	zero := func(object, member string) func(map[string]any) {
+		return func(config map[string]any) {
+			spec, _ := config["spec"].(map[string]any)
+			within, _ := spec[object].(map[string]any)
+			within[member] = 0
+		}
+	}
+	host := func(address string) func(map[string]any) {
+		return func(config map[string]any) {
+			hosts, _ := config["hosts"].(map[string]string)
+			hosts["web-2"] = address
+		}
+	}
+	row := func(name, title, says string, declare func(map[string]any), by ...providertest.Face) fault {
+		return fault{name: name, title: title, says: says, pattern: patternDeclared, faces: by, declare: declare}
+	}
+	specless := row("no-spec", "The agents are asked without a spec, by the name alone", "can only be asked about a process with its full spec",
+		func(config map[string]any) { config["spec"] = nil }, gseFaces...)
+	specless.except = map[providertest.Operation]cell{providertest.OnCreate: {}, providertest.OnUpdate: {}, providertest.OnOperate: {}}
+	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "an agent id is only understood by GSE's API gateway",
+		host("0200000007525400f355781710390005465c"), providertest.FaceESB, providertest.FaceJOB)
+	agentless.except = map[providertest.Operation]cell{providertest.OnUpdate: {}, providertest.OnStatus: {}} // found once the provider block is known, after a refresh
+	ended := row("one-shot-running", "A one-shot process, of which `ensure` wants that it runs", "goes on running", func(config map[string]any) {
+		config["ensure"] = "running"
+		setAutoType(config, 2)
+	})
+	ended.except = map[providertest.Operation]cell{providertest.OnOperate: {}, providertest.OnStatus: {}}
+	return []fault{
+		row("start-check-zero", "`start_check_secs` is 0", "start_check_secs value must be at least 1", zero("monitor_policy", "start_check_secs"), gseFaces...),
+		row("op-timeout-zero", "`op_timeout` is 0", "op_timeout value must be at least 1", zero("monitor_policy", "op_timeout"), gseFaces...),
+		row("cpu-zero", "`cpu` is 0", "the agent would stop the process as soon as it runs", zero("resource", "cpu"), gseFaces...),
+		row("mem-zero", "`mem` is 0", "the agent would stop the process as soon as it runs", zero("resource", "mem"), gseFaces...),
+		specless,
+		row("empty-host", "A host is the empty text, which would have the whole request refused", `Attribute hosts["web-2"]`, host("")),
+		row("host-twice", "A host is given twice", "is the same host as", host(providertest.Address(1))),
+		agentless,
+		ended,
+		row("job-cpu-150", "`cpu_lmt` is 150, which JOB would silently take for 0", "cpu_lmt value must be between 0 and 100", in("process", "cpu_lmt", 150), providertest.FaceJOB),
+		row("job-no-pid-path", "`pid_path` is blank, which JOB's documents allow and its servers refuse", `process.pid_path`, in("process", "pid_path", ""), providertest.FaceJOB),
+		row("job-no-setup-path", "`setup_path` is blank, which JOB's documents allow and its servers refuse", `process.setup_path`, in("process", "setup_path", ""), providertest.FaceJOB),
+	}
+}
+
+// selectorFaults are about calls that lead elsewhere than they say.
+func selectorFaults() []fault {
+	agentID := func(n int) string { return fmt.Sprintf("0200000007525400f3557817103900054%03d", n) }
+	return []fault{
+		{
+			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform takes them for others", pattern: patternSelector,
+			faces: []providertest.Face{providertest.FaceGateway}, prepare: func(r *faultRun) { r.sim.AdmitAgents = true },
+			address: func(o providertest.Operation, n int) string {
+				if o.Updates() {
+					return agentID(n)
+				}
+				return providertest.Address(n)
+			},
+			after: func(r *faultRun) {
+				for _, p := range r.sim.Processes() {
+					if slices.Contains(providertest.AddressList(allHosts), p.Host) && (p.Registered || p.Hosted) {
+						r.t.Errorf("%s has a twin: %+v", p.Host, p)
+					}
+				}
+			},
+		},
+		{
+			name: "manage-proc", title: "JOB's `manage_proc` stops the process where it should register it, and asks for its status where it should unregister it: it is not called",
+			pattern: patternControl, faces: jobFace, arrange: func(r *faultRun) { r.sim.ManageProcBug = true },
+			after: func(r *faultRun) {
+				if n := r.sim.Calls().Count("manage_proc"); n > 0 {
+					r.t.Errorf("manage_proc was called %d times", n)
+				}
+			},
+		},
+		{
+			name: "manage-proc-chosen", title: "The same, and `registration_api = \"manage_proc\"`",
+			says:    "this release runs its operations 1 and 2 as stop and query; set registration_api to operate_process",
+			pattern: patternMisled, faces: jobFace, sends: "manage_proc", prepare: func(r *faultRun) { r.sim.ManageProcBug = true },
+			declare: func(config map[string]any) {
+				config["registration_api"] = "manage_proc"
+				process, _ := config["process"].(map[string]any)
+				process["proc_owner"] = "sre"
+			},
+		},
+	}
+}

@@ -1,0 +1,83 @@
+package faultmatrix
+
+import (
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// networkFaults are those of the way to the platform.
+func networkFaults() []fault {
+	return []fault{
+		{
+			name: "refused", title: "The connection is refused", says: "connection refused (3 tries in",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: (*faultRun).nobodyListens,
+		},
+		{
+			name: "no-such-host", title: "DNS does not know the endpoint's host", says: "no such host (3 tries in",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.settings["endpoint"] = "https://gse.invalid" },
+		},
+		{
+			name: "handshake-broken", title: "The connection ends during the TLS handshake", says: "no connection to https://127.0.0.1",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: (*faultRun).hangsUp,
+		},
+		{
+			name: "unknown-authority", title: "The certificate is from an authority that is not trusted", says: "certificate signed by unknown authority.",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.serveTLS(certificate{}, false) },
+		},
+		{
+			name: "certificate-expired", title: "The certificate has expired", says: "certificate has expired or is not yet valid",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.serveTLS(certificate{expired: true}, true) },
+		},
+		{
+			name: "other-name", title: "The certificate is for another name", says: "certificate is valid for 127.9.9.9, not 127.0.0.1",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.serveTLS(certificate{ip: "127.9.9.9"}, true) },
+		},
+		{
+			name: "no-tls", title: "The server does not speak TLS", says: "What answers there does not speak TLS.",
+			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.settings["endpoint"] = "https" + r.sim.URL[len("http"):] },
+		},
+
+		{
+			name: "closed-before", title: "The connection closes before the platform took the request", says: "no usable answer from http://127.0.0.1",
+			pattern: patternLost, faces: esbOnlyFace, fault: &simulator.Fault{Drop: "before"},
+		},
+		{
+			name: "closed-after", title: "The connection closes when the platform has taken the request", says: "EOF",
+			pattern: patternLostActed, fault: &simulator.Fault{Drop: "after"},
+		},
+		{
+			name: "reset", title: "The connection is reset before the answer", says: "connection reset by peer",
+			pattern: patternLostActed, faces: esbOnlyFace, fault: &simulator.Fault{Drop: "reset"},
+		},
+		{
+			name: "cut", title: "The connection ends in the middle of the answer", says: "reading the answer: unexpected EOF",
+			pattern: patternLostActed, faces: esbOnlyFace, fault: &simulator.Fault{Drop: "mid"},
+		},
+
+		{
+			name: "reset-once", title: "The connection is reset once before the answer", says: "connection reset by peer",
+			pattern: patternLostOnce, faces: esbOnlyFace, fault: &simulator.Fault{Drop: "reset", Times: 1},
+		},
+		{
+			name: "cut-once", title: "The connection ends once in the middle of the answer", says: "unexpected EOF",
+			pattern: patternLostOnce, faces: esbOnlyFace, fault: &simulator.Fault{Drop: "mid", Times: 1},
+		},
+		{
+			name: "timeout-before", title: "No answer in time (`request_timeout`), once; the platform did not take the request", says: "nothing within 8s",
+			pattern: patternLostOnce, faces: esbOnlyFace, arrange: patience, slow: true, fault: &simulator.Fault{Delay: time.Hour, Times: 1},
+		},
+		{
+			name: "timeout-after", title: "No answer in time (`request_timeout`), once; the platform took the request", says: "nothing within 8s",
+			pattern: patternLostOnce, faces: esbOnlyFace, arrange: patience, slow: true, fault: &simulator.Fault{Stall: time.Hour, Times: 1},
+		},
+		{
+			name: "drip", title: "The answer comes at one byte a second, once", says: "nothing within 8s",
+			pattern: patternLostOnce, faces: esbOnlyFace, arrange: patience, slow: true, fault: &simulator.Fault{Drip: time.Second, Times: 1},
+		},
+	}
+}
+
+// patience is short enough for a test, and long enough for a busy machine to answer
+// what is answered.
+func patience(r *faultRun) { r.settings["request_timeout"] = "8s" }

@@ -1,0 +1,139 @@
+package faultmatrix
+
+import (
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// matrixHosts is how many hosts each cell has: web-1, web-2 and web-3.
+const matrixHosts = 3
+
+// fault is a row of the matrix.
+type fault struct {
+	name string
+	// title and says are for the page: what happens, and the words by which a
+	// message about it is known.
+	title, says string
+	pattern     *pattern
+	// except are the cells that are not as in the pattern.
+	except map[providertest.Operation]cell
+	faces  []providertest.Face // all, if nil
+
+	// fault is injected into the operation's target. arrange does more, or
+	// something else, and may change the provider block of the run. gone undoes
+	// what clearing the faults of the simulator does not.
+	fault   *simulator.Fault
+	arrange func(r *faultRun)
+	gone    func(r *faultRun)
+	hit     []int // host numbers, all if nil
+	// tasks: it is about tasks, and the ESB's registrations become none. repeats is
+	// how often such a registration is called instead, if not as the cell says.
+	tasks   bool
+	repeats int
+	slow    bool // its cells wait for seconds
+	oneShot bool // the process ends by itself when it has done its work
+
+	// hosts is how many hosts its cells have, if not as many as others. address and
+	// process are how a configuration for the operation names them, if not as others
+	// do.
+	hosts   int
+	address func(o providertest.Operation, n int) string
+	process string
+	// declare changes the configuration with which the operation meets the fault,
+	// and always as long as the process is what is odd.
+	declare func(config map[string]any)
+	always  bool
+	// prepare makes the platform what it is before anything else.
+	prepare func(r *faultRun)
+	// between happens between the plan and its apply.
+	between func(r *faultRun)
+	// state is what a status says of the hosts hit where nothing is wrong with it.
+	state fleet.State
+	// unlisted are the hosts hit that a list does not have.
+	unlisted []int
+	// sends is the API that is called in place of the operation's own.
+	sends string
+	// hides are texts that no message shows.
+	hides []string
+	// after looks at what is left in the end.
+	after func(r *faultRun)
+}
+
+// pattern is what becomes of the operations that meet a fault of one kind.
+type pattern struct {
+	name, title, about string
+	// An operation that is not among the cells cannot meet such a fault.
+	cells map[providertest.Operation]cell
+	never string // why
+}
+
+// ending is how an operation that meets a fault comes out.
+type ending string
+
+const (
+	// well: nothing is said, everything is as declared.
+	well ending = "well"
+	// fails: an error. A create and a first operation leave nothing in state; an
+	// update and a destroy leave the hosts that were hit.
+	fails ending = "fails"
+	// stays: an error before anything was done, and state is as it was.
+	stays ending = "stays"
+	// warns: a create or a first operation that did, or may have done, something:
+	// the hosts that were hit stand in state with their reason. A refresh keeps state.
+	warns ending = "warns"
+	// taints: an error of a create that may have registered: the hosts that were hit
+	// stand in state with their reason, and Terraform taints the resource.
+	taints ending = "taints"
+	// refused: an error before anything is asked or done, when the configuration is
+	// validated or planned.
+	refused ending = "refused"
+	// drifts: a refresh finds the hosts that were hit changed.
+	drifts ending = "drifts"
+)
+
+// cell is what is seen of an operation that meets a fault, and what comes after.
+type cell struct {
+	ending ending
+	says   string // in the diagnostics, where it is not what the fault says
+	reason string // of the hosts hit, in out_of_sync or failed_hosts, to begin with
+	// tries is how often the target is called, 0 where no request arrives, and
+	// triesBy where that differs.
+	tries   int
+	triesBy map[providertest.Face]int
+	// timeUp: the time is up when the result was asked for enough times.
+	timeUp bool
+	// next is the plan after the fault has gone, where it is not what the ending
+	// makes it, and touches are the hosts that its apply calls, where they are not
+	// those hit.
+	next    providertest.PlanKind
+	touches []int
+	faces   []providertest.Face // of the fault's, all if nil
+}
+
+// cell is what becomes of an operation.
+func (f fault) cell(o providertest.Operation, by providertest.Face) (cell, bool) {
+	c, ok := f.except[o]
+	if !ok {
+		c, ok = f.pattern.cells[o]
+	}
+	if n, differs := c.triesBy[by]; differs {
+		c.tries = n
+	}
+	if f.repeats > 0 && by.Answers(o) {
+		c.tries = f.repeats
+	}
+	if !ok || c.ending == "" || by.Target(o) == nil || (f.tasks && by.Answers(o)) || (c.faces != nil && !slices.Contains(c.faces, by)) {
+		return cell{}, false
+	}
+	return c, true
+}
+
+func (f fault) by() []providertest.Face {
+	if f.faces == nil {
+		return faces
+	}
+	return f.faces
+}

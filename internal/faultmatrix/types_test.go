@@ -1,0 +1,109 @@
+package faultmatrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The members of answers, by what they answer.
+var (
+	envelopeMembers = []string{"result", "code", "message", "data", "request_id"}
+	resultMembers   = []string{"data/*", "data/*/error_code", "data/*/error_msg", "data/*/content"}
+	rowMembers      = []string{
+		"data/proc_infos", "data/proc_infos/*", "data/proc_infos/*/meta", "data/proc_infos/*/meta/namespace", "data/proc_infos/*/meta/labels",
+		"data/proc_infos/*/host", "data/proc_infos/*/host/ip", "data/proc_infos/*/status", "data/proc_infos/*/isauto",
+	}
+)
+
+// typedCell replaces one member of the answers that an operation gets.
+type typedCell struct {
+	on     providertest.Operation
+	member string
+	value  any
+}
+
+func typedCells() []typedCell {
+	var cells []typedCell
+	for _, on := range []providertest.Operation{providertest.OnCreate, providertest.OnRead, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStatus} {
+		members := slices.Concat(envelopeMembers, resultMembers)
+		switch on {
+		case providertest.OnRead:
+			members = slices.Concat(envelopeMembers, rowMembers)
+		case providertest.OnOperate, providertest.OnStatus:
+			members = append(members, "data/task_id")
+		default:
+		}
+		for _, member := range members {
+			for _, value := range []any{"text", []any{1}, nil} {
+				cells = append(cells, typedCell{on, member, value})
+			}
+		}
+	}
+	return cells
+}
+
+// A value of another type in any member of any answer: whatever is made of it, state
+// is not dropped, an operation is not sent twice, and the next apply converges.
+//
+//nolint:paralleltest // as TestFaultMatrix
+func TestFaultMatrix_types(t *testing.T) {
+	t.Parallel()
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, c := range typedCells() {
+		group.Go(func() error {
+			name := fmt.Sprintf("%s/%s/%v", c.on.Path(), strings.ReplaceAll(c.member, "/", "."), c.value)
+			t.Run(name, func(t *testing.T) { c.Run(t) })
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+func (c typedCell) Run(t *testing.T) {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	r := &faultRun{t: t, sim: sim, face: providertest.FaceESB, on: c.on, settings: sim.SettingsFor(providertest.FaceESB), kept: &providertest.Kept{}, cell: cell{timeUp: true}}
+	sim.OnCall = r.count
+	r.fault.arrange = func(r *faultRun) {
+		replace := map[string]any{c.member: c.value}
+		r.sim.Inject(simulator.Fault{API: r.face.Target(r.on).API, Replace: replace})
+		if !r.face.Answers(r.on) && r.on != providertest.OnRead {
+			r.sim.Inject(simulator.Fault{API: r.face.ResultAPI(), Replace: replace})
+		}
+	}
+	if c.on == providertest.OnStatus {
+		r.startAll()
+		r.FailHosts()
+		p := providertest.ConfiguredWith(t, r.settings)
+		p.Until = r.deadline()
+		values, said := p.ReadData(r.face.TypeName(providertest.OnStatus), r.config(providertest.OnStatus))
+		for key, state := range providertest.StatesOf(values) {
+			if state != "running" && (state != "unknown" || len(said) == 0) {
+				t.Errorf("%s is %s; said:\n%s", key, state, said)
+			}
+		}
+		return
+	}
+	r.begin()
+	core, said := r.meet()
+	if c.on.Refreshes() && core.State.IsNull() {
+		t.Errorf("state is dropped; said:\n%s", said)
+	}
+	if c.on.Operates() {
+		r.expectOnce()
+	}
+	r.Mend()
+	core = r.Run(r.sim.SettingsFor(r.face))
+	if _, said := core.Apply(r.config(r.on)); len(said) > 0 {
+		t.Errorf("the next apply says:\n%s", said)
+	}
+	r.expectConverged(nil)
+}

@@ -1,0 +1,138 @@
+package hostedprocess_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// What CI sees when some hosts fail: the exit code of the apply, and that of the
+// plan after it.
+func TestAccExitCodes_partialFailure(t *testing.T) {
+	t.Parallel()
+	for size, c := range providertest.PartialCases {
+		good := providertest.HostedConfig{Hosts: providertest.HostsConfig(c.Hosts), More: `ensure = "registered"`}
+		changed, fewer := good, good
+		changed.Start = "./other.sh"
+		fewer.Hosts = providertest.HostsConfig(c.Hosts - c.Failing)
+		operation := func(trigger string) string {
+			return providertest.OperationConfig{Hosted: good, Operation: "start", More: fmt.Sprintf("triggers = { t = %q }", trigger)}.String()
+		}
+		for name, step := range map[string]struct {
+			api           string
+			before, after string // configurations; before is applied while all is well
+			command       string // apply by default
+			code, plan    int
+			again         int // the plan after the cause is mended and the command repeated
+		}{
+			"create":        {api: "register_proc_info", after: good.String(), code: 0, plan: 2},
+			"update":        {api: "update_proc_info", before: good.String(), after: changed.String(), code: 1, plan: 2},
+			"hosts-leave":   {api: "unregister_proc_info", before: good.String(), after: fewer.String(), code: 1, plan: 2},
+			"destroy":       {api: "unregister_proc_info", before: good.String(), after: good.String(), command: "destroy", code: 1, plan: 2, again: 2},
+			"operation":     {api: "operate_proc_v2", before: good.String(), after: operation("a"), code: 0, plan: 2},
+			"operation-two": {api: "operate_proc_v2", before: operation("a"), after: operation("b"), code: 1, plan: 2},
+		} {
+			t.Run(size+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				cli := providertest.NewCLI(t, sim, step.before)
+				if step.before != "" {
+					cli.Expect(0, "apply", "-auto-approve")
+				}
+				cli.Configure(step.after)
+				command := []string{cmp.Or(step.command, "apply"), "-auto-approve"}
+				sim.FailHosts(step.api, providertest.Failing(c.Hosts, c.Failing), 65535, "no space left on device")
+				cli.Expect(step.code, command...)
+				cli.Expect(step.plan, "plan", "-detailed-exitcode")
+				sim.Mend()
+				cli.Expect(0, command...)
+				cli.Expect(step.again, "plan", "-detailed-exitcode")
+			})
+		}
+	}
+}
+
+// Everything failed: an error, and nothing in state.
+func TestAccExitCodes_totalFailure(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(5)}.String())
+	sim.FailHosts("register_proc_info", providertest.HostNumbers(5), 65535, "no space left on device")
+	cli.Expect(1, "apply", "-auto-approve")
+	if out := cli.Expect(0, "state", "list"); strings.Contains(out, "bk_hosted_process") {
+		t.Errorf("state holds %s", out)
+	}
+	cli.Expect(2, "plan", "-detailed-exitcode")
+}
+
+// An import block, a configuration generated from it, and the spec filled in: no
+// host whose fingerprint matches is called.
+func TestAccGenerateConfig(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Labels: `{ team = "sre" }`}.String())
+	cli.Expect(0, "apply", "-auto-approve")
+	for _, file := range []string{"terraform.tfstate", "terraform.tfstate.backup"} {
+		_ = os.Remove(filepath.Join(cli.Dir, file)) // as if it had never been ours
+	}
+	sim.ResetCalls()
+	cli.Configure("import {\n  to = bk_hosted_process.test\n  id = \"web:nginx\"\n}\n")
+
+	out := cli.Expect(1, "plan", "-generate-config-out=generated.tf")
+	if !strings.Contains(out, "Must set a configuration value for the spec attribute") {
+		t.Errorf("the plan that generates asks for something else than the spec:\n%s", out)
+	}
+	generated, err := os.ReadFile(filepath.Join(cli.Dir, "generated.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli.Write("generated.tf", replaceLine(string(generated), "spec ", "  spec = "+providertest.SpecConfig("./start.sh")))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	if diff := gocmp.Diff([]string{}, sim.Changes()); diff != "" {
+		t.Errorf("calls that change something (-want +got):\n%s", diff)
+	}
+}
+
+// replaceLine puts a text in the place of the line that begins so.
+func replaceLine(text, begins, replacement string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), begins) {
+			lines[i] = replacement
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Processes start in the order of depends_on and stop in the reverse order, host
+// for host, as GSEKit's priorities do.
+func TestAccStartOrder(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, "")
+	cli.Write("main.tf", providertest.ReadExample(t, "start-order/main.tf"))
+	cli.Expect(0, "apply", "-auto-approve")
+	order := func(op int) []string {
+		var names []string
+		for _, call := range sim.Calls().OfOp(op).Of("operate_*") {
+			names = append(names, call.Name)
+		}
+		return names
+	}
+	if diff := gocmp.Diff([]string{"db", "server"}, order(simulator.OpStart)); diff != "" {
+		t.Errorf("starts (-want +got):\n%s", diff)
+	}
+	cli.Expect(0, "destroy", "-auto-approve")
+	if diff := gocmp.Diff([]string{"server", "db"}, order(simulator.OpStop)); diff != "" {
+		t.Errorf("stops (-want +got):\n%s", diff)
+	}
+}

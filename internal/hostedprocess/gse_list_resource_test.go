@@ -1,0 +1,195 @@
+package hostedprocess_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// listedNames are the display names of results, in their order.
+func listedNames(results []providertest.Listed) []string {
+	names := make([]string, len(results))
+	for i, result := range results {
+		names[i] = result.Name
+	}
+	return names
+}
+
+// hosts is the hosts map of a whole result.
+func hosts(t *testing.T, l providertest.Listed) map[string]any {
+	t.Helper()
+	resource, _ := l.Resource.(map[string]any)
+	hosts, ok := resource["hosts"].(map[string]any)
+	if !ok {
+		t.Fatalf("no hosts in %v", l.Resource)
+	}
+	return hosts
+}
+
+func TestHostedProcessListResource(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", map[string]string{"team": "sre", "managed_by": "terraform", "tf_spec": "v1-0123456789abcdef"}, 1, 2)
+	sim.Colleague(t, "web", "nginx-exporter", nil, 1)
+	sim.Colleague(t, "web", "redis", nil, 2, 3)
+	sim.Colleague(t, "game", "nginx", nil, 1)
+	settings := sim.Settings()
+	settings["default_labels"] = map[string]string{"managed_by": "terraform"}
+	p := providertest.NewProtocol(t)
+	resp, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.Dynamic(p.Schema.Provider, settings)})
+	p.Fine(err, resp.Diagnostics)
+
+	type config = map[string]any
+	for name, c := range map[string]struct {
+		config config
+		limit  int64
+		want   []string
+	}{
+		"namespace":         {config{"namespace": "web"}, 100, []string{"web:nginx", "web:nginx-exporter", "web:redis"}},
+		"no-limit":          {config{"namespace": "web"}, 0, []string{"web:nginx", "web:nginx-exporter", "web:redis"}},
+		"prefix":            {config{"namespace": "web", "name_prefix": "nginx"}, 100, []string{"web:nginx", "web:nginx-exporter"}},
+		"prefix-of-nothing": {config{"namespace": "web", "name_prefix": "x"}, 100, []string{}},
+		"limit":             {config{"namespace": "web"}, 2, []string{"web:nginx", "web:nginx-exporter"}},
+		"unknown-namespace": {config{"namespace": "nobody"}, 100, []string{}},
+	} {
+		for _, whole := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/include-resource-%t", name, whole), func(t *testing.T) {
+				t.Parallel()
+				results, said := p.List(tfprotov6.ListResourceRequest{Limit: c.limit, IncludeResource: whole}, c.config)
+				if said != "" {
+					t.Error(said)
+				}
+				if diff := cmp.Diff(c.want, listedNames(results)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				for _, result := range results {
+					namespace, process, _ := strings.Cut(result.Name, ":")
+					if diff := cmp.Diff(map[string]any{"namespace": namespace, "name": process}, result.Identity); diff != "" {
+						t.Errorf("identity (-want +got):\n%s", diff)
+					}
+					if (result.Resource != nil) != whole {
+						t.Errorf("the resource is %v", result.Resource)
+					}
+				}
+			})
+		}
+	}
+	t.Run("resource", func(t *testing.T) {
+		t.Parallel()
+		results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, config{"namespace": "web"})
+		if said != "" || len(results) != 3 {
+			t.Fatalf("got %v and %s", results, said)
+		}
+		if diff := cmp.Diff(config{
+			"id":    "web:nginx",
+			"meta":  config{"namespace": "web", "name": "nginx", "labels": config{"team": "sre"}},
+			"hosts": config{providertest.Address(1): providertest.Address(1), providertest.Address(2): providertest.Address(2)},
+			"spec":  nil, "ensure": "hosted", "on_partial_create": "warn", "on_destroy": "unregister",
+			"adopt_existing": nil, "rollout": nil, "timeouts": nil, "out_of_sync": config{},
+		}, results[0].Resource); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// 1,200 rows are two pages. A limit that the first page fills asks for no second
+// one; the hosts of a process may stand on any.
+func TestHostedProcessListResource_pages(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		request tfprotov6.ListResourceRequest
+		pages   int
+	}{
+		"names":         {tfprotov6.ListResourceRequest{Limit: 100}, 2},
+		"names-limited": {tfprotov6.ListResourceRequest{Limit: 1}, 1},
+		"whole-limited": {tfprotov6.ListResourceRequest{Limit: 1, IncludeResource: true}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Colleague(t, "web", "nginx", nil, providertest.HostNumbers(1200)...)
+			p := sim.Configured(t)
+			results, said := p.List(c.request, map[string]any{"namespace": "web"})
+			if said != "" {
+				t.Error(said)
+			}
+			if diff := cmp.Diff([]string{"web:nginx"}, listedNames(results)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			if pages := len(sim.Calls().Of("sync_proc_status")); pages != c.pages {
+				t.Errorf("%d pages were read, want %d", pages, c.pages)
+			}
+			if c.request.IncludeResource {
+				if hosts := hosts(t, results[0]); len(hosts) != 1200 {
+					t.Errorf("%d hosts", len(hosts))
+				}
+			}
+		})
+	}
+}
+
+// Between two pages a row appears that moves the others: the one that shows twice
+// is one host, and one process.
+func TestHostedProcessListResource_changes(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", nil, providertest.HostNumbers(1200)[1:]...)
+	var once sync.Once
+	moving := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sim.ServeHTTP(w, r)
+		once.Do(func() { sim.Colleague(t, "web", "nginx", nil, 1) })
+	}))
+	t.Cleanup(moving.Close)
+	p := (&providertest.Sim{Server: sim.Server, URL: moving.URL}).Configured(t)
+	results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
+	if said != "" {
+		t.Error(said)
+	}
+	if diff := cmp.Diff([]string{"web:nginx"}, listedNames(results)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	// The new row came in front of what was read already, so it is not seen.
+	if hosts := hosts(t, results[0]); len(hosts) != 1199 {
+		t.Errorf("%d hosts", len(hosts))
+	}
+}
+
+func TestHostedProcessListResource_fails(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", nil, providertest.HostNumbers(1200)...)
+	code := 1306201
+	sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, EnvelopeCode: &code, EnvelopeMessage: "third-party error"})
+	p := sim.Configured(t)
+	results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "web"})
+	if len(results) > 0 {
+		t.Errorf("hosts of one page were taken for all: %v", listedNames(results))
+	}
+	for _, want := range []string{"ERROR: Unable to List Hosted Processes", `The processes of namespace "web" could not be listed.`, "from row 1000", "third-party error"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q: %s", want, said)
+		}
+	}
+
+	if _, said = providertest.NewProtocol(t).List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"}); !strings.Contains(said, "Provider Not Configured Yet") {
+		t.Errorf("without a provider block it says %q", said)
+	}
+	resp, err := p.Server.ValidateListResourceConfig(t.Context(), &tfprotov6.ValidateListResourceConfigRequest{
+		TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ListResourceSchemas[providertest.HostedType], map[string]any{"namespace": "a:b"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := providertest.DiagnosticsText(resp.Diagnostics); !strings.Contains(text, "Attribute namespace must not be empty and must hold neither white space nor") {
+		t.Errorf("a bad namespace gives %q", text)
+	}
+}

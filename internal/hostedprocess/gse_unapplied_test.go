@@ -1,0 +1,113 @@
+package hostedprocess_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// unapplied is a resource that was imported and never applied, so that nobody knows
+// its spec: two hosts of a process that somebody registered, hosts and runs.
+func unapplied(t *testing.T, s *providertest.Sim, settings map[string]any) *providertest.Core {
+	t.Helper()
+	providertest.ConfiguredWith(t, settings).CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(providertest.FaceESB.Reference("./start.sh", 2))
+	for n := 1; n <= 2; n++ {
+		if err := s.StartProcess(providertest.Address(n), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resource := providertest.ConfiguredWith(t, settings).CoreOf(providertest.HostedType, &providertest.Kept{})
+	if said := resource.Imports("web:nginx"); len(said) > 0 {
+		t.Fatal(said)
+	}
+	s.ResetCalls()
+	return resource
+}
+
+// A destroy of what was imported and never applied unregisters it, and operates
+// nothing: there is no spec to do it with. The gateway does not unregister without one
+// either, and the resource stays.
+func TestHostedProcess_destroyUnapplied(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face      providertest.Face
+		onDestroy string
+		want      []string
+		said      string
+	}{
+		"esb":            {providertest.FaceESB, "unregister", []string{"unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
+		"esb-stop":       {providertest.FaceESB, "stop", []string{"unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
+		"esb-kill":       {providertest.FaceESB, "kill", []string{"unregister_proc_info " + providertest.Addresses(1, 2)}, ""},
+		"gateway":        {providertest.FaceGateway, "unregister", []string{}, "this gateway wants the spec"},
+		"gateway-stop":   {providertest.FaceGateway, "stop", []string{}, "this gateway wants the spec"},
+		"gateway-killed": {providertest.FaceGateway, "kill", []string{}, "this gateway wants the spec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := unapplied(t, sim, sim.SettingsFor(c.face))
+			set(resource, "on_destroy", c.onDestroy)
+
+			said := resource.DestroyUnrefreshed()
+
+			if said.Failed() != (c.said != "") || !strings.Contains(said.String(), c.said) {
+				t.Errorf("said: %s", said)
+			}
+			if resource.State.IsNull() != (c.said == "") {
+				t.Errorf("state is %s", resource.State)
+			}
+			if diff := cmp.Diff(c.want, sim.Changes()); diff != "" {
+				t.Errorf("calls that change something (-want +got):\n%s", diff)
+			}
+			for n := 1; n <= 2; n++ {
+				process, _ := sim.Process(providertest.Address(n), "web", "nginx")
+				if !process.Running || process.Hosted != (c.said != "") {
+					t.Errorf("%s is %+v", providertest.Address(n), process)
+				}
+			}
+		})
+	}
+}
+
+// set writes an attribute of the state, as another release may have left it.
+func set(c *providertest.Core, name, value string) {
+	c.T.Helper()
+	attributes := providertest.AttributesOf(c.T, c.State)
+	attributes[name] = tftypes.NewValue(tftypes.String, value)
+	c.State = tftypes.NewValue(c.State.Type(), attributes)
+}
+
+// A host of which the file does not tell is named after an import as well, where the
+// agent cannot be asked for want of a spec; and it is neither drift nor gone.
+func TestHostedProcess_unknownAfterImport(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	settings := sim.SettingsFor(providertest.FaceESB)
+	settings["max_hosts_per_request"] = 1
+	resource := unapplied(t, sim, settings)
+	sim.Inject(simulator.Fault{
+		API: "get_proc_status_v2", Hosts: []string{providertest.Address(2)}, Replace: map[string]any{"data/proc_infos/*/status": nil},
+	})
+
+	said := resource.Refresh()
+
+	if said.Failed() || !strings.Contains(said.String(), "Agents Not Reachable") {
+		t.Errorf("said: %s", said)
+	}
+	for _, row := range []string{"on 1 of 2 hosts", "\n  " + providertest.Address(2) + ": the platform's row has no status\n"} {
+		if !strings.Contains(said.String(), row) {
+			t.Errorf("%q is not in: %s", row, said)
+		}
+	}
+	if left := resource.Reasons("out_of_sync"); len(left) > 0 || resource.State.IsNull() {
+		t.Errorf("out_of_sync is %v in %s", left, resource.State)
+	}
+	if calls := sim.Calls().Of("operate_*"); len(calls) > 0 {
+		t.Errorf("agents were asked without a spec: %v", calls.APIs())
+	}
+}

@@ -1,0 +1,110 @@
+package hostedprocess_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// Every wrong configuration is refused before anything is called, at the path of
+// the attribute.
+func TestAccHostedProcessResource_validation(t *testing.T) {
+	t.Parallel()
+	valid := providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()
+	replace := func(old, replacement string) string {
+		t.Helper()
+		if !strings.Contains(valid, old) {
+			t.Fatalf("the valid configuration does not have %q", old)
+		}
+		return strings.Replace(valid, old, replacement, 1)
+	}
+	hosts := func(hcl string) string { return providertest.HostedConfig{Hosts: hcl}.String() }
+	more := func(hcl string) string {
+		return providertest.HostedConfig{Hosts: providertest.HostsConfig(1), More: hcl}.String()
+	}
+	for name, c := range map[string]struct{ config, want string }{
+		"no-hosts":              {hosts("{}"), `hosts map must contain at least 1 elements`},
+		"address-without-cloud": {hosts(`{ a = "10.0.0.1" }`), `"10.0.0.1" has no bk_cloud_id`},
+		"address-not-an-ip":     {hosts(`{ a = "0:web-1" }`), `"web-1" is not an IP address`},
+		"null-address":          {hosts(`{ a = null }`), `the address is null`},
+		"same-host-twice":       {hosts(`{ a = "0:10.0.0.1", b = "0:0:10.0.0.1" }`), `is the same host as "0:10.0.0.1" under key "a"`},
+		"agent-id-over-esb":     {hosts(`{ a = "0200000007525400f355781710390005465c" }`), `set gateway = "apigw"`},
+		"setup-path-relative":   {replace(`"/srv/web"`, `"srv/web"`), `spec.identity.setup_path`},
+		"pid-path-a-directory":  {replace(`"/srv/web/nginx.pid"`, `"/srv/web/"`), `absolute path of a file`},
+		"log-path-relative":     {replace(`user       =`, "log_path = \"logs\"\n      user ="), `must be an absolute path`},
+		"empty-user":            {replace(`"root"`, `""`), `spec.identity.user`},
+		"cpu-zero":              {replace(`cpu = 30`, `cpu = 0`), `spec.resource.cpu: the value must be above 0 and up to 100 percent of the whole machine; got 0`},
+		"mem-over-100":          {replace(`mem = 10`, `mem = 101`), `spec.resource.mem: the value must be above 0 and up to 100 percent of the whole machine; got 101`},
+		"no-resource":           {replace(`resource       = { cpu = 30, mem = 10 }`, ""), `"resource" is required`},
+		"auto-type-unknown":     {replace(`auto_type = 1`, `auto_type = 3`), `must be one of`},
+		"start-check-secs-zero": {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 0`), `start_check_secs value must be at least 1`},
+		"op-timeout-zero":       {replace(`auto_type = 1`, `auto_type = 1, op_timeout = 0`), `op_timeout value must be at least 1`},
+		"empty-command":         {replace(`"./stop.sh"`, `""`), `stop_cmd string length must be at least 1`},
+		"md5":                   {replace(`monitor_policy =`, "configmap = [{ path = \"/etc/a\", md5 = \"abc\" }]\n    monitor_policy ="), `32 hexadecimal characters`},
+		"namespace-with-colon":  {replace(`"web"`, `"we:b"`), `neither white space nor ":"`},
+		"empty-name":            {replace(`"nginx"`+"\n    labels", `""`+"\n    labels"), `must not be empty`},
+		"reserved-label":        {providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Labels: `{ tf_spec = "mine" }`}.String(), `writes the fingerprint of the spec into the label "tf_spec"`},
+		"ensure":                {more(`ensure = "happy"`), `ensure value must be one of`},
+		"running-but-one-shot":  {strings.Replace(more(`ensure = "running"`), "auto_type = 1", "auto_type = 2", 1), `Only a resident process`},
+		"on-destroy":            {more(`on_destroy = "forget"`), `on_destroy value must be one of`},
+		"on-partial-create":     {more(`on_partial_create = "ignore"`), `on_partial_create value must be one of`},
+		"timeouts":              {more(`timeouts = { create = "soon" }`), `(?i)duration`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "agent-id-over-esb" {
+				providertest.ESBOnly(t, "the gateway takes agent ids")
+			}
+			sim := providertest.NewSim(t)
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: providertest.Factories,
+				Steps: []resource.TestStep{{
+					Config:      sim.ProviderConfig() + c.config,
+					PlanOnly:    true,
+					ExpectError: providertest.Wrapped(c.want),
+				}},
+			})
+			if calls := sim.Calls(); len(calls) > 0 {
+				t.Errorf("calls were made for a configuration that is refused: %v", calls.APIs())
+			}
+		})
+	}
+}
+
+// Values that are not known before apply are not refused.
+func TestAccHostedProcessResource_unknownInput(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := fmt.Sprintf(`
+resource "terraform_data" "input" {
+  input = { address = "0:10.0.0.1", namespace = "web", path = "/srv/web", cpu = 30, labels = { team = "sre" }, ensure = "registered" }
+}
+
+resource "bk_hosted_process" "test" {
+  meta   = { namespace = terraform_data.input.output.namespace, name = "nginx", labels = terraform_data.input.output.labels }
+  hosts  = { a = terraform_data.input.output.address, b = "0:10.0.0.2" }
+  ensure = terraform_data.input.output.ensure
+  spec   = %s
+}
+
+data "bk_process_status" "test" {
+  meta  = bk_hosted_process.test.meta
+  hosts = bk_hosted_process.test.hosts
+  spec  = bk_hosted_process.test.spec
+}
+`, strings.NewReplacer(`"/srv/web"`, "terraform_data.input.output.path", "cpu = 30", "cpu = terraform_data.input.output.cpu").Replace(providertest.SpecConfig("./start.sh")))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: providertest.Factories,
+		Steps: []resource.TestStep{{
+			Config: sim.ProviderConfig() + config,
+			Check: resource.ComposeAggregateTestCheckFunc(
+				resource.TestCheckResourceAttr(providertest.HostedAddress, "id", "web:nginx"),
+				resource.TestCheckResourceAttr("data.bk_process_status.test", "stopped_count", "2"),
+			),
+		}},
+	})
+}

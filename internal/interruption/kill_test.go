@@ -1,0 +1,311 @@
+//go:build unix
+
+package interruption
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The provider or the CLI is killed at any call of a create, an update or a delete,
+// or Ctrl-C is pressed, once or twice.
+// Then the same is applied again, at once and once only, and that is all it takes: the
+// platform is as declared, and nothing was done to it on the way that nobody asked
+// for.
+//
+// Over JOB there is no file of registrations and no fingerprint: registered is hosted,
+// and what a create that nobody heard of has hosted is taken for ours and hosted again.
+//
+// The long job runs 200 rounds of each: BK_TEST_ROUNDS sets their number.
+func TestAccKill(t *testing.T) {
+	t.Parallel()
+	for objects, c := range map[string]struct {
+		by       providertest.Face
+		ordinary int
+	}{"gse": {providertest.Face(providertest.Gateway), 6}, "job": {providertest.FaceJOB, 4}} {
+		t.Run(objects, func(t *testing.T) {
+			t.Parallel()
+			if c.by == providertest.FaceJOB {
+				providertest.ESBOnly(t, "JOB is behind it whatever the gateway")
+			}
+			providertest.InRounds(t, c.ordinary, func(t *testing.T, chance *rand.Rand) {
+				t.Helper()
+				(&killRound{killer: newKiller(t, ""), by: c.by, chance: chance}).play()
+			})
+		})
+	}
+}
+
+type killRound struct {
+	*killer
+	by         providertest.Face
+	chance     *rand.Rand
+	last, next killed
+}
+
+func (r *killRound) play() {
+	r.next = someKilled(r.by, r.chance)
+	if r.chance.IntN(3) > 0 {
+		r.last, r.next = r.next, someKilled(r.by, r.chance)
+		if r.chance.IntN(4) == 0 {
+			r.next = killed{by: r.by}
+		}
+		r.cli.ConfigureWith(r.last.provider(r.sim), r.last.String())
+		r.cli.Expect(0, "apply", "-auto-approve")
+	}
+	r.victim = []string{"provider", "provider", "cli", "cli", "once", "twice"}[r.chance.IntN(6)]
+	r.moment = []string{"before", "after", "answered"}[r.chance.IntN(3)]
+	r.sim.ResetCalls()
+	r.cli.ConfigureWith(r.next.provider(r.sim), r.next.String())
+
+	command := []string{"apply", "-auto-approve"}
+	if r.interrupts() {
+		// What Terraform (1.11.4) plans within an apply does not end by Ctrl-C.
+		r.cli.Expect(0, "plan", "-out=plan")
+		command = []string{"apply", "plan"}
+	}
+	at, gone := r.Run(1+r.chance.IntN(14), command...)
+	if r.chance.IntN(2) == 0 {
+		gone()
+	}
+	if r.victim == "twice" {
+		gone()
+		r.restore()
+	}
+	again := r.cli.Expect(0, "apply", "-auto-approve")
+	plan, said := r.cli.Run("plan", "-detailed-exitcode")
+	if plan != 0 {
+		r.t.Errorf("the plan afterwards exits with %d\n%s", plan, said)
+	}
+
+	r.t.Logf("%s killed %s %q, gone %s later; %s to %s", r.victim, r.moment, at, gone(), r.last.summary(), r.next.summary())
+	r.next.checkPlatform(r.t, r.sim)
+	r.checkExecutions()
+	if r.t.Failed() {
+		r.t.Log(again)
+	}
+}
+
+// What was begun by an update whose provider died is found when the update is taken
+// back.
+func TestAccKill_updateTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, victim := range []string{"provider", "cli"} {
+		t.Run(victim, func(t *testing.T) {
+			t.Parallel()
+			k := newKiller(t, "")
+			k.victim, k.moment = victim, "after"
+			old := killed{hosts: []int{1, 2, 3}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister"}
+			changed := old
+			changed.start = "./b.sh"
+			k.cli.ConfigureWith(old.provider(k.sim), old.String())
+			k.cli.Expect(0, "apply", "-auto-approve")
+			k.cli.ConfigureWith(old.provider(k.sim), changed.String())
+			api, _ := providertest.FaultOn("update_proc_info")
+			if at, _ := k.Run(len(callsOfPlan(t, k.sim, k.cli))+1, "apply", "-auto-approve"); at != api {
+				t.Fatalf("killed at %q", at)
+			}
+			k.cli.ConfigureWith(old.provider(k.sim), old.String())
+			k.cli.Expect(2, "plan", "-detailed-exitcode")
+			k.cli.Expect(0, "apply", "-auto-approve")
+			old.checkPlatform(t, k.sim)
+		})
+	}
+}
+
+// callsOfPlan are the calls that a plan makes.
+func callsOfPlan(t *testing.T, s *providertest.Sim, cli *providertest.CLI) simulator.CallList {
+	t.Helper()
+	s.ResetCalls()
+	cli.Run("plan")
+	return s.Calls()
+}
+
+// A provider whose CLI was killed goes on with nothing, and ends by itself. The lock
+// that is left of the state keeps nobody out.
+func TestAccKill_orphan(t *testing.T) {
+	t.Parallel()
+	k := newKiller(t, "")
+	k.victim, k.moment = "cli", "answered"
+	declared := killed{hosts: []int{1, 2, 3, 4}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister", batch: 1}
+	k.cli.ConfigureWith(declared.provider(k.sim), declared.String())
+	api, op := providertest.FaultOn("register_proc_info")
+	// It asks for the second host for ever, and would go on to the third.
+	k.sim.Inject(simulator.Fault{API: api, Op: op, Hosts: []string{providertest.Address(2)}, Pending: -1})
+	at, gone := k.Run(8, "apply", "-auto-approve")
+	if at == "" {
+		t.Fatal("nobody was killed")
+	}
+	if _, err := os.Stat(filepath.Join(k.cli.Dir, ".terraform.tfstate.lock.info")); err != nil {
+		t.Errorf("no lock is left, so this shows nothing: %s", err)
+	}
+	atMost := len(k.sim.Calls()) + 1 // one may have been on its way
+	t.Logf("the provider was gone %s later", gone())
+	if got := k.sim.Calls(); len(got) > atMost || len(got.On(providertest.Address(3))) > 0 {
+		t.Errorf("it went on with %v", got[min(atMost, len(got)):].APIs())
+	}
+	k.sim.Mend()
+	k.cli.Expect(0, "apply", "-auto-approve")
+	declared.checkPlatform(t, k.sim)
+
+	// One that was idle, and so has no reason to notice.
+	k.moment = "after"
+	if at, gone := k.Run(1, "plan"); at == "" || gone() == 0 {
+		t.Errorf("killed at %q", at)
+	}
+}
+
+// killed is what a round declares: nothing at all, where it has no hosts.
+type killed struct {
+	by                      providertest.Face
+	hosts                   []int
+	start, team             string
+	ensure, onDestroy       string
+	operation               string // of a bk_process_operation, "" for none
+	trigger, batch, atATime int
+}
+
+func someKilled(by providertest.Face, chance *rand.Rand) killed {
+	one := func(of ...string) string { return of[chance.IntN(len(of))] }
+	c := killed{
+		by: by, start: one("./a.sh", "./b.sh"), team: one("sre", "dev"),
+		ensure: one("registered", "hosted", "running"), onDestroy: one("unregister", "stop"),
+		operation: one("", "start", "restart"), trigger: chance.IntN(2),
+		batch: chance.IntN(4), atATime: 1 + chance.IntN(4),
+	}
+	if by == providertest.FaceJOB {
+		c.team = "" // its processes have no labels
+	}
+	for _, n := range providertest.HostNumbers(6) {
+		if chance.IntN(2) == 0 || n == 6 && len(c.hosts) == 0 {
+			c.hosts = append(c.hosts, n)
+		}
+	}
+	return c
+}
+
+func (c killed) provider(sim *providertest.Sim) string {
+	return sim.ProviderConfig(fmt.Sprintf("max_hosts_per_request = 2\n  max_concurrent_requests = %d", max(c.atATime, 1)))
+}
+
+func (c killed) String() string {
+	if len(c.hosts) == 0 {
+		return ""
+	}
+	rollout := ""
+	if c.batch > 0 {
+		rollout = fmt.Sprintf("\n  rollout = { batch_size = %d }", c.batch)
+	}
+	more := fmt.Sprintf("ensure = %q\n  on_destroy = %q%s", c.ensure, c.onDestroy, rollout)
+	triggers := fmt.Sprintf("triggers = { n = \"%d\" }%s", c.trigger, rollout)
+	if c.by == providertest.FaceJOB {
+		hosted := providertest.JobConfig{Hosts: providertest.HostsConfigOf(c.hosts...), Process: providertest.JobProcess(c.start), More: more}
+		if c.operation == "" {
+			return hosted.String()
+		}
+		return hosted.String() + fmt.Sprintf(`
+resource "bk_job_process_operation" "test" {
+  scope     = bk_job_hosted_process.test.scope
+  hosts     = bk_job_hosted_process.test.hosts
+  process   = bk_job_hosted_process.test.process
+  operation = %q
+  %s
+}
+`, c.operation, triggers)
+	}
+	hosted := providertest.HostedConfig{Hosts: providertest.HostsConfigOf(c.hosts...), Labels: fmt.Sprintf("{ team = %q }", c.team), Start: c.start, More: more}
+	if c.operation == "" {
+		return hosted.String()
+	}
+	return providertest.OperationConfig{Hosted: hosted, Operation: c.operation, More: triggers}.String()
+}
+
+func (c killed) summary() string {
+	if len(c.hosts) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%v %s %s %s", c.hosts, c.ensure, c.start, c.operation)
+}
+
+func (c killed) has(address string) bool {
+	for _, n := range c.hosts {
+		if providertest.Address(n) == address {
+			return true
+		}
+	}
+	return false
+}
+
+// checkPlatform compares the platform with what is declared.
+func (c killed) checkPlatform(t *testing.T, sim *providertest.Sim) {
+	t.Helper()
+	fingerprints := make(map[string]bool)
+	for _, n := range providertest.HostNumbers(6) {
+		namespace, name := c.by.Process()
+		process, _ := sim.Process(providertest.Address(n), namespace, name)
+		fine := !process.Registered && !process.Hosted
+		if c.has(providertest.Address(n)) {
+			fingerprints[process.Labels["tf_spec"]] = true
+			registered := process.Registered && process.Labels["team"] == c.team && len(process.Labels) == 2
+			if c.by == providertest.FaceJOB {
+				registered = process.Hosted
+			}
+			fine = registered && providertest.StartsWith(process, c.start) &&
+				(process.Hosted || c.ensure == "registered") && (process.Running || c.ensure != "running")
+		}
+		if !fine {
+			t.Errorf("web-%d is %+v", n, process)
+		}
+	}
+	if len(c.hosts) > 0 && (len(fingerprints) != 1 || fingerprints[""] != (c.by == providertest.FaceJOB)) {
+		t.Errorf("fingerprints: %v", fingerprints)
+	}
+}
+
+// checkExecutions finds what was done to hosts on the way from one declaration to
+// the next and belongs to neither.
+func (r *killRound) checkExecutions() {
+	last, next := r.last, r.next
+	onDestroy := next.onDestroy
+	if len(next.hosts) == 0 {
+		onDestroy = last.onDestroy
+	}
+	restarts := make(map[string]int)
+	for _, e := range r.sim.Executions() {
+		staying, leaving := next.has(e.Host), last.has(e.Host) && !next.has(e.Host)
+		allowed := false
+		switch e.Action {
+		case "register", "update", "host":
+			allowed = staying
+		case "unregister", "unhost":
+			allowed = leaving
+		case "start":
+			allowed = staying && (next.operation == "start" || (next.ensure == "running" && e.Code != simulator.CodeAlreadyRunning))
+		case "restart":
+			allowed = staying && next.operation == "restart"
+			restarts[e.Host]++
+		case "stop":
+			allowed = leaving && onDestroy == "stop"
+		}
+		if !allowed {
+			r.t.Errorf("nobody asked for %+v", e)
+		}
+	}
+	for _, n := range next.hosts {
+		host, minimum, maximum := providertest.Address(n), 0, 0
+		anew := last.operation != next.operation || last.trigger != next.trigger || last.start != next.start || last.team != next.team
+		if next.operation == "restart" && (anew || !last.has(host)) {
+			// The apply that was killed and the next one; neither knows of the other.
+			minimum, maximum = 1, 2
+		}
+		if got := restarts[host]; got < minimum || got > maximum {
+			r.t.Errorf("web-%d was restarted %d times, want %d to %d", n, got, minimum, maximum)
+		}
+	}
+}

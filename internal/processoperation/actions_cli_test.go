@@ -1,0 +1,172 @@
+package processoperation_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// needs114 skips where the command line at hand has neither actions nor queries.
+// It is asked for the command that came with them, and not for its version, which
+// says nothing of OpenTofu.
+func needs114(c *providertest.CLI) {
+	c.T.Helper()
+	if code, out := c.Run("query", "-help"); code != 0 && !strings.Contains(out, "Usage: terraform [global options] query") {
+		c.T.Skip("this command line has neither actions nor queries, which Terraform has from 1.14 on")
+	}
+}
+
+func TestAccExamples_actions(t *testing.T) {
+	t.Parallel()
+	for action, c := range map[string]struct{ hosted, told, call string }{
+		"bk_process_operation": {providertest.HostedExample, "restart web:nginx: 2/2 done, 0 failed, wave 1/1 (", "operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2"},
+		"bk_job_process_operation": {
+			providertest.JobHostedExample, ": 2/2 done, 0 failed, wave 1/1 (", "operate_process/7 0:10.0.0.1 0:10.0.0.2",
+		},
+	} {
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, c.hosted)+providertest.ReadExample(t, "actions/"+action+"/action.tf"))
+			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT"+"="+sim.URL)
+			needs114(cli)
+			cli.Expect(0, "apply", "-auto-approve")
+			sim.ResetCalls()
+			out := cli.Expect(0, "apply", "-auto-approve", "-invoke=action."+action+".restart")
+			if !strings.Contains(out, c.told) {
+				t.Errorf("it does not tell %q:\n%s", c.told, out)
+			}
+			if diff := cmp.Diff([]string{c.call}, sim.Changes()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The example's trigger runs the action when the configuration changes and not
+// before, and its failure fails the apply with the reason.
+func TestAccProcessOperationAction_trigger(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	example := providertest.ReadExample(t, "actions/bk_process_operation/action.tf")
+	config := func(workers string) string {
+		return strings.Replace(example, "worker_processes 4", "worker_processes "+workers, 1)
+	}
+	cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, providertest.HostedExample))
+	needs114(cli)
+	cli.Write("action.tf", config("4"))
+	cli.Expect(0, "apply", "-auto-approve")
+	if calls := sim.Calls().OfOp(7); len(calls) > 0 {
+		t.Errorf("it ran at once: %v", calls.APIs())
+	}
+
+	cli.Write("action.tf", config("8"))
+	sim.ResetCalls()
+	cli.Expect(0, "apply", "-auto-approve")
+	if diff := cmp.Diff([]string{"operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2"}, sim.Changes()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+
+	code, restart := 65535, 7
+	sim.Inject(simulator.Fault{Op: &restart, Code: &code, Message: "sh: ./nginx: not found"})
+	cli.Write("action.tf", config("16"))
+	out := cli.Expect(1, "apply", "-auto-approve")
+	for _, want := range []string{"0/2 done, 2 failed, wave 1/1", "web-1 (0:10.0.0.1): 65535", "sh: ./nginx: not found", "Task: GSETASK"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not tell %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestAccProcessOperationAction_missingCommand(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, providertest.HostedExample)+strings.Replace(
+		providertest.ReadExample(t, "actions/bk_process_operation/action.tf"), `operation = "restart"`, `operation = "kill"`, 1))
+	needs114(cli)
+	cli.Expect(0, "apply", "-auto-approve")
+	sim.ResetCalls()
+	out := cli.Expect(1, "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart")
+	if calls := sim.Changes(); len(calls) > 0 {
+		t.Errorf("called: %v", calls)
+	}
+	if want := `Attribute spec.control.kill_cmd: the operation "kill" runs this command`; !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+		t.Errorf("it does not tell %q:\n%s", want, out)
+	}
+}
+
+func TestAccHostedProcessListResource_query(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", map[string]string{"team": "sre"}, 1, 2)
+	sim.Colleague(t, "web", "redis", nil, 1)
+	cli := providertest.NewCLI(t, sim, "")
+	needs114(cli)
+	cli.Write("list.tfquery.hcl", providertest.ReadExample(t, "list-resources/bk_hosted_process/list-resource.tfquery.hcl"))
+	out := cli.Expect(0, "query", "-generate-config-out=found.tf")
+	if !strings.Contains(out, "name=nginx,namespace=web") || strings.Contains(out, "redis") {
+		t.Errorf("it found\n%s", out)
+	}
+	found, err := os.ReadFile(filepath.Join(cli.Dir, "found.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`resource "bk_hosted_process" "web_0"`, `"` + providertest.Address(2) + `" = "` + providertest.Address(2) + `"`, `team = "sre"`, "identity = {"} {
+		if !strings.Contains(string(found), want) {
+			t.Errorf("the generated configuration has no %q:\n%s", want, found)
+		}
+	}
+}
+
+func TestAccExamples_importByIdentity(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", map[string]string{"team": "sre"}, 1, 2)
+	cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, providertest.HostedExample)+providertest.ReadExample(t, "resources/bk_hosted_process/import-by-identity.tf"))
+	code, out := cli.Run("plan")
+	if strings.Contains(out, `argument named "identity" is not expected here`) {
+		t.Skip("this command line imports by id alone; Terraform and OpenTofu import by identity from 1.12 on")
+	}
+	if code != 0 || !strings.Contains(out, "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy.") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// Ctrl-C ends an action at once, with what was done.
+func TestAccInterrupt_action(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, providertest.HostedExample)+providertest.ReadExample(t, "actions/bk_process_operation/action.tf"))
+	needs114(cli)
+	cli.Expect(0, "apply", "-auto-approve")
+	restart := 7
+	sim.Inject(simulator.Fault{Op: &restart, Hosts: []string{"0:10.0.0.2"}, Takes: time.Hour})
+	sim.ResetCalls()
+	apply, out := cli.Command(t.Context(), "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart")
+	if err := apply.Start(); err != nil {
+		t.Fatal(err)
+	}
+	providertest.Eventually(t, "the result is asked for", func() bool { return len(sim.Calls().Of("get_proc_operate_result_v2")) > 0 })
+	if err := apply.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	interrupted := time.Now()
+	_ = apply.Wait() // the exit code of an interrupted apply is the CLI's business
+	took := time.Since(interrupted)
+	t.Logf("ended %s after the interrupt", took)
+	if took > 20*time.Second {
+		t.Errorf("ended %s after the interrupt, and the platform would have taken an hour\n%s", took, out)
+	}
+	for _, want := range []string{"restart did not succeed on 1 of 2 hosts", "web-2 (0:10.0.0.2): interrupted"} {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("the output does not say %q:\n%s", want, out)
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package processoperation_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// sameIDs makes the ids of tasks and requests the same in every run.
+func sameIDs(text string) string {
+	text = regexp.MustCompile(`GSETASK:[^\s,]+`).ReplaceAllString(text, "GSETASK")
+	return regexp.MustCompile(`Request: .*`).ReplaceAllString(text, "Request: ID")
+}
+
+func TestProcessOperationAction(t *testing.T) {
+	t.Parallel()
+	waves := map[string]any{"rollout": map[string]any{"batch_size": 2}}
+	tolerant := map[string]any{"rollout": map[string]any{"batch_size": 2, "max_failed_hosts": 1}}
+	late := simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Pending: 1}
+	for name, c := range map[string]struct {
+		operation string
+		hosts     int
+		more      map[string]any
+		faults    []simulator.Fault
+		progress  []string
+		end       string
+		calls     []string
+	}{
+		"every-host": {
+			operation: "start", hosts: 3,
+			progress: []string{
+				"start web:nginx: 0/3 done, 0 failed, wave 1/1 (0s)",
+				"start web:nginx: 3/3 done, 0 failed, wave 1/1 (0s)",
+			},
+			calls: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2, 3)},
+		},
+		"in-waves": {
+			operation: "start", hosts: 3, more: waves, faults: []simulator.Fault{late},
+			progress: []string{
+				"start web:nginx: 0/3 done, 0 failed, wave 1/2 (0s)",
+				"start web:nginx: 1/3 done, 0 failed, wave 1/2 (0s)",
+				"start web:nginx: 2/3 done, 0 failed, wave 1/2 (0s)",
+				"start web:nginx: 2/3 done, 0 failed, wave 2/2 (0s)",
+				"start web:nginx: 3/3 done, 0 failed, wave 2/2 (0s)",
+			},
+			calls: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2), "operate_proc_v2/0 " + providertest.Addresses(3)},
+		},
+		"already-as-wanted": {
+			// The status that a stop asks for afterwards is not its progress.
+			operation: "stop", hosts: 2,
+			progress: []string{
+				"stop web:nginx: 0/2 done, 0 failed, wave 1/1 (0s)",
+				"stop web:nginx: 2/2 done, 0 failed, wave 1/1 (0s)",
+			},
+			calls: []string{"operate_proc_v2/1 " + providertest.Addresses(1, 2)},
+		},
+		"a-failure-stops-it": {
+			operation: "restart", hosts: 5, more: waves,
+			faults: []simulator.Fault{broken(2)},
+			progress: []string{
+				"restart web:nginx: 0/5 done, 0 failed, wave 1/3 (0s)",
+				"restart web:nginx: 1/5 done, 1 failed, wave 1/3 (0s)",
+			},
+			end: `ERROR: Unable to Restart Process
+
+Process "nginx" in namespace "web": restart did not succeed on 4 of 5 hosts.
+
+  web-2 (0:10.0.0.3): 65535, the command failed
+      sh: ./restart.sh: not found
+  web-3 (0:10.0.0.4): not tried: too many hosts had failed before its wave
+  web-4 (0:10.0.0.5): not tried: too many hosts had failed before its wave
+  web-5 (0:10.0.0.6): not tried: too many hosts had failed before its wave
+
+Task: GSETASK
+Request: ID
+
+Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` if the others are to be left in peace. An action keeps nothing: no later plan will show these hosts.`,
+			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
+		},
+		"tolerated": {
+			operation: "restart", hosts: 3, more: tolerant,
+			faults: []simulator.Fault{broken(2)},
+			progress: []string{
+				"restart web:nginx: 0/3 done, 0 failed, wave 1/2 (0s)",
+				"restart web:nginx: 1/3 done, 1 failed, wave 1/2 (0s)",
+				"restart web:nginx: 1/3 done, 1 failed, wave 2/2 (0s)",
+				"restart web:nginx: 2/3 done, 1 failed, wave 2/2 (0s)",
+			},
+			end: `WARNING: Unable to Restart Process
+
+Process "nginx" in namespace "web": restart did not succeed on 1 of 3 hosts.
+
+  web-2 (0:10.0.0.3): 65535, the command failed
+      sh: ./restart.sh: not found
+
+Task: GSETASK
+Request: ID
+
+That is no more than rollout.max_failed_hosts allows, so the action goes for done. An action keeps nothing: no later plan will show these hosts.`,
+			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2), "operate_proc_v2/7 " + providertest.Addresses(3)},
+		},
+		"more-than-tolerated": {
+			operation: "restart", hosts: 2, more: tolerant,
+			faults: []simulator.Fault{broken(1), broken(2)},
+			progress: []string{
+				"restart web:nginx: 0/2 done, 0 failed, wave 1/1 (0s)",
+				"restart web:nginx: 0/2 done, 2 failed, wave 1/1 (0s)",
+			},
+			end: `ERROR: Unable to Restart Process
+
+Process "nginx" in namespace "web": restart did not succeed on 2 of 2 hosts.
+
+  web-1 (0:10.0.0.2): 65535, the command failed
+      sh: ./restart.sh: not found
+  web-2 (0:10.0.0.3): 65535, the command failed
+      sh: ./restart.sh: not found
+
+Task: GSETASK
+Request: ID
+
+Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` if the others are to be left in peace. An action keeps nothing: no later plan will show these hosts.`,
+			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Registered(t, c.hosts)
+			for _, fault := range c.faults {
+				sim.Inject(fault)
+			}
+			config := providertest.Invocation(c.operation, c.hosts, c.more)
+			p := sim.Configured(t)
+			if said := p.ValidateAction(providertest.ActionType, config) + p.PlanAction(providertest.ActionType, config); said != "" {
+				t.Errorf("said before anything ran: %s", said)
+			}
+			if calls := sim.Calls(); len(calls) > 0 {
+				t.Errorf("called before anything ran: %v", calls.APIs())
+			}
+
+			progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
+
+			if diff := cmp.Diff(c.progress, progress); diff != "" {
+				t.Errorf("progress (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.end, strings.TrimRight(sameIDs(end), "\n")); diff != "" {
+				t.Errorf("end (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.calls, sim.Changes()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// broken makes a restart fail on host web-n.
+func broken(n int) simulator.Fault {
+	code, restart := 65535, 7
+	return simulator.Fault{API: "operate_proc_v2", Op: &restart, Hosts: []string{providertest.Address(n)}, Code: &code, Message: "sh: ./restart.sh: not found"}
+}
+
+// An operation carries the whole spec, so hosts that nobody registered are the
+// platform's to accept or refuse: a refusal is told host by host, and a stop finds
+// nothing to stop.
+func TestProcessOperationAction_notRegistered(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	p := sim.Configured(t)
+	if _, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("stop", 2, nil)); end != "" {
+		t.Errorf("a stop ended with %s", end)
+	}
+	refused := simulator.CodeNotRegistered
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Code: &refused, Message: "process is not registered"})
+	_, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, nil))
+	for _, want := range []string{
+		"ERROR: Unable to Restart Process", "restart did not succeed on 2 of 2 hosts",
+		"web-1 (0:10.0.0.2): 851", "web-2 (0:10.0.0.3): 851", "process is not registered", "Task: GSETASK",
+	} {
+		if !strings.Contains(end, want) {
+			t.Errorf("the end does not say %q:\n%s", want, end)
+		}
+	}
+}
+
+// What cannot work is refused before anything runs.
+func TestProcessOperationAction_refused(t *testing.T) {
+	t.Parallel()
+	const (
+		noReload = `Attribute spec.control.reload_cmd: the operation "reload" runs this command, which is not set.`
+		noHost   = "Attribute hosts: there is no host to run the operation on."
+		agentID  = "an agent id is only understood by GSE's API gateway"
+	)
+	for name, c := range map[string]struct {
+		operation      string
+		more           map[string]any
+		validate, plan string // parts of what is said
+	}{
+		"command-missing":   {operation: "reload", validate: noReload, plan: noReload},
+		"no-hosts":          {operation: "start", more: map[string]any{"hosts": map[string]string{}}, validate: "Attribute hosts map must contain at least 1 elements", plan: noHost},
+		"unknown-operation": {operation: "resurrect", validate: "Attribute operation value must be one of"},
+		"host-twice":        {operation: "start", more: map[string]any{"hosts": map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}}, validate: `is the same host as`, plan: "is the same host as"},
+		"bad-timeout":       {operation: "start", more: map[string]any{"timeouts": map[string]any{"invoke": "soon"}}, validate: "soon"},
+		"agent-id":          {operation: "start", more: map[string]any{"hosts": map[string]string{"a": strings.Repeat("0a", 16)}}, plan: agentID},
+		"hosts-not-known":   {operation: "start", more: map[string]any{"hosts": providertest.NotKnown{}}},
+		"spec-not-known":    {operation: "reload", more: map[string]any{"spec": providertest.NotKnown{}}},
+		"meta-not-known":    {operation: "start", more: map[string]any{"meta": providertest.NotKnown{}, "rollout": providertest.NotKnown{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "agent-id" && providertest.Gateway == "apigw" {
+				t.Skip("the API gateway understands agent ids")
+			}
+			sim := providertest.NewSim(t)
+			p := sim.Configured(t)
+			config := providertest.Invocation(c.operation, 2, c.more)
+			for when, got := range map[string]struct{ said, want string }{
+				"validate": {p.ValidateAction(providertest.ActionType, config), c.validate},
+				"plan":     {p.PlanAction(providertest.ActionType, config), c.plan},
+			} {
+				if (got.want == "") != (got.said == "") || !strings.Contains(got.said, got.want) {
+					t.Errorf("%s said %q, want %q", when, got.said, got.want)
+				}
+			}
+			if c.plan != "" {
+				if progress, end := p.Invoke(t.Context(), providertest.ActionType, config); len(progress) > 0 || !strings.Contains(end, c.plan) {
+					t.Errorf("it told %q and ended with %q", progress, end)
+				}
+			}
+			if calls := sim.Calls(); len(calls) > 0 {
+				t.Errorf("called: %v", calls.APIs())
+			}
+		})
+	}
+}
+
+// Terraform stops a provider on Ctrl-C: what is done is told, the rest is not
+// begun.
+func TestProcessOperationAction_interrupted(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Registered(t, 4)
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
+	p := sim.Configured(t)
+	var (
+		progress []string
+		end      string
+		over     = make(chan struct{})
+	)
+	go func() {
+		defer close(over)
+		progress, end = p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 4, map[string]any{"rollout": map[string]any{"batch_size": 2}}))
+	}()
+	providertest.Eventually(t, "the first wave is asked for", func() bool { return len(sim.Calls().Of("get_proc_operate_result_v2")) > 1 })
+	interrupted := time.Now()
+	if _, err := p.Server.StopProvider(context.WithoutCancel(t.Context()), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !p.Over.Load() {
+		t.Error("the provider counts as stopped before the action told how it ended, which nobody hears then")
+	}
+	<-over
+	if took := time.Since(interrupted); took > time.Second {
+		t.Errorf("ended %s after the interrupt", took)
+	}
+	if diff := cmp.Diff([]string{
+		"restart web:nginx: 0/4 done, 0 failed, wave 1/2 (0s)",
+		"restart web:nginx: 1/4 done, 0 failed, wave 1/2 (0s)",
+	}, progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{
+		"restart did not succeed on 3 of 4 hosts", "web-2 (0:10.0.0.3): interrupted", "web-3 (0:10.0.0.4): not tried: interrupted before its wave",
+		"Task: GSETASK", "Where the outcome is not known, the operation may have run",
+	} {
+		if !strings.Contains(end, want) {
+			t.Errorf("the end does not say %q:\n%s", want, end)
+		}
+	}
+}
+
+func TestProcessOperationAction_timeout(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Registered(t, 2)
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
+	_, end := sim.Configured(t).Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, map[string]any{"timeouts": map[string]any{"invoke": "2s"}}))
+	for _, want := range []string{"restart did not succeed on 1 of 2 hosts", "web-2 (0:10.0.0.3): no verdict when the time was up"} {
+		if !strings.Contains(end, want) {
+			t.Errorf("the end does not say %q:\n%s", want, end)
+		}
+	}
+}
+
+// The action over JOB is the same one: only what it is told about differs.
+func TestJobProcessOperationAction(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	p := providertest.NewProtocol(t)
+	settings := sim.Settings()
+	settings["job_endpoint"] = sim.URL
+	resp, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.Dynamic(p.Schema.Provider, settings)})
+	p.Fine(err, resp.Diagnostics)
+	config := map[string]any{
+		"bk_biz_id": 2,
+		"process":   map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "account": "root", "type": 1, "start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
+		"hosts":     providertest.HostsOf(2),
+		"operation": "start",
+		"rollout":   map[string]any{"batch_size": 1},
+	}
+	const name = "bk_job_process_operation"
+	if said := p.ValidateAction(name, config) + p.PlanAction(name, config); said != "" {
+		t.Errorf("said before anything ran: %s", said)
+	}
+	progress, end := p.Invoke(t.Context(), name, config)
+	if end != "" {
+		t.Errorf("it ended with %s", end)
+	}
+	if diff := cmp.Diff([]string{
+		"start biz:2:/srv/web/nginx: 0/2 done, 0 failed, wave 1/2 (0s)",
+		"start biz:2:/srv/web/nginx: 1/2 done, 0 failed, wave 1/2 (0s)",
+		"start biz:2:/srv/web/nginx: 1/2 done, 0 failed, wave 2/2 (0s)",
+		"start biz:2:/srv/web/nginx: 2/2 done, 0 failed, wave 2/2 (0s)",
+	}, progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"operate_process/0 " + providertest.Addresses(1), "operate_process/0 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	config["operation"] = "reload"
+	if said := p.ValidateAction(name, config); !strings.Contains(said, "Attribute process.reload_cmd") {
+		t.Errorf("a missing command gives %q", said)
+	}
+}

@@ -1,0 +1,151 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// CLI runs a real CLI with a real provider process, for what a provider
+// served by the test process cannot show: signals, exit codes, what is printed.
+type CLI struct {
+	T   *testing.T
+	Dir string
+	Env []string
+}
+
+// ProviderBinary is built once for all tests of a run.
+var ProviderBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "terraform-provider-bk")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "terraform-provider-bk"), "../..")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", errors.Join(err, errors.New(string(out)))
+	}
+	return dir, nil
+})
+
+// NewCLI is a directory with a configuration for the simulator.
+func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
+	t.Helper()
+	c := NewEmptyCLI(t)
+	c.Configure(config)
+	c.Env = append(c.Env,
+		"BK_ENDPOINT"+"="+sim.URL, "BK_APP_CODE"+"="+simulator.DefaultAppCode, "BK_APP_SECRET"+"="+simulator.DefaultAppSecret, "BK_USERNAME"+"=admin", "BK_GATEWAY"+"="+string(Gateway))
+	return c
+}
+
+// NewEmptyCLI is a directory without a configuration.
+func NewEmptyCLI(t *testing.T) *CLI {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("Acceptance tests skipped unless env 'TF_ACC' set")
+	}
+	binary, err := ProviderBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &CLI{T: t, Dir: t.TempDir()}
+	c.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"blueking/bk\" = %q\n  }\n  direct {}\n}\n", binary))
+	c.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(c.Dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0")
+	return c
+}
+
+// Configure replaces the configuration.
+func (c *CLI) Configure(config string) {
+	c.T.Helper()
+	c.ConfigureWith("provider \"bk\" {}\n", config)
+}
+
+// ConfigureWith also replaces the provider block.
+func (c *CLI) ConfigureWith(provider, config string) {
+	c.T.Helper()
+	c.Write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"+provider+config)
+}
+
+func (c *CLI) Write(name, text string) {
+	c.T.Helper()
+	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
+		c.T.Fatal(err)
+	}
+}
+
+// Command is the CLI with arguments, in the directory.
+func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.Builder) {
+	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if path == "" {
+		path = "terraform"
+	}
+	var out strings.Builder
+	cmd := exec.CommandContext(ctx, path, append(args, "-no-color")...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, &out, &out
+	cmd.WaitDelay = 10 * time.Second
+	return cmd, &out
+}
+
+// Run gives the exit code and what was printed.
+func (c *CLI) Run(args ...string) (int, string) {
+	c.T.Helper()
+	cmd, out := c.Command(c.T.Context(), args...)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		c.T.Fatalf("%v: %s", err, out)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// Expect runs and wants an exit code.
+func (c *CLI) Expect(code int, args ...string) string {
+	c.T.Helper()
+	got, out := c.Run(args...)
+	if got != code {
+		c.T.Fatalf("%s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, out)
+	}
+	return out
+}
+
+// Interrupt runs a command, presses Ctrl-C when it is time, and gives what was
+// printed. It fails the test where the command goes on for long: what it waits for
+// would take an hour.
+func (c *CLI) Interrupt(command string, isTime func() bool) string {
+	c.T.Helper()
+	cmd, out := c.Command(c.T.Context(), command, "-auto-approve")
+	if err := cmd.Start(); err != nil {
+		c.T.Fatal(err)
+	}
+	Eventually(c.T, command+" is far enough", isTime)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		c.T.Fatal(err)
+	}
+	pressed := time.Now()
+	_ = cmd.Wait() // the exit code of an interrupted command is the CLI's business
+	c.T.Logf("%s ended %s after the interrupt", command, time.Since(pressed))
+	if took := time.Since(pressed); took > 10*time.Second {
+		c.T.Errorf("%s ended %s after the interrupt\n%s", command, took, out)
+	}
+	return out.String()
+}
+
+// Eventually polls until check is true, and fails the test after a generous time.
+func Eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !check() {
+		if time.Now().After(deadline) {
+			t.Fatalf("did not happen in time: %s", what)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}

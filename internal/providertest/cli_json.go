@@ -1,0 +1,134 @@
+package providertest
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// Object is a resource or a data source in a configuration.
+type Object struct {
+	Block  string // "resource" or "data"
+	Typ    string
+	Config map[string]any
+}
+
+// ConfigureJSON replaces the configuration, and writes it as Terraform's JSON: that
+// takes the same maps as the protocol.
+func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
+	c.T.Helper()
+	text, err := json.MarshalIndent(map[string]any{
+		"terraform": map[string]any{"required_providers": map[string]any{"bk": map[string]any{"source": "blueking/bk"}}},
+		"provider":  map[string]any{"bk": settings},
+		o.Block:     map[string]any{o.Typ: map[string]any{"test": o.Config}},
+	}, "", "  ")
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.Write("main.tf.json", string(text))
+}
+
+// Printed is what a command printed with -json.
+type Printed struct {
+	Code   int
+	Said   Diagnostics
+	Action PlanKind // on the one resource
+	Text   string
+}
+
+var plannedActions = map[string]PlanKind{
+	"create": PlanCreate, "update": PlanUpdate, "replace": PlanReplace, "delete": PlanDestroy,
+}
+
+// Tell runs a command with -json.
+func (c *CLI) Tell(args ...string) Printed {
+	c.T.Helper()
+	code, text := c.Run(slices.Insert(slices.Clone(args), 1, "-json")...)
+	run := Printed{Code: code, Action: PlanNothing, Text: text}
+	for line := range strings.Lines(text) {
+		var message struct {
+			Type       string
+			Change     struct{ Action string }
+			Diagnostic struct{ Severity, Summary, Detail string }
+		}
+		if err := json.Unmarshal([]byte(line), &message); err != nil {
+			c.T.Fatalf("%s: %s\n%s", strings.Join(args, " "), err, text)
+		}
+		switch message.Type {
+		case "planned_change":
+			kind, ok := plannedActions[message.Change.Action]
+			if !ok || run.Action != PlanNothing {
+				c.T.Errorf("%s plans %q beside %q", strings.Join(args, " "), message.Change.Action, run.Action)
+			}
+			run.Action = kind
+		case "diagnostic":
+			if message.Diagnostic.Summary == "Provider development overrides are in effect" {
+				continue
+			}
+			severity := tfprotov6.DiagnosticSeverityError
+			if message.Diagnostic.Severity == "warning" {
+				severity = tfprotov6.DiagnosticSeverityWarning
+			}
+			run.Said = append(run.Said, &tfprotov6.Diagnostic{Severity: severity, Summary: message.Diagnostic.Summary, Detail: message.Diagnostic.Detail})
+		}
+	}
+	return run
+}
+
+// Planned are the attributes of the one object as the refresh of a plan that was
+// kept found them.
+func (c *CLI) Planned(file string) map[string]any {
+	c.T.Helper()
+	text := c.Expect(0, "show", "-json", file)
+	var plan struct {
+		PriorState struct {
+			Values struct {
+				RootModule struct {
+					Resources []struct{ Values map[string]any }
+				} `json:"root_module"`
+			}
+		} `json:"prior_state"`
+	}
+	if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		c.T.Fatalf("%s\n%s", err, text)
+	}
+	if resources := plan.PriorState.Values.RootModule.Resources; len(resources) > 0 {
+		return resources[0].Values
+	}
+	return nil
+}
+
+// InState are the attributes of the one resource in state, none where there is
+// none, and its status: "tainted" or nothing.
+func (c *CLI) InState() (attributes map[string]any, status string) {
+	c.T.Helper()
+	text, err := os.ReadFile(filepath.Join(c.Dir, "terraform.tfstate"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ""
+	}
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	var state struct {
+		Resources []struct {
+			Instances []struct {
+				Status     string
+				Attributes map[string]any
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &state); err != nil {
+		c.T.Fatal(err)
+	}
+	if len(state.Resources) == 0 || len(state.Resources[0].Instances) == 0 {
+		return nil, ""
+	}
+	instance := state.Resources[0].Instances[0]
+	return instance.Attributes, instance.Status
+}

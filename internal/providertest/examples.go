@@ -1,0 +1,22 @@
+package providertest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func ReadExample(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What other examples refer to.
+const (
+	HostedExample    = "resources/bk_hosted_process/resource.tf"
+	JobHostedExample = "resources/bk_job_hosted_process/resource.tf"
+)

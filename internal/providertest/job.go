@@ -1,0 +1,52 @@
+package providertest
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+)
+
+// JobConfig is a process over JOB; what is left out has a default.
+type JobConfig struct {
+	Scope, Process, Hosts, More string
+}
+
+func (c JobConfig) Reference() string {
+	if c.Scope == "" {
+		c.Scope = `scope = { type = "biz", id = "2" }`
+	}
+	if c.Process == "" {
+		c.Process = JobProcess("./start.sh")
+	}
+	return fmt.Sprintf("  %s\n  hosts = %s\n  process = %s\n", c.Scope, c.Hosts, c.Process)
+}
+
+func JobProcess(start string) string {
+	return fmt.Sprintf(`{
+    proc_name   = "nginx"
+    setup_path  = "/srv/web"
+    pid_path    = "/srv/web/nginx.pid"
+    start_cmd   = %q
+    stop_cmd    = "./stop.sh"
+    restart_cmd = "./restart.sh"
+    type        = 1
+    cpu_lmt     = 30
+    mem_lmt     = 10
+  }`, start)
+}
+
+func (c JobConfig) String() string {
+	return fmt.Sprintf("resource \"bk_job_hosted_process\" \"test\" {\n%s  %s\n}\n", c.Reference(), c.More)
+}
+
+// JobStep is step for a JOB object.
+func (s *Sim) JobStep(config, address string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
+	step := s.Step(config, action, changes...)
+	step.ConfigPlanChecks.PreApply = []plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}
+	return step
+}
+
+func (s *Sim) JobProvider(more ...string) string {
+	return s.ProviderConfig(append(more, fmt.Sprintf("job_endpoint = %q", s.URL))...)
+}

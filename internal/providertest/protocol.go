@@ -1,0 +1,327 @@
+package providertest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/big"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/provider"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Protocol speaks to the provider as Terraform does, for what the Terraform at
+// hand may be too old to ask for.
+type Protocol struct {
+	T      testing.TB
+	Server *provider.Server
+	// over is set when an action has told how it ended.
+	Over   atomic.Bool
+	Schema *tfprotov6.GetProviderSchemaResponse
+	// until is what its calls are made with, if not the test's own context.
+	Until context.Context
+}
+
+func (p *Protocol) Context() context.Context {
+	if p.Until != nil {
+		return p.Until
+	}
+	return p.T.Context()
+}
+
+// NotKnown stands for a value that a plan does not know yet.
+type NotKnown struct{}
+
+// NewProtocol serves a provider whose clock stands still and that tells every
+// change.
+func NewProtocol(tb testing.TB) *Protocol {
+	tb.Helper()
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	server := provider.NewServer(provider.Options{
+		Version: "test",
+		Backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
+		Pace:    platform.Pace{Now: func() time.Time { return began }, MaxInterval: time.Hour},
+	})
+	schema, err := servedSchema()
+	p := &Protocol{T: tb, Server: server, Schema: schema}
+	p.Fine(err, schema.Diagnostics)
+	return p
+}
+
+// servedSchema is asked for once: it takes longer than most tests.
+var servedSchema = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
+	return provider.NewServer(provider.DefaultOptions("test")).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+})
+
+// Configured also points it at a simulator; more holds further settings.
+func (s *Sim) Configured(tb testing.TB, more ...map[string]any) *Protocol {
+	tb.Helper()
+	settings := s.Settings()
+	for _, m := range more {
+		maps.Copy(settings, m)
+	}
+	return ConfiguredWith(tb, settings)
+}
+
+// ConfiguredWith gives it a provider block.
+func ConfiguredWith(tb testing.TB, settings map[string]any) *Protocol {
+	tb.Helper()
+	p := NewProtocol(tb)
+	resp, err := p.Server.ConfigureProvider(tb.Context(), &tfprotov6.ConfigureProviderRequest{
+		Config: p.Dynamic(p.Schema.Provider, settings),
+	})
+	p.Fine(err, resp.Diagnostics)
+	return p
+}
+
+func (s *Sim) Settings() map[string]any {
+	return map[string]any{
+		"endpoint": s.URL, "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
+		"gateway": string(Gateway), "retry_wait_min": "1ms", "retry_wait_max": "5ms",
+	}
+}
+
+// Fine fails the test on an error.
+func (p *Protocol) Fine(err error, diags []*tfprotov6.Diagnostic) {
+	p.T.Helper()
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	if text := DiagnosticsText(diags); text != "" {
+		p.T.Fatal(text)
+	}
+}
+
+// Dynamic writes a configuration. Attributes that it does not name are null.
+func (p *Protocol) Dynamic(schema *tfprotov6.Schema, config map[string]any) *tfprotov6.DynamicValue {
+	p.T.Helper()
+	value, err := tfprotov6.NewDynamicValue(schema.ValueType(), ValueOf(schema.ValueType(), config))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return &value
+}
+
+func ValueOf(typ tftypes.Type, v any) tftypes.Value {
+	switch v := v.(type) {
+	case nil:
+		return tftypes.NewValue(typ, nil)
+	case NotKnown:
+		return tftypes.NewValue(typ, tftypes.UnknownValue)
+	case string, bool:
+		return tftypes.NewValue(typ, v)
+	case int:
+		return tftypes.NewValue(typ, big.NewFloat(float64(v)))
+	case float64:
+		return tftypes.NewValue(typ, big.NewFloat(v))
+	case []any:
+		list, ok := typ.(tftypes.List)
+		if !ok {
+			panic(fmt.Sprintf("%v takes no list", typ))
+		}
+		elements := make([]tftypes.Value, len(v))
+		for i, element := range v {
+			elements[i] = ValueOf(list.ElementType, element)
+		}
+		return tftypes.NewValue(typ, elements)
+	case []string:
+		elements := make([]tftypes.Value, len(v))
+		for i, element := range v {
+			elements[i] = tftypes.NewValue(tftypes.String, element)
+		}
+		return tftypes.NewValue(typ, elements)
+	case map[string]string:
+		elements := make(map[string]tftypes.Value, len(v))
+		for key, element := range v {
+			elements[key] = tftypes.NewValue(tftypes.String, element)
+		}
+		return tftypes.NewValue(typ, elements)
+	case map[string]any:
+		object, ok := typ.(tftypes.Object)
+		if !ok {
+			panic(fmt.Sprintf("%v takes no object", typ))
+		}
+		attributes := make(map[string]tftypes.Value)
+		for name, attribute := range object.AttributeTypes {
+			attributes[name] = ValueOf(attribute, v[name])
+		}
+		return tftypes.NewValue(typ, attributes)
+	}
+	panic(fmt.Sprintf("no value for %T", v))
+}
+
+// DiagnosticsText is everything that the provider said, as a terminal would have
+// it without wrapping.
+func DiagnosticsText(diags []*tfprotov6.Diagnostic) string {
+	texts := make([]string, len(diags))
+	for i, d := range diags {
+		texts[i] = fmt.Sprintf("%s: %s\n\n%s", d.Severity, d.Summary, d.Detail)
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Plain is a value as Go has it, for a comparison: nil where it is null.
+func Plain(tb testing.TB, v tftypes.Value) any {
+	tb.Helper()
+	if v.IsNull() {
+		return nil
+	}
+	as := func(target any) {
+		tb.Helper()
+		if err := v.As(target); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	switch typ := v.Type(); {
+	case typ.Is(tftypes.String):
+		var text string
+		as(&text)
+		return text
+	case typ.Is(tftypes.Number):
+		var number big.Float
+		as(&number)
+		n, _ := number.Int64()
+		return int(n)
+	case typ.Is(tftypes.Bool):
+		var truth bool
+		as(&truth)
+		return truth
+	case typ.Is(tftypes.List{}):
+		var elements []tftypes.Value
+		as(&elements)
+		list := make([]any, len(elements))
+		for i, element := range elements {
+			list[i] = Plain(tb, element)
+		}
+		return list
+	}
+	var elements map[string]tftypes.Value
+	as(&elements)
+	attributes := make(map[string]any, len(elements))
+	for name, element := range elements {
+		attributes[name] = Plain(tb, element)
+	}
+	return attributes
+}
+
+// Invoke runs an action and gives what it told on the way and at its end.
+func (p *Protocol) Invoke(ctx context.Context, name string, config map[string]any) (progress []string, end string) {
+	p.T.Helper()
+	stream, err := p.Server.InvokeAction(ctx, &tfprotov6.InvokeActionRequest{
+		ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config),
+	})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	for event := range stream.Events {
+		switch event := event.Type.(type) {
+		case tfprotov6.ProgressInvokeActionEventType:
+			progress = append(progress, event.Message)
+		case tfprotov6.CompletedInvokeActionEventType:
+			end = DiagnosticsText(event.Diagnostics)
+			p.Over.Store(true)
+		}
+	}
+	return progress, end
+}
+
+// ValidateAction and PlanAction give what is said before anything runs.
+func (p *Protocol) ValidateAction(name string, config map[string]any) string {
+	p.T.Helper()
+	resp, err := p.Server.ValidateActionConfig(p.T.Context(), &tfprotov6.ValidateActionConfigRequest{
+		ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config),
+	})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return DiagnosticsText(resp.Diagnostics)
+}
+
+func (p *Protocol) PlanAction(name string, config map[string]any) string {
+	p.T.Helper()
+	resp, err := p.Server.PlanAction(p.T.Context(), &tfprotov6.PlanActionRequest{
+		ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config),
+	})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return DiagnosticsText(resp.Diagnostics)
+}
+
+// Listed is one result of a list.
+type Listed struct {
+	Name     string
+	Identity any
+	Resource any
+}
+
+// List gives the hosted processes that are found, and what was said of them.
+func (p *Protocol) List(request tfprotov6.ListResourceRequest, config map[string]any) (results []Listed, said string) {
+	p.T.Helper()
+	request.TypeName, request.Config = HostedType, p.Dynamic(p.Schema.ListResourceSchemas[HostedType], config)
+	stream, err := p.Server.ListResource(p.T.Context(), &request)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	identities, err := p.Server.GetResourceIdentitySchemas(p.T.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	for result := range stream.Results {
+		if text := DiagnosticsText(result.Diagnostics); text != "" {
+			said += text
+			continue
+		}
+		one := Listed{Name: result.DisplayName}
+		if result.Identity != nil {
+			one.Identity = p.Read(result.Identity.IdentityData, identities.IdentitySchemas[HostedType].ValueType())
+		}
+		if result.Resource != nil {
+			one.Resource = p.Read(result.Resource, p.Schema.ResourceSchemas[HostedType].ValueType())
+		}
+		results = append(results, one)
+	}
+	return results, said
+}
+
+func (p *Protocol) Read(raw *tfprotov6.DynamicValue, typ tftypes.Type) any {
+	p.T.Helper()
+	value, err := raw.Unmarshal(typ)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return Plain(p.T, value)
+}
+
+// Call runs a function.
+func (p *Protocol) Call(name string, arguments ...any) (result any, fault string) {
+	p.T.Helper()
+	signature := p.Schema.Functions[name]
+	request := &tfprotov6.CallFunctionRequest{Name: name}
+	for i, argument := range arguments {
+		typ := signature.Parameters[i].Type
+		value, err := tfprotov6.NewDynamicValue(typ, ValueOf(typ, argument))
+		if err != nil {
+			p.T.Fatal(err)
+		}
+		request.Arguments = append(request.Arguments, &value)
+	}
+	resp, err := p.Server.CallFunction(p.T.Context(), request)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	if resp.Error != nil {
+		return nil, resp.Error.Text
+	}
+	return p.Read(resp.Result, signature.Return.Type), ""
+}

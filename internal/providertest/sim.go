@@ -1,0 +1,144 @@
+package providertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/provider"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Factories serve the provider in this process, waiting in milliseconds
+// where users wait in seconds.
+var Factories = map[string]func() (tfprotov6.ProviderServer, error){
+	"bk": func() (tfprotov6.ProviderServer, error) {
+		options := provider.DefaultOptions("test")
+		options.Backoff = poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5}
+		return provider.NewServer(options), nil
+	},
+}
+
+// Sim is a simulator with its URL.
+type Sim struct {
+	*simulator.Server
+	URL string
+}
+
+// NewSim serves a simulator with 10.0.0.0/8 as virtual hosts. The test fails at
+// its end if the provider sent anything that the documents do not describe.
+func NewSim(tb testing.TB) *Sim {
+	tb.Helper()
+	return NewSimBehind(tb, func(sim http.Handler) http.Handler { return sim })
+}
+
+// NewSimBehind puts something between the simulator and those who call it.
+func NewSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *Sim {
+	tb.Helper()
+	sim := &simulator.Server{}
+	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+	server := httptest.NewServer(front(sim))
+	served := &Sim{Server: sim, URL: server.URL}
+	tb.Cleanup(func() {
+		served.record()
+		server.Close()
+		if err := sim.Close(); err != nil {
+			tb.Errorf("closing the simulator: %s", err)
+		}
+		for _, violation := range sim.Violations() {
+			tb.Errorf("the simulator refused: %s", violation)
+		}
+	})
+	return served
+}
+
+// ProviderConfig is a provider block for the simulator; more holds further
+// attributes.
+func (s *Sim) ProviderConfig(more ...string) string {
+	return fmt.Sprintf(`
+provider "bk" {
+  endpoint   = %[1]q
+  app_code   = %[2]q
+  app_secret = %[3]q
+  username   = "admin"
+
+  gateway    = %[5]q
+
+  retry_wait_min = "1ms"
+  retry_wait_max = "5ms"
+  %[4]s
+}
+`, s.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret, strings.Join(more, "\n  "), Gateway)
+}
+
+// HostsConfig is a hosts map with keys web-1, web-2, … for consecutive addresses.
+func HostsConfig(n int) string { return HostsConfigOf(HostNumbers(n)...) }
+
+func HostNumbers(n int) []int {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i + 1
+	}
+	return numbers
+}
+
+func HostsConfigOf(numbers ...int) string {
+	var text strings.Builder
+	text.WriteString("{\n")
+	for _, n := range numbers {
+		fmt.Fprintf(&text, "    web-%d = %q\n", n, Address(n))
+	}
+	text.WriteString("  }")
+	return text.String()
+}
+
+// Address is the address of host web-n.
+func Address(n int) string { return fmt.Sprintf("0:10.0.%d.%d", n/250, n%250+1) }
+
+func SpecConfig(start string) string {
+	return fmt.Sprintf(`{
+    identity = {
+      proc_name  = "nginx"
+      setup_path = "/srv/web"
+      pid_path   = "/srv/web/nginx.pid"
+      user       = "root"
+    }
+    control = {
+      start_cmd   = %[1]q
+      stop_cmd    = "./stop.sh"
+      restart_cmd = "./restart.sh"
+      reload_cmd  = "./reload.sh"
+      kill_cmd    = "./kill.sh"
+    }
+    resource       = { cpu = 30, mem = 10 }
+    monitor_policy = { auto_type = 1 }
+  }`, start)
+}
+
+// Colleague registers a process by hand.
+func (s *Sim) Colleague(t *testing.T, namespace, name string, labels map[string]string, hosts ...int) {
+	t.Helper()
+	for _, n := range hosts {
+		if err := s.Register(Address(n), namespace, name, labels, `{"identity":{}}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Registered makes somebody register the process on hosts web-1 to web-n.
+func (s *Sim) Registered(tb testing.TB, n int) {
+	tb.Helper()
+	for _, number := range HostNumbers(n) {
+		if err := s.Register(Address(number), "web", "nginx", nil, `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},`+
+			`"control":{"start_cmd":"./start.sh"},"resource":{"cpu":30,"mem":10},"monitor_policy":{"auto_type":1}}`); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}

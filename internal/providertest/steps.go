@@ -1,0 +1,103 @@
+package providertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Changes are the calls that change something, each with its hosts, sorted:
+// "register_proc_info 0:10.0.0.2 0:10.0.0.3", or "operate_proc_v2/3 …" with the
+// op type. Calls side by side have no order of their own.
+func (s *Sim) Changes() []string {
+	changes := []string{}
+	for _, call := range s.Calls() {
+		name := call.API
+		switch {
+		case strings.HasPrefix(name, "get_"), name == "sync_proc_status", call.Op == 2: // a question
+			continue
+		case call.Op >= 0:
+			name = fmt.Sprintf("%s/%d", name, call.Op)
+		}
+		changes = append(changes, name+" "+strings.Join(slices.Sorted(slices.Values(call.Hosts)), " "))
+	}
+	slices.Sort(changes)
+	return changes
+}
+
+// ExpectChanges is a check of a step: exactly these changes since the step began
+// (see step), none for no argument.
+func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
+	return func(*terraform.State) error {
+		if diff := cmp.Diff(append([]string{}, OnGateway(want)...), s.Changes()); diff != "" {
+			return fmt.Errorf("calls that change something (-want +got):\n%s", diff)
+		}
+		return nil
+	}
+}
+
+// Step applies a configuration, expects the plan action and the changing calls,
+// and an empty plan afterwards.
+func (s *Sim) Step(config string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
+	return resource.TestStep{
+		PreConfig: s.ResetCalls,
+		Config:    config,
+		ConfigPlanChecks: resource.ConfigPlanChecks{
+			PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(HostedAddress, action)},
+			PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+		},
+		Check: s.ExpectChanges(changes...),
+	}
+}
+
+// FailHosts makes an API fail on hosts.
+func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
+	fault := simulator.Fault{Code: &code, Message: message}
+	fault.API, fault.Op = FaultOn(api)
+	for _, n := range hosts {
+		fault.Hosts = append(fault.Hosts, Address(n))
+	}
+	s.Inject(fault)
+	s.ResetCalls()
+}
+
+func (s *Sim) Mend() {
+	s.ClearFaults()
+	s.ResetCalls()
+}
+
+// ExpectHostCalls counts the hosts of the calls of one API.
+func (s *Sim) ExpectHostCalls(want map[string]int) resource.TestCheckFunc {
+	return func(*terraform.State) error {
+		type endpoint struct {
+			api string
+			op  int
+		}
+		wanted := make(map[endpoint]int) // register and update are one on the gateway
+		for api, n := range want {
+			name, op := FaultOn(api)
+			e := endpoint{api: name, op: -1}
+			if op != nil {
+				e.op = *op
+			}
+			wanted[e] += n
+		}
+		for e, n := range wanted {
+			calls := s.Calls().Of(e.api)
+			if e.op >= 0 {
+				calls = calls.OfOp(e.op)
+			}
+			if got := calls.HostCalls(e.api); got != n {
+				return fmt.Errorf("%v was called for %d hosts, want %d; calls: %v", e, got, n, s.Calls().APIs())
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,95 @@
+package providertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func StatesOf(values map[string]any) map[string]string {
+	if values == nil {
+		return nil
+	}
+	states := make(map[string]string)
+	hosts, _ := values["statuses"].(map[string]any)
+	for key, host := range hosts {
+		status, _ := host.(map[string]any)
+		states[key], _ = status["state"].(string)
+	}
+	return states
+}
+
+// Texts is a map of strings out of a state, nil where there is none.
+func Texts(v any) map[string]string {
+	values, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	byKey := make(map[string]string, len(values))
+	for key, value := range values {
+		byKey[key], _ = value.(string)
+	}
+	return byKey
+}
+
+func HostsIn(state any) map[string]string {
+	values, _ := state.(map[string]any)
+	return Texts(values["hosts"])
+}
+
+// Told are the hosts of a diagnostic with the reasons given.
+func Told(said string) map[string]string {
+	rows := make(map[string]string)
+	for _, match := range regexp.MustCompile(`(?m)^  (web-\d+) \(\S+\): (.*)$`).FindAllStringSubmatch(said, -1) {
+		rows[match[1]] = match[2]
+	}
+	return rows
+}
+
+// WholeSpec is a spec with every command and its limits.
+func WholeSpec(start string) map[string]any {
+	spec := Spec(start)
+	spec["control"] = map[string]any{
+		"start_cmd": start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh",
+	}
+	spec["resource"] = map[string]any{"cpu": 30, "mem": 10}
+	return spec
+}
+
+// StartsWith tells whether the platform holds a process with this start_cmd.
+func StartsWith(process simulator.Process, start string) bool {
+	return strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", start))
+}
+
+// LogBuffer is written by the provider's workers.
+type LogBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *LogBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String is the log as a reader has it, in which JSON's own escapes hide nothing.
+func (b *LogBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var text strings.Builder
+	for line := range strings.Lines(b.buf.String()) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) != nil {
+			fmt.Fprintln(&text, line)
+			continue
+		}
+		fmt.Fprintln(&text, fields)
+	}
+	return text.String()
+}

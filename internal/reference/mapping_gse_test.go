@@ -1,0 +1,248 @@
+package reference_test
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const mappedAgent = "0200000007525400f355781710390005465c"
+
+// gseMapping is meta.labels and spec in a configuration, and what goes out for them.
+type gseMapping struct {
+	fingerprintLabel string
+	labels           map[string]string
+	spec             map[string]any
+
+	wantLabels                          string
+	identity, control, resource, policy string
+	// opTimeout is sent by operations alone.
+	opTimeout string
+	more      string
+}
+
+// wholeGSE has a value of its own in every field.
+func wholeGSE(autoType int, fingerprint string) gseMapping {
+	return gseMapping{
+		fingerprintLabel: "fingerprint",
+		labels:           map[string]string{"team": "label-team", "tier": "label-tier"},
+		spec: map[string]any{
+			"identity": map[string]any{
+				"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
+				"config_path": "/config/path", "log_path": "/log/path", "index_key": "index-key",
+			},
+			"control": map[string]any{
+				"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd",
+				"kill_cmd": "kill-cmd", "version_cmd": "version-cmd", "health_cmd": "health-cmd",
+			},
+			"resource": map[string]any{"cpu": 31.5, "mem": 32.25, "fd": 33, "disk": 34, "net": 35},
+			"monitor_policy": map[string]any{
+				"auto_type": autoType, "start_check_secs": 21, "stop_check_secs": 22, "start_retries": 23,
+				"start_interval": 24, "crontab_rule": "crontab-rule", "op_timeout": 25,
+			},
+			"warn_report_policy": map[string]any{"report_id": 41},
+			"configmap": []any{
+				map[string]any{"path": "/file/one", "md5": "0123456789abcdef0123456789abcdef"},
+				map[string]any{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"},
+			},
+		},
+		wantLabels: `, "labels": {"team": "label-team", "tier": "label-tier", "region": "label-region", "fingerprint": "` + fingerprint + `"}`,
+		identity: `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
+			"config_path": "/config/path", "log_path": "/log/path", "index_key": "index-key"}`,
+		control: `{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd",
+			"kill_cmd": "kill-cmd", "version_cmd": "version-cmd", "health_cmd": "health-cmd"}`,
+		resource: `{"cpu": 31.5, "mem": 32.25, "fd": 33, "disk": 34, "net": 35}`,
+		policy: `"auto_type": ` + strconv.Itoa(autoType) + `, "start_check_secs": 21, "stop_check_secs": 22, "start_retries": 23,
+			"start_interval": 24, "crontab_rule": "crontab-rule"`,
+		opTimeout: `, "op_timeout": 25`,
+		more: `, "warn_report_policy": {"report_id": 41}, "configmap": [
+			{"path": "/file/one", "md5": "0123456789abcdef0123456789abcdef"},
+			{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"}]`,
+	}
+}
+
+// leastGSE leaves out what can be left out, and says 0 and "" where it is told to.
+func leastGSE(zero bool) gseMapping {
+	m := gseMapping{
+		spec: map[string]any{
+			"identity":       map[string]any{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"},
+			"control":        map[string]any{},
+			"resource":       map[string]any{"cpu": 31.5, "mem": 32.25},
+			"monitor_policy": map[string]any{"auto_type": 1},
+		},
+		wantLabels: `, "labels": {"region": "label-region"}`,
+		identity:   `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"}`,
+		control:    `{}`,
+		resource:   `{"cpu": 31.5, "mem": 32.25}`,
+		policy:     `"auto_type": 1`,
+	}
+	if !zero {
+		return m
+	}
+	m.spec["identity"] = map[string]any{
+		"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name", "index_key": "",
+	}
+	m.spec["resource"] = map[string]any{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}
+	m.spec["monitor_policy"] = map[string]any{"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""}
+	m.spec["warn_report_policy"] = map[string]any{"report_id": 0}
+	m.spec["configmap"] = []any{map[string]any{}}
+	m.identity = `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name", "index_key": ""}`
+	m.resource = `{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}`
+	m.policy = `"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""`
+	m.more = `, "warn_report_policy": {"report_id": 0}, "configmap": [{}]`
+	return m
+}
+
+var gseMappings = map[string]gseMapping{
+	"periodic": wholeGSE(0, "v1-0d081666deb74748"),
+	"resident": wholeGSE(1, "v1-00a1253b106f04c2"),
+	"one-shot": wholeGSE(2, "v1-fbbdb9dccee0d512"),
+	"least":    leastGSE(false),
+	"zeros":    leastGSE(true),
+}
+
+// Model is meta, hosts and spec as an object takes them.
+func (m gseMapping) Reference(hosts map[string]string) map[string]any {
+	meta := map[string]any{"namespace": "name-space", "name": "process-name"}
+	if m.labels != nil {
+		meta["labels"] = m.labels
+	}
+	return map[string]any{"meta": meta, "hosts": hosts, "spec": m.spec}
+}
+
+// altered is another definition, from which there is a way back to this one.
+func (m gseMapping) altered(hosts map[string]string) map[string]any {
+	config := m.Reference(hosts)
+	spec := maps.Clone(m.spec)
+	spec["control"] = map[string]any{"health_cmd": "another-health-cmd"}
+	config["spec"] = spec
+	return config
+}
+
+// body fills in a template: META, REGISTERED (the spec as registering sends it),
+// OPERATED (as operations send it), HOSTING (as hosting sends it), HOSTS1 and HOSTS2.
+func (m gseMapping) body(template string) string {
+	var (
+		defined = `{"identity": ` + m.identity + `, "control": ` + m.control + m.more
+		limited = defined + `, "resource": ` + m.resource
+		policy  = `, "alive_monitor_policy": {` + m.policy + m.opTimeout + `}}`
+	)
+	return strings.NewReplacer(
+		"CALLER", mappedCaller,
+		"META", `{"namespace": "name-space", "name": "process-name"`+m.wantLabels+`}`,
+		"NAME", `{"namespace": "name-space", "name": "process-name"}`,
+		"REGISTERED", limited+`, "monitor_policy": {`+m.policy+`}}`,
+		"OPERATED", defined+policy,
+		"HOSTING", limited+policy,
+		"HOSTS1", mappedHostsV1,
+		"HOSTS2", mappedHostsV2,
+	).Replace(template)
+}
+
+func mapped(t *testing.T, s *providertest.Sim, f providertest.Face, m gseMapping) *providertest.Protocol {
+	t.Helper()
+	settings := s.SettingsFor(f)
+	settings["bk_supplier_id"] = mappedSupplier
+	settings["default_labels"] = map[string]string{"region": "label-region"}
+	settings["spec_fingerprint_label"] = m.fingerprintLabel
+	return providertest.ConfiguredWith(t, settings)
+}
+
+// Every field of meta, hosts and spec arrives in its place in every request over the
+// ESB.
+func TestMappingGSE_esb(t *testing.T) {
+	t.Parallel()
+	for name, m := range gseMappings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := mapped(t, sim, providertest.FaceESB, m)
+			resource := p.CoreOf("bk_hosted_process", &providertest.Kept{})
+			config := m.Reference(mappedHosts)
+
+			resource.Applied(config)
+			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
+				m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`))
+			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpHost)},
+				m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
+			expectAsked(t, sim, "get_proc_operate_result_v2", m.body(`{CALLER, "task_id": "TASK"}`))
+
+			resource.Applied(m.altered(mappedHosts))
+			sim.ResetCalls()
+			resource.Applied(config)
+			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, m.body(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
+			expectSent(t, sim, providertest.Target{API: "update_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+
+			if m.opTimeout != "" {
+				for operation, op := range mappedOperations {
+					operateMapped(sim, p, "bk_process_operation", operation, config, mappedHosts, "name-space", "process-name")
+					expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(op)},
+						m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`))
+				}
+			}
+
+			sim.ResetCalls()
+			if said := resource.DestroyUnrefreshed(); len(said) > 0 {
+				t.Fatal(said)
+			}
+			expectSent(t, sim, providertest.Target{API: "unregister_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1}`))
+		})
+	}
+}
+
+// The same over the gateway, where hosting registers, and hosts may have agent ids.
+func TestMappingGSE_gateway(t *testing.T) {
+	t.Parallel()
+	for name, m := range gseMappings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AddHost(mappedAgent)
+			hosts := maps.Clone(mappedHosts)
+			hosts["fourth"] = mappedAgent
+			p := mapped(t, sim, providertest.FaceGateway, m)
+			resource := p.CoreOf("bk_hosted_process", &providertest.Kept{})
+			config := m.Reference(hosts)
+			// Hosts that are named in two ways go in two requests.
+			both := func(template string) []string {
+				return []string{
+					m.body(template),
+					m.body(strings.ReplaceAll(template, `"hosts": HOSTS2`, `"agent_id_list": ["`+mappedAgent+`"]`)),
+				}
+			}
+			hosting := both(`{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
+
+			resource.Applied(config)
+			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, both(`{"meta": NAME, "hosts": HOSTS2}`)...)
+			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
+			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
+				both(`{"meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)...)
+			expectAsked(t, sim, "get_proc_operate_result_v2", `{"task_id": "TASK"}`)
+
+			resource.Applied(m.altered(hosts))
+			sim.ResetCalls()
+			resource.Applied(config)
+			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
+
+			if m.opTimeout != "" {
+				for operation, op := range mappedOperations {
+					operateMapped(sim, p, "bk_process_operation", operation, config, hosts, "name-space", "process-name")
+					expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(op)},
+						both(`{"meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`)...)
+				}
+			}
+
+			sim.ResetCalls()
+			if said := resource.DestroyUnrefreshed(); len(said) > 0 {
+				t.Fatal(said)
+			}
+			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpUnhost)},
+				both(`{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 4, "spec": OPERATED}]}`)...)
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package reference_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// All that the platform lists of a process comes back in its place, by an import and
+// in a list. The gateway lists no suppliers, and agent ids in place of addresses
+// where it has them.
+func TestMappingGSE_listed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face  providertest.Face
+		hosts map[string]string
+		want  map[string]any
+	}{
+		"esb": {providertest.FaceESB, nil, map[string]any{"3:10.0.0.1": "3:7:10.0.0.1", "4:10.0.0.2": "4:8:10.0.0.2", "5:10.0.0.3": "5:10.0.0.3"}},
+		"gateway": {providertest.FaceGateway, map[string]string{"fourth": mappedAgent}, map[string]any{
+			"3:10.0.0.1": "3:10.0.0.1", "4:10.0.0.2": "4:10.0.0.2", "5:10.0.0.3": "5:10.0.0.3", mappedAgent: mappedAgent,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AddHost(mappedAgent)
+			m := gseMappings["resident"]
+			hosts := maps.Clone(mappedHosts)
+			maps.Copy(hosts, c.hosts)
+			mapped(t, sim, c.face, m).CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(m.Reference(hosts))
+			identity := map[string]any{"namespace": "name-space", "name": "process-name"}
+			want := map[string]any{
+				"id": "name-space:process-name", "hosts": c.want, "spec": nil, "out_of_sync": map[string]any{},
+				"meta": map[string]any{
+					"namespace": "name-space", "name": "process-name", "labels": map[string]any{"team": "label-team", "tier": "label-tier"},
+				},
+				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn",
+				"adopt_existing": nil, "rollout": nil, "timeouts": nil,
+			}
+
+			p := mapped(t, sim, c.face, m)
+			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
+			sim.ResetCalls()
+			if said := resource.Imports("name-space:process-name"); len(said) > 0 {
+				t.Fatal(said)
+			}
+			caller := ""
+			if c.face == providertest.FaceESB {
+				caller = mappedCaller + ", "
+			}
+			expectSent(t, sim, providertest.Target{API: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
+			if diff := cmp.Diff(want, providertest.Plain(t, resource.State)); diff != "" {
+				t.Errorf("imported (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(identity, p.IdentityOf(resource.Identity)); diff != "" {
+				t.Errorf("identity of an import (-want +got):\n%s", diff)
+			}
+
+			results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "name-space"})
+			if diff := cmp.Diff([]providertest.Listed{{Name: "name-space:process-name", Identity: identity, Resource: want}}, results); diff != "" || said != "" {
+				t.Errorf("listed (-want +got):\n%s%s", diff, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+package reference_test
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// jobMapping is a scope and a process in a configuration, and what goes out for them.
+type jobMapping struct {
+	scope, process map[string]any
+	registration   string
+
+	wantScope, wantProcess string
+	// wantContact is sent by operate_process alone, wantOwner by manage_proc alone.
+	wantContact, wantOwner string
+	// key is what the agent knows the process by.
+	key string
+}
+
+// wholeJOB has a value of its own in every field.
+func wholeJOB(kind int) jobMapping {
+	return jobMapping{
+		scope: map[string]any{"scope": map[string]any{"type": "biz_set", "id": "51"}},
+		process: map[string]any{
+			"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "value_key": "value-key",
+			"proc_owner": "proc-owner", "contact": "contact-name", "account": "account-name", "cfg_path": "/cfg/path", "log_path": "/log/path",
+			"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd", "kill_cmd": "kill-cmd",
+			"func_id": "func-id", "instance_id": "instance-id", "type": kind, "cycle_time": 21, "cpu_lmt": 22, "mem_lmt": 23,
+			"instance_num": 24, "op_timeout": 25, "start_check_begin_time": 26, "start_check_end_time": 27,
+		},
+		wantScope: `"bk_scope_type": "biz_set", "bk_scope_id": "51"`,
+		wantProcess: `"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "value_key": "value-key",
+			"account": "account-name", "cfg_path": "/cfg/path", "log_path": "/log/path",
+			"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd", "kill_cmd": "kill-cmd",
+			"func_id": "func-id", "instance_id": "instance-id", "type": ` + strconv.Itoa(kind) + `, "cycle_time": 21, "cpu_lmt": 22, "mem_lmt": 23,
+			"instance_num": 24, "op_timeout": 25, "start_check_begin_time": 26, "start_check_end_time": 27`,
+		wantContact: `, "contact": "contact-name"`,
+		wantOwner:   `, "proc_owner": "proc-owner"`,
+		key:         "value-key",
+	}
+}
+
+func manageJOB() jobMapping {
+	m := wholeJOB(1)
+	m.registration = "manage_proc"
+	return m
+}
+
+// leastJOB leaves out what can be left out.
+func leastJOB() jobMapping {
+	return jobMapping{
+		scope:       map[string]any{"bk_biz_id": 52},
+		process:     map[string]any{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "cycle_time": 21},
+		wantScope:   `"bk_biz_id": 52`,
+		wantProcess: `"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "cycle_time": 21`,
+		key:         "/setup/path/proc-name",
+	}
+}
+
+// zeroJOB says 0 and "" where it may.
+func zeroJOB() jobMapping {
+	m := leastJOB()
+	m.scope = map[string]any{"scope": map[string]any{"type": "biz", "id": "53"}}
+	m.wantScope = `"bk_scope_type": "biz", "bk_scope_id": "53"`
+	maps.Copy(m.process, map[string]any{
+		"contact": "", "account": "", "func_id": "", "instance_id": "", "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
+		"op_timeout": 0, "start_check_begin_time": 0, "start_check_end_time": 0,
+	})
+	m.wantProcess += `, "account": "", "func_id": "", "instance_id": "", "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
+		"op_timeout": 0, "start_check_begin_time": 0, "start_check_end_time": 0`
+	m.wantContact = `, "contact": ""`
+	return m
+}
+
+// Model is scope, process and hosts as an object takes them.
+func (m jobMapping) Reference() map[string]any {
+	config := maps.Clone(m.scope)
+	config["process"], config["hosts"] = m.process, mappedHosts
+	return config
+}
+
+// hosted is a bk_job_hosted_process, with other values in some fields.
+func (m jobMapping) hosted(other map[string]any) map[string]any {
+	config := m.Reference()
+	process := maps.Clone(m.process)
+	maps.Copy(process, other)
+	config["process"] = process
+	if m.registration != "" {
+		config["registration_api"] = m.registration
+	}
+	return config
+}
+
+// body is that of an operation, by the API that takes it.
+func (m jobMapping) body(api string, op int) string {
+	process := m.wantProcess + m.wantContact
+	if api == "manage_proc" {
+		process = m.wantProcess + m.wantOwner
+	}
+	return `{` + mappedCaller + `, ` + m.wantScope + `, "op_type": ` + strconv.Itoa(op) +
+		`, "process_infos": [{` + process + `, "ip_list": ` + mappedHostsV2 + `}]}`
+}
+
+// Every field of a scope, a process and its hosts arrives in its place in every
+// request to JOB, of either generation.
+func TestMappingJOB(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]jobMapping{
+		"periodic":    wholeJOB(0),
+		"resident":    wholeJOB(1),
+		"one-shot":    wholeJOB(2),
+		"manage-proc": manageJOB(),
+		"least":       leastJOB(),
+		"zeros":       zeroJOB(),
+	} {
+		for _, generation := range []string{"job", "jobv3"} {
+			t.Run(name+"-"+generation, func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				settings := sim.SettingsFor(providertest.FaceJOB)
+				settings["job_api"], settings["bk_supplier_id"] = generation, mappedSupplier
+				p := providertest.ConfiguredWith(t, settings)
+				resource := p.CoreOf("bk_job_hosted_process", &providertest.Kept{})
+				register, unregister := providertest.Target{API: "operate_process", Op: new(simulator.OpHost)}, providertest.Target{API: "operate_process", Op: new(simulator.OpUnhost)}
+				registered, unregistered := m.body("operate_process", 3), m.body("operate_process", 4)
+				if m.registration == "manage_proc" {
+					// The simulator keeps the op type that reaches the agent.
+					register.API, unregister.API = "manage_proc", "manage_proc"
+					registered, unregistered = m.body("manage_proc", 1), m.body("manage_proc", 2)
+				}
+
+				resource.Applied(m.hosted(nil))
+				expectSent(t, sim, register, registered)
+				questions := []string{m.body("operate_process", 2)}
+				if m.registration == "manage_proc" { // what it did is read back
+					questions = append(questions, questions...)
+				}
+				expectSent(t, sim, providertest.Target{API: "operate_process", Op: new(simulator.OpQuery)}, questions...)
+				expectAsked(t, sim, "get_proc_result", `{`+mappedCaller+`, `+m.wantScope+`, "bk_gse_taskid": "TASK"}`)
+				for _, call := range sim.Calls() {
+					if !strings.HasPrefix(call.Path, "/api/c/compapi/v2/"+generation+"/") {
+						t.Errorf("%s went to %s", call.API, call.Path)
+					}
+				}
+
+				resource.Applied(m.hosted(map[string]any{"log_path": "/another/path"}))
+				sim.ResetCalls()
+				resource.Applied(m.hosted(nil))
+				expectSent(t, sim, register, registered)
+
+				if m.process["start_cmd"] != nil {
+					for operation, op := range mappedOperations {
+						operateMapped(sim, p, "bk_job_process_operation", operation, m.Reference(), mappedHosts, "job", m.key)
+						expectSent(t, sim, providertest.Target{API: "operate_process", Op: new(op)}, m.body("operate_process", op))
+					}
+				}
+
+				sim.ResetCalls()
+				if said := resource.DestroyUnrefreshed(); len(said) > 0 {
+					t.Fatal(said)
+				}
+				expectSent(t, sim, unregister, unregistered)
+			})
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The tests of mappings give every field a value of its own, so that a field that is
+// left out or put in the place of another shows in a body that was sent.
+
+// mappedHosts have ids that tell a cloud, a supplier and an address apart. The third
+// has the supplier of the provider block.
+var mappedHosts = map[string]string{"first": "3:7:10.0.0.1", "second": "4:8:10.0.0.2", "third": "5:10.0.0.3"}
+
+const (
+	mappedSupplier = 9
+	// mappedHostsV1 and mappedHostsV2 are these hosts in the first and in the second
+	// generation of the documents.
+	mappedHostsV1 = `[
+		{"bk_cloud_id": 3, "bk_supplier_id": 7, "ip": "10.0.0.1"},
+		{"bk_cloud_id": 4, "bk_supplier_id": 8, "ip": "10.0.0.2"},
+		{"bk_cloud_id": 5, "bk_supplier_id": 9, "ip": "10.0.0.3"}
+	]`
+	mappedHostsV2 = `[{"bk_cloud_id": 3, "ip": "10.0.0.1"}, {"bk_cloud_id": 4, "ip": "10.0.0.2"}, {"bk_cloud_id": 5, "ip": "10.0.0.3"}]`
+	// mappedCaller is the part of every body of the ESB that says who calls.
+	mappedCaller = `"bk_app_code": "bk_test", "bk_app_secret": "***", "bk_username": "admin"`
+)
+
+// expectSent compares the bodies of all requests to a target with JSON texts, in any
+// order. The simulator does not keep the secret.
+func expectSent(t *testing.T, s *providertest.Sim, at providertest.Target, want ...string) {
+	t.Helper()
+	var got []string
+	for _, call := range at.Calls(s.Calls()) {
+		got = append(got, string(call.Body))
+	}
+	if diff := procapitest.DiffJSON(t, sortedJSON(t, want), sortedJSON(t, got)); diff != "" {
+		t.Errorf("bodies sent to %s (-want +got):\n%s", at.API, diff)
+	}
+}
+
+// sortedJSON is a list of documents in the order of their canonical texts.
+func sortedJSON(t *testing.T, documents []string) []byte {
+	t.Helper()
+	canonical := make([]string, len(documents))
+	for i, document := range documents {
+		var tree any
+		if err := json.Unmarshal([]byte(document), &tree); err != nil {
+			t.Fatalf("%s\n%s", err, document)
+		}
+		text, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		canonical[i] = string(text)
+	}
+	slices.Sort(canonical)
+	return []byte("[" + strings.Join(canonical, ",") + "]")
+}
+
+// expectAsked compares the bodies of the requests for results with the tasks that
+// were begun.
+func expectAsked(t *testing.T, s *providertest.Sim, api, body string) {
+	t.Helper()
+	var want []string
+	for _, call := range s.Calls() {
+		if call.TaskID != "" && call.API != api {
+			want = append(want, strings.ReplaceAll(body, "TASK", call.TaskID))
+		}
+	}
+	expectSent(t, s, providertest.Target{API: api}, want...)
+}
+
+// mappedOperations are the operations of a process by their op types.
+var mappedOperations = map[string]int{
+	"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart,
+	"reload": simulator.OpReload, "kill": simulator.OpKill,
+}
+
+// operateMapped runs one operation on hosts where there is something to do for it.
+func operateMapped(s *providertest.Sim, p *providertest.Protocol, typ, operation string, reference map[string]any, hosts map[string]string, namespace, name string) {
+	p.T.Helper()
+	prepare := s.StartProcess
+	if operation == "start" {
+		prepare = s.StopProcess
+	}
+	for _, address := range hosts {
+		if err := errors.Join(s.Host(address, namespace, name), prepare(address, namespace, name)); err != nil {
+			p.T.Fatal(err)
+		}
+	}
+	s.ResetCalls()
+	config := maps.Clone(reference)
+	config["operation"] = operation
+	run := p.CoreOf(typ, &providertest.Kept{})
+	if said := run.Validate(config); len(said) > 0 {
+		p.T.Fatal(said)
+	}
+	run.Apply(config) // a process that runs once fails some operations, which sends no less
+}

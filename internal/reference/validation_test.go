@@ -1,0 +1,116 @@
+package reference_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// Values at the edge of what is taken, on both sides of it.
+func TestValidation_edges(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	for name, c := range map[string]struct {
+		at      []string // within spec, the attribute last
+		taken   []any
+		refused []any
+		said    string
+	}{
+		"user": {[]string{"identity", "user"}, []any{"r", "root", providertest.NotKnown{}}, []any{""}, "Attribute spec.identity.user string length must be at least 1, got: 0"},
+		"md5": {
+			[]string{"configmap"},
+			[]any{
+				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdef"}}, []any{map[string]any{"md5": "0123456789ABCDEF0123456789ABCDEF"}},
+				[]any{map[string]any{"md5": providertest.NotKnown{}}}, []any{map[string]any{}},
+			},
+			[]any{
+				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcde"}}, []any{map[string]any{"md5": "0123456789abcdef0123456789abcdef0"}},
+				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdeg"}}, []any{map[string]any{"md5": ""}},
+			},
+			"must be 32 hexadecimal characters",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			validate := func(value any) providertest.Diagnostics {
+				config := providertest.FaceESB.Reference("./start.sh", 1)
+				object, _ := config["spec"].(map[string]any)
+				for _, step := range c.at[:len(c.at)-1] {
+					object, _ = object[step].(map[string]any)
+				}
+				object[c.at[len(c.at)-1]] = value
+				return p.CoreOf(providertest.HostedType, &providertest.Kept{}).Validate(config)
+			}
+			for _, value := range c.taken {
+				if said := validate(value); len(said) > 0 {
+					t.Errorf("%v: %s", value, said)
+				}
+			}
+			for _, value := range c.refused {
+				if said := validate(value); len(said) != 1 || !strings.Contains(said.String(), c.said) {
+					t.Errorf("%v: %s", value, said)
+				}
+			}
+		})
+	}
+}
+
+// Only a resident process can be kept running. What its kind is must be set; where it
+// is not, or is not known yet, nothing is said of its running.
+func TestValidation_keptRunning(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	const resident, required = "Only a resident process", "spec.monitor_policy.auto_type"
+	for name, c := range map[string]struct {
+		face providertest.Face
+		kind any
+		said string // "" for nothing
+	}{
+		"periodic":     {providertest.FaceESB, 0, resident},
+		"resident":     {providertest.FaceESB, 1, ""},
+		"one-shot":     {providertest.FaceESB, 2, resident},
+		"not-set":      {providertest.FaceESB, nil, required},
+		"unknown":      {providertest.FaceESB, providertest.NotKnown{}, ""},
+		"job-periodic": {providertest.FaceJOB, 0, resident},
+		"job-resident": {providertest.FaceJOB, 1, ""},
+		"job-one-shot": {providertest.FaceJOB, 2, resident},
+		"job-not-set":  {providertest.FaceJOB, nil, resident}, // which is periodic
+		"job-unknown":  {providertest.FaceJOB, providertest.NotKnown{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := c.face.Reference("./start.sh", 1)
+			config["ensure"] = "running"
+			if spec, ok := config["spec"].(map[string]any); ok {
+				spec["monitor_policy"] = map[string]any{"auto_type": c.kind}
+			} else if process, ok := config["process"].(map[string]any); ok {
+				process["type"], process["cycle_time"] = c.kind, 60
+			}
+			said := p.CoreOf(c.face.TypeName(providertest.OnCreate), &providertest.Kept{}).Validate(config)
+			if (c.said == "") != (len(said) == 0) || len(said) > 1 || !strings.Contains(said.String(), c.said) {
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}
+
+// max_retries has an end on both sides.
+func TestProvider_maxRetries(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	for retries, taken := range map[int]bool{-1: false, 0: true, 100: true, 101: false} {
+		resp, err := p.Server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{
+			Config: p.Dynamic(p.Schema.Provider, map[string]any{"max_retries": retries}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := providertest.DiagnosticsText(resp.Diagnostics)
+		if taken != (said == "") || (!taken && !strings.Contains(said, "Attribute max_retries value must be between 0 and 100, got: ")) {
+			t.Errorf("%d: %s", retries, said)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/canary"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// newSecretiveCLI is a CLI with canaries for credentials, which logs all that can be
+// logged, and keeps what each command printed in its directory.
+func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway, config string) (*providertest.Sim, *providertest.CLI) {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	sim.AppSecret = canary.Secret
+	cli := providertest.NewCLI(t, sim, config)
+	cli.Env = append(cli.Env, "BK_GATEWAY"+"="+string(gateway), "BK_APP_SECRET"+"="+canary.Secret, "BK_USERNAME"+"=", "GOTRACEBACK=system",
+		"TF_LOG=TRACE", "TF_LOG_SDK=TRACE", "TF_LOG_SDK_FRAMEWORK=TRACE", "TF_LOG_SDK_PROTO=TRACE", "TF_LOG_PROVIDER_BK_GSE=TRACE",
+		"TF_LOG_PATH="+filepath.Join(cli.Dir, "trace.log"))
+	if gateway == bkapi.APIGW {
+		sim.AccessToken = canary.AccessToken
+		cli.Env = append(cli.Env, "BK_ACCESS_TOKEN"+"="+canary.AccessToken)
+	} else {
+		sim.Token = canary.Token
+		cli.Env = append(cli.Env, "BK_TOKEN"+"="+canary.Token)
+	}
+	return sim, cli
+}
+
+// configureSwift is configure for a provider that waits for nothing.
+func configureSwift(c *providertest.CLI, config string) {
+	c.T.Helper()
+	c.Configure(config)
+	text, err := os.ReadFile(filepath.Join(c.Dir, "main.tf"))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.Write("main.tf", strings.Replace(string(text), `provider "bk" {}`, "provider \"bk\" {\n  retry_wait_min = \"1ms\"\n  retry_wait_max = \"1ms\"\n}", 1))
+}
+
+// keepOutput runs a command, wants an exit code, and keeps what is printed in a file.
+func keepOutput(c *providertest.CLI, code int, name string, args ...string) {
+	c.T.Helper()
+	c.Write(name, c.Expect(code, args...))
+}
+
+// No credential gets into anything that Terraform prints, logs or keeps: not where
+// all goes well, not where the platform says back what it was sent, and not where
+// the provider's process dies.
+func TestAccSecrets_stayInside(t *testing.T) {
+	t.Parallel()
+	spellings := slices.Sorted(maps.Keys(echoes(canary.Secret)))
+	config := func(run string) string {
+		return providertest.OperationConfig{
+			Hosted: providertest.HostedConfig{Hosts: providertest.HostsConfig(len(spellings)), Start: "./start.sh --" + canary.Witness, More: `ensure = "registered"`}, Operation: "start",
+			More: fmt.Sprintf("triggers = { run = %q }", run),
+		}.String() + "\n" + `data "bk_process_status" "test" {
+  meta  = bk_hosted_process.test.meta
+  hosts = bk_hosted_process.test.hosts
+  spec  = bk_hosted_process.test.spec
+}
+`
+	}
+	for _, gateway := range bkapi.Gateways() {
+		t.Run(string(gateway), func(t *testing.T) {
+			t.Parallel()
+			sim, cli := newSecretiveCLI(t, gateway, "")
+			// Credentials of the environment are not even in the raw protocol.
+			raw := filepath.Join(cli.Dir, "protocol")
+			if err := os.Mkdir(raw, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw)
+			configureSwift(cli, config("1"))
+			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
+			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
+			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
+
+			// The platform says a credential back for each host, in one spelling each.
+			secret := map[bkapi.Gateway]string{bkapi.ESB: canary.Token, bkapi.APIGW: canary.AccessToken}[gateway]
+			for i, spelling := range spellings {
+				echo := canary.Witness + echoes(canary.Secret)[spelling] + "\n" + canary.Witness + echoes(secret)[spelling]
+				sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Hosts: []string{providertest.Address(i + 1)}, Code: new(65535), Message: echo})
+				sim.Inject(simulator.Fault{Op: new(simulator.OpQuery), Hosts: []string{providertest.Address(i + 1)}, Code: new(0), Apply: true, Content: echo})
+			}
+			configureSwift(cli, config("2"))
+			keepOutput(cli, 1, "failing-apply.txt", "apply", "-auto-approve")
+			keepOutput(cli, 0, "state.json", "show", "-json")
+
+			sim.ClearFaults()
+			sim.Inject(simulator.Fault{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>" + canary.Witness + echoes(canary.Secret)["page"] + echoes(secret)["dump"]})
+			keepOutput(cli, 1, "failing-plan.txt", "plan")
+
+			sim.ClearFaults()
+			crash(cli, sim)
+			texts := everythingIn(t, cli.Dir)
+			for name, text := range texts {
+				for _, found := range canary.In(text) {
+					t.Errorf("%s: %s", name, found)
+				}
+			}
+			// The control: what travels beside the credentials is found in all of these.
+			for _, name := range []string{
+				"plan.zip/tfplan", "plan.json", "terraform.tfstate", "state.json", "trace.log", "failing-apply.txt", "failing-plan.txt",
+			} {
+				if !strings.Contains(texts[name], canary.Witness) {
+					t.Errorf("%s does not hold what it should (%d bytes)", name, len(texts[name]))
+				}
+			}
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(texts)), func(name string) bool {
+				return strings.HasPrefix(name, "protocol/") && strings.Contains(texts[name], canary.Witness)
+			}) {
+				t.Error("the raw protocol is not there")
+			}
+			for _, want := range []string{"calling API", "SIGQUIT: quit", "bkapi.(*Client).Call"} {
+				if !strings.Contains(texts["trace.log"], want) {
+					t.Errorf("nothing in the log of %q", want)
+				}
+			}
+		})
+	}
+}
+
+// crash kills the provider in the middle of a call, in a way in which it prints the
+// stacks of all that it is doing.
+func crash(c *providertest.CLI, sim *providertest.Sim) {
+	c.T.Helper()
+	sim.ResetCalls()
+	sim.Inject(simulator.Fault{Delay: time.Hour})
+	cmd, out := c.Command(c.T.Context(), "plan")
+	if err := cmd.Start(); err != nil {
+		c.T.Fatal(err)
+	}
+	providertest.Eventually(c.T, "a call", func() bool { return len(sim.Calls()) > 0 })
+	for _, pid := range childrenOf(c.T, cmd.Process.Pid) {
+		process, err := os.FindProcess(pid)
+		if err == nil {
+			err = process.Signal(syscall.SIGQUIT)
+		}
+		if err != nil {
+			c.T.Error(err)
+		}
+	}
+	if err := cmd.Wait(); err == nil {
+		c.T.Errorf("the plan went well without a provider:\n%s", out)
+	}
+	c.Write("crash.txt", out.String())
+}
+
+// childrenOf are the processes that a process has started.
+func childrenOf(t *testing.T, parent int) []int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc to find the provider's process")
+	}
+	var children []int
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stat := range stats {
+		text, err := os.ReadFile(stat)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The name is in brackets and may hold anything; state and parent follow.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			children = append(children, pid)
+		}
+	}
+	return children
+}
+
+// A secret in the configuration is in Terraform's hands. It keeps one in a plan that
+// comes from an ordinary variable, sensitive or not, and none that comes from an
+// ephemeral variable; our documentation says so.
+func TestAccSecrets_ofVariables(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		variable string
+		kept     bool
+	}{
+		"ephemeral": {"sensitive = true\n  ephemeral = true", false},
+		"sensitive": {"sensitive = true", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, cli := newSecretiveCLI(t, bkapi.ESB, "")
+			cli.Write("main.tf", fmt.Sprintf(`
+terraform {
+  required_providers {
+    bk = {
+      source = "blueking/bk"
+    }
+  }
+}
+
+variable "secret" {
+  type = string
+  %s
+}
+
+provider "bk" {
+  app_secret = var.secret
+}
+%s
+`, test.variable, providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Start: "./start.sh --" + canary.Witness}))
+			cli.Env = append(cli.Env, "BK_APP_SECRET"+"=", "TF_VAR_secret="+canary.Secret)
+			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
+			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
+			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
+			texts := everythingIn(t, cli.Dir)
+			for name, text := range texts {
+				inPlan := name == "plan.json" || name == "plan.zip/tfplan"
+				if found := canary.In(text); (len(found) > 0) != (test.kept && inPlan) {
+					t.Errorf("%s: %v", name, found)
+				}
+			}
+			if log := texts["trace.log"]; !strings.Contains(log, "calling API") || !strings.Contains(log, canary.Witness) {
+				t.Error("the log is not that of the provider")
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package secrets
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/canary"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// echoPlaces are the parts of an answer in which a platform may say something back.
+// Each is faults, and what makes the provider meet them.
+var echoPlaces = map[string]struct {
+	faults func(echo string) []simulator.Fault
+	meet   func(p *providertest.Protocol, ctx context.Context) string
+}{
+	"message": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{EnvelopeCode: new(1306201), EnvelopeMessage: echo}}
+	}, (*providertest.Protocol).CachedStatus},
+	"refusal": {func(echo string) []simulator.Fault {
+		body, _ := json.Marshal(map[string]any{"code": 1640001, "message": echo})
+		return []simulator.Fault{{HTTPStatus: 403, Body: string(body)}}
+	}, (*providertest.Protocol).CachedStatus},
+	"error-page": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{HTTPStatus: 500, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}}
+	}, (*providertest.Protocol).CachedStatus},
+	"login-page": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{HTTPStatus: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: echo}}
+	}, (*providertest.Protocol).CachedStatus},
+	"request-id": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{EnvelopeCode: new(7), Header: map[string]string{"X-Bkapi-Request-Id": echo}}}
+	}, (*providertest.Protocol).CachedStatus},
+	"host-message": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpStart), Code: new(65535), Message: echo}}
+	}, started},
+	"host-message-of-query": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(126), Message: echo}}
+	}, (*providertest.Protocol).LiveStatus},
+	"host-without-result": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{API: "get_proc_operate_result_v2", ExtraKeys: map[string]any{providertest.Address(1) + ":web:nginx": echo}}}
+	}, started},
+	"content": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: echo}}
+	}, (*providertest.Protocol).LiveStatus},
+	"version": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{Op: new(simulator.OpQuery), Code: new(0), Apply: true, Content: map[string]any{
+			"process": []any{map[string]any{"instance": []any{map[string]any{"pid": 42, "isAuto": true, "version": echo}}}},
+		}}}
+	}, (*providertest.Protocol).LiveStatus},
+	"task": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{API: "operate_proc_v2", TaskID: &echo}, {API: "get_proc_operate_result_v2", EnvelopeCode: new(7)}}
+	}, started},
+}
+
+// Whatever a platform says back, wherever and however spelt, no secret of the
+// provider's comes out: not in what is said, not in state, and not in the log.
+func TestSecrets_areNotEchoed(t *testing.T) {
+	t.Parallel()
+	for gateway, identity := range map[bkapi.Gateway]struct{ attribute, secret string }{
+		bkapi.ESB: {"token", canary.Token}, bkapi.APIGW: {"access_token", canary.AccessToken},
+	} {
+		for place := range echoPlaces {
+			t.Run(string(gateway)+"/"+place, func(t *testing.T) {
+				t.Parallel()
+				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": canary.Secret, identity.attribute: identity.secret})
+				for _, secret := range []string{canary.Secret, identity.secret} {
+					for spelling, echo := range echoes(secret) {
+						text := echoed(sim, p, place, canary.Witness+" "+echo)
+						if !strings.Contains(text, canary.Witness) {
+							t.Errorf("%s: the echo has not come through, so this proves nothing: %s", spelling, text)
+						}
+						for _, found := range canary.In(text) {
+							t.Errorf("%s: found in: %s", spelling, found)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// The control: what the provider does not know for a secret is found in each place.
+func TestSecrets_ofOthersAreEchoed(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
+		for place := range echoPlaces {
+			if text := echoed(sim, p, place, canary.Secret); len(canary.In(text)) == 0 {
+				t.Errorf("%s %s: not found in: %s", gateway, place, text)
+			}
+		}
+	}
+}
+
+// newSecretive is a provider with secrets, for a simulator that takes them.
+func newSecretive(t *testing.T, gateway bkapi.Gateway, secrets map[string]any) (*providertest.Sim, *providertest.Protocol) {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	sim.AppSecret, _ = secrets["app_secret"].(string)
+	sim.Token, _ = secrets["token"].(string)
+	sim.AccessToken, _ = secrets["access_token"].(string)
+	settings := sim.Settings()
+	maps.Copy(settings, map[string]any{"gateway": string(gateway), "username": nil, "max_retries": 1})
+	maps.Copy(settings, secrets)
+	p := providertest.NewProtocol(t)
+	if said := p.Configure(settings); said != "" {
+		t.Fatal(said)
+	}
+	return sim, p
+}
+
+// echoed is all that comes out of the provider when a platform says something at a
+// place.
+func echoed(s *providertest.Sim, p *providertest.Protocol, place, echo string) string {
+	p.T.Helper()
+	defer s.ClearFaults()
+	for _, fault := range echoPlaces[place].faults(echo) {
+		s.Inject(fault)
+	}
+	var log providertest.LogBuffer
+	said := echoPlaces[place].meet(p, tflogtest.RootLogger(p.T.Context(), &log))
+	if logged := log.String(); strings.Contains(logged, "calling API") {
+		return said + logged
+	}
+	p.T.Error("nothing was logged")
+	return said
+}
+
+// started is what the start of a process says.
+func started(p *providertest.Protocol, ctx context.Context) string {
+	p.T.Helper()
+	progress, end := p.Invoke(ctx, providertest.ActionType, providertest.Invocation("start", 1, nil))
+	return strings.Join(append(progress, end), "\n")
+}
