@@ -56,7 +56,8 @@ func TestHostedProcess_identity(t *testing.T) {
 	}
 }
 
-// An import by identity finds what an import by id finds.
+// An import by identity finds what an import by id finds, and both say the identity
+// before anything is refreshed.
 func TestHostedProcess_importByIdentity(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -64,7 +65,12 @@ func TestHostedProcess_importByIdentity(t *testing.T) {
 	created := p.CoreOf(providertest.HostedType, &providertest.Kept{})
 	created.Applied(providertest.FaceESB.Reference("./start.sh", 2))
 
-	resp, err := p.Server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, Identity: created.Identity})
+	resp, err := p.Server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, ID: "web:nginx"})
+	p.Fine(err, resp.Diagnostics)
+	if diff := cmp.Diff(p.IdentityOf(created.Identity), p.IdentityOf(resp.ImportedResources[0].Identity)); diff != "" {
+		t.Errorf("identity of an import by id (-want +got):\n%s", diff)
+	}
+	resp, err = p.Server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: providertest.HostedType, Identity: created.Identity})
 	p.Fine(err, resp.Diagnostics)
 
 	byID := p.CoreOf(providertest.HostedType, &providertest.Kept{})

@@ -149,7 +149,7 @@ func mapped(t *testing.T, s *providertest.Sim, f providertest.Face, m gseMapping
 	settings["bk_supplier_id"] = mappedSupplier
 	settings["default_labels"] = map[string]string{"region": "label-region"}
 	settings["spec_fingerprint_label"] = m.fingerprintLabel
-	return providertest.ConfiguredWith(t, settings)
+	return impatient(t, providertest.ConfiguredWith(t, settings))
 }
 
 // Every field of meta, hosts and spec arrives in its place in every request over the

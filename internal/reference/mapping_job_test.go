@@ -124,7 +124,7 @@ func TestMappingJOB(t *testing.T) {
 				sim := providertest.NewSim(t)
 				settings := sim.SettingsFor(providertest.FaceJOB)
 				settings["job_api"], settings["bk_supplier_id"] = generation, mappedSupplier
-				p := providertest.ConfiguredWith(t, settings)
+				p := impatient(t, providertest.ConfiguredWith(t, settings))
 				resource := p.CoreOf("bk_job_hosted_process", &providertest.Kept{})
 				register, unregister := providertest.Target{API: "operate_process", Op: new(simulator.OpHost)}, providertest.Target{API: "operate_process", Op: new(simulator.OpUnhost)}
 				registered, unregistered := m.body("operate_process", 3), m.body("operate_process", 4)

@@ -1,12 +1,14 @@
 package reference_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -105,4 +107,14 @@ func operateMapped(s *providertest.Sim, p *providertest.Protocol, typ, operation
 		p.T.Fatal(said)
 	}
 	run.Apply(config) // a process that runs once fails some operations, which sends no less
+}
+
+// impatient ends what waits for results that never come, as where a host went out
+// under another name.
+func impatient(t *testing.T, p *providertest.Protocol) *providertest.Protocol {
+	t.Helper()
+	until, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	p.Until = until
+	return p
 }
