@@ -285,6 +285,24 @@ func TestClient_redirectTargetGetsNothing(t *testing.T) {
 	}
 }
 
+// A 3xx that names no target is a status like any other.
+func TestClient_redirectWithoutTarget(t *testing.T) {
+	t.Parallel()
+
+	for _, status := range []int{300, 302, 304} {
+		s := newServer(t, reply(status, ""))
+		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+
+		var failure *bkapi.Error
+		if !errors.As(err, &failure) || failure.Kind != bkapi.KindStatus || failure.Status != status {
+			t.Errorf("%d: got %v, want it as a status", status, err)
+		}
+		if got := len(s.received()); got != 1 {
+			t.Errorf("%d: %d requests, want 1", status, got)
+		}
+	}
+}
+
 // object decodes a JSON object, and nothing for an empty text.
 func object(t *testing.T, text []byte) map[string]any {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 )
 
 // canary has every sort of character that an encoding changes.
-const canary = `canary"<&>+/\é%tail`
+const canary = `canary"<&>+/'\é%tail`
 
 // marker is no secret and echoed right behind one, so it shows that what the
 // server echoed has come as far as it would have with the secret in it.
@@ -34,6 +34,9 @@ func echoes(secret string) map[string]http.HandlerFunc {
 	ascii := strings.ReplaceAll(plain, "é", `\u00e9`)
 	nested, _ := json.Marshal(string(inJSON))
 	nestedASCII, _ := json.Marshal(ascii)
+	page := func(text string, escapes ...string) http.HandlerFunc {
+		return replyAs("text/html", http.StatusOK, strings.NewReplacer(escapes...).Replace(html.EscapeString(text)))
+	}
 
 	return map[string]http.HandlerFunc{
 		"html-page":        replyAs("text/html", http.StatusOK, html.EscapeString(secret+marker)),
@@ -51,7 +54,10 @@ func echoes(secret string) map[string]http.HandlerFunc {
 		"request-id":       reply(http.StatusOK, fmt.Sprintf(`{"code":5,"request_id":%s}`, inJSON)),
 		"message-upper":    reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, upperCase.Replace(string(inJSON)))),
 		"message-php":      reply(http.StatusOK, fmt.Sprintf(`{"code":5,"message":{"sent":%s}}`, strings.ReplaceAll(ascii, "/", `\/`))),
-		"python-page":      replyAs("text/html", http.StatusOK, strings.ReplaceAll(html.EscapeString(secret+marker), "&#34;", "&quot;")),
+		"python-page":      page(secret+marker, "&#34;", "&quot;", "&#39;", "&#x27;"),
+		"slash-page":       page(secret+marker, "&#34;", "&quot;", "&#39;", "&#x27;", "/", "&#x2F;"),
+		"plus-page":        page(secret+marker, "+", "&#43;"),
+		"page-of-plain":    page(plain),
 		"page-of-json":     replyAs("text/html", http.StatusBadRequest, html.EscapeString(ascii)),
 		"lower-escaped":    reply(http.StatusOK, "a="+lowerCase.Replace(url.QueryEscape(secret))+marker),
 		"twice-escaped":    reply(http.StatusOK, "a="+url.QueryEscape(url.QueryEscape(secret))+marker),

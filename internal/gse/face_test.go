@@ -6,7 +6,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
+
+// The key of the other generation names the host as well where it cannot be taken
+// for another host's key: the first form of an IPv6 host is the second form of
+// another.
+func TestKeys_otherGeneration(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		host       string
+		own, other string
+		want       int64
+	}{
+		"ipv4": {"0:10.0.0.1", "0:10.0.0.1:gse:proc-test", "0:0:10.0.0.1:gse:proc-test", procapi.CodeCommandFailed},
+		"ipv6": {"0:2001:db8::1", "0:2001:db8::1:gse:proc-test", "0:0:2001:db8::1:gse:proc-test", 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := procapitest.Parse(t, test.host)
+			others := said(test.other, code(procapi.CodeCommandFailed))
+
+			_, url := newScript(t, accepted, result(others), procapitest.Times(procapitest.ForEver, result(said(test.own, code(0)))))
+			operated := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, h)[h[0]]
+			if operated.Code != test.want {
+				t.Errorf("operate: got %+v, want code %d", operated, test.want)
+			}
+
+			_, url = newScript(t,
+				exchange{API: apiRegister, Reply: procapitest.Data(said(test.own, code(procapi.CodeCommandFailed)))},
+				procapitest.Times(procapitest.ForEver, exchange{API: apiRegister, Reply: procapitest.Data(said(test.other, code(0)))}))
+			registered := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), h)[h[0]]
+			if registered.Code != test.want {
+				t.Errorf("register: got %+v, want code %d", registered, test.want)
+			}
+		})
+	}
+}
 
 // Keys are built, never taken apart: their parts may hold the separator.
 func TestKeys(t *testing.T) {

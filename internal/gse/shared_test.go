@@ -172,7 +172,43 @@ func TestSharedStatus_change(t *testing.T) {
 			if diff := cmp.Diff(fresh, statuses, cmp.Comparer(func(a, b fleet.Host) bool { return a == b })); diff != "" {
 				t.Errorf("shared (-fresh +shared):\n%s", diff)
 			}
+			// Whatever came of the change, the namespace was listed again.
+			if n := c.sim.Calls().Count(apiSync); n != 1 {
+				t.Errorf("%d calls of %s, want 1", n, apiSync)
+			}
 		})
+	}
+}
+
+// What is listed while a change is under way answers nobody who asks after it.
+func TestSharedStatus_duringChange(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 12, 3)
+	c.askAll(5)
+	held := c.sim.Inject(simulator.Fault{API: apiUpdate, Stall: time.Hour})
+	ctx, interrupt := context.WithCancel(t.Context())
+	done := make(chan fleet.Results)
+	go func() { done <- c.process(11).Reregister(ctx, c.hosts(11)) }()
+	c.waitFor(apiUpdate)
+	c.sim.ResetCalls()
+	c.askAll(11)
+	c.want(0, 1)
+	interrupt()
+	<-done
+	c.sim.ClearFault(held)
+	c.askAll(11)
+	c.want(0, 1)
+}
+
+// waitFor returns when a call has come.
+func (c *crowd) waitFor(api string) {
+	c.t.Helper()
+	for c.sim.Calls().Count(api) == 0 {
+		select {
+		case <-c.t.Context().Done():
+			c.t.Fatalf("no call of %s", api)
+		case <-time.After(time.Millisecond):
+		}
 	}
 }
 
@@ -234,14 +270,24 @@ func TestSharedStatus_givesUp(t *testing.T) {
 	leader, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() { left <- c.ask(leader, 5) }()
-	for c.sim.Calls().Count(apiSync) == 0 {
-		<-time.After(time.Millisecond)
+	c.waitFor(apiSync)
+	// Ctrl-C ends the wait itself: no call is made to find out, and the leader still
+	// waits.
+	follower, interrupt := context.WithCancel(t.Context())
+	interrupted := make(chan error)
+	go func() { interrupted <- c.ask(follower, 6) }()
+	interrupt()
+	select {
+	case err := <-interrupted:
+		if !errors.Is(err, context.Canceled) || errors.As(err, new(*bkapi.Error)) {
+			t.Errorf("the follower got %v, which is not the end of its own wait", err)
+		}
+	case <-time.After(8 * time.Second):
+		t.Error("the follower waits on")
+	case err := <-left:
+		t.Fatalf("the leader got %v, which it was to wait for", err)
 	}
-	follower, stop := context.WithCancel(t.Context())
-	stop()
-	if err := c.ask(follower, 6); !errors.Is(err, context.Canceled) {
-		t.Errorf("the follower got %v", err)
-	}
+	c.want(5, 1)
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the leader got %v", err)

@@ -107,6 +107,41 @@ func TestBackoff_delay(t *testing.T) {
 	}
 }
 
+// The bounds of the default, and of a jitter that is no fraction.
+func TestBackoff_bounds(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		backoff         Backoff
+		check           int
+		shortest, limit time.Duration
+	}{
+		"default-first":    {DefaultBackoff(), 0, 180 * time.Millisecond, 200 * time.Millisecond},
+		"default-cap":      {DefaultBackoff(), 10_000, 4500 * time.Millisecond, 5 * time.Second},
+		"jitter-below-0":   {Backoff{First: time.Second, Jitter: -1}, 0, time.Second, time.Second},
+		"jitter-above-1":   {Backoff{First: time.Second, Jitter: 9}, 0, 0, time.Second},
+		"jitter-of-a-half": {Backoff{First: time.Second, Jitter: 0.5}, 0, 500 * time.Millisecond, time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			low, high := test.limit, time.Duration(0)
+			for range 10_000 {
+				got := test.backoff.delay(test.check)
+				if got < test.shortest || got > test.limit {
+					t.Fatalf("%s is not from %s to %s", got, test.shortest, test.limit)
+				}
+				low, high = min(low, got), max(high, got)
+			}
+			// All of the range is used.
+			if slack := (test.limit - test.shortest) / 10; low > test.shortest+slack || high < test.limit-slack {
+				t.Errorf("from %s to %s, want from %s to %s", low, high, test.shortest, test.limit)
+			}
+		})
+	}
+}
+
 // TestUntil_overhead holds the promise of the package documentation.
 func TestUntil_overhead(t *testing.T) {
 	t.Parallel()

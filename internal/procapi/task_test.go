@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -272,6 +273,82 @@ func TestContents_Statuses(t *testing.T) {
 	late := fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: context.DeadlineExceeded}
 	if got := states(fleet.Same(both, late)); !slices.Equal(got, []fleet.State{fleet.Unknown, fleet.Unknown}) {
 		t.Errorf("got %v of agents that did not answer in time", got)
+	}
+}
+
+// What a host without a status is said to be unknown for, and when a query as a whole
+// has failed instead.
+func TestContents_Statuses_reasons(t *testing.T) {
+	t.Parallel()
+	var (
+		refused = &bkapi.Error{API: "operate", Kind: bkapi.KindRefused, Code: 7, Message: "no permission", Sent: true}
+		timeUp  = fmt.Errorf("asking: %w", context.DeadlineExceeded)
+	)
+	tests := map[string]struct {
+		outcome fleet.Outcome
+		want    fleet.Status
+		failed  bool
+	}{
+		"late":              {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
+		"late-in-progress":  {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy"}, false},
+		"late-without-task": {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{}, true},
+		"result-refused":    {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "the result could not be read", Err: refused}, fleet.Status{}, true},
+		"agent-says-no":     {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal", Message: "away"}, fleet.Status{Code: 117, Message: "the agent is abnormal: away"}, false},
+		"agent-is-silent":   {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal"}, fleet.Status{Code: 117, Message: "the agent is abnormal"}, false},
+		"no-meaning":        {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away"}, false},
+		"call-refused":      {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{}, true},
+		"lost":              {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{}, true},
+		"not-tried":         {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, fleet.Status{}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var kept Contents
+			both := procapitest.Parse(t, one1, two2)
+			statuses, err := kept.Statuses(both[:1], fleet.Results{both[0]: test.outcome})
+			if failed := err != nil; failed != test.failed || (failed && !errors.Is(err, test.outcome.Err)) {
+				t.Errorf("alone: got %v, want an error: %t", err, test.failed)
+			}
+			test.want.State = fleet.Unknown
+			if diff := cmp.Diff(test.want, statuses[both[0]]); diff != "" && !test.failed {
+				t.Errorf("alone (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Beside a host that got an answer, what failed for another is the reason there.
+func TestContents_Statuses_besideAnAnswer(t *testing.T) {
+	t.Parallel()
+	var (
+		refused = &bkapi.Error{API: "operate", Kind: bkapi.KindRefused, Message: "no permission", Sent: true}
+		timeUp  = fmt.Errorf("asking: %w", context.DeadlineExceeded)
+		said    = "operate: refused by the platform: no permission"
+	)
+	for name, test := range map[string]struct {
+		outcome fleet.Outcome
+		want    string
+	}{
+		"call-refused":       {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, said},
+		"lost":               {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, said},
+		"result-refused":     {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, "could not be read: " + said},
+		"with-words":         {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Message: "words", Err: refused}, "could not be read: words"},
+		"not-tried":          {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, timeUp.Error()},
+		"late":               {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, "the agent had not answered"},
+		"late-and-explained": {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, "still in progress"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var kept Contents
+			both := procapitest.Parse(t, one1, two2)
+			statuses, err := kept.Statuses(both, fleet.Results{both[0]: {Verdict: fleet.Done}, both[1]: test.outcome})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := statuses[both[1]]; got.State != fleet.Unknown || got.Message != test.want {
+				t.Errorf("got %+v, want %q", got, test.want)
+			}
+		})
 	}
 }
 
