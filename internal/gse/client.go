@@ -67,29 +67,24 @@ var _ fleet.Process = (*Process)(nil)
 
 // Register implements fleet.Process.
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	defer p.changes()()
+	defer p.changed()
 	return p.client.face.register(ctx, p, hosts)
 }
 
 // Reregister implements fleet.Process.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	defer p.changes()()
+	defer p.changed()
 	return p.client.face.reregister(ctx, p, hosts)
 }
 
 // Unregister implements fleet.Process.
 func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	defer p.changes()()
+	defer p.changed()
 	return p.client.face.unregister(ctx, p, hosts)
 }
 
-// changes is called before a change and what it gives after it: what is listed in
-// between is as old as what was listed before.
-func (p *Process) changes() (done func()) {
-	n := p.client.namespace(p.meta.Namespace)
-	n.changed()
-	return n.changed
-}
+// changed is called when a change is over: whatever was listed until then is old.
+func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changed() }
 
 // batches are hosts cut to what one request takes, each named in one way.
 func (c *Client) batches(hosts []fleet.Host) iter.Seq[[]fleet.Host] {

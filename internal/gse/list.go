@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -65,4 +66,16 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 			return nil
 		}
 	}
+}
+
+// page asks for one page of a namespace.
+func (c *Client) page(ctx context.Context, api bkapi.API, namespace string, start int) (statusAnswer, error) {
+	var (
+		request syncRequest
+		answer  statusAnswer
+	)
+	request.Meta.Namespace = namespace
+	request.Page.Start, request.Page.Limit = start, pageLimit
+	_, err := c.api.Call(ctx, api, request, &answer)
+	return answer, err
 }

@@ -23,7 +23,7 @@ type task struct {
 
 // Operate implements fleet.Process.
 func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
-	defer p.changes()()
+	defer p.changed()
 	return p.operate(ctx, op, hosts, nil)
 }
 

@@ -2,30 +2,29 @@ package gse
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 const (
-	// sharedFrom is how many processes of a namespace ask by themselves before it
-	// is looked into whether listing the namespace would do for all. Below, nobody
-	// has anything to gain.
+	// sharedFrom is how many calls a namespace takes before it is looked into whether
+	// listing it would do for all. Below, nobody has anything to gain.
 	sharedFrom = 5
 	// sharedFor is how long a listing answers for the processes that ask next: long
 	// enough for those of one refresh, which follow each other in milliseconds, and
 	// far less than the minutes by which what is on file lags behind the agents.
 	sharedFor = 10 * time.Second
-	// sharedPatience is the longest that half of a listing may take.
+	// sharedPatience is the longest that a listing may take.
 	sharedPatience = 10 * time.Second
-	// sharedTries bounds how often a process waits or fetches, where changes go on
-	// ending what was listed.
-	sharedTries = 4
 )
 
 // SharedStatus implements fleet.Process. get_proc_status_v2 takes one process a
@@ -35,266 +34,222 @@ const (
 // CachedStatus. A change that this client makes in the namespace ends the sharing
 // of what was listed before.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	listed, err := p.client.namespace(p.meta.Namespace).join(ctx, p, hosts)
-	if err != nil || listed == nil {
-		if err != nil {
-			return nil, err
-		}
-		return p.CachedStatus(ctx, hosts)
+	n := p.client.namespace(p.meta.Namespace)
+	listed, err := n.share(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var (
-		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
-		rest     []fleet.Host
-		terse    bool
-	)
+	statuses := make(map[fleet.Host]fleet.Status, len(hosts))
+	var rest []fleet.Host
 	for _, h := range hosts {
-		status, found := listed.of(p.meta.Name, h)
+		status, found := listed[processOn{p.meta.Name, h.WithoutSupplier()}]
 		switch {
 		case !found, status.State == fleet.Unknown:
 			rest = append(rest, h)
 		case !status.HostedKnown, status.Labels == nil:
 			// The documents of the listing know fewer members than those of the status.
-			rest, terse = append(rest, h), true
+			// Where it says less, it saves no call.
+			n.turnOff()
+			rest = append(rest, h)
 		default:
 			statuses[h] = status
 		}
 	}
-	if terse {
-		p.client.namespace(p.meta.Namespace).leave()
-	}
 	if len(rest) == 0 {
 		return statuses, nil
 	}
+	n.count(p, rest)
 	own, err := p.CachedStatus(ctx, rest)
-	for h, status := range own {
-		statuses[h] = status
-	}
+	maps.Copy(statuses, own)
 	return statuses, err
 }
 
 // namespace is what the client knows of the refreshes in one namespace.
 type namespace struct {
-	client *Client
-	name   string
+	client  *Client
+	name    string
+	flights singleflight.Group
 
 	mu sync.Mutex
-	// Who asked without the listing, in how many calls, about how many hosts.
-	askers map[string]bool
-	calls  int
-	hosts  int
-	// listing is the last one, done or under way; nil before the first and after a
-	// change.
-	listing *listing
+	// calls is how often processes asked without a listing, hosts about how many
+	// hosts; due is the number of calls from which a listing pays.
+	calls, hosts, due int
+	// listed is what the last listing told, nil after a change; changes counts those.
+	listed  listing
+	at      time.Time
+	changes int
 	// off: the platform would not list, or its listing says too little.
 	off bool
 }
 
+// listing is what sync_proc_status says of a namespace.
+type listing map[processOn]fleet.Status
+
+type processOn struct {
+	name string
+	host fleet.HostID
+}
+
 func (c *Client) namespace(name string) *namespace {
-	n, _ := c.namespaces.LoadOrStore(name, &namespace{client: c, name: name, askers: make(map[string]bool)})
+	n, _ := c.namespaces.LoadOrStore(name, &namespace{client: c, name: name, due: sharedFrom})
 	return n.(*namespace) //nolint:forcetypeassert // nothing else is stored
 }
 
-// changed forgets what was listed.
+// changed forgets what was listed before the end of a change.
 func (n *namespace) changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.listing = nil
+	n.listed = nil
+	n.changes++
 }
 
-// leave is for a platform whose listing says less than its status: it saves no call.
-func (n *namespace) leave() {
+func (n *namespace) turnOff() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.listing, n.off = nil, true
+	n.off = true
 }
 
-// join gives a listing, or nil where the process had better ask by itself. Whoever
-// finds that a listing pays fetches it, and whoever comes meanwhile waits for it.
-func (n *namespace) join(ctx context.Context, p *Process, hosts []fleet.Host) (*listing, error) {
+// count takes note of a process that asks by itself.
+func (n *namespace) count(p *Process, hosts []fleet.Host) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for range sharedTries {
-		if n.listing.expired(n.client.now()) {
-			n.listing = nil
-		}
-		switch l := n.listing; {
-		case l.complete():
-			return l, nil
-		case l != nil && l.busy != nil:
-			if err := n.wait(ctx, l.busy); err != nil {
-				return nil, err
-			}
-		case n.pays():
-			n.fetch(ctx)
-		default:
-			n.ask(p, hosts)
-			return nil, nil //nolint:nilnil // no listing, and nothing wrong
-		}
-	}
-	n.ask(p, hosts)
-	return nil, nil //nolint:nilnil // no listing, and nothing wrong
-}
-
-// ask counts a process that goes its own way.
-func (n *namespace) ask(p *Process, hosts []fleet.Host) {
-	n.askers[p.meta.Name] = true
 	n.hosts += len(hosts)
 	for range p.client.batches(hosts) {
 		n.calls++
 	}
 }
 
-// wait gives up the lock meanwhile.
-func (n *namespace) wait(ctx context.Context, busy <-chan struct{}) error {
-	n.mu.Unlock()
-	defer n.mu.Lock()
-	select {
-	case <-busy:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// share gives a listing, nil where a process had better ask by itself. Of those who
+// want one, the first makes it and the others wait.
+func (n *namespace) share(ctx context.Context) (listing, error) {
+	for {
+		listed, changes, pays := n.look()
+		if !pays {
+			return listed, nil
+		}
+		// The key keeps who asks after a change out of a listing that began before it.
+		flight := n.flights.DoChan(strconv.Itoa(changes), func() (any, error) { return n.list(ctx, changes) })
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case result := <-flight:
+			// If whoever made the listing was interrupted, the next one makes it.
+			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) {
+				made, _ := result.Val.(listing)
+				return made, ctx.Err()
+			}
+		}
 	}
 }
 
-// pays tells whether to go on with the listing. How long a listing is, its first
-// page says. It pays where it takes fewer calls than are to be expected for the
-// rows that nobody asked for yet, at the pace so far. Whether anybody will ask for
-// them is not known; so the processes first spend half of what it costs.
-func (n *namespace) pays() bool {
-	switch {
-	case n.off || len(n.askers) < sharedFrom || n.hosts == 0:
-		return false
-	case n.listing == nil:
-		return true
-	}
-	pages := n.listing.pages()
-	toCome := float64(n.listing.total-n.hosts) * float64(n.calls) / float64(n.hosts)
-	return 2*n.calls >= pages && toCome > float64(pages-1)
-}
-
-// fetch gets the first page of a listing, or, where that is there, the others. It
-// gives up the lock meanwhile.
-func (n *namespace) fetch(ctx context.Context) {
-	l := n.listing
-	if l == nil {
-		l = &listing{rows: make(map[string]map[fleet.HostID]fleet.Status)}
-		n.listing = l
-	}
-	busy := make(chan struct{})
-	l.busy = busy
-	n.mu.Unlock()
-	bounded, cancel := context.WithTimeout(ctx, n.client.patienceIn(ctx))
-	err := l.fetch(bounded, n.client, n.name)
-	cancel()
+// look gives the listing that answers now, or says whether to make one. That pays
+// once the calls have cost half as much, since nobody knows who will ask yet; and
+// not for processes that fill half of their requests or more.
+func (n *namespace) look() (listed listing, changes int, pays bool) {
 	n.mu.Lock()
-	l.busy, l.at = nil, n.client.now()
-	close(busy)
-	if err == nil {
-		return
+	defer n.mu.Unlock()
+	switch {
+	case n.off:
+	case n.listed != nil && n.client.now().Sub(n.at) <= sharedFor:
+		return n.listed, n.changes, false
+	default:
+		pays = n.calls >= n.due && 2*n.hosts <= pageLimit*n.calls
 	}
-	// Sharing is an economy. Where it fails everybody asks by himself, and hears
-	// then what is wrong.
-	n.client.opts.Logger.DebugContext(ctx, "namespace not listed", "namespace", n.name, "reason", err.Error())
-	n.off = n.off || ctx.Err() == nil
-	if n.listing == l {
-		n.listing = nil
-	}
+	return nil, n.changes, pays
 }
 
-// patienceIn is how long a listing may take: it is there to save time, and whoever
-// waits for it has a deadline of its own.
-func (c *Client) patienceIn(ctx context.Context) time.Duration {
+// list makes a listing, unless somebody has made one since the caller looked.
+func (n *namespace) list(ctx context.Context, changes int) (listing, error) {
+	if listed, _, pays := n.look(); !pays {
+		return listed, nil
+	}
+	// It is there to save time, and whoever waits for it has a deadline of its own.
+	patience := n.client.patience
 	if deadline, bounded := ctx.Deadline(); bounded {
-		return min(c.patience, time.Until(deadline)/4)
+		patience = min(patience, time.Until(deadline)/4)
 	}
-	return c.patience
-}
-
-// listing is what sync_proc_status says of a namespace. Its fields are guarded by
-// the namespace's lock, but for rows while it is busy.
-type listing struct {
-	rows    map[string]map[fleet.HostID]fleet.Status // by name
-	total   int
-	fetched int // pages
-	busy    chan struct{}
-	at      time.Time
-	mu      sync.Mutex // of rows, between pages
-}
-
-func (l *listing) pages() int { return max(1, (l.total+pageLimit-1)/pageLimit) }
-
-func (l *listing) complete() bool { return l != nil && l.busy == nil && l.fetched >= l.pages() }
-
-func (l *listing) expired(now time.Time) bool {
-	return l != nil && l.busy == nil && now.Sub(l.at) > sharedFor
-}
-
-func (l *listing) of(name string, h fleet.Host) (fleet.Status, bool) {
-	status, found := l.rows[name][h.WithoutSupplier()]
-	return status, found
-}
-
-func (l *listing) fetch(ctx context.Context, c *Client, name string) error {
-	if l.fetched == 0 {
-		count, err := l.page(ctx, c, name, 0)
-		l.total, l.fetched = count, 1
-		return err
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	made, err := n.fetch(bounded)
+	if err != nil {
+		// Sharing is an economy. Where it fails everybody asks by himself, and hears
+		// then what is wrong.
+		n.client.opts.Logger.DebugContext(ctx, "namespace not listed", "namespace", n.name, "reason", err.Error())
+		if ctx.Err() == nil {
+			n.turnOff()
+		}
+		return nil, err
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changes == changes {
+		n.listed, n.at = made, n.client.now()
+	}
+	return made, nil
+}
+
+// fetch gets the first page, which says how many there are, and where it is time for
+// those the others.
+func (n *namespace) fetch(ctx context.Context) (listing, error) {
+	first, err := n.page(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !first.Count.Known {
+		return nil, fmt.Errorf("the listing of namespace %q has no count", n.name)
+	}
+	count := int(first.Count.Int())
+	if !n.isDue((count + pageLimit - 1) / pageLimit) {
+		return nil, nil
+	}
+	pages := []statusAnswer{first}
+	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	for start := pageLimit; start < l.total; start += pageLimit {
+	for start := pageLimit; start < count; start += pageLimit {
 		group.Go(func() error {
-			_, err := l.page(ctx, c, name, start)
+			page, err := n.page(ctx, start)
+			mu.Lock()
+			defer mu.Unlock()
+			pages = append(pages, page)
 			return err
 		})
 	}
-	err := group.Wait()
-	l.fetched = l.pages()
-	return err
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return n.read(pages), nil
 }
 
 // page is not repeated where it fails: others wait for it.
-func (l *listing) page(ctx context.Context, c *Client, name string, start int) (count int, err error) {
-	answer, err := c.page(ctx, c.face.endpoint(apiSync, false), name, start)
-	if err != nil {
-		return 0, err
-	}
-	if !answer.Count.Known {
-		return 0, fmt.Errorf("the listing of namespace %q has no count", name)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, row := range answer.ProcInfos.rows {
-		if string(row.Meta.Namespace) != name {
-			continue
-		}
-		of := l.rows[string(row.Meta.Name)]
-		if of == nil {
-			of = make(map[fleet.HostID]fleet.Status)
-			l.rows[string(row.Meta.Name)] = of
-		}
-		filed := make(map[fleet.HostID]fleet.Status, 2)
-		c.file(row, filed)
-		for h, status := range filed {
-			// At the gateway a process that was registered by agent id and once more by
-			// address has two rows for one machine. Which is asked for, only a call of
-			// its own can say.
-			if _, twice := of[h]; twice {
-				status = fleet.Status{State: fleet.Unknown}
-			}
-			of[h] = status
-		}
-	}
-	return int(answer.Count.Int()), nil
+func (n *namespace) page(ctx context.Context, start int) (statusAnswer, error) {
+	return n.client.page(ctx, n.client.face.endpoint(apiSync, false), n.name, start)
 }
 
-// page asks for one page of a namespace.
-func (c *Client) page(ctx context.Context, api bkapi.API, namespace string, start int) (statusAnswer, error) {
-	var (
-		request syncRequest
-		answer  statusAnswer
-	)
-	request.Meta.Namespace = namespace
-	request.Page.Start, request.Page.Limit = start, pageLimit
-	_, err := c.api.Call(ctx, api, request, &answer)
-	return answer, err
+func (n *namespace) isDue(pages int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.due = max(sharedFrom, (pages+1)/2)
+	return n.calls >= n.due
+}
+
+// read puts the rows of all pages together. At the gateway a process that was
+// registered by agent id and once more by address has two rows for one machine. Which
+// is asked for, only a call of its own can say.
+func (n *namespace) read(pages []statusAnswer) listing {
+	listed := make(listing)
+	for _, page := range pages {
+		for _, row := range page.ProcInfos.rows {
+			if string(row.Meta.Namespace) != n.name {
+				continue
+			}
+			for id, status := range n.client.read(row) {
+				key := processOn{string(row.Meta.Name), id}
+				if _, twice := listed[key]; twice {
+					status = fleet.Status{State: fleet.Unknown}
+				}
+				listed[key] = status
+			}
+		}
+	}
+	return listed
 }

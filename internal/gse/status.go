@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"sync"
 
@@ -145,7 +146,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 				if string(row.Meta.Namespace) != meta.Namespace || string(row.Meta.Name) != meta.Name {
 					continue
 				}
-				p.client.file(row, rows)
+				maps.Copy(rows, p.client.read(row))
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -169,10 +170,11 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	return statuses, nil
 }
 
-// file puts a row under every name that it gives its host.
-func (c *Client) file(row procRow, under map[fleet.HostID]fleet.Status) {
+// read gives the status of a row under every name that it has for its host.
+func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
 	status := row.status()
 	status.Version = c.opts.Redact(status.Version)
+	under := make(map[fleet.HostID]fleet.Status, 2)
 	agent, byAgent := row.agent()
 	if byAgent {
 		under[agent.WithoutSupplier()] = status
@@ -184,6 +186,7 @@ func (c *Client) file(row procRow, under map[fleet.HostID]fleet.Status) {
 	if byAgent && byAddress {
 		c.learn(agent.WithoutSupplier(), host.WithoutSupplier())
 	}
+	return under
 }
 
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is

@@ -341,12 +341,14 @@ func TestContents_Statuses_besideAnAnswer(t *testing.T) {
 			t.Parallel()
 			var kept Contents
 			both := procapitest.Parse(t, one1, two2)
-			statuses, err := kept.Statuses(both, fleet.Results{both[0]: {Verdict: fleet.Done}, both[1]: test.outcome})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := statuses[both[1]]; got.State != fleet.Unknown || got.Message != test.want {
-				t.Errorf("got %+v, want %q", got, test.want)
+			for _, answered := range []fleet.Outcome{{Verdict: fleet.Done}, {Verdict: fleet.Failed, Code: 117}} {
+				statuses, err := kept.Statuses(both, fleet.Results{both[0]: answered, both[1]: test.outcome})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := statuses[both[1]]; got.State != fleet.Unknown || got.Message != test.want {
+					t.Errorf("got %+v, want %q", got, test.want)
+				}
 			}
 		})
 	}
