@@ -29,9 +29,9 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		if ends := pickFunc(wave.Hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
 			switch first {
 			case DestroyStop:
-				results.Merge(p.Operate(ctx, Stop, ends))
+				results.Merge(p.Operate(ctx, Stop, ends, nil))
 			case DestroyKill:
-				results.Merge(p.Operate(ctx, Kill, ends))
+				results.Merge(p.Operate(ctx, Kill, ends, nil))
 			default: // it goes on running
 			}
 		}
@@ -64,9 +64,9 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 		if len(rest) > 0 {
 			if op == Start {
-				results.Merge(start(ctx, p, rest, wave.settled))
+				results.Merge(start(ctx, p, rest, wave.observe))
 			} else {
-				results.Merge(p.Operate(withSettled(ctx, wave.settled), op, rest))
+				results.Merge(p.Operate(ctx, op, rest, wave.observe))
 			}
 		}
 		if op == Stop || op == Kill {
@@ -84,10 +84,9 @@ const aftermath = 15 * time.Second
 
 // start starts, and says of hosts where that failed what it left behind: a start
 // whose command or check fails hosts the process all the same (observed), and the
-// agent then goes on trying. tell, if not nil, gets the verdicts on the starts, and
-// not the answers to the question.
-func start(ctx context.Context, p Process, hosts []Host, tell func(Results)) Results {
-	results := p.Operate(withSettled(ctx, tell), Start, hosts)
+// agent then goes on trying.
+func start(ctx context.Context, p Process, hosts []Host, observe Observer) Results {
+	results := p.Operate(ctx, Start, hosts, observe)
 	failed := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
 		return results
@@ -154,7 +153,7 @@ func unhostIdle(ctx context.Context, p Process, hosts []Host) Results {
 		return s.State != Unknown && (s.Hosted || !s.HostedKnown)
 	})
 	if len(hosted) > 0 {
-		results.Merge(p.Operate(ctx, Unsupervise, hosted))
+		results.Merge(p.Operate(ctx, Unsupervise, hosted, nil))
 	}
 	return results
 }

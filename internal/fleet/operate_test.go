@@ -259,8 +259,8 @@ func TestRun_startFails(t *testing.T) {
 func TestRun_startFailsWatched(t *testing.T) {
 	t.Parallel()
 	failed := fleet.Results{host(1): {Verdict: fleet.Failed, Code: 836, Ran: true}}
-	p := &process{operate: func(ctx context.Context, _ fleet.Operation, _ []fleet.Host) fleet.Results {
-		fleet.Settled(ctx, failed)
+	p := &process{operate: func(_ context.Context, _ fleet.Operation, _ []fleet.Host, observe fleet.Observer) fleet.Results {
+		observe.Tell(failed)
 		return failed
 	}}
 	var seen []fleet.Progress

@@ -69,7 +69,7 @@ type Process interface {
 	// Unregister is Done where there was no registration.
 	Unregister(ctx context.Context, hosts []Host) Results
 	// Operate runs an operation once. It is never sent twice.
-	Operate(ctx context.Context, op Operation, hosts []Host) Results
+	Operate(ctx context.Context, op Operation, hosts []Host, observe Observer) Results
 	// CachedStatus is what the platform has on file, which may lag by minutes.
 	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// SharedStatus is CachedStatus for a refresh: an answer that was got for another

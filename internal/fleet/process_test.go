@@ -41,7 +41,7 @@ func byNumber[V any](byHost map[fleet.Host]V) map[int]V {
 // line, such as "stop 1 2".
 type process struct {
 	register, reregister, unregister func([]fleet.Host) fleet.Results
-	operate                          func(context.Context, fleet.Operation, []fleet.Host) fleet.Results
+	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
 	cached, live                     func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
 	// waits has LiveStatus hear nothing until its time is up.
@@ -64,10 +64,10 @@ func (p *process) Unregister(_ context.Context, hosts []fleet.Host) fleet.Result
 	return p.answer("unregister", p.unregister, hosts)
 }
 
-func (p *process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+func (p *process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
 	var say func([]fleet.Host) fleet.Results
 	if p.operate != nil {
-		say = func(hosts []fleet.Host) fleet.Results { return p.operate(ctx, op, hosts) }
+		say = func(hosts []fleet.Host) fleet.Results { return p.operate(ctx, op, hosts, observe) }
 	}
 	return p.answer(string(op), say, hosts)
 }
@@ -85,7 +85,6 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	fleet.Settled(ctx, fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})) // as the clients do for every task
 	return p.status("live", p.live, hosts)
 }
 
@@ -132,8 +131,8 @@ func done(but map[int]fleet.Outcome) func([]fleet.Host) fleet.Results {
 }
 
 // doneOps is done by operation.
-func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context, fleet.Operation, []fleet.Host) fleet.Results {
-	return func(_ context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results {
+	return func(_ context.Context, op fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
 		return done(but[op])(hosts)
 	}
 }

@@ -1,9 +1,6 @@
 package fleet
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // Progress is how far a rollout has come.
 type Progress struct {
@@ -13,26 +10,15 @@ type Progress struct {
 	Hosts, Done, Failed int
 }
 
-// settledKey is where a context carries what is to be told of settled hosts.
-type settledKey struct{}
+// Observer is told the verdicts on hosts while others of the same call still wait for
+// theirs: as soon as there are some, as often as the client likes, and from several
+// goroutines. It keeps no results. A nil Observer is nobody.
+type Observer func(Results)
 
-// withSettled asks whoever runs an operation under ctx to tell which hosts have
-// their verdict while others still run. It travels in the context, as
-// [net/http/httptrace] does, because the loop that learns of it lies under every
-// layer of the clients, and is nobody's business in between.
-func withSettled(ctx context.Context, tell func(Results)) context.Context {
-	if tell == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, settledKey{}, tell)
-}
-
-// Settled is called by the clients with the verdicts of hosts, as soon as there
-// are some, and as often as they like: whoever runs the rollout may be watching.
-// It does not keep results.
-func Settled(ctx context.Context, results Results) {
-	if tell, ok := ctx.Value(settledKey{}).(func(Results)); ok && len(results) > 0 {
-		tell(results)
+// Tell tells an observer, if there is one, what is new.
+func (o Observer) Tell(results Results) {
+	if o != nil && len(results) > 0 {
+		o(results)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // tellingProcess tells of each host as soon as it settles, and of one twice.
 type tellingProcess struct{ fleet.Process }
 
-func (tellingProcess) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+func (tellingProcess) Operate(_ context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
 	results := make(fleet.Results)
 	for _, h := range hosts {
 		outcome := fleet.Outcome{Verdict: fleet.Done, AlreadyDone: op == fleet.Stop}
@@ -20,16 +20,14 @@ func (tellingProcess) Operate(ctx context.Context, op fleet.Operation, hosts []f
 			outcome = fleet.Outcome{Verdict: fleet.Failed}
 		}
 		results[h] = outcome
-		fleet.Settled(ctx, results)
-		fleet.Settled(ctx, results)
+		observe.Tell(results)
+		observe.Tell(results)
 	}
 	return results
 }
 
-// LiveStatus tells of hosts as well, which is nobody's progress, and does not know
-// what became of host 2.
-func (tellingProcess) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	fleet.Settled(ctx, fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Failed}))
+// LiveStatus does not know what became of host 2.
+func (tellingProcess) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses := make(map[fleet.Host]fleet.Status)
 	for _, h := range hosts {
 		statuses[h] = fleet.Status{State: fleet.Stopped, HostedKnown: true}

@@ -143,7 +143,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Result
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	if len(bare) > 0 {
-		hosted := p.Operate(ctx, Supervise, bare)
+		hosted := p.Operate(ctx, Supervise, bare, nil)
 		hosted.leave(bare, func(Host) Drift { return NotHosted })
 		results.Merge(hosted)
 	}

@@ -330,7 +330,7 @@ func TestReconcile_interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &process{
 		live: answer(row(fleet.Stopped, false, 5)),
-		operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host) fleet.Results {
+		operate: func(ctx context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
 			cancel()
 			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
 		},

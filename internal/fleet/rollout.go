@@ -27,8 +27,8 @@ type Rollout struct {
 type Wave struct {
 	Number, Of int
 	Hosts      []Host
-	// settled takes verdicts of the wave before it is over.
-	settled func(Results)
+	// observe takes verdicts of the wave before it is over.
+	observe Observer
 }
 
 // Run calls act for one wave of hosts after the other. A wave starts only when
@@ -54,7 +54,7 @@ func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context
 			break
 		}
 		tally.begin(i + 1)
-		settled := act(ctx, Wave{Number: i + 1, Of: len(waves), Hosts: wave, settled: tally.count})
+		settled := act(ctx, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: tally.count})
 		tally.count(settled)
 		results.Merge(settled)
 	}

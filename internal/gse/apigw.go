@@ -52,8 +52,8 @@ func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	results := make(fleet.Results, len(hosts))
 	var free []fleet.Host
 	for _, h := range hosts {
-		now, asked := live[h]
-		gone := asked && now.State != fleet.Unknown && now.HostedKnown && !now.Hosted && now.RegisterTime == 0
+		now := live[h]
+		gone := now.HostedKnown && !now.Hosted && now.RegisterTime == 0
 		if onFile[h].State == fleet.Unregistered || gone {
 			free = append(free, h)
 			continue
@@ -93,8 +93,7 @@ func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) f
 		return known
 	})
 	if len(unnamed) > 0 && p.spec != nil {
-		// Where that cannot be read, results may still come as they were asked for.
-		_, _ = p.CachedStatus(ctx, unnamed)
+		p.learnAliases(ctx, unnamed)
 	}
 	return f.multi(ctx, p, fleet.Unsupervise, hosts)
 }
@@ -105,6 +104,6 @@ func (f apigw) multi(ctx context.Context, p *Process, op fleet.Operation, hosts 
 	}
 	api := f.endpoint(apiMulti, procapi.Repeatable(op))
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
-		return p.submit(ctx, api, op, multiRequest{Requests: []operateRequest{p.request(op, batch)}}, batch, nil)
+		return p.submit(ctx, api, op, multiRequest{Requests: []operateRequest{p.request(op, batch)}}, batch, procapi.Request{})
 	})
 }

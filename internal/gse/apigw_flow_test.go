@@ -228,7 +228,7 @@ func TestGatewayFlow_keyFallbackAtOnce(t *testing.T) {
 		p := gatewaySim(t, sim, 0)
 		sim.Inject(simulator.Fault{API: apiResult, Keys: keys})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		if results := p.Operate(ctx, fleet.Start, procapitest.Parse(t, address)); len(results.Failures()) > 0 {
+		if results := p.Operate(ctx, fleet.Start, procapitest.Parse(t, address), nil); len(results.Failures()) > 0 {
 			t.Errorf("%s: a result by %s was not understood: %v", address, keys, results)
 		}
 		cancel()
@@ -275,7 +275,7 @@ func TestGatewayFlow_keyFallback(t *testing.T) {
 	sim.Inject(simulator.Fault{API: apiResult, Keys: "address"})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if results := p.Operate(ctx, fleet.Start, inventory); len(results.Failures()) > 0 {
+	if results := p.Operate(ctx, fleet.Start, inventory, nil); len(results.Failures()) > 0 {
 		t.Errorf("a result by address was not understood: %v", results)
 	}
 }

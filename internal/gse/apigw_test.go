@@ -72,7 +72,7 @@ func TestGateway_mixedFleet(t *testing.T) {
 			[]exchange{looked, refuse(apiMulti)},
 		},
 		"operate": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Operate(ctx, fleet.Start, hosts) },
+			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Operate(ctx, fleet.Start, hosts, nil) },
 			[]exchange{refuse(apiOperate)},
 		},
 		"live-status": {

@@ -24,7 +24,7 @@ func TestProcess_batches(t *testing.T) {
 		"reregister": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Reregister(ctx, h) }, apiUpdate},
 		"unregister": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Unregister(ctx, h) }, apiUnregister},
 		"operate": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results {
-			return p.Operate(ctx, fleet.Restart, h)
+			return p.Operate(ctx, fleet.Restart, h, nil)
 		}, apiOperate},
 	}
 	for name, test := range tests {
@@ -57,7 +57,7 @@ func TestStatus_batches(t *testing.T) {
 	sim := &simulator.Server{MaxHostsPerRequest: 1000}
 	p := simProcess(t, sim, 1000)
 	all := hosts(2500)
-	if failures := p.Operate(t.Context(), fleet.Start, all[:1500]).Failures(); len(failures) > 0 {
+	if failures := p.Operate(t.Context(), fleet.Start, all[:1500], nil).Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
 	sim.ResetCalls()
@@ -91,7 +91,7 @@ func TestOperate_oneBatchIsRefused(t *testing.T) {
 	p := simProcess(t, sim, 2)
 	refused := 1306000
 	sim.Inject(simulator.Fault{API: apiOperate, Hosts: []string{host(3).Address()}, EnvelopeCode: &refused})
-	results := p.Operate(t.Context(), fleet.Start, hosts(6))
+	results := p.Operate(t.Context(), fleet.Start, hosts(6), nil)
 	for n := 1; n <= 6; n++ {
 		got := results[host(n)]
 		if bad := n == 3 || n == 4; got.OK() == bad || bkapi.HasCode(got.Err, 1306000) != bad {

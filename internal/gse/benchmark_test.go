@@ -58,7 +58,7 @@ func BenchmarkWaitOverhead(b *testing.B) {
 					sim.ClearFaults()
 					sim.Inject(simulator.Fault{API: apiOperate, Takes: takes})
 					start := time.Now()
-					if failures := p.Operate(b.Context(), fleet.Restart, hosts(1)).Failures(); len(failures) > 0 {
+					if failures := p.Operate(b.Context(), fleet.Restart, hosts(1), nil).Failures(); len(failures) > 0 {
 						b.Fatal(failures)
 					}
 					added += time.Since(start) - takes

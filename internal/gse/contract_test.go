@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 		}
 		operate = func(op fleet.Operation) call {
 			return func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-				return procapitest.ByAddress(p.Operate(ctx, op, hosts))
+				return procapitest.ByAddress(p.Operate(ctx, op, hosts, nil))
 			}
 		}
 		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {

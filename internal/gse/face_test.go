@@ -30,7 +30,7 @@ func TestKeys_otherGeneration(t *testing.T) {
 			others := said(test.other, code(procapi.CodeCommandFailed))
 
 			_, url := newScript(t, accepted, result(others), procapitest.Times(procapitest.ForEver, result(said(test.own, code(0)))))
-			operated := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, h)[h[0]]
+			operated := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, h, nil)[h[0]]
 			if operated.Code != test.want {
 				t.Errorf("operate: got %+v, want code %d", operated, test.want)
 			}

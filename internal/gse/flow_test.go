@@ -265,7 +265,7 @@ func TestFlow_oneShot(t *testing.T) {
 	sim := &simulator.Server{}
 	p := simProcess(t, sim, 0)
 	p.spec.MonitorPolicy.AutoType = AutoOneShot
-	if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() || got.AlreadyDone || got.Code != procapi.CodeCheckFailed {
+	if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; !got.OK() || got.AlreadyDone || got.Code != procapi.CodeCheckFailed {
 		t.Errorf("got %+v, want 836 to be a success", got)
 	}
 }
@@ -280,7 +280,7 @@ func TestFlow_ipv6(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Operate(t.Context(), fleet.Start, []fleet.Host{h})[h]; !got.OK() {
+	if got := p.Operate(t.Context(), fleet.Start, []fleet.Host{h}, nil)[h]; !got.OK() {
 		t.Errorf("start: got %+v", got)
 	}
 	live, err := p.LiveStatus(t.Context(), []fleet.Host{h})

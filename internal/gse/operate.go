@@ -22,15 +22,16 @@ type task struct {
 }
 
 // Operate implements fleet.Process.
-func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
 	defer p.changed()
-	return p.operate(ctx, op, hosts, nil)
+	return p.operate(ctx, op, hosts, procapi.Request{Observe: observe})
 }
 
-func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
+// operate fills in a request for each batch.
+func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	api := p.client.face.endpoint(apiOperate, procapi.Repeatable(op))
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
-		return p.submit(ctx, api, op, p.request(op, batch), batch, kept)
+		return p.submit(ctx, api, op, p.request(op, batch), batch, r)
 	})
 }
 
@@ -45,65 +46,69 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 }
 
 // submit sends an operation once and waits for its result.
-func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation, request any, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
-	return p.tasks(hosts).Submit(ctx, procapi.Request{
-		Call:       procapi.CallOf(op, p.spec.oneShot()),
-		Repeatable: api.Repeatable,
-		Send: func(ctx context.Context) (string, bkapi.Reply, error) {
-			var accepted task
-			reply, err := p.client.api.Call(ctx, api, request, &accepted)
-			return accepted.ID, reply, err
-		},
-	}, hosts, kept)
+func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation, body any, hosts []fleet.Host, r procapi.Request) fleet.Results {
+	r.Call, r.Repeatable = procapi.CallOf(op, p.spec.oneShot()), api.Repeatable
+	r.Send = func(ctx context.Context) (string, bkapi.Reply, error) {
+		var accepted task
+		reply, err := p.client.api.Call(ctx, api, body, &accepted)
+		return accepted.ID, reply, err
+	}
+	results := &taskResults{Process: p, hosts: hosts}
+	return procapi.Tasks{Options: p.client.opts, Keys: p.taskKeys, Result: results.ask}.Submit(ctx, r, hosts)
 }
 
-func (p *Process) tasks(hosts []fleet.Host) procapi.Tasks {
-	var (
-		api   = p.client.face.endpoint(apiResult, true)
-		asked bool
-	)
-	return procapi.Tasks{
-		Options: p.client.opts,
-		Keys: func(h fleet.Host) []string {
-			keys := []string{keyV2(h.WithoutSupplier(), p.meta)}
-			// The gateway falls back to the address for an agent id at times.
-			if other, known := p.client.alias(h); known {
-				keys = append(keys, keyV2(other, p.meta))
-			}
-			return append(keys, otherKey(h, keyV1(h, p.meta))...)
-		},
-		Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
-			var answers procapi.ResultMap
-			reply, err := p.client.api.Call(ctx, api, task{ID: id}, &answers)
-			if asked {
-				return answers, reply, err
-			}
-			if other := p.unnamed(answers, hosts); len(other) > 0 {
-				// A row has both names of a host, and reading one teaches them. Where
-				// there is none, all that is lost is a question.
-				_, _ = p.CachedStatus(ctx, other)
-				asked = true
-			}
-			return answers, reply, err
-		},
+func (p *Process) taskKeys(h fleet.Host) []string {
+	keys := []string{keyV2(h.WithoutSupplier(), p.meta)}
+	// The gateway falls back to the address for an agent id at times.
+	if other, known := p.client.alias(h); known {
+		keys = append(keys, keyV2(other, p.meta))
 	}
+	return append(keys, otherKey(h, keyV1(h, p.meta))...)
+}
+
+// taskResults are the results of one task.
+type taskResults struct {
+	*Process
+	hosts   []fleet.Host
+	learned bool // whether other names were looked for
+}
+
+// ask asks once. The first time that an answer seems to speak of hosts by names that
+// are not known, those are looked for.
+func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
+	var answers procapi.ResultMap
+	reply, err := t.client.api.Call(ctx, t.client.face.endpoint(apiResult, true), task{ID: id}, &answers)
+	if t.learned {
+		return answers, reply, err
+	}
+	if unnamed := t.unnamed(answers); len(unnamed) > 0 {
+		t.learnAliases(ctx, unnamed)
+		t.learned = true
+	}
+	return answers, reply, err
 }
 
 // unnamed are the hosts that an answer may speak of by a name that is not known yet:
 // it has results that are nobody's, and none for them.
-func (p *Process) unnamed(answers procapi.ResultMap, hosts []fleet.Host) []fleet.Host {
-	if !p.client.face.renames() || len(answers) == 0 {
+func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
+	if !t.client.face.renames() || len(answers) == 0 {
 		return nil
 	}
 	var unnamed []fleet.Host
-	for _, h := range hosts {
-		_, other := p.client.alias(h)
-		if _, found := answers[keyV2(h.WithoutSupplier(), p.meta)]; !found && !other {
+	for _, h := range t.hosts {
+		_, other := t.client.alias(h)
+		if _, found := answers[keyV2(h.WithoutSupplier(), t.meta)]; !found && !other {
 			unnamed = append(unnamed, h)
 		}
 	}
-	if len(answers) <= len(hosts)-len(unnamed) {
+	if len(answers) <= len(t.hosts)-len(unnamed) {
 		return nil
 	}
 	return unnamed
+}
+
+// learnAliases reads what is on file for hosts, since a row has both names of a host.
+// Where it cannot be read, results may still come under the names that were asked for.
+func (p *Process) learnAliases(ctx context.Context, hosts []fleet.Host) {
+	_, _ = p.CachedStatus(ctx, hosts)
 }

@@ -58,7 +58,7 @@ func TestOperate_accepting(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
 			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 2 })
-			got := client.Process(sampleMeta, sampleSpec()).Operate(t.Context(), test.op, hosts(1))[host(1)]
+			got := client.Process(sampleMeta, sampleSpec()).Operate(t.Context(), test.op, hosts(1), nil)[host(1)]
 			if got.Verdict != test.want || (got.Err == nil) != (test.want == fleet.Done) {
 				t.Fatalf("got %+v, want verdict %d", got, test.want)
 			}
@@ -76,7 +76,7 @@ func TestOperate_oneShot(t *testing.T) {
 		_, url := newScript(t, accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
 		spec := sampleSpec()
 		spec.MonitorPolicy.AutoType = kind
-		if got := quick(t, url).Process(sampleMeta, spec).Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; got.Verdict != want {
+		if got := quick(t, url).Process(sampleMeta, spec).Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; got.Verdict != want {
 			t.Errorf("auto_type %d: got %+v, want verdict %d", kind, got, want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestOperate_endedBeforeItWasAccepted(t *testing.T) {
 				steps = []exchange{{API: apiOperate, Reply: procapitest.Hang(cancel)}}
 			}
 			_, url := newScript(t, steps...)
-			got := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, test.op, hosts(1))[host(1)]
+			got := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, test.op, hosts(1), nil)[host(1)]
 			if got.Verdict != test.want || !errors.Is(got.Err, context.Canceled) {
 				t.Errorf("got %+v, want verdict %d and %v", got, test.want, context.Canceled)
 			}
@@ -122,7 +122,7 @@ func TestOperate_noConnection(t *testing.T) {
 	t.Parallel()
 	p := quick(t, procapitest.ClosedEndpoint(t)).Process(sampleMeta, sampleSpec())
 	for _, op := range []fleet.Operation{fleet.Start, fleet.Supervise} {
-		if got := p.Operate(t.Context(), op, hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
+		if got := p.Operate(t.Context(), op, hosts(1), nil)[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
 			t.Errorf("%s: got %+v, want a plain failure", op, got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestProcess_noHosts(t *testing.T) {
 	if results := p.Register(t.Context(), nil); len(results) > 0 {
 		t.Errorf("Register: %v", results)
 	}
-	if results := p.Operate(t.Context(), fleet.Start, nil); len(results) > 0 {
+	if results := p.Operate(t.Context(), fleet.Start, nil, nil); len(results) > 0 {
 		t.Errorf("Operate: %v", results)
 	}
 	if statuses, err := p.CachedStatus(t.Context(), nil); len(statuses) > 0 || err != nil {

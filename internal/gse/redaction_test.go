@@ -27,15 +27,15 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 		},
 		"operate": {
 			[]exchange{accepted, result(said(v2(1), failed))},
-			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1)) },
+			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1), nil) },
 		},
 		"no-result": {
 			[]exchange{accepted, result(said(v2(1), long))},
-			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1)) },
+			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1), nil) },
 		},
 		"task": {
 			[]exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))},
-			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1)) },
+			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1), nil) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

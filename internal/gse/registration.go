@@ -49,39 +49,49 @@ func (esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 	return p.registration(ctx, callUnregister, nil, hosts)
 }
 
-func (p *Process) registration(ctx context.Context, c procapi.Call, spec *Spec, hosts []fleet.Host) fleet.Results {
-	api := p.client.face.endpoint(c.Name, true)
-	keys := func(h fleet.Host) []string {
-		return append([]string{keyV1(h, p.meta)}, otherKey(h, keyV2(h.WithoutSupplier(), p.meta))...)
-	}
+func (p *Process) registration(ctx context.Context, call procapi.Call, spec *Spec, hosts []fleet.Host) fleet.Results {
 	return procapi.InBatches(ctx, p.client.batches(hosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
-		var (
-			results = make(fleet.Results, len(batch))
-			last    = make(fleet.Results)
-			pending = batch
-			rounds  int
-		)
-		err := poll.Until(ctx, p.client.opts.Backoff, func(ctx context.Context) (bool, error) {
-			var answers procapi.ResultMap
-			reply, err := p.client.api.Call(ctx, api, registrationRequest{Meta: p.meta, Hosts: hostsV1(pending), Spec: spec}, &answers)
-			if err != nil {
-				return false, err
-			}
-			rounds++
-			stamp := func(o fleet.Outcome) fleet.Outcome {
-				o.RequestID, o.Repeated = reply.RequestID, rounds > 1 || reply.Resent
-				o.Message = p.client.opts.Redact(o.Message)
-				return o
-			}
-			pending = c.Settle(answers, pending, keys, stamp, results, last)
-			return len(pending) == 0, nil
-		})
-		for _, h := range pending {
-			results[h] = procapi.Unfinished(err, rounds > 0 || procapi.WasSent(err), last[h])
+		r := &registration{
+			Process: p, call: call, spec: spec, api: p.client.face.endpoint(call.Name, true),
+			verdicts: procapi.NewVerdicts(call, p.registrationKeys, p.client.opts.Redact, batch),
 		}
-		if c.Name == callRegister.Name {
-			results = procapi.Unconfirmed(results, rounds > 0)
-		}
-		return results
+		return r.run(ctx)
 	})
+}
+
+func (p *Process) registrationKeys(h fleet.Host) []string {
+	return append([]string{keyV1(h, p.meta)}, otherKey(h, keyV2(h.WithoutSupplier(), p.meta))...)
+}
+
+// registration is one call for the hosts of one batch, in as many rounds as it takes.
+type registration struct {
+	*Process
+	call     procapi.Call
+	spec     *Spec
+	api      bkapi.API
+	verdicts *procapi.Verdicts
+	answered int // rounds
+}
+
+func (r *registration) run(ctx context.Context) fleet.Results {
+	err := poll.Until(ctx, r.client.opts.Backoff, r.round)
+	accepted := r.answered > 0
+	results := r.verdicts.End(err, accepted || procapi.WasSent(err))
+	if r.call.MustTrack {
+		results = procapi.Unconfirmed(results, accepted)
+	}
+	return results
+}
+
+// round makes the call for the hosts that have no verdict yet.
+func (r *registration) round(ctx context.Context) (done bool, err error) {
+	var answers procapi.ResultMap
+	request := registrationRequest{Meta: r.meta, Hosts: hostsV1(r.verdicts.Pending), Spec: r.spec}
+	reply, err := r.client.api.Call(ctx, r.api, request, &answers)
+	if err != nil {
+		return false, err
+	}
+	r.answered++
+	r.verdicts.Take(answers, procapi.Source{RequestID: reply.RequestID, Repeated: r.answered > 1 || reply.Resent})
+	return len(r.verdicts.Pending) == 0, nil
 }

@@ -21,7 +21,7 @@ func TestOperate_opTypes(t *testing.T) {
 			if op == procapi.Query {
 				_, _ = p.LiveStatus(t.Context(), hosts(1))
 			} else {
-				p.Operate(t.Context(), op, hosts(1))
+				p.Operate(t.Context(), op, hosts(1), nil)
 			}
 			var body struct {
 				OpType *int `json:"op_type"`

@@ -150,7 +150,7 @@ func TestSharedStatus_change(t *testing.T) {
 		"reregister": (*Process).Reregister,
 		"unregister": (*Process).Unregister,
 		"operate": func(p *Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
-			return p.Operate(ctx, fleet.Start, hosts)
+			return p.Operate(ctx, fleet.Start, hosts, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

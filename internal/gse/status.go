@@ -193,6 +193,6 @@ func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
 // returned only where no host got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	var kept procapi.Contents
-	results := p.operate(ctx, procapi.Query, hosts, &kept)
+	results := p.operate(ctx, procapi.Query, hosts, procapi.Request{Contents: &kept})
 	return kept.Statuses(hosts, results)
 }

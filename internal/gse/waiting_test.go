@@ -81,7 +81,7 @@ func TestOperate_waits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
-			results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, hosts(2))
+			results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, hosts(2), nil)
 			procapitest.WantResults(t, test.want, results)
 		})
 	}
@@ -124,7 +124,7 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 						}
 					})
 				})
-				results := client.Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2))
+				results := client.Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2), nil)
 				if first := results[host(1)]; first.OK() == test.both {
 					t.Errorf("host 1: got %+v", first)
 				}
@@ -163,7 +163,7 @@ func TestOperate_resultRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
-			results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, hosts(2))
+			results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(t.Context(), fleet.Start, hosts(2), nil)
 			got := results[host(2)]
 			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Err == nil || got.Meaning != "the platform's result could not be read" {
 				t.Fatalf("got %+v, want host 1 done and host 2 pending", results)
@@ -185,7 +185,7 @@ func TestOperate_interruptsTheWait(t *testing.T) {
 		opts.Backoff = poll.Backoff{First: 1 << 42}
 		cfg.Logger = procapitest.OnCall(apiResult, func(int) { cancel() })
 	})
-	results := client.Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2))
+	results := client.Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2), nil)
 	pending := byTask(outcome(fleet.Pending, 115))
 	pending.Err = context.Canceled
 	procapitest.WantResults(t, map[int]fleet.Outcome{1: byTask(outcome(fleet.Done, 0)), 2: pending}, results)
@@ -196,7 +196,7 @@ func TestOperate_interruptsAPoll(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, url := newScript(t, accepted, result(said(v2(1), code(0))), exchange{API: apiResult, Reply: procapitest.Hang(cancel)})
-	results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2))
+	results := quick(t, url).Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2), nil)
 	procapitest.WantResults(t, map[int]fleet.Outcome{
 		1: byTask(outcome(fleet.Done, 0)),
 		2: {Verdict: fleet.Pending, TaskID: "T", Meaning: "the platform's result did not mention the host", Err: context.Canceled},

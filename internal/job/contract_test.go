@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 			return procapitest.ByAddress(p.Unregister(ctx, hosts))
 		}
 		stop = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Operate(ctx, fleet.Stop, hosts))
+			return procapitest.ByAddress(p.Operate(ctx, fleet.Stop, hosts, nil))
 		}
 		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
 			statuses, err := p.LiveStatus(ctx, hosts)

@@ -47,7 +47,7 @@ func TestIsRemoved(t *testing.T) {
 			client := quick(t, url)
 			p := client.Process(scope, RegisterByOperate, operateInfo())
 
-			started := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]
+			started := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]
 			registered := p.Register(t.Context(), hosts(1))[host(1)]
 			_, err := p.LiveStatus(t.Context(), hosts(1))
 			managed := client.Process(scope, RegisterByManage, operateInfo()).Register(t.Context(), hosts(1))[host(1)]

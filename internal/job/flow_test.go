@@ -137,7 +137,7 @@ func TestFlow_odd(t *testing.T) {
 			if failures := p.Register(t.Context(), hosts(3)).Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
-			if failures := p.Operate(t.Context(), fleet.Start, hosts(3)).Failures(); len(failures) > 0 {
+			if failures := p.Operate(t.Context(), fleet.Start, hosts(3), nil).Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
 			statuses, err := p.CachedStatus(t.Context(), hosts(3))
@@ -184,7 +184,7 @@ func TestFlow_manageProcBug(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{ManageProcBug: true}
 	p := simProcess(t, sim, scope, RegisterByManage)
-	if failures := p.Operate(t.Context(), fleet.Start, hosts(1)).Failures(); len(failures) > 0 {
+	if failures := p.Operate(t.Context(), fleet.Start, hosts(1), nil).Failures(); len(failures) > 0 {
 		t.Fatal(failures)
 	}
 	if got := p.Register(t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Meaning != meaningManageBug || got.TaskID == "" {
@@ -213,7 +213,7 @@ func TestFlow_removed(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{JobRemoved: true}
 	p := simProcess(t, sim, scope, "")
-	results := p.Operate(t.Context(), fleet.Restart, hosts(1))
+	results := p.Operate(t.Context(), fleet.Restart, hosts(1), nil)
 	results.Merge(p.Register(t.Context(), []fleet.Host{host(2)}))
 	for h, o := range results {
 		if o.Verdict != fleet.Failed || !IsRemoved(o.Err) {

@@ -74,7 +74,7 @@ func TestOperate_waits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
-			results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2))
+			results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2), nil)
 			procapitest.WantResults(t, test.want, results)
 		})
 	}
@@ -112,7 +112,7 @@ func TestOperate_endsBeforeItSettles(t *testing.T) {
 					}
 				}, test.last.Reply)}
 				_, url := newScript(t, accepted, result(said(key(1), code(0))), last)
-				results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2))
+				results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2), nil)
 				if !results[host(1)].OK() {
 					t.Errorf("host 1: got %+v, want its verdict kept", results[host(1)])
 				}
@@ -139,7 +139,7 @@ func TestOperate_resultRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, accepted, result(said(key(1), code(0))), exchange{API: apiResult, Reply: reply})
-			results := quick(t, url).Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2))
+			results := quick(t, url).Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2), nil)
 			got := results[host(2)]
 			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Err == nil || got.Meaning != "the platform's result could not be read" {
 				t.Errorf("got %+v, want host 1 done and host 2 pending", results)
@@ -155,7 +155,7 @@ func TestProcess_accepting(t *testing.T) {
 	type call func(*Process, context.Context, []fleet.Host) fleet.Results
 	operate := func(op fleet.Operation) call {
 		return func(p *Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
-			return p.Operate(ctx, op, hosts)
+			return p.Operate(ctx, op, hosts, nil)
 		}
 	}
 	var (
@@ -232,7 +232,7 @@ func TestOperate_oneShot(t *testing.T) {
 			_, url := newScript(t, accepted, result(said(key(1), code(836))))
 			info := operateInfo()
 			info.Type = test.kind
-			if got := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; got.Verdict != test.want {
+			if got := quick(t, url).Process(scope, "", info).Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; got.Verdict != test.want {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -250,8 +250,8 @@ func TestProcess_agentIDs(t *testing.T) {
 	p := quick(t, url).Process(scope, "", operateInfo())
 	for name, results := range map[string]fleet.Results{
 		"register": p.Register(t.Context(), mixed),
-		"start":    p.Operate(t.Context(), fleet.Start, mixed),
-		"alone":    p.Operate(t.Context(), fleet.Start, mixed[:1]),
+		"start":    p.Operate(t.Context(), fleet.Start, mixed, nil),
+		"alone":    p.Operate(t.Context(), fleet.Start, mixed[:1], nil),
 	} {
 		got := results[mixed[0]]
 		if got.Verdict != fleet.Failed || !strings.Contains(got.Meaning, "not by agent id") || got.Err != nil {
@@ -275,7 +275,7 @@ func TestProcess_noHosts(t *testing.T) {
 	_, url := newScript(t)
 	p := quick(t, url).Process(scope, "", operateInfo())
 	for _, results := range []fleet.Results{
-		p.Register(t.Context(), nil), p.Reregister(t.Context(), nil), p.Unregister(t.Context(), nil), p.Operate(t.Context(), fleet.Start, nil),
+		p.Register(t.Context(), nil), p.Reregister(t.Context(), nil), p.Unregister(t.Context(), nil), p.Operate(t.Context(), fleet.Start, nil, nil),
 	} {
 		if len(results) > 0 {
 			t.Errorf("got %v", results)

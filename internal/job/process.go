@@ -62,9 +62,9 @@ func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Result
 
 func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
-		return p.readBack(ctx, p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, nil), hosts, true)
+		return p.readBack(ctx, p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, procapi.Request{}), hosts, true)
 	}
-	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, nil)
+	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, procapi.Request{})
 }
 
 // Reregister implements fleet.Process. JOB has no update. To register again is to
@@ -83,9 +83,9 @@ func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 // Unregister implements fleet.Process.
 func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
-		return p.readBack(ctx, p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, nil), hosts, false)
+		return p.readBack(ctx, p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, procapi.Request{}), hosts, false)
 	}
-	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unsupervise), callUnregister, true}, hosts, nil)
+	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unsupervise), callUnregister, true}, hosts, procapi.Request{})
 }
 
 // meaningManageBug is the one explanation for a manage_proc that worked and did
@@ -120,13 +120,13 @@ func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []f
 }
 
 // Operate implements fleet.Process.
-func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host) fleet.Results {
-	return p.operate(ctx, op, hosts, nil)
+func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
+	return p.operate(ctx, op, hosts, procapi.Request{Observe: observe})
 }
 
-func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
+func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	call := procapi.CallOf(op, p.info.oneShot())
-	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, kept)
+	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, r)
 }
 
 // step is one request of an endpoint, whichever hosts it is for.
@@ -142,23 +142,22 @@ type task struct {
 	ID string `json:"bk_gse_taskid"`
 }
 
-// run takes a step on the hosts that JOB can name.
-func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, kept *procapi.Contents) fleet.Results {
+// run takes a step on the hosts that JOB can name, with a request for each batch.
+func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	var (
 		api              = p.client.endpoint(s.api, s.repeatable)
 		tasks            = p.tasks()
 		addressed, other = split(hosts)
 	)
 	results := procapi.InBatches(ctx, slices.Chunk(addressed, p.client.opts.MaxHosts), func(ctx context.Context, batch []fleet.Host) fleet.Results {
-		return tasks.Submit(ctx, procapi.Request{
-			Call:       s.call,
-			Repeatable: s.repeatable,
-			Send: func(ctx context.Context) (string, bkapi.Reply, error) {
-				var accepted task
-				reply, err := p.client.api.Call(ctx, api, requestOf(s.api, p.scope, s.opType, p.info, batch), &accepted)
-				return accepted.ID, reply, err
-			},
-		}, batch, kept)
+		r := r // each batch has its own
+		r.Call, r.Repeatable = s.call, s.repeatable
+		r.Send = func(ctx context.Context) (string, bkapi.Reply, error) {
+			var accepted task
+			reply, err := p.client.api.Call(ctx, api, requestOf(s.api, p.scope, s.opType, p.info, batch), &accepted)
+			return accepted.ID, reply, err
+		}
+		return tasks.Submit(ctx, r, batch)
 	})
 	for h, o := range results {
 		results[h] = reread(o, s.repeatable)

@@ -13,7 +13,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, accepted, result(said(key(1), `{"error_code":65535,"error_msg":"sent: s3cret"}`)))
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.AppSecret = "s3cret" })
-	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(1))
+	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(1), nil)
 	if got := results[host(1)].Message; !strings.Contains(got, "sent: ***") {
 		t.Errorf("got %q", got)
 	}

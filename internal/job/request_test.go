@@ -57,7 +57,7 @@ func TestRequests_opTypes(t *testing.T) {
 	type call = func(context.Context, *Process) error
 	operate := func(op fleet.Operation) call {
 		return func(ctx context.Context, p *Process) error {
-			p.Operate(ctx, op, hosts(1))
+			p.Operate(ctx, op, hosts(1), nil)
 			return nil
 		}
 	}
@@ -109,7 +109,7 @@ func TestClient_generations(t *testing.T) {
 			t.Parallel()
 			_, url := procapitest.NewScript(t, "/api/c/compapi/v2/"+base+"/%s/", accepted, result(said(key(1), code(0))))
 			p := NewClient(quick(t, url).api, Options{API: api}).Process(scope, "", operateInfo())
-			if got := p.Operate(t.Context(), fleet.Start, hosts(1))[host(1)]; !got.OK() {
+			if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; !got.OK() {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -166,7 +166,7 @@ func TestProcess_batches(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	client := newTestClient(t, server.URL, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = size })
-	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(count))
+	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(count), nil)
 	if len(results) != count || len(results.Failures()) > 0 {
 		t.Errorf("got %v", results)
 	}

@@ -33,7 +33,7 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	var (
 		kept             procapi.Contents
 		addressed, other = split(hosts)
-		results          = p.operate(ctx, procapi.Query, addressed, &kept)
+		results          = p.operate(ctx, procapi.Query, addressed, procapi.Request{Contents: &kept})
 	)
 	statuses, err := kept.Statuses(addressed, results)
 	if err != nil {

@@ -21,12 +21,12 @@ func BenchmarkParseStatus(b *testing.B) {
 }
 
 // An answer about a full request: decoded, and its verdicts handed to the hosts.
-func BenchmarkSettle(b *testing.B) {
+func BenchmarkVerdicts(b *testing.B) {
 	var (
 		all     = make([]fleet.Host, DefaultMaxHosts)
 		start   = CallOf(fleet.Start, false)
 		keys    = func(h fleet.Host) []string { return []string{h.Address() + ":gse:proc-test"} }
-		stamp   = func(o fleet.Outcome) fleet.Outcome { return o }
+		redact  = func(text string) string { return text }
 		results = make([]string, len(all))
 	)
 	for i := range all {
@@ -40,8 +40,9 @@ func BenchmarkSettle(b *testing.B) {
 		if err := json.Unmarshal(body, &answers); err != nil {
 			b.Fatal(err)
 		}
-		if rest := start.Settle(answers, all, keys, stamp, make(fleet.Results, len(all)), make(fleet.Results)); len(rest) > 0 {
-			b.Fatal(rest)
+		verdicts := NewVerdicts(start, keys, redact, all)
+		if verdicts.Take(answers, Source{}); len(verdicts.Pending) > 0 {
+			b.Fatal(verdicts.Pending)
 		}
 	}
 }

@@ -61,28 +61,6 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	return o, true
 }
 
-// Settle moves every host with a final verdict from pending to results, and
-// keeps what was last said of the others.
-func (c Call) Settle(answers ResultMap, pending []fleet.Host, keys Keys,
-	stamp func(fleet.Outcome) fleet.Outcome, results, last fleet.Results,
-) (rest []fleet.Host) {
-	for _, h := range pending {
-		answer, found := answers.find(keys(h))
-		if !found {
-			rest = append(rest, h)
-			continue
-		}
-		outcome, final := c.Outcome(answer)
-		if !final {
-			last[h] = stamp(outcome)
-			rest = append(rest, h)
-			continue
-		}
-		results[h] = stamp(outcome)
-	}
-	return rest
-}
-
 // Unfinished is the outcome of hosts for which a call ended without a verdict.
 func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 	last.Verdict, last.Err = fleet.Failed, err

@@ -34,11 +34,15 @@ type Request struct {
 	Repeatable bool
 	// Send sends it and gives the id of the task that it became.
 	Send func(ctx context.Context) (task string, reply bkapi.Reply, err error)
+	// Contents, if non-nil, gets the contents of the results, which only a query has a
+	// use for.
+	Contents *Contents
+	// Observe is told of verdicts while others are waited for.
+	Observe fleet.Observer
 }
 
-// Submit sends an operation once and waits for its result. kept, if non-nil, gets
-// the contents of the results, which only a query has a use for.
-func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host, kept *Contents) fleet.Results {
+// Submit sends an operation once and waits for its result.
+func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.Results {
 	task, reply, err := r.Send(ctx)
 	if err != nil {
 		return fleet.Same(hosts, Unfinished(err, WasSent(err), fleet.Outcome{}))
@@ -51,61 +55,71 @@ func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host, kept *
 		return fleet.Same(hosts, noTask)
 	}
 	t.Options.Logger.DebugContext(ctx, "task accepted", "task_id", t.Options.Redact(task), "operation", r.Call.Name, "hosts", len(hosts))
-	return t.await(ctx, r.Call, task, reply.Resent, hosts, kept)
-}
-
-// await asks for the result of a task until every host has a verdict.
-func (t Tasks) await(ctx context.Context, c Call, task string, resent bool, hosts []fleet.Host, kept *Contents) fleet.Results {
-	var (
-		results = make(fleet.Results, len(hosts))
-		last    = make(fleet.Results)
-		pending = hosts
-		passing error
-		shown   = t.Options.Redact(task)
-	)
-	err := poll.Until(ctx, t.Options.Backoff, func(ctx context.Context) (bool, error) {
-		answers, reply, err := t.Result(ctx, task)
-		switch {
-		case err == nil:
-			passing = nil
-		case t.passes(err):
-			passing = err
-			t.Options.Logger.DebugContext(ctx, "task result not there yet", "task_id", shown, "reason", err.Error())
-			return false, nil
-		default:
-			return false, err
-		}
-		if kept != nil {
-			kept.keep(answers, pending, t.Keys, t.Options.Redact)
-		}
-		pending = c.Settle(answers, pending, t.Keys, func(o fleet.Outcome) fleet.Outcome {
-			o.TaskID, o.RequestID, o.Repeated, o.Message = shown, reply.RequestID, resent, t.Options.Redact(o.Message)
-			return o
-		}, results, last)
-		fleet.Settled(ctx, results)
-		t.Options.Logger.Log(ctx, slog.LevelDebug-4, "task polled", "task_id", shown, "pending", len(pending), "answers", len(answers))
-		return len(pending) == 0, nil
-	})
-	if err != nil {
-		silence := silenceOf(err, passing)
-		err = fmt.Errorf("asking for the result of task %s: %w", shown, err)
-		if passing != nil && fleet.Ended(err) {
-			err = fmt.Errorf("%w; the answer before: %w", err, passing)
-		}
-		for _, h := range pending {
-			outcome, said := last[h]
-			if !said {
-				outcome.Meaning = silence
-			}
-			// The operation was accepted: whatever ended the wait, it may still run.
-			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, shown, err
-			results[h] = outcome
-		}
+	w := &wait{
+		Tasks: t, request: r, task: task, shown: t.Options.Redact(task), resent: reply.Resent,
+		verdicts: NewVerdicts(r.Call, t.Keys, t.Options.Redact, hosts),
 	}
-	return results
+	return w.run(ctx)
 }
 
-// passes tells whether an answer without a result is worth another look.
+// wait is the waiting for the result of one task.
+type wait struct {
+	Tasks
+	request  Request
+	task     string
+	shown    string // the task without secrets
+	resent   bool
+	verdicts *Verdicts
+	passing  error // what was wrong with the last answer, if anything was
+}
+
+// run asks for the result until every host has a verdict.
+func (w *wait) run(ctx context.Context) fleet.Results {
+	err := poll.Until(ctx, w.Options.Backoff, w.ask)
+	if err == nil {
+		return w.verdicts.Results
+	}
+	silence := silenceOf(err, w.passing)
+	err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
+	if w.passing != nil && fleet.Ended(err) {
+		err = fmt.Errorf("%w; the answer before: %w", err, w.passing)
+	}
+	for _, h := range w.verdicts.Pending {
+		outcome, said := w.verdicts.Last(h)
+		if !said {
+			outcome.Meaning = silence
+		}
+		// The operation was accepted: whatever ended the wait, it may still run.
+		outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.shown, err
+		w.verdicts.Results[h] = outcome
+	}
+	return w.verdicts.Results
+}
+
+// ask asks once.
+func (w *wait) ask(ctx context.Context) (done bool, err error) {
+	answers, reply, err := w.Result(ctx, w.task)
+	switch {
+	case err == nil:
+		w.passing = nil
+	case w.passes(err):
+		w.passing = err
+		w.Options.Logger.DebugContext(ctx, "task result not there yet", "task_id", w.shown, "reason", err.Error())
+		return false, nil
+	default:
+		return false, err
+	}
+	if w.request.Contents != nil {
+		w.request.Contents.keep(answers, w.verdicts.Pending, w.Keys, w.Options.Redact)
+	}
+	w.verdicts.Take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
+	w.request.Observe.Tell(w.verdicts.Results)
+	pending := len(w.verdicts.Pending)
+	w.Options.Logger.Log(ctx, slog.LevelDebug-4, "task polled", "task_id", w.shown, "pending", pending, "answers", len(answers))
+	return pending == 0, nil
+}
+
+// passes reports whether an answer without a result is worth another look.
 func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
 }

@@ -108,7 +108,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 				tasks := p.tasks()
 				tasks.Passing = func(err error) bool { return errors.Is(err, fatal) }
 				both := procapitest.Parse(t, one1, two2)
-				got := tasks.Submit(t.Context(), p.request(), both, nil)
+				got := tasks.Submit(t.Context(), p.request(), both)
 				want := fleet.Results{
 					both[0]: {TaskID: "T", RequestID: "req-1"},
 					both[1]: {TaskID: "T", RequestID: "req-1", Code: test.second, Meaning: Meaning(test.second, "")},
@@ -166,7 +166,7 @@ func TestTasks_Submit_ends(t *testing.T) {
 					defer cancel()
 					p := &platform{t: t, answers: test.answers}
 					both := procapitest.Parse(t, one1, two2)
-					results := p.tasks().Submit(ctx, p.request(), both, nil)
+					results := p.tasks().Submit(ctx, p.request(), both)
 					if !results[both[0]].OK() || p.sent != 1 {
 						t.Errorf("got %+v after %d sends, want done after one", results[both[0]], p.sent)
 					}
@@ -190,7 +190,7 @@ func TestTasks_Submit_refused(t *testing.T) {
 	tasks := p.tasks()
 	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
 	both := procapitest.Parse(t, one1, two2)
-	results := tasks.Submit(t.Context(), p.request(), both, nil)
+	results := tasks.Submit(t.Context(), p.request(), both)
 	got := results[both[1]]
 	if !results[both[0]].OK() || got.Verdict != fleet.Pending || !bkapi.HasCode(got.Err, 1) || got.Meaning != "the platform's result could not be read" {
 		t.Errorf("got %+v, want the first done and the second pending", results)
@@ -220,7 +220,7 @@ func TestTasks_Submit_notAccepted(t *testing.T) {
 				return "", bkapi.Reply{RequestID: "req-1"}, test.err
 			}}
 			both := procapitest.Parse(t, one1, two2)
-			for h, o := range p.tasks().Submit(t.Context(), request, both, nil) {
+			for h, o := range p.tasks().Submit(t.Context(), request, both) {
 				if o.Verdict != test.want || o.Err == nil {
 					t.Errorf("%s: got %+v, want verdict %d", h, o, test.want)
 				}
@@ -238,9 +238,30 @@ func TestTasks_Submit_repeated(t *testing.T) {
 	for _, resent := range []bool{false, true} {
 		p := &platform{t: t, answers: []answer{said(map[string]int64{one1: 828})}, resent: resent}
 		one := procapitest.Parse(t, one1)
-		if got := p.tasks().Submit(t.Context(), p.request(), one, nil)[one[0]]; got.Repeated != resent || !got.AlreadyDone {
+		if got := p.tasks().Submit(t.Context(), p.request(), one)[one[0]]; got.Repeated != resent || !got.AlreadyDone {
 			t.Errorf("resent %t: got %+v", resent, got)
 		}
+	}
+}
+
+// An observer hears of a host as soon as it has its verdict, and of none that waits.
+func TestTasks_Submit_observed(t *testing.T) {
+	t.Parallel()
+	p := &platform{t: t, answers: []answer{said(map[string]int64{two2: 115}), said(map[string]int64{one1: 0}), failing(badGateway), said(map[string]int64{two2: 117})}}
+	request := p.request()
+	var heard []map[string]int64
+	request.Observe = func(results fleet.Results) {
+		codes := make(map[string]int64)
+		for h, o := range results {
+			codes[h.Address()] = o.Code
+		}
+		heard = append(heard, codes)
+	}
+	tasks := p.tasks()
+	tasks.Options.Backoff = poll.Backoff{First: time.Millisecond}
+	tasks.Submit(t.Context(), request, procapitest.Parse(t, one1, two2))
+	if diff := cmp.Diff([]map[string]int64{{one1: 0}, {one1: 0, two2: 117}}, heard); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -251,7 +272,7 @@ func TestContents_Statuses(t *testing.T) {
 		lost   = &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
 		both   = procapitest.Parse(t, one1, two2)
 		p      = &platform{t: t, answers: []answer{said(map[string]int64{one1: 0, two2: 117})}}
-		ask    = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send}
+		ask    = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send, Contents: &kept}
 		states = func(results fleet.Results) []fleet.State {
 			statuses, err := kept.Statuses(both, results)
 			if err != nil {
@@ -260,7 +281,7 @@ func TestContents_Statuses(t *testing.T) {
 			return []fleet.State{statuses[both[0]].State, statuses[both[1]].State}
 		}
 	)
-	answered := p.tasks().Submit(t.Context(), ask, both, &kept)
+	answered := p.tasks().Submit(t.Context(), ask, both)
 	if got := states(answered); !slices.Equal(got, []fleet.State{fleet.Running, fleet.Unknown}) {
 		t.Errorf("got %v, want running and unknown", got)
 	}

@@ -1,0 +1,68 @@
+package procapi
+
+import "github.com/blueking/terraform-provider-bk/internal/fleet"
+
+// Verdicts are what becomes of the hosts of one call, answer by answer. A host's
+// first final verdict is kept, whatever later answers say.
+type Verdicts struct {
+	Results fleet.Results // of hosts with a final verdict
+	Pending []fleet.Host  // those without
+
+	call   Call
+	keys   Keys
+	redact func(string) string
+	last   fleet.Results // what was said of pending hosts
+}
+
+// NewVerdicts begins with all hosts pending.
+func NewVerdicts(call Call, keys Keys, redact func(string) string, hosts []fleet.Host) *Verdicts {
+	return &Verdicts{
+		Results: make(fleet.Results, len(hosts)), Pending: hosts,
+		call: call, keys: keys, redact: redact, last: make(fleet.Results),
+	}
+}
+
+// Source is where an answer came from.
+type Source struct {
+	TaskID    string
+	RequestID string
+	// Repeated says that the call was made more than once.
+	Repeated bool
+}
+
+// Take reads one answer.
+func (v *Verdicts) Take(answers ResultMap, from Source) {
+	var pending []fleet.Host
+	for _, h := range v.Pending {
+		answer, found := answers.find(v.keys(h))
+		if !found {
+			pending = append(pending, h)
+			continue
+		}
+		outcome, final := v.call.Outcome(answer)
+		outcome.TaskID, outcome.RequestID, outcome.Repeated = from.TaskID, from.RequestID, from.Repeated
+		outcome.Message = v.redact(outcome.Message)
+		if final {
+			v.Results[h] = outcome
+		} else {
+			v.last[h] = outcome
+			pending = append(pending, h)
+		}
+	}
+	v.Pending = pending
+}
+
+// Last is what was last said of a pending host, if anything was.
+func (v *Verdicts) Last(h fleet.Host) (outcome fleet.Outcome, said bool) {
+	outcome, said = v.last[h]
+	return outcome, said
+}
+
+// End gives all results once a call has ended by err: sent says whether any request
+// may have reached the platform for the hosts without a verdict.
+func (v *Verdicts) End(err error, sent bool) fleet.Results {
+	for _, h := range v.Pending {
+		v.Results[h] = Unfinished(err, sent, v.last[h])
+	}
+	return v.Results
+}
