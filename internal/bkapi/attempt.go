@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,12 +28,31 @@ type call struct {
 	started   time.Time
 
 	attempts int
+	try      try
 	reached  bool // a try that failed may have reached the server
 	badForms int  // how many answers were not an envelope
 	wait     time.Duration
-	last     *Error
+	last     *Error // of the last try that failed
 	answered string // the platform's request id
 }
+
+// try is the one under way.
+type try struct {
+	ctx      context.Context //nolint:containedctx // the try is over when its answer is read
+	began    time.Time
+	response *http.Response
+}
+
+// unanswered is the error of a request that got no answer.
+type unanswered struct {
+	err    error
+	noTurn bool // it was not sent, as its turn did not come
+	sent   bool // a connection was in hand, and so bytes may have left
+}
+
+func (e *unanswered) Error() string { return e.err.Error() }
+
+func (e *unanswered) Unwrap() error { return e.err }
 
 // answer is what one try brought back.
 type answer struct {
@@ -44,38 +64,16 @@ type answer struct {
 	err     error
 }
 
-// RoundTrip makes one try: it waits for its turn, sends, reads all of the answer
-// and judges it. Its response is empty, because the data is already where the
-// caller wants it; its error is always an *Error.
+// RoundTrip waits for its turn and sends, within the time for one try. The turn and
+// the time are over when the answer's body is closed. Its error is an *unanswered.
 func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-
-	release, err := c.client.limits.acquire(ctx)
+	release, err := c.client.limits.acquire(req.Context())
 	if err != nil {
 		_ = req.Body.Close()
 
-		return nil, c.interrupted(ctx, err)
+		return nil, &unanswered{err: err, noTurn: true}
 	}
-	defer release()
 
-	c.attempts++
-	start := time.Now()
-	ans := c.exchange(req)
-	reply, failure := c.judge(ctx, ans)
-	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(start))
-
-	if failure != nil {
-		c.last = failure
-
-		return nil, failure
-	}
-	c.answered = reply.requestID
-
-	return &http.Response{StatusCode: ans.status, Header: ans.header, Body: http.NoBody, Request: req}, nil
-}
-
-// exchange sends the request and reads the answer, within the time for one try.
-func (c *call) exchange(req *http.Request) answer {
 	ctx, cancel := req.Context(), context.CancelFunc(func() {})
 	if c.client.timeout > 0 {
 		// A cause of our own, so that the end of this try is never taken for
@@ -83,7 +81,10 @@ func (c *call) exchange(req *http.Request) answer {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.client.timeout,
 			fmt.Errorf("nothing within %s", c.client.timeout))
 	}
-	defer cancel()
+	end := sync.OnceFunc(func() {
+		cancel()
+		release()
+	})
 
 	// GotConn comes after dial, proxy and TLS handshake, and before the first
 	// byte of the request. Without it nothing was sent. When a kept-alive
@@ -95,28 +96,75 @@ func (c *call) exchange(req *http.Request) answer {
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
 
+	c.attempts++
+	c.try = try{ctx: ctx, began: time.Now()}
 	resp, err := c.client.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		return answer{sent: sent.Load(), err: causeOf(ctx, err)}
+		err = causeOf(ctx, err)
+		end()
+
+		return nil, &unanswered{err: err, sent: sent.Load()}
 	}
-	defer func() { _ = resp.Body.Close() }()
+	resp.Body = &lastingBody{resp.Body, end}
+	c.try.response = resp
+
+	return resp, nil
+}
+
+// lastingBody is a body with which a try ends.
+type lastingBody struct {
+	io.ReadCloser
+
+	end func()
+}
+
+// Close hangs up or keeps the connection for the next request.
+func (b *lastingBody) Close() error {
+	defer b.end()
+
+	return b.ReadCloser.Close()
+}
+
+// keepRedirects has redirects answered like everything else.
+func keepRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// read reads and closes an answer.
+func (c *call) read(resp *http.Response) answer {
+	body := resp.Body
+	resp.Body = http.NoBody // nothing is left for anyone to read
+	defer func() { _ = body.Close() }()
 
 	limit := c.client.maxBytes
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		limit = min(limit, maxErrorBytes)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	text, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {
-		err = causeOf(ctx, err)
+		err = causeOf(c.try.ctx, err)
 	}
 
 	return answer{
 		status:  resp.StatusCode,
 		header:  resp.Header,
-		body:    body[:min(int64(len(body)), limit)],
-		tooLong: int64(len(body)) > limit,
+		body:    text[:min(int64(len(text)), limit)],
+		tooLong: int64(len(text)) > limit,
 		sent:    true,
 		err:     err,
+	}
+}
+
+// hear says what a try brought back: an answer, or why there is none.
+func (c *call) hear(resp *http.Response, err error) answer {
+	var none *unanswered
+	switch {
+	case resp != nil:
+		return c.read(resp)
+	case errors.As(err, &none):
+		return answer{sent: none.sent, err: none.err}
+	default:
+		// net/http closes an answer that redirects to what is no URL, and has it for
+		// no answer.
+		return answer{status: c.try.response.StatusCode, header: c.try.response.Header, sent: true}
 	}
 }
 
@@ -188,8 +236,8 @@ func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	return env, nil
 }
 
-// isUntrusted tells a server that is there but not the right one, which no retry
-// will change, from one that cannot be reached.
+// isUntrusted reports whether a server is there but not the right one, which no retry
+// will change.
 func isUntrusted(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError

@@ -119,19 +119,17 @@ func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) 
 		return Reply{}, call.finish(call.newError(KindRequest, err))
 	}
 
-	// The loop is go-retryablehttp's; each round of it is call.RoundTrip, which
-	// returns an error for anything but success, so the loop never sees an
-	// answer that it could judge by its own lights (or a redirect to follow). It
-	// is given no logger: a call writes its own lines.
+	// The loop is go-retryablehttp's, and the judgement call.checkRetry's. It is
+	// given no logger: a call writes its own lines.
 	loop := retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: call},
+		HTTPClient: &http.Client{Transport: call, CheckRedirect: keepRedirects},
 		RetryMax:   c.retry.max,
 		CheckRetry: call.checkRetry,
 		Backoff:    call.backoff,
 		// The last error as it is; the library would replace it by its own.
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	if _, err := loop.Do(req); err != nil { //nolint:bodyclose // RoundTrip reads and closes it
+	if _, err := loop.Do(req); err != nil { //nolint:bodyclose // checkRetry reads and closes it
 		var failure *Error
 		switch {
 		case errors.As(err, &failure):

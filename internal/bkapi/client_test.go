@@ -285,6 +285,26 @@ func TestClient_redirectTargetGetsNothing(t *testing.T) {
 	}
 }
 
+// A redirect to what is no URL is a redirect all the same.
+func TestClient_redirectToNoURL(t *testing.T) {
+	t.Parallel()
+
+	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://[::login")
+		w.WriteHeader(http.StatusFound)
+	})
+	_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
+
+	var failure *bkapi.Error
+	if !errors.As(err, &failure) || failure.Kind != bkapi.KindRedirect || failure.Status != http.StatusFound ||
+		!strings.Contains(err.Error(), "redirect not followed: its target is not a URL") {
+		t.Errorf("got %v, want a redirect", err)
+	}
+	if got := len(s.received()); got != 1 {
+		t.Errorf("%d requests, want 1", got)
+	}
+}
+
 // A 3xx that names no target is a status like any other.
 func TestClient_redirectWithoutTarget(t *testing.T) {
 	t.Parallel()

@@ -55,17 +55,43 @@ func worthRetry(e *Error, badForms int) bool {
 	}
 }
 
-// checkRetry decides whether the call goes on after a try, and how long it waits.
-func (c *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
-	var failure *Error
-	if !errors.As(err, &failure) || ctx.Err() != nil {
-		return false, nil //nolint:nilerr // the error goes on as it is; this one would be about the check
+// checkRetry judges a try, and decides whether the call goes on after it. Its error
+// is the *Error of a call that does not.
+func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	var none *unanswered
+	switch isUnanswered := errors.As(err, &none); {
+	case isUnanswered && none.noTurn:
+		return false, c.interrupted(ctx, none.err)
+	case err != nil && !isUnanswered && c.try.response == nil:
+		return false, c.newError(KindRequest, err)
+	}
+
+	ans := c.hear(resp, err)
+	reply, failure := c.judge(ctx, ans)
+	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(c.try.began))
+	if failure == nil {
+		c.answered = reply.requestID
+
+		return false, nil
+	}
+	c.last = failure
+	if c.goesOn(ctx, failure) {
+		return true, nil
+	}
+
+	return false, failure
+}
+
+// goesOn reports whether the call is to be made again, and settles how long it waits.
+func (c *call) goesOn(ctx context.Context, failure *Error) bool {
+	if ctx.Err() != nil {
+		return false
 	}
 	if failure.Kind == KindFormat {
 		c.badForms++
 	}
 	if !worthRetry(failure, c.badForms) || c.attempts > c.client.retry.max {
-		return false, nil
+		return false
 	}
 
 	c.wait = c.client.retry.wait(c.attempts, failure.retryAfter)
@@ -73,7 +99,7 @@ func (c *call) checkRetry(ctx context.Context, _ *http.Response, err error) (boo
 	// A wait beyond the deadline could only end in "deadline exceeded", which
 	// hides the reason and helps nobody sooner.
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= c.wait {
-		return false, nil
+		return false
 	}
 
 	if failure.Sent && !failure.TurnedAway() {
@@ -81,10 +107,10 @@ func (c *call) checkRetry(ctx context.Context, _ *http.Response, err error) (boo
 	}
 	c.client.logRetry(ctx, c, failure)
 
-	return true, nil
+	return true
 }
 
-// backoff hands the wait that checkRetry decided on to go-retryablehttp.
+// backoff is the wait that goesOn settled.
 func (c *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	return c.wait
 }
