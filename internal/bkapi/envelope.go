@@ -72,8 +72,8 @@ func parseEnvelope(body []byte) (envelope, error) {
 	return env, nil
 }
 
-// isKnown tells the platform's objects from anyone else's: {"message": …} alone
-// could be a web framework's error page.
+// isKnown reports whether an object is the platform's, and not anyone else's:
+// {"message": …} alone could be a web framework's error page.
 func (w wireEnvelope) isKnown() bool {
 	return w.Result != nil || w.Code != nil || w.OldCode != nil || w.Data != nil
 }

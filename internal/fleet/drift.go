@@ -174,7 +174,7 @@ func (d Desired) judgeLabels(labels map[string]string) Drift {
 	return ""
 }
 
-// Ours tells whether a registration is the very one that is desired.
+// Ours reports whether a registration is the very one that is desired.
 func (d Desired) Ours(s Status) bool {
 	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
 }

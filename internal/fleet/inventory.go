@@ -66,7 +66,7 @@ func (r Inventory) Key(host Host) string {
 	return host.Address()
 }
 
-// Has tells whether the inventory holds the host under any key.
+// Has reports whether the inventory holds the host under any key.
 func (r Inventory) Has(host Host) bool {
 	_, ok := r.index[host.WithoutSupplier()]
 	return ok

@@ -52,7 +52,7 @@ type Outcome struct {
 	Err error
 }
 
-// OK tells whether the host is as it was asked to be.
+// OK reports whether the host is as it was asked to be.
 func (o Outcome) OK() bool { return o.Verdict == Done }
 
 // Results are the outcomes of one call by host.
@@ -102,9 +102,9 @@ func (r Results) distinct(of func(Outcome) string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Interrupted tells whether err is the end of a context by the user's hand
+// Interrupted reports whether err is the end of a context by the user's hand
 // rather than by a deadline.
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
-// Ended tells whether err is the end of a context, by hand or by its deadline.
+// Ended reports whether err is the end of a context, by hand or by its deadline.
 func Ended(err error) bool { return Interrupted(err) || errors.Is(err, context.DeadlineExceeded) }

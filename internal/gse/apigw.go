@@ -81,7 +81,7 @@ func (f apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) f
 	return results
 }
 
-// refused tells whether the platform left a hosting as it was (850). Where our own
+// refused reports whether the platform left a hosting as it was (850). Where our own
 // request went out twice, the first one may have made it so.
 func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeated }
 

@@ -33,7 +33,7 @@ type face interface {
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	// place is the host of a listed row, as requests on this face name it.
 	place(row procRow, supplier int) (fleet.Host, bool)
-	// renames tells whether a host may come back under another name than the
+	// renames reports whether a host may come back under another name than the
 	// request gave it.
 	renames() bool
 }

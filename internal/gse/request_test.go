@@ -32,23 +32,3 @@ func TestOperate_opTypes(t *testing.T) {
 		})
 	}
 }
-
-func TestControl_Command(t *testing.T) {
-	t.Parallel()
-	control := sampleSpec().Control
-	for op, want := range map[fleet.Operation]string{
-		fleet.Start: "./start.sh", fleet.Stop: "./stop.sh", fleet.Restart: "./restart.sh", fleet.Reload: "./reload.sh", fleet.Kill: "./kill.sh",
-	} {
-		if got := control.Command(op); got == nil || *got != want {
-			t.Errorf("%s: got %v, want %s", op, got, want)
-		}
-		if got := (Control{}).Command(op); got != nil {
-			t.Errorf("%s: got %s of a control without commands", op, *got)
-		}
-	}
-	for _, op := range []fleet.Operation{fleet.Supervise, fleet.Unsupervise, procapi.Query} {
-		if got := control.Command(op); got != nil {
-			t.Errorf("%s: got %s, but it runs no command", op, *got)
-		}
-	}
-}

@@ -1,7 +1,5 @@
 package gse
 
-import "github.com/blueking/terraform-provider-bk/internal/fleet"
-
 // Meta names a process. Source: register_proc_info, `meta`.
 type Meta struct {
 	Namespace string            `json:"namespace"`
@@ -113,21 +111,3 @@ func (s *Spec) forOperate() operateSpec {
 }
 
 func (s *Spec) oneShot() bool { return s.MonitorPolicy.AutoType == AutoOneShot }
-
-// Command is the command of an operation, nil where the spec has none.
-func (c Control) Command(op fleet.Operation) *string {
-	switch op {
-	case fleet.Start:
-		return c.StartCmd
-	case fleet.Stop:
-		return c.StopCmd
-	case fleet.Restart:
-		return c.RestartCmd
-	case fleet.Reload:
-		return c.ReloadCmd
-	case fleet.Kill:
-		return c.KillCmd
-	default: // the agent's own operations run no command
-		return nil
-	}
-}

@@ -4,7 +4,7 @@
 //
 // JOB deleted these endpoints in release 3.7 (GSE 2.0, bk-job issue 981), while
 // the ESB kept their documents. On such a platform every call fails with an error
-// that [IsRemoved] tells.
+// that [IsRemoved] reports.
 //
 // # Registered means hosted
 //

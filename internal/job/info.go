@@ -55,24 +55,6 @@ type Info struct {
 	StartCheckEndTime   *int64 `json:"start_check_end_time,omitempty"`
 }
 
-// Command is the command of an operation, nil where the process has none.
-func (i Info) Command(op fleet.Operation) *string {
-	switch op {
-	case fleet.Start:
-		return i.StartCmd
-	case fleet.Stop:
-		return i.StopCmd
-	case fleet.Restart:
-		return i.RestartCmd
-	case fleet.Reload:
-		return i.ReloadCmd
-	case fleet.Kill:
-		return i.KillCmd
-	default: // the agent's own operations run no command
-		return nil
-	}
-}
-
 func (i Info) oneShot() bool { return i.Type != nil && *i.Type == TypeOneShot }
 
 // request is the body of manage_proc and operate_process.

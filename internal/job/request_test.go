@@ -12,7 +12,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
@@ -113,24 +112,6 @@ func TestClient_generations(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
-	}
-}
-
-func TestInfo_Command(t *testing.T) {
-	t.Parallel()
-	info := sampleInfo()
-	for _, op := range fleet.Operations() {
-		if got := info.Command(op); got == nil || *got != "echo "+string(op) {
-			t.Errorf("%s: got %v", op, got)
-		}
-		if got := (Info{}).Command(op); got != nil {
-			t.Errorf("%s: got %s of a process without commands", op, *got)
-		}
-	}
-	for _, op := range []fleet.Operation{fleet.Supervise, fleet.Unsupervise, procapi.Query} {
-		if got := info.Command(op); got != nil {
-			t.Errorf("%s: got %s, but it runs no command", op, *got)
-		}
 	}
 }
 

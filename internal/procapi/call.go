@@ -89,7 +89,7 @@ func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	return results
 }
 
-// WasSent tells whether the server may have seen the request that failed so.
+// WasSent reports whether the server may have seen the request that failed so.
 func WasSent(err error) bool {
 	var failure *bkapi.Error
 	return errors.As(err, &failure) && failure.Sent

@@ -18,5 +18,5 @@
 //
 // [Tasks.Submit] sends an operation once, and a wait that fails never sends it
 // again. Whether the request path may repeat it after a lost answer is what
-// [Repeatable] tells: a query, hosting and unhosting yes, a command no.
+// [Repeatable] reports: a query, hosting and unhosting yes, a command no.
 package procapi

@@ -67,7 +67,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// isPlain tells a string that is spelt as it reads. Most are, and an answer about
+// isPlain reports whether a string is spelt as it reads. Most are, and an answer about
 // a thousand hosts has ten thousand of them.
 func isPlain(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw)

@@ -46,8 +46,8 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// saysNothing tells a place that is kept for a result from a result that cannot be
-// read.
+// saysNothing reports whether a result is a place that is kept for one, rather than one
+// that cannot be read.
 func saysNothing(raw []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(raw, &members) == nil && len(members) == 0

@@ -23,8 +23,8 @@ type Tasks struct {
 	Keys    Keys
 	// Result asks for the result of a task, once.
 	Result func(ctx context.Context, task string) (ResultMap, bkapi.Reply, error)
-	// Passing, if non-nil, tells of more errors of Result than
-	// [bkapi.IsTransient] that they may pass.
+	// Passing, if non-nil, reports whether an error of Result may pass, besides those
+	// of [bkapi.IsTransient].
 	Passing func(error) bool
 }
 
