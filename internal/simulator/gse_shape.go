@@ -1,9 +1,6 @@
 package simulator
 
-import (
-	"encoding/json"
-	"maps"
-)
+import "maps"
 
 // The request shapes of GSE's process APIs, after the ESB documents of the same
 // names. Names and obligations are the documents'; where the tables and the
@@ -195,14 +192,4 @@ func with(base, more map[string]field) map[string]field {
 	fields := maps.Clone(base)
 	maps.Copy(fields, more)
 	return fields
-}
-
-// integerOf reads a value whose shape was checked.
-func integerOf(v any) int64 {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0
-	}
-	i, _ := n.Int64()
-	return i
 }

@@ -2,12 +2,9 @@ package simulator
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 )
 
 // decodeTree decodes one JSON document with its numbers as written.
@@ -34,14 +31,43 @@ func encodeJSON(v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// requestID is the one that the client gave, or a new one.
-func requestID(r *http.Request) string {
-	for _, name := range []string{"X-Bkapi-Request-Id", "X-Request-Id"} {
-		if id := r.Header.Get(name); id != "" {
-			return id
-		}
+func objectOf(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func stringOf(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func stringsOf(v any) map[string]string {
+	members := objectOf(v)
+	out := make(map[string]string, len(members))
+	for key, member := range members {
+		out[key] = stringOf(member)
 	}
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
+	return out
+}
+
+func floatOf(v any) *float64 {
+	n, ok := v.(json.Number)
+	if !ok {
+		return nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil
+	}
+	return &f
+}
+
+// integerOf reads a value whose shape was checked.
+func integerOf(v any) int64 {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0
+	}
+	i, _ := n.Int64()
+	return i
 }

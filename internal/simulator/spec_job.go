@@ -1,0 +1,42 @@
+package simulator
+
+import (
+	"encoding/json"
+)
+
+// parseJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
+// was not given, so it stands for the agent's default and not for 0.
+func parseJobSpec(tree map[string]any) *spec {
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return nil
+	}
+	s := &spec{
+		raw:       raw,
+		procName:  stringOf(tree["proc_name"]),
+		setupPath: stringOf(tree["setup_path"]),
+		pidPath:   stringOf(tree["pid_path"]),
+		commands:  make(map[string]string),
+		autoType:  integerOf(tree["type"]),
+		cpu:       jobCeiling(tree["cpu_lmt"]),
+		mem:       jobCeiling(tree["mem_lmt"]),
+	}
+	for _, name := range commandNames {
+		if line := stringOf(tree[name]); line != "" {
+			s.commands[name] = line
+		}
+	}
+	s.setTimes(map[string]any{
+		"start_check_secs": tree["start_check_begin_time"],
+		"op_timeout":       tree["op_timeout"],
+	}, func(v any) bool { return integerOf(v) != 0 })
+	return s
+}
+
+// jobCeiling is a limit, nil for none.
+func jobCeiling(v any) *float64 {
+	if integerOf(v) == 0 {
+		return nil
+	}
+	return floatOf(v)
+}
