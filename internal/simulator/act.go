@@ -10,7 +10,7 @@ import (
 
 // Register registers a process with a spec (a JSON object as a request has it)
 // whether it is registered already or not.
-func (s *Server) Register(addr, namespace, name string, labels map[string]string, spec string) error {
+func (g *GSE) Register(addr, namespace, name string, labels map[string]string, spec string) error {
 	parsed, err := parseSpec([]byte(spec))
 	if err != nil {
 		return fmt.Errorf("spec: %w", err)
@@ -18,114 +18,112 @@ func (s *Server) Register(addr, namespace, name string, labels map[string]string
 	if parsed == nil {
 		return errors.New("spec: want a JSON object")
 	}
-	return s.act(addr, namespace, name, func(p *process) {
+	return g.act(addr, namespace, name, func(p *process) {
 		p.labels, p.spec = labels, parsed
 		p.registered = true
-		s.stampLocked(p)
+		g.stampLocked(p)
 	})
 }
 
 // Unregister removes a registration and the hosting with it.
-func (s *Server) Unregister(addr, namespace, name string) error {
-	return s.act(addr, namespace, name, func(p *process) {
+func (g *GSE) Unregister(addr, namespace, name string) error {
+	return g.act(addr, namespace, name, func(p *process) {
 		p.registered = false
 		p.unhost()
 	})
 }
 
 // Host hosts a process, with the spec that it was registered with.
-func (s *Server) Host(addr, namespace, name string) error {
-	return s.act(addr, namespace, name, func(p *process) {
-		s.hostLocked(p, &item{labels: p.labels})
+func (g *GSE) Host(addr, namespace, name string) error {
+	return g.act(addr, namespace, name, func(p *process) {
+		g.hostLocked(p, &item{labels: p.labels})
 	})
 }
 
 // Unhost removes the hosting and leaves the registration.
-func (s *Server) Unhost(addr, namespace, name string) error {
-	return s.act(addr, namespace, name, func(p *process) { p.unhost() })
+func (g *GSE) Unhost(addr, namespace, name string) error {
+	return g.act(addr, namespace, name, func(p *process) { p.unhost() })
 }
 
 // StartProcess starts a process that is registered or hosted, without hosting
 // it. On a local host its start_cmd runs.
-func (s *Server) StartProcess(addr, namespace, name string) error {
-	return s.actOnProcess(addr, namespace, name, func(p *process) {
+func (g *GSE) StartProcess(addr, namespace, name string) error {
+	return g.actOnProcess(addr, namespace, name, func(p *process) {
 		if !p.running {
-			s.startedLocked(p, s.newPIDLocked())
+			g.startedLocked(p, g.newPIDLocked())
 		}
 	}, func(t target, sp *spec) {
-		_, _ = s.shell(t, sp, sp.commands["start_cmd"])
+		_, _ = g.shell(t, sp, sp.commands["start_cmd"])
 	})
 }
 
 // StopProcess stops a process behind the agent's back, and unhosts it so that
 // it stays down.
-func (s *Server) StopProcess(addr, namespace, name string) error {
-	return s.actOnProcess(addr, namespace, name, func(p *process) {
+func (g *GSE) StopProcess(addr, namespace, name string) error {
+	return g.actOnProcess(addr, namespace, name, func(p *process) {
 		p.unhost()
 		p.stopped()
-	}, s.stopForGood)
+	}, g.stopForGood)
 }
 
 // KillProcess lets a process die. If it is hosted, supervision brings it back:
 // a virtual one at the next Tick.
-func (s *Server) KillProcess(addr, namespace, name string) error {
-	return s.actOnProcess(addr, namespace, name, func(p *process) {
+func (g *GSE) KillProcess(addr, namespace, name string) error {
+	return g.actOnProcess(addr, namespace, name, func(p *process) {
 		// A look at it may have found it dead already.
 		if p.running {
 			p.died = p.hosted
 		}
 		p.stopped()
 	}, func(t target, sp *spec) {
-		path := s.localPath(t, sp.pidPath)
+		path := g.localPath(t, sp.pidPath)
 		if pid := livePID(path); pid > 0 {
 			_ = killPID(pid)
-			_ = s.waitGone(path, s.seconds(sp.stopCheckSecs))
+			_ = g.waitGone(path, g.seconds(sp.stopCheckSecs))
 		}
 	})
 }
 
-func (s *Server) act(addr, namespace, name string, change func(*process)) error {
+func (g *GSE) act(addr, namespace, name string, change func(*process)) error {
 	t, err := parseTarget(addr)
 	if err != nil {
 		return err
 	}
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	t = s.resolveLocked(t)
-	if !s.knownLocked(t) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	t = g.resolveLocked(t)
+	if !g.knownLocked(t) {
 		return fmt.Errorf("host %s is not declared", addr)
 	}
 	it := &item{namespace: namespace, name: name}
-	s.beforeChangeLocked(procKey{t.key, namespace, name})
-	p := s.processLocked(it, t)
+	g.beforeChangeLocked(procKey{t.key, namespace, name})
+	p := g.processLocked(it, t)
 	change(p)
-	s.pruneLocked(p)
-	s.changedLocked()
+	g.pruneLocked(p)
+	g.changedLocked()
 	return nil
 }
 
 // actOnProcess is act for what happens to the process itself, which on a local
 // host is done for real and then looked at.
-func (s *Server) actOnProcess(addr, namespace, name string, virtual func(*process), local func(target, *spec)) error {
-	s.init()
-	s.mu.Lock()
-	p, err := s.lookup(addr, namespace, name)
+func (g *GSE) actOnProcess(addr, namespace, name string, virtual func(*process), local func(target, *spec)) error {
+	g.mu.Lock()
+	p, err := g.lookup(addr, namespace, name)
 	if err != nil {
-		s.mu.Unlock()
+		g.mu.Unlock()
 		return err
 	}
 	t, sp := p.target, p.spec
-	s.mu.Unlock()
-	if sp == nil || !s.isLocal(t) {
-		return s.act(addr, namespace, name, virtual)
+	g.mu.Unlock()
+	if sp == nil || !g.isLocal(t) {
+		return g.act(addr, namespace, name, virtual)
 	}
 	local(t, sp)
-	return s.act(addr, namespace, name, func(p *process) {
-		if livePID(s.localPath(t, sp.pidPath)) == 0 {
+	return g.act(addr, namespace, name, func(p *process) {
+		if livePID(g.localPath(t, sp.pidPath)) == 0 {
 			virtual(p)
 		}
-		s.observeLocked(p)
+		g.observeLocked(p)
 	})
 }

@@ -15,18 +15,18 @@ type localProcess struct {
 	sampled sample
 }
 
-func (s *Server) localLocked(key procKey) *localProcess {
-	lp := s.locals[key]
+func (g *GSE) localLocked(key procKey) *localProcess {
+	lp := g.locals[key]
 	if lp == nil {
 		lp = &localProcess{}
-		s.locals[key] = lp
+		g.locals[key] = lp
 	}
 	return lp
 }
 
 // needsAgent reports whether an operation runs commands. Registering and
 // hosting do not; a query runs version_cmd and health_cmd.
-func (s *Server) needsAgent(it *item) bool {
+func (g *GSE) needsAgent(it *item) bool {
 	switch it.op {
 	case OpStart, OpStop, OpQuery, OpRestart, OpReload, OpKill:
 		return it.spec != nil
@@ -36,71 +36,71 @@ func (s *Server) needsAgent(it *item) bool {
 }
 
 // runLocked carries out an operation on a local host in the background; until
-// it is done its entry is in progress.
-func (s *Server) runLocked(e *entry) {
-	if s.closed {
-		s.settleEntryLocked(e, newVerdict(CodeAgentAbnormal), s.now())
+// it is done it is in progress.
+func (g *GSE) runLocked(o *operation) {
+	if g.closed {
+		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), g.now())
 		return
 	}
-	e.state = entryRunning
-	lp := s.localLocked(e.key())
-	s.wg.Go(func() {
-		v := s.runItem(lp, e.item, e.target)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.settleEntryLocked(e, v, s.now())
+	o.state = operationRunning
+	lp := g.localLocked(o.key())
+	g.wg.Go(func() {
+		v := g.runItem(lp, o.item, o.target)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.settleOperationLocked(o, v, g.now())
 	})
 }
 
 // runItem carries out one operation on a local host and returns when it is done.
-func (s *Server) runItem(lp *localProcess, it *item, t target) verdict {
+func (g *GSE) runItem(lp *localProcess, it *item, t target) verdict {
 	lp.turn.Lock()
 	defer lp.turn.Unlock()
 	if it.op == OpQuery {
-		return s.queryLocal(it, t)
+		return g.queryLocal(it, t)
 	}
 
-	s.mu.Lock()
-	p := s.processLocked(it, t)
-	s.lookLocked(p, it.spec)
+	g.mu.Lock()
+	p := g.processLocked(it, t)
+	g.lookLocked(p, it.spec)
 	v, refused := refuseControl(p, it)
 	if refused {
-		s.executedLocked(it, t, v)
+		g.executedLocked(it, t, v)
 		v.content = controlContent(p, it, v.message)
-		s.pruneLocked(p)
+		g.pruneLocked(p)
 	}
-	s.mu.Unlock()
+	g.mu.Unlock()
 	if refused {
 		return v
 	}
 
-	v, pid := s.command(it, t)
+	v, pid := g.command(it, t)
 	version := ""
 	if pid > 0 && (it.op == OpStart || it.op == OpRestart) {
-		version = s.ask(t, it.spec, "version_cmd")
+		version = g.ask(t, it.spec, "version_cmd")
 	}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beforeChangeLocked(procKey{t.key, it.namespace, it.name})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.beforeChangeLocked(procKey{t.key, it.namespace, it.name})
 	// It may have been unregistered meanwhile.
-	p = s.processLocked(it, t)
-	s.conclude(p, it, v.code, pid, version)
-	s.executedLocked(it, t, v)
+	p = g.processLocked(it, t)
+	g.conclude(p, it, v.code, pid, version)
+	g.executedLocked(it, t, v)
 	v.content = controlContent(p, it, v.message)
-	s.pruneLocked(p)
-	s.changedLocked()
+	g.pruneLocked(p)
+	g.changedLocked()
 	return v
 }
 
 // conclude writes down what a command has done. pid is that of the process
 // after it, 0 if there is none.
-func (s *Server) conclude(p *process, it *item, code, pid int, version string) {
+func (g *GSE) conclude(p *process, it *item, code, pid int, version string) {
 	switch {
 	case pid == 0:
 		p.stopped()
 	case it.op == OpStart || it.op == OpRestart:
-		s.startedLocked(p, pid)
+		g.startedLocked(p, pid)
 		p.version = version
 	default:
 		p.running, p.pid = true, pid
@@ -113,7 +113,7 @@ func (s *Server) conclude(p *process, it *item, code, pid int, version string) {
 	}
 	switch it.op {
 	case OpStart:
-		s.startHostsLocked(p, it)
+		g.startHostsLocked(p, it)
 		p.wanted = statusRunning
 	case OpRestart:
 		p.wanted = statusRunning
@@ -124,22 +124,22 @@ func (s *Server) conclude(p *process, it *item, code, pid int, version string) {
 }
 
 // command runs the command of an operation and the check after it.
-func (s *Server) command(it *item, t target) (v verdict, pid int) {
+func (g *GSE) command(it *item, t target) (v verdict, pid int) {
 	field := commandNames[it.op]
-	pidPath := s.localPath(t, it.spec.pidPath)
-	output, err := s.shell(t, it.spec, it.spec.commands[field])
+	pidPath := g.localPath(t, it.spec.pidPath)
+	output, err := g.shell(t, it.spec, it.spec.commands[field])
 	if err != nil {
 		return newVerdict(CodeCommandFailed).because("%s: %v\n%s", field, err, output), livePID(pidPath)
 	}
 	switch it.op {
 	case OpStart, OpRestart:
-		s.pause(s.seconds(it.spec.startCheckSecs))
+		g.pause(g.seconds(it.spec.startCheckSecs))
 		if pid := livePID(pidPath); pid > 0 {
 			return newVerdict(CodeOK), pid
 		}
 		return newVerdict(CodeCheckFailed).because("start check failed: no process by %s", it.spec.pidPath), 0
 	case OpStop, OpKill:
-		if pid := s.waitGone(pidPath, s.seconds(it.spec.stopCheckSecs)); pid > 0 {
+		if pid := g.waitGone(pidPath, g.seconds(it.spec.stopCheckSecs)); pid > 0 {
 			return newVerdict(CodeCheckFailed).because("stop check failed: process %d is still running", pid), pid
 		}
 		return newVerdict(CodeOK), 0
@@ -152,30 +152,30 @@ func (s *Server) command(it *item, t target) (v verdict, pid int) {
 }
 
 // queryLocal answers a query and runs the commands that belong to one.
-func (s *Server) queryLocal(it *item, t target) verdict {
-	version := s.ask(t, it.spec, "version_cmd")
-	health := s.ask(t, it.spec, "health_cmd")
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (g *GSE) queryLocal(it *item, t target) verdict {
+	version := g.ask(t, it.spec, "version_cmd")
+	health := g.ask(t, it.spec, "health_cmd")
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	key := procKey{t.key, it.namespace, it.name}
-	p := s.procs[key]
+	p := g.procs[key]
 	if p == nil {
 		p = &process{key: key, target: t, pid: -1}
 	}
-	s.lookLocked(p, it.spec)
+	g.lookLocked(p, it.spec)
 	p.version, p.health = version, health
 	v := newVerdict(CodeOK)
-	v.content = s.queryContentLocked(p, it)
+	v.content = g.queryContentLocked(p, it)
 	return v
 }
 
 // ask returns the raw output of an optional command, as the real agent does:
 // whatever it prints is the version.
-func (s *Server) ask(t target, sp *spec, field string) string {
+func (g *GSE) ask(t target, sp *spec, field string) string {
 	if sp.commands[field] == "" {
 		return ""
 	}
-	output, err := s.shell(t, sp, sp.commands[field])
+	output, err := g.shell(t, sp, sp.commands[field])
 	if err != nil {
 		return ""
 	}
@@ -183,20 +183,20 @@ func (s *Server) ask(t target, sp *spec, field string) string {
 }
 
 // observeLocked brings what is held about a local process up to date.
-func (s *Server) observeLocked(p *process) {
-	if p.spec != nil && s.isLocal(p.target) {
-		s.lookLocked(p, p.spec)
+func (g *GSE) observeLocked(p *process) {
+	if p.spec != nil && g.isLocal(p.target) {
+		g.lookLocked(p, p.spec)
 	}
 }
 
 // lookLocked finds a local process by its pid file. One that is gone without a
 // stop has died, and supervision may revive it.
-func (s *Server) lookLocked(p *process, sp *spec) {
-	pid := livePID(s.localPath(p.target, sp.pidPath))
+func (g *GSE) lookLocked(p *process, sp *spec) {
+	pid := livePID(g.localPath(p.target, sp.pidPath))
 	switch {
 	case pid > 0:
 		if !p.running && p.lastStartTime == 0 {
-			p.lastStartTime = s.now().Unix()
+			p.lastStartTime = g.now().Unix()
 		}
 		p.running, p.pid, p.died = true, pid, false
 		if p.spec == nil {
@@ -210,19 +210,19 @@ func (s *Server) lookLocked(p *process, sp *spec) {
 
 // localPath maps a path of a spec to this machine; see Root. Above the root of a
 // host's tree there is nothing, as above the root of a machine.
-func (s *Server) localPath(t target, path string) string {
-	if s.Root == "" {
+func (g *GSE) localPath(t target, path string) string {
+	if g.Root == "" {
 		return path
 	}
-	return filepath.Join(s.localRoot(t), filepath.Clean(string(filepath.Separator)+filepath.FromSlash(path)))
+	return filepath.Join(g.localRoot(t), filepath.Clean(string(filepath.Separator)+filepath.FromSlash(path)))
 }
 
-func (s *Server) localRoot(t target) string { return filepath.Join(s.Root, t.ip.String()) }
+func (g *GSE) localRoot(t target) string { return filepath.Join(g.Root, t.ip.String()) }
 
 // seconds is a number of seconds of a monitor policy. A number that no duration can
 // hold is the longest one.
-func (s *Server) seconds(n int64) time.Duration {
-	second := s.Second
+func (g *GSE) seconds(n int64) time.Duration {
+	second := g.Second
 	if second == 0 {
 		second = time.Second
 	}
@@ -233,7 +233,7 @@ func (s *Server) seconds(n int64) time.Duration {
 }
 
 // pause waits, or less if the server is being closed.
-func (s *Server) pause(d time.Duration) {
+func (g *GSE) pause(d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -241,14 +241,14 @@ func (s *Server) pause(d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.closing:
+	case <-g.closing:
 	}
 }
 
 // isClosing tells whether Close was called.
-func (s *Server) isClosing() bool {
+func (g *GSE) isClosing() bool {
 	select {
-	case <-s.closing:
+	case <-g.closing:
 		return true
 	default:
 		return false
@@ -257,13 +257,13 @@ func (s *Server) isClosing() bool {
 
 // waitGone waits until the process is gone and returns 0, or its pid if it is
 // still there after limit.
-func (s *Server) waitGone(pidPath string, limit time.Duration) int {
+func (g *GSE) waitGone(pidPath string, limit time.Duration) int {
 	deadline := time.Now().Add(limit)
 	for {
 		pid := livePID(pidPath)
-		if pid == 0 || !time.Now().Before(deadline) || s.isClosing() {
+		if pid == 0 || !time.Now().Before(deadline) || g.isClosing() {
 			return pid
 		}
-		s.pause(min(10*time.Millisecond, max(limit/10, time.Millisecond)))
+		g.pause(min(10*time.Millisecond, max(limit/10, time.Millisecond)))
 	}
 }

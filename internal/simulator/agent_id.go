@@ -20,14 +20,8 @@ func agentTarget(id string) target { return target{key: hostKey(id), agent: id} 
 // is a host of its own, and a process that was registered under the address of
 // the same machine is another process; so it is with the real server until
 // upgrade_to_agent_id is called. It is for the time before the first request,
-// since it moves nothing, and panics on a bad agent id or address.
-func (s *Server) AddAgent(agentID, addr string) {
-	if err := s.addAgent(agentID, addr); err != nil {
-		panic("simulator: " + err.Error())
-	}
-}
-
-func (s *Server) addAgent(agentID, addr string) error {
+// since it moves nothing.
+func (g *GSE) AddAgent(agentID, addr string) error {
 	if !agentIDPattern.MatchString(agentID) {
 		return fmt.Errorf("agent id %q: want 32 to 64 hexadecimal characters", agentID)
 	}
@@ -38,19 +32,41 @@ func (s *Server) addAgent(agentID, addr string) error {
 	if t.agent != "" {
 		return fmt.Errorf("host %q is an agent id, not an address", addr)
 	}
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hosts[t.key] = true
-	s.addresses[agentID] = t
-	s.agentIDs[t.key] = agentID
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hosts[t.key] = true
+	g.addresses[agentID] = t
+	g.agentIDs[t.key] = agentID
 	return nil
+}
+
+// Resolve gives the hosts of items that were named by agent ids the addresses that
+// are known for them.
+func (g *GSE) Resolve(items []*item) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, it := range items {
+		for i, t := range it.targets {
+			it.targets[i] = g.resolveLocked(t)
+		}
+	}
+}
+
+// HostKey is the one name of a host, which may be given by any.
+func (g *GSE) HostKey(addr string) (hostKey, error) {
+	t, err := parseTarget(addr)
+	if err != nil {
+		return "", err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.resolveLocked(t).key, nil
 }
 
 // resolveLocked gives a host that was named by its agent id the address that is
 // known for it, if there is one.
-func (s *Server) resolveLocked(t target) target {
-	if known, ok := s.addresses[t.agent]; ok && t.agent != "" {
+func (g *GSE) resolveLocked(t target) target {
+	if known, ok := g.addresses[t.agent]; ok && t.agent != "" {
 		agent := t.agent
 		t = known
 		t.agent = agent
@@ -60,9 +76,9 @@ func (s *Server) resolveLocked(t target) target {
 
 // agentIDLocked is the agent id of a host, nothing if it is known by its address
 // alone.
-func (s *Server) agentIDLocked(t target) string {
+func (g *GSE) agentIDLocked(t target) string {
 	if t.ip.IsValid() {
-		return s.agentIDs[t.key]
+		return g.agentIDs[t.key]
 	}
 	return string(t.key)
 }

@@ -3,7 +3,6 @@ package simulator
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"path"
 	"slices"
 	"time"
@@ -144,50 +143,8 @@ func (c *Call) clone() Call {
 	return out
 }
 
-// Calls returns the recorded calls to the faces. A call is recorded when it
-// arrives and completed before its answer is sent, so a client that has its
-// answer finds its call complete.
-func (s *Server) Calls() CallList {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make(CallList, 0, len(s.calls))
-	for _, call := range s.calls {
-		out = append(out, call.clone())
-	}
-	return out
-}
-
-// ResetCalls forgets the recorded calls, what the hosts have done, and the largest
-// number in flight.
-func (s *Server) ResetCalls() {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls, s.executions = nil, nil
-	s.maxInFlight = s.inFlight
-}
-
-// MaxInFlight returns the largest number of requests that the faces handled at
-// the same moment.
-func (s *Server) MaxInFlight() int {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.maxInFlight
-}
-
-func (s *Server) recordLocked(call *Call) {
-	s.callSeq++
-	call.Seq = s.callSeq
-	s.calls = append(s.calls, call)
-	if s.MaxCalls > 0 && len(s.calls) > s.MaxCalls {
-		s.calls = s.calls[len(s.calls)-s.MaxCalls:]
-	}
-}
-
-// describe fills in what a request says.
-func (c *Call) describe(items []*item) {
+// Describe fills in what a request says.
+func (c *Call) Describe(items []*item) {
 	if len(items) == 0 {
 		return
 	}
@@ -204,42 +161,11 @@ func (c *Call) describe(items []*item) {
 	}
 }
 
-var recordedHeaders = []string{
-	"Accept-Language", "Blueking-Language", "Content-Type", "User-Agent",
-	"X-Bk-Tenant-Id", "X-Bkapi-Request-Id", "X-Request-Id",
-}
-
-func pickHeader(h http.Header) map[string]string {
-	out := make(map[string]string)
-	for _, name := range recordedHeaders {
-		if v := h.Get(name); v != "" {
-			out[name] = v
-		}
+// DescribePoll fills in what a poll asks for.
+func (c *Call) DescribePoll(taskID string, items []*item) {
+	c.TaskID = taskID
+	if len(items) > 0 {
+		first := items[0]
+		c.Op, c.Namespace, c.Name = first.op, first.namespace, first.name
 	}
-	if v := h.Get(authorizationHeader); v != "" {
-		out[authorizationHeader] = string(redact([]byte(v)))
-	}
-	return out
-}
-
-// secretNames are the members of a body that a record must not keep.
-var secretNames = []string{"bk_app_secret", "app_secret", "bk_token", "access_token", "bk_ticket"}
-
-// redact removes secrets from a body, and everything from one that cannot be
-// read, since nobody knows what is in it.
-func redact(body []byte) json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(body, &members) != nil {
-		return nil
-	}
-	for _, name := range secretNames {
-		if _, found := members[name]; found {
-			members[name] = json.RawMessage(`"***"`)
-		}
-	}
-	out, err := json.Marshal(members)
-	if err != nil {
-		return nil
-	}
-	return out
 }

@@ -24,10 +24,10 @@ var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL"
 // waiting for the daemon. The command leads a session of its own, so that the
 // daemon outlives the simulator, and so that a timeout ends all of the command
 // and nothing else.
-func (s *Server) shell(t target, sp *spec, line string) (string, error) {
-	dir := s.localPath(t, sp.setupPath)
-	if s.Root != "" {
-		for _, d := range []string{dir, filepath.Dir(s.localPath(t, sp.pidPath))} {
+func (g *GSE) shell(t target, sp *spec, line string) (string, error) {
+	dir := g.localPath(t, sp.setupPath)
+	if g.Root != "" {
+		for _, d := range []string{dir, filepath.Dir(g.localPath(t, sp.pidPath))} {
 			if err := os.MkdirAll(d, 0o750); err != nil {
 				return "", err
 			}
@@ -44,10 +44,10 @@ func (s *Server) shell(t target, sp *spec, line string) (string, error) {
 
 	// A command that is under way is let finish when the server closes: killing
 	// it half way would leave a process that nobody knows of.
-	limit := s.seconds(sp.opTimeout)
+	limit := g.seconds(sp.opTimeout)
 	cmd := exec.Command("sh", "-c", line) //nolint:noctx // no caller's context may end what an agent does
 	cmd.Dir = dir
-	cmd.Env = s.environment(t)
+	cmd.Env = g.environment(t)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = ownSession()
 	if err := cmd.Start(); err != nil {
@@ -67,10 +67,10 @@ func (s *Server) shell(t target, sp *spec, line string) (string, error) {
 	return output, err
 }
 
-func (s *Server) environment(t target) []string {
+func (g *GSE) environment(t target) []string {
 	env := []string{"BK_HOST_IP=" + t.ip.String()}
-	if s.Root != "" {
-		env = append(env, "BK_HOST_ROOT="+s.localRoot(t))
+	if g.Root != "" {
+		env = append(env, "BK_HOST_ROOT="+g.localRoot(t))
 	}
 	for _, name := range keptEnvironment {
 		if v, set := os.LookupEnv(name); set {

@@ -11,6 +11,14 @@ import (
 // released; a document is a copy and does not change.
 type document struct{ v any }
 
+// text is the content of a result, encoded where that was put off.
+func (r result) text() any {
+	if doc, ok := r.content.(document); ok {
+		return encodeContent(doc.v)
+	}
+	return r.content
+}
+
 // encodeContent returns a JSON document for use as a string, indented as the
 // real one is.
 func encodeContent(v any) string {
@@ -83,8 +91,8 @@ type queryInstance struct {
 // queryContentLocked is the content of a query (op 2). It has an instance even
 // for a process that nobody ever started or hosted, as clients have observed:
 // an empty instance list is a failure, not a stopped process.
-func (s *Server) queryContentLocked(p *process, it *item) document {
-	now := s.now()
+func (g *GSE) queryContentLocked(p *process, it *item) document {
+	now := g.now()
 	procName := it.name
 	if it.spec != nil {
 		procName = it.spec.procName
@@ -106,7 +114,7 @@ func (s *Server) queryContentLocked(p *process, it *item) document {
 	}
 	if p.running {
 		started := time.Unix(p.lastStartTime, 0)
-		use := s.usageLocked(p)
+		use := g.usageLocked(p)
 		instance.PID = p.pid
 		instance.LastStartTime = p.lastStartTime
 		instance.StartTime = started.UTC().Format(time.DateTime)
@@ -120,7 +128,7 @@ func (s *Server) queryContentLocked(p *process, it *item) document {
 		}
 	}
 	return document{queryContent{
-		AgentID:  s.agentIDLocked(p.target),
+		AgentID:  g.agentIDLocked(p.target),
 		IP:       p.target.spelling,
 		Process:  []queryProcess{{Instance: []queryInstance{instance}, ProcName: procName}},
 		UTCTime:  now.UTC().Format(time.DateTime),

@@ -9,58 +9,61 @@ import (
 	"strings"
 )
 
-// serveControl answers the control endpoint, which lets another process do what
-// a test in this one does with methods.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
-	if !s.maySwitch(r) {
-		w.Header().Set("WWW-Authenticate", `Basic realm="bk-simulator"`)
-		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
-		return
-	}
+// Control is the control endpoint, which lets another process do what a test in this
+// one does with methods.
+type Control struct {
+	Core   *GSE
+	Faults *List
+	Record *Record
+}
+
+// ServeHTTP answers a request whose path begins with /_sim/.
+func (c Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + strings.TrimSuffix(r.URL.Path, "/") {
 	case "GET /_sim":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, strings.ReplaceAll(controlIndex, "$SIM", "http://"+r.Host))
 	case "GET /_sim/calls":
-		writeJSON(w, map[string]any{"calls": s.Calls(), "max_in_flight": s.MaxInFlight()})
+		writeJSON(w, map[string]any{"calls": c.Record.Calls(), "max_in_flight": c.Record.MaxInFlight()})
 	case "DELETE /_sim/calls":
-		s.ResetCalls()
+		c.Record.Reset()
+		c.Core.ResetExecutions()
 		writeJSON(w, struct{}{})
 	case "GET /_sim/violations":
-		writeJSON(w, map[string]any{"violations": append([]string{}, s.Violations()...)})
+		writeJSON(w, map[string]any{"violations": append([]string{}, c.Record.Violations()...)})
 	case "DELETE /_sim/violations":
-		s.ResetViolations()
+		c.Record.ResetViolations()
 		writeJSON(w, struct{}{})
 	case "GET /_sim/processes":
-		writeJSON(w, map[string]any{"processes": s.Processes()})
+		writeJSON(w, map[string]any{"processes": c.Core.Processes()})
 	case "GET /_sim/executions":
-		writeJSON(w, map[string]any{"executions": append([]Execution{}, s.Executions()...)})
+		writeJSON(w, map[string]any{"executions": append([]Execution{}, c.Core.Executions()...)})
 	case "GET /_sim/tasks":
-		writeJSON(w, map[string]any{"tasks": s.Tasks()})
+		writeJSON(w, map[string]any{"tasks": c.Core.Tasks()})
 	case "POST /_sim/faults":
-		s.controlFault(w, r)
+		c.fault(w, r)
 	case "DELETE /_sim/faults":
-		s.controlClear(w, r)
+		c.clear(w, r)
 	case "POST /_sim/act":
-		s.controlAct(w, r)
+		c.act(w, r)
 	case "PUT /_sim/agents":
-		s.controlAgent(w, r)
+		c.agent(w, r)
 	case "POST /_sim/status":
-		s.controlStatus(w, r)
+		c.status(w, r)
 	case "POST /_sim/tick":
-		s.Tick()
+		c.Core.Tick()
 		writeJSON(w, struct{}{})
 	default:
-		http.Error(w, "no such switch; GET "+controlPrefix+" lists them", http.StatusNotFound)
+		http.Error(w, "no such switch; GET /_sim/ lists them", http.StatusNotFound)
 	}
 }
 
-func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
+func (c Control) fault(w http.ResponseWriter, r *http.Request) {
 	var f Fault
 	if !readControl(w, r, &f) {
 		return
 	}
-	id, err := s.inject(f)
+	id, err := c.Faults.Inject(f)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -68,10 +71,11 @@ func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, map[string]int{"id": id})
 }
 
-func (s *Server) controlClear(w http.ResponseWriter, r *http.Request) {
+func (c Control) clear(w http.ResponseWriter, r *http.Request) {
 	given := r.URL.Query().Get("id")
 	if given == "" {
-		s.ClearFaults()
+		c.Faults.Clear()
+		c.Core.ForgetRepeats()
 		writeJSON(w, struct{}{})
 		return
 	}
@@ -80,11 +84,11 @@ func (s *Server) controlClear(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "id: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.ClearFault(id)
+	c.Faults.Remove(id)
 	writeJSON(w, struct{}{})
 }
 
-func (s *Server) controlAct(w http.ResponseWriter, r *http.Request) {
+func (c Control) act(w http.ResponseWriter, r *http.Request) {
 	var act struct {
 		Action    string            `json:"action"`
 		Host      string            `json:"host"`
@@ -98,17 +102,17 @@ func (s *Server) controlAct(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	do := map[string]func(addr, namespace, name string) error{
-		"unregister": s.Unregister,
-		"host":       s.Host,
-		"unhost":     s.Unhost,
-		"start":      s.StartProcess,
-		"stop":       s.StopProcess,
-		"kill":       s.KillProcess,
+		"unregister": c.Core.Unregister,
+		"host":       c.Core.Host,
+		"unhost":     c.Core.Unhost,
+		"start":      c.Core.StartProcess,
+		"stop":       c.Core.StopProcess,
+		"kill":       c.Core.KillProcess,
 		"register": func(addr, namespace, name string) error {
-			return s.Register(addr, namespace, name, act.Labels, string(act.Spec))
+			return c.Core.Register(addr, namespace, name, act.Labels, string(act.Spec))
 		},
 		"expire": func(string, string, string) error {
-			s.ExpireTask(act.TaskID)
+			c.Core.ExpireTask(act.TaskID)
 			return nil
 		},
 	}[act.Action]
@@ -123,7 +127,7 @@ func (s *Server) controlAct(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, struct{}{})
 }
 
-func (s *Server) controlAgent(w http.ResponseWriter, r *http.Request) {
+func (c Control) agent(w http.ResponseWriter, r *http.Request) {
 	var agent struct {
 		Host      string `json:"host"`
 		AgentID   string `json:"agent_id"`
@@ -132,21 +136,21 @@ func (s *Server) controlAgent(w http.ResponseWriter, r *http.Request) {
 	if !readControl(w, r, &agent) {
 		return
 	}
+	var err error
 	if agent.AgentID != "" {
-		if err := s.addAgent(agent.AgentID, agent.Host); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
+		err = c.Core.AddAgent(agent.AgentID, agent.Host)
 	}
-	if _, err := parseTarget(agent.Host); err != nil {
+	if err == nil {
+		err = c.Core.SetReachable(agent.Host, agent.Reachable == nil || *agent.Reachable)
+	}
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.SetReachable(agent.Host, agent.Reachable == nil || *agent.Reachable)
 	writeJSON(w, struct{}{})
 }
 
-func (s *Server) controlStatus(w http.ResponseWriter, r *http.Request) {
+func (c Control) status(w http.ResponseWriter, r *http.Request) {
 	var status struct {
 		Frozen bool `json:"frozen"`
 	}
@@ -154,9 +158,9 @@ func (s *Server) controlStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if status.Frozen {
-		s.FreezeStatus()
+		c.Core.FreezeStatus()
 	} else {
-		s.ThawStatus()
+		c.Core.ThawStatus()
 	}
 	writeJSON(w, struct{}{})
 }

@@ -1,6 +1,10 @@
 package simulator
 
-import "net/http"
+import (
+	"cmp"
+	"crypto/subtle"
+	"net/http"
+)
 
 var credentialFields = map[string]field{
 	"bk_app_code":   optional(textShape),
@@ -9,6 +13,36 @@ var credentialFields = map[string]field{
 	"bk_token":      optional(textShape),
 	"access_token":  optional(textShape),
 }
+
+// Credentials that empty [Credentials] let in.
+const (
+	DefaultAppCode   = "bk_test"
+	DefaultAppSecret = "s3cret"
+)
+
+// Credentials are the only ones let in. An empty application is the default one, any
+// value will do in place of an empty identity of a user.
+type Credentials struct {
+	AppCode, AppSecret           string
+	Username, Token, AccessToken string
+}
+
+func (c Credentials) app() (code, secret string) {
+	return cmp.Or(c.AppCode, DefaultAppCode), cmp.Or(c.AppSecret, DefaultAppSecret)
+}
+
+// Secret tells whether the application's secret is another than the one that everybody
+// knows.
+func (c Credentials) Secret() bool { _, secret := c.app(); return secret != DefaultAppSecret }
+
+// Admit tells whether these are the application's own.
+func (c Credentials) Admit(code, secret string) bool {
+	wantCode, wantSecret := c.app()
+	return equalSecrets(code, wantCode) && equalSecrets(secret, wantSecret)
+}
+
+// equalSecrets takes the same time wherever two texts differ.
+func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // credentialFault is what is wrong with credentials. Each platform has its own
 // words for it.
@@ -24,18 +58,12 @@ const (
 	noUser
 )
 
-// checkCredentials judges the members of a body or of a header, in the order in
+// check judges the members of a body or of a header, in the order in
 // which the ESB does. Where one user identity is wrong, name is its member.
 // bk_username is good enough, as for applications that the platform's
 // administrators have put on a list; the simulator's one application is on it.
-func (s *Server) checkCredentials(members map[string]any) (fault credentialFault, name string) {
-	wantCode, wantSecret := s.AppCode, s.AppSecret
-	if wantCode == "" {
-		wantCode = DefaultAppCode
-	}
-	if wantSecret == "" {
-		wantSecret = DefaultAppSecret
-	}
+func (c Credentials) check(members map[string]any) (fault credentialFault, name string) {
+	wantCode, wantSecret := c.app()
 	switch code, secret := stringOf(members["bk_app_code"]), stringOf(members["bk_app_secret"]); {
 	case code == "":
 		return noAppCode, ""
@@ -48,7 +76,7 @@ func (s *Server) checkCredentials(members map[string]any) (fault credentialFault
 	}
 	fault = noUser
 	for _, user := range []struct{ name, want string }{
-		{"access_token", s.AccessToken}, {"bk_token", s.Token}, {"bk_username", s.Username},
+		{"access_token", c.AccessToken}, {"bk_token", c.Token}, {"bk_username", c.Username},
 	} {
 		value := stringOf(members[user.name])
 		if value == "" {
@@ -63,8 +91,8 @@ func (s *Server) checkCredentials(members map[string]any) (fault credentialFault
 }
 
 // refuseESB is the ESB's answer to bad credentials, nil if they are good.
-func (s *Server) refuseESB(body map[string]any) *refusal {
-	fault, name := s.checkCredentials(body)
+func (f esbFace) refuseESB(body map[string]any) *Refusal {
+	fault, name := f.check(body)
 	code := stringOf(body["bk_app_code"])
 	message := map[credentialFault]string{
 		noAppCode:   "APP Code [bk_app_code] cannot be empty",
@@ -77,13 +105,13 @@ func (s *Server) refuseESB(body map[string]any) *refusal {
 	if message == "" {
 		return nil
 	}
-	return &refusal{status: http.StatusOK, code: CodeSystemError, message: message}
+	return &Refusal{Status: http.StatusOK, Code: CodeSystemError, Message: message}
 }
 
 // refuseGateway is the gateway's answer to bad credentials, nil if they are
 // good. The reasons are those of the open source gateway's bk-auth-verify.
-func (s *Server) refuseGateway(members map[string]any) *refusal {
-	fault, name := s.checkCredentials(members)
+func (f gatewayFace) refuseGateway(members map[string]any) *Refusal {
+	fault, name := f.check(members)
 	reason := map[credentialFault]string{
 		noAppCode:   "app code cannot be empty",
 		noAppSecret: "please provide bk_app_secret or bk_signature to verify app",
@@ -95,7 +123,7 @@ func (s *Server) refuseGateway(members map[string]any) *refusal {
 	switch {
 	case reason == "":
 		return nil
-	case s.UnverifiedStatus400:
+	case f.UnverifiedStatus400:
 		return invalidArgs(reason)
 	case fault == wrongUser || fault == noUser:
 		return gatewayRefusal(http.StatusUnauthorized, CodeUserUnverified, "USER_VERIFY_FAILED", "User authentication failed", reason)

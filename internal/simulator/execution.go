@@ -27,25 +27,31 @@ var actionNames = map[int]string{
 	OpStart: "start", OpStop: "stop", OpRestart: "restart", OpReload: "reload", OpKill: "kill",
 }
 
-// Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
-// forgets it, and MaxCalls bounds it.
-func (s *Server) Executions() []Execution {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	return slices.Clone(s.executions)
+// Executions returns what the hosts have done, oldest first. ResetExecutions
+// forgets it, and MaxExecutions bounds it.
+func (g *GSE) Executions() []Execution {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	return slices.Clone(g.executions)
 }
 
-func (s *Server) executedLocked(it *item, t target, v verdict) {
+// ResetExecutions forgets what the hosts have done.
+func (g *GSE) ResetExecutions() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.executions = nil
+}
+
+func (g *GSE) executedLocked(it *item, t target, v verdict) {
 	action, known := actionNames[it.op]
 	if !known {
 		return
 	}
-	s.executions = append(s.executions, Execution{
-		Host: string(t.key), Namespace: it.namespace, Name: it.name, Action: action, Code: v.code, At: s.now(),
+	g.executions = append(g.executions, Execution{
+		Host: string(t.key), Namespace: it.namespace, Name: it.name, Action: action, Code: v.code, At: g.now(),
 	})
-	if s.MaxCalls > 0 && len(s.executions) > s.MaxCalls {
-		s.executions = s.executions[len(s.executions)-s.MaxCalls:]
+	if g.MaxExecutions > 0 && len(g.executions) > g.MaxExecutions {
+		g.executions = g.executions[len(g.executions)-g.MaxExecutions:]
 	}
 }

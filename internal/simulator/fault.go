@@ -39,7 +39,7 @@ type Fault struct {
 	Skip  int `json:"skip,omitempty"`
 	Times int `json:"times,omitempty"`
 	// Chance, if non-zero, is the probability with which a match counts as one;
-	// see [Server.Seed].
+	// see the Seed of the server.
 	Chance float64 `json:"chance,omitempty"`
 
 	// Effects per host.
@@ -231,57 +231,4 @@ func (f Fault) perRequest() bool {
 func (f Fault) perHost() bool {
 	return f.Missing != 0 || f.Pending != 0 || f.Code != nil || f.Unreachable != "" || f.Takes != 0 ||
 		f.ContentShape != ""
-}
-
-// Inject adds a fault and returns its number. It panics on a fault that cannot
-// be: a fault in a test is a constant. Faults apply in the order they were
-// injected; where two answer the same thing, the first one does.
-func (s *Server) Inject(f Fault) int {
-	id, err := s.inject(f)
-	if err != nil {
-		panic("simulator: fault: " + err.Error())
-	}
-	return id
-}
-
-func (s *Server) inject(f Fault) (int, error) {
-	s.init()
-	if err := f.validate(); err != nil {
-		return 0, err
-	}
-	internal := &fault{Fault: f, dice: s.dice}
-	if len(f.Hosts) > 0 {
-		internal.hosts = make(map[hostKey]bool, len(f.Hosts))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, addr := range f.Hosts {
-		t, err := parseTarget(addr)
-		if err != nil {
-			return 0, err
-		}
-		internal.hosts[s.resolveLocked(t).key] = true
-	}
-	s.faultSeq++
-	internal.id = s.faultSeq
-	s.faults = append(s.faults, internal)
-	return internal.id, nil
-}
-
-// ClearFaults removes every fault. What one has already done to a task stays
-// with the task; a first generation call, which has no task, starts afresh.
-func (s *Server) ClearFaults() {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
-	clear(s.repeats)
-}
-
-// ClearFault removes one fault by its number, if it is still there.
-func (s *Server) ClearFault(id int) {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = slices.DeleteFunc(s.faults, func(f *fault) bool { return f.id == id })
 }

@@ -2,60 +2,61 @@ package simulator
 
 import "time"
 
-// effects are the faults of one request put together.
-type effects struct {
-	delay, stall    time.Duration
-	wire            wire
-	drop            string
-	status          int
-	header          map[string]string
-	body            string
-	envelopeCode    *int
-	envelopeMessage string
-	envelope        map[string]any
-	extraKeys       map[string]any
-	firstKeys       map[string]any
-	keys            string
-	jobStatus       *int
-	spelling        string
-	taskID          *string
-	apply           bool
+// Effects are the faults of one request put together; the fields of the same names of
+// [Fault] say what each is.
+type Effects struct {
+	Delay, Stall    time.Duration
+	Wire            Wire
+	Drop            string
+	Status          int
+	Header          map[string]string
+	Body            string
+	EnvelopeCode    *int
+	EnvelopeMessage string
+	Envelope        map[string]any
+	ExtraKeys       map[string]any
+	FirstKeys       map[string]any
+	Keys            string
+	JobStatus       *int
+	Spelling        string
+	TaskID          *string
+	Apply           bool
 }
 
-func combine(faults []*fault) effects {
-	var fx effects
+func combine(faults []*fault) Effects {
+	var fx Effects
 	for _, f := range faults {
-		fx.delay += f.pause()
-		fx.stall += f.Stall
-		fx.wire.drip += f.Drip
-		fx.wire.replace = merge(fx.wire.replace, f.Replace)
-		fx.wire.backwards = fx.wire.backwards || f.Backwards
-		if fx.drop == "" {
-			fx.drop = f.Drop
+		fx.Delay += f.pause()
+		fx.Stall += f.Stall
+		fx.Wire.Drip += f.Drip
+		fx.Wire.Replace = merge(fx.Wire.Replace, f.Replace)
+		fx.Wire.Backwards = fx.Wire.Backwards || f.Backwards
+		if fx.Drop == "" {
+			fx.Drop = f.Drop
 		}
-		if fx.status == 0 && fx.envelopeCode == nil && (f.HTTPStatus != 0 || f.EnvelopeCode != nil) {
-			fx.status, fx.body, fx.wire.length = f.HTTPStatus, f.Body, f.BodyBytes
-			fx.envelopeCode, fx.envelopeMessage = f.EnvelopeCode, f.EnvelopeMessage
-			fx.apply = f.Apply
+		if fx.Status == 0 && fx.EnvelopeCode == nil && (f.HTTPStatus != 0 || f.EnvelopeCode != nil) {
+			fx.Status, fx.Body, fx.Wire.Length = f.HTTPStatus, f.Body, f.BodyBytes
+			fx.EnvelopeCode, fx.EnvelopeMessage = f.EnvelopeCode, f.EnvelopeMessage
+			fx.Apply = f.Apply
 		}
-		fx.header = merge(fx.header, f.Header)
-		fx.envelope = merge(fx.envelope, f.Envelope)
-		fx.extraKeys = merge(fx.extraKeys, f.ExtraKeys)
-		fx.firstKeys = merge(fx.firstKeys, f.FirstKeys)
-		if fx.keys == "" {
-			fx.keys = f.Keys
+		fx.Header = merge(fx.Header, f.Header)
+		fx.Envelope = merge(fx.Envelope, f.Envelope)
+		fx.ExtraKeys = merge(fx.ExtraKeys, f.ExtraKeys)
+		fx.FirstKeys = merge(fx.FirstKeys, f.FirstKeys)
+		if fx.Keys == "" {
+			fx.Keys = f.Keys
 		}
-		if fx.jobStatus == nil {
-			fx.jobStatus = f.JobStatus
+		if fx.JobStatus == nil {
+			fx.JobStatus = f.JobStatus
 		}
-		if fx.spelling == "" {
-			fx.spelling = f.Spelling
+		if fx.Spelling == "" {
+			fx.Spelling = f.Spelling
 		}
-		if fx.taskID == nil {
-			fx.taskID = f.TaskID
+		if fx.TaskID == nil {
+			fx.TaskID = f.TaskID
 		}
 	}
-	fx.wire.half = fx.drop == "mid"
+	fx.Wire.Half = fx.Drop == "mid"
 	return fx
 }
 

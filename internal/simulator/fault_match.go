@@ -3,7 +3,67 @@ package simulator
 import (
 	"path"
 	"slices"
+	"sync"
 )
+
+// List holds the faults of a server. It is what the core asks for trouble.
+type List struct {
+	names Names
+	dice  *dice
+
+	mu     sync.Mutex
+	faults []*fault
+	seq    int
+}
+
+// Names tells which host a name in a fault means.
+type Names interface {
+	HostKey(addr string) (hostKey, error)
+}
+
+// NewList returns an empty list. What its faults leave to chance falls the same way in
+// every run that asks for the same in the same order, if seed is not zero.
+func NewList(seed uint64, names Names) *List {
+	return &List{names: names, dice: newDice(seed)}
+}
+
+// Inject adds a fault and returns its number.
+func (l *List) Inject(f Fault) (int, error) {
+	if err := f.validate(); err != nil {
+		return 0, err
+	}
+	added := &fault{Fault: f, dice: l.dice}
+	if len(f.Hosts) > 0 {
+		added.hosts = make(map[hostKey]bool, len(f.Hosts))
+	}
+	for _, addr := range f.Hosts {
+		key, err := l.names.HostKey(addr)
+		if err != nil {
+			return 0, err
+		}
+		added.hosts[key] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq++
+	added.id = l.seq
+	l.faults = append(l.faults, added)
+	return added.id, nil
+}
+
+// Clear removes every fault. What one has already done to an operation stays with it.
+func (l *List) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = nil
+}
+
+// Remove removes one fault by its number, if it is still there.
+func (l *List) Remove(id int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = slices.DeleteFunc(l.faults, func(f *fault) bool { return f.id == id })
+}
 
 // fault is an injected Fault and how often it matched so far, per kind of
 // effect: a fault that has two kinds counts them apart.
@@ -68,81 +128,72 @@ func (f *fault) matchesRequest(api string, items []*item) bool {
 	})
 }
 
-// requestFaultsLocked takes the faults that apply to one exchange.
-func (s *Server) requestFaultsLocked(api string, items []*item) []*fault {
-	var out []*fault
-	for _, f := range s.faults {
+// OnRequest puts together the faults that apply to one exchange.
+func (l *List) OnRequest(api string, items []*item) Effects {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var struck []*fault
+	for _, f := range l.faults {
 		if f.perRequest() && f.matchesRequest(api, items) && f.requests.take(f) {
-			out = append(out, f)
+			struck = append(struck, f)
 		}
 	}
-	return out
+	return combine(struck)
 }
 
-// handFaultsLocked hands an operation on a host the faults that it meets at
-// api, each once in its life: a fault that let it through when it was accepted
-// must not catch it at a poll.
-func (s *Server) handFaultsLocked(e *entry, api string, poll bool) {
-	for _, f := range s.faults {
-		if !f.perHost() || slices.Contains(e.met, f.id) {
+// OnHost implements [Faults].
+func (l *List) OnHost(met *Met, api string, op Affected) []Trouble {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var troubles []Trouble
+	for _, f := range l.faults {
+		if !f.perHost() || slices.Contains(*met, f.id) {
 			continue
 		}
 		// A poll belongs to the operation it asks for, so a fault may name
 		// either.
-		named := f.matchesAPI(api) || (poll && f.matchesAPI(e.api))
-		if !named || !f.matchesItem(e.item) || !f.matchesHost(e.target.key) {
+		named := f.matchesAPI(api) || (op.Poll && f.matchesAPI(op.API))
+		if !named || !f.matchesItem(op.Item) || !f.matchesHost(op.Host) {
 			continue
 		}
-		e.met = append(e.met, f.id)
+		*met = append(*met, f.id)
 		if f.perHosts.take(f) {
-			e.suffer(f)
+			troubles = append(troubles, f.trouble())
 		}
 	}
+	return troubles
 }
 
-// suffer gives an operation what a fault does to it. Counts add up, with -1,
-// for ever, winning; where only one can be, the first one is.
-func (e *entry) suffer(f *fault) {
-	e.missing = addPolls(e.missing, f.Missing)
-	e.pending = addPolls(e.pending, f.Pending)
-	if f.Takes > 0 && e.state == entryAccepted {
-		e.due = e.accepted.Add(f.Takes)
-	}
-	if e.unreachable == "" {
-		e.unreachable = f.Unreachable
-	}
-	if e.code == nil && f.Code != nil {
-		e.code, e.fault = f.Code, f
-	}
-	e.apply = e.apply || f.Apply
-	e.stillHosts = e.stillHosts || f.StillHosts
-	if e.shape == "" {
-		e.shape = f.ContentShape
+func (f *fault) trouble() Trouble {
+	return Trouble{
+		Missing: f.Missing, Pending: f.Pending, Unreachable: f.Unreachable,
+		Code: f.Code, Message: f.Message, Content: f.Content,
+		Apply: f.Apply, StillHosts: f.StillHosts, Shape: f.ContentShape, Takes: f.Takes,
 	}
 }
 
-func addPolls(a, b int) int {
-	if a < 0 || b < 0 {
-		return -1
+// OnTask implements [Faults].
+func (l *List) OnTask(met *Met, api string, items []*item) []Queue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var queues []Queue
+	for _, f := range l.faults {
+		if f.Queued == 0 || slices.Contains(*met, f.id) || !f.matchesRequest(api, items) {
+			continue
+		}
+		*met = append(*met, f.id)
+		if f.tasks.take(f) {
+			queues = append(queues, Queue{Polls: f.Queued, Data: f.QueuedData})
+		}
 	}
-	return a + b
+	return queues
 }
 
-// countdown reports whether one of n polls was left and takes it.
-func countdown(n *int) bool {
-	if *n == 0 {
-		return false
-	}
-	if *n > 0 {
-		*n--
-	}
-	return true
-}
-
-// hiddenLocked reports whether a fault that names a status API leaves a row
-// out.
-func (s *Server) hiddenLocked(api string, key procKey) bool {
-	for _, f := range s.faults {
+// HidesRow implements [Faults]: only a fault that names a status API does.
+func (l *List) HidesRow(api string, key procKey) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.faults {
 		if f.Missing == 0 || f.API == "" || !f.matchesAPI(api) || !f.matchesHost(key.host) {
 			continue
 		}

@@ -4,35 +4,33 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 )
 
-// wire is what faults do to an answer on its way out.
-type wire struct {
-	half      bool          // cut the connection in the middle
-	drip      time.Duration // before each byte
-	length    int64         // repeat the body until it is so long
-	replace   map[string]any
-	backwards bool
+// Wire is what faults do to an answer on its way out.
+type Wire struct {
+	Half      bool          // cut the connection in the middle
+	Drip      time.Duration // before each byte
+	Length    int64         // repeat the body until it is so long
+	Replace   map[string]any
+	Backwards bool
 }
 
-// bend changes an encoded answer.
-func (f wire) bend(encoded []byte) []byte {
-	if f.replace == nil && !f.backwards {
+// Bend changes an encoded answer.
+func (w Wire) Bend(encoded []byte) []byte {
+	if w.Replace == nil && !w.Backwards {
 		return encoded
 	}
 	tree, err := decodeTree(encoded)
 	if err != nil {
 		return encoded
 	}
-	for path, value := range f.replace {
+	for path, value := range w.Replace {
 		tree = replaceAt(tree, strings.Split(path, "/"), value)
 	}
-	if f.backwards {
+	if w.Backwards {
 		tree = backwards(tree)
 	}
 	bent, err := encodeJSON(tree)
@@ -110,51 +108,4 @@ func (o backwardsObject) MarshalJSON() ([]byte, error) {
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
-}
-
-// deliver writes a body, or as much of it as the client takes.
-func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *Call, out []byte, f wire) {
-	flusher := http.NewResponseController(w)
-	switch {
-	case f.half:
-		_, _ = w.Write(out[:len(out)/2])
-		_ = flusher.Flush()
-		panic(http.ErrAbortHandler)
-	case f.drip > 0:
-		_ = flusher.Flush()
-		for i := range out {
-			if !s.hold(r, f.drip) {
-				return
-			}
-			_, _ = w.Write(out[i : i+1])
-			_ = flusher.Flush()
-		}
-	case f.length > 0 && len(out) > 0:
-		block := bytes.Repeat(out, 1+(64<<10)/len(out))
-		for left := f.length; left > 0; {
-			n, err := w.Write(block[:min(left, int64(len(block)))])
-			left -= int64(n)
-			s.mu.Lock()
-			call.Sent = f.length - left
-			s.mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	default:
-		_, _ = w.Write(out)
-	}
-}
-
-// resetConnection ends a connection so that the client's read fails at once, and
-// not at an end.
-func resetConnection(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
 }

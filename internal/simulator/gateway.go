@@ -16,7 +16,7 @@ import (
 // There is no register_proc_info and no unregister_proc_info: clients call op 3
 // and op 4 in their place. So op 3 registers and hosts, replacing the spec and
 // the labels, and op 4 takes away the registration with the hosting.
-type gatewayFace struct{}
+type gatewayFace struct{ FaceSettings }
 
 // gatewayPrefix is what a path has behind the address of the gateway's stage.
 const gatewayPrefix = "/api/v2/"
@@ -34,9 +34,9 @@ func gatewayAPI(path string) string {
 	return strings.TrimSuffix(name, "/")
 }
 
-func (gatewayFace) name() string { return "apigw" }
+func (gatewayFace) Name() string { return "apigw" }
 
-func (gatewayFace) read(s *Server, r *http.Request, api string, raw []byte) (*request, *refusal) {
+func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refusal) {
 	body, known := gatewayShapes[api]
 	known = known && strings.Contains(r.URL.Path, gatewayPrefix+"proc/"+api)
 	if !known || r.Method != http.MethodPost {
@@ -44,13 +44,13 @@ func (gatewayFace) read(s *Server, r *http.Request, api string, raw []byte) (*re
 		// the same.
 		refused := gatewayRefusal(http.StatusNotFound, CodeGatewayAPINotFound, "API_NOT_FOUND",
 			"API not found [method="+strconv.Quote(r.Method)+" path="+strconv.Quote(r.URL.Path)+"]", "")
-		refused.violation = true
+		refused.Violation = true
 		return nil, refused
 	}
-	if refused := s.refuseAuthorization(r.Header); refused != nil {
+	if refused := f.refuseAuthorization(r.Header); refused != nil {
 		return nil, refused
 	}
-	if refused := s.refuseTenant(r.Header.Get(tenantHeader)); refused != nil {
+	if refused := f.refuseTenant(r.Header.Get(tenantHeader)); refused != nil {
 		return nil, refused
 	}
 	tree, err := decodeTree(raw)
@@ -61,20 +61,20 @@ func (gatewayFace) read(s *Server, r *http.Request, api string, raw []byte) (*re
 		return nil, misfit(p.Error())
 	}
 	req := translate(api, objectOf(tree))
-	for _, it := range req.items {
+	for _, it := range req.Items {
 		it.whole = true
 	}
-	if p := s.overLimit(req); p != nil {
+	if p := f.overLimit(req); p != nil {
 		return nil, misfit(p.Error())
 	}
 	return req, nil
 }
 
 // refuseAuthorization judges the header that holds the credentials.
-func (s *Server) refuseAuthorization(header http.Header) *refusal {
+func (f gatewayFace) refuseAuthorization(header http.Header) *Refusal {
 	given := header.Get(authorizationHeader)
 	if given == "" {
-		return s.refuseGateway(nil)
+		return f.refuseGateway(nil)
 	}
 	tree, err := decodeTree([]byte(given))
 	if err != nil {
@@ -83,47 +83,47 @@ func (s *Server) refuseAuthorization(header http.Header) *refusal {
 	if p := object(credentialFields).match(authorizationHeader, tree); p != nil {
 		return misfit(p.Error())
 	}
-	return s.refuseGateway(objectOf(tree))
+	return f.refuseGateway(objectOf(tree))
 }
 
 // refuseTenant is bk-tenant-validate for an application of all tenants and a
 // gateway of one.
-func (s *Server) refuseTenant(given string) *refusal {
+func (f gatewayFace) refuseTenant(given string) *Refusal {
 	reason := ""
 	switch {
-	case s.TenantID == "" || given == s.TenantID:
+	case f.TenantID == "" || given == f.TenantID:
 		return nil
 	case given == "":
 		reason = "Cross-tenant calls are not allowed: header X-Bk-Tenant-Id is required and should not be empty."
 	default:
-		reason = "Cross-tenant calls are not allowed: gateway belongs to tenant " + s.TenantID + ", header tenant_id is " + given + "."
+		reason = "Cross-tenant calls are not allowed: gateway belongs to tenant " + f.TenantID + ", header tenant_id is " + given + "."
 	}
 	return gatewayRefusal(http.StatusForbidden, CodeCrossTenant, "CROSS_TENANT_FORBIDDEN", "Cross tenant forbidden", reason)
 }
 
 // misfit refuses what no document allows.
-func misfit(what string) *refusal {
+func misfit(what string) *Refusal {
 	refused := invalidArgs(what)
-	refused.violation = true
+	refused.Violation = true
 	return refused
 }
 
-func invalidArgs(reason string) *refusal {
+func invalidArgs(reason string) *Refusal {
 	return gatewayRefusal(http.StatusBadRequest, CodeInvalidArgs, "INVALID_ARGS", "Parameters error", reason)
 }
 
 // gatewayRefusal is a refusal in the form that the gateway gives all of its own.
-func gatewayRefusal(status, code int, codeName, message, reason string) *refusal {
+func gatewayRefusal(status, code int, codeName, message, reason string) *Refusal {
 	if reason != "" {
 		message += ` [reason="` + reason + `"]`
 	}
-	return &refusal{
-		status: status, code: code, message: message,
-		header: map[string]string{
+	return &Refusal{
+		Status: status, Code: code, Message: message,
+		Header: map[string]string{
 			"X-Bkapi-Error-Code":    strconv.Itoa(code),
 			"X-Bkapi-Error-Message": strings.Map(headerRune, message),
 		},
-		body: map[string]any{
+		Body: map[string]any{
 			"code": code, "code_name": codeName, "message": message, "data": nil, "result": false,
 		},
 	}
@@ -137,12 +137,8 @@ func headerRune(r rune) rune {
 	return r
 }
 
-func (gatewayFace) data(req *request, ans answer) (code int, message string, data any) {
-	code, message, data = gseData(req, ans, func(r result) string { return gatewayKey(r, ans.keys) })
-	if members, ok := data.(map[string]any); ok && ans.rows != nil {
-		members["proc_infos"] = ans.gatewayRows()
-	}
-	return code, message, data
+func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, data any) {
+	return gseData(req, ans, f.rows(ans.Rows), func(r result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 
 // gatewayKey is the key of a result map. A host has the name that the request
@@ -158,29 +154,7 @@ func gatewayKey(r result, keys string) string {
 	return host + ":" + r.namespace + ":" + r.name
 }
 
-// gatewayRow is a row of the cached status as the gateway shows it.
-type gatewayRow struct {
-	row
-	AgentID string   `json:"bk_agent_id"`
-	Host    *rowHost `json:"host,omitempty"`
-}
-
-// gatewayRows are the rows with bk_agent_id, empty for a host that is known by
-// its address alone. host is there for a host with a known address, unless
-// RowsWithoutHost: clients disagree about it.
-func (ans answer) gatewayRows() []gatewayRow {
-	rows := make([]gatewayRow, 0, len(ans.rows))
-	for _, r := range ans.rows {
-		shown := gatewayRow{row: r, AgentID: r.agentID}
-		if r.Host.IP != "" && !ans.rowsWithoutHost {
-			shown.Host = &r.Host
-		}
-		rows = append(rows, shown)
-	}
-	return rows
-}
-
-// envelope is that of an answer of GSE, which the gateway passes on as it is.
-func (gatewayFace) envelope(code int, message string, data any, _ string) map[string]any {
+// Envelope is that of an answer of GSE, which the gateway passes on as it is.
+func (gatewayFace) Envelope(code int, message string, data any, _ string) map[string]any {
 	return map[string]any{"code": code, "message": message, "data": data}
 }

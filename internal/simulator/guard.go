@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/netip"
@@ -31,29 +30,16 @@ func stranger(r *http.Request) string {
 	}
 }
 
-// hasOwnSecret reports whether the credentials are others than those that
-// everybody knows.
-func (s *Server) hasOwnSecret() bool {
-	return s.AppSecret != "" && s.AppSecret != DefaultAppSecret
-}
-
 // maySwitch reports whether a request may use the control endpoint. With a secret
 // of its own the simulator wants it there too: what the faces refuse could be done
 // through the control endpoint otherwise.
-func (s *Server) maySwitch(r *http.Request) bool {
-	if !s.hasOwnSecret() {
+func maySwitch(r *http.Request, c Credentials) bool {
+	if !c.Secret() {
 		return true
 	}
 	code, secret, _ := r.BasicAuth()
-	wantCode := s.AppCode
-	if wantCode == "" {
-		wantCode = DefaultAppCode
-	}
-	return equalSecrets(code, wantCode) && equalSecrets(secret, s.AppSecret)
+	return c.Admit(code, secret)
 }
-
-// equalSecrets takes the same time wherever two texts differ.
-func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // isLoopback reports whether "host" or "host:port" is this machine, by an
 // address or as localhost.

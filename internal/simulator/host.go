@@ -78,61 +78,59 @@ func parseTarget(addr string) (target, error) {
 }
 
 // AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (32
-// to 64 hexadecimal characters). It panics on anything else: an address in a
-// test is a constant.
-func (s *Server) AddHost(addrs ...string) {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// to 64 hexadecimal characters).
+func (g *GSE) AddHost(addrs ...string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, addr := range addrs {
 		t, err := parseTarget(addr)
 		if err != nil {
-			panic("simulator: " + err.Error())
+			return err
 		}
-		s.hosts[s.resolveLocked(t).key] = true
+		g.hosts[g.resolveLocked(t).key] = true
 	}
+	return nil
 }
 
 // Admit declares every address in prefix, in any cloud area. It costs nothing
 // per host, so a prefix may hold tens of thousands.
-func (s *Server) Admit(prefix netip.Prefix) {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.admitted = append(s.admitted, prefix.Masked())
+func (g *GSE) Admit(prefix netip.Prefix) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.admitted = append(g.admitted, prefix.Masked())
 }
 
 // SetReachable cuts a host's agent off (every operation on it answers 117 and
 // does nothing, while its cached status keeps its old row) or brings it back.
-// A host that nobody declared is declared by it. It panics on a bad address.
-func (s *Server) SetReachable(addr string, reachable bool) {
+// A host that nobody declared is declared by it.
+func (g *GSE) SetReachable(addr string, reachable bool) error {
 	t, err := parseTarget(addr)
 	if err != nil {
-		panic("simulator: " + err.Error())
+		return err
 	}
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t = s.resolveLocked(t)
-	s.hosts[t.key] = true
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t = g.resolveLocked(t)
+	g.hosts[t.key] = true
 	if reachable {
-		delete(s.unreachable, t.key)
+		delete(g.unreachable, t.key)
 	} else {
-		s.unreachable[t.key] = true
+		g.unreachable[t.key] = true
 	}
-	s.changedLocked()
+	g.changedLocked()
+	return nil
 }
 
 // answersLocked reports whether a host is known and its agent alive.
-func (s *Server) answersLocked(t target) bool {
-	return !s.unreachable[t.key] && s.knownLocked(t)
+func (g *GSE) answersLocked(t target) bool {
+	return !g.unreachable[t.key] && g.knownLocked(t)
 }
 
-func (s *Server) knownLocked(t target) bool {
-	if s.hosts[t.key] || s.isLocal(t) || (s.AdmitAgents && !t.ip.IsValid()) {
+func (g *GSE) knownLocked(t target) bool {
+	if g.hosts[t.key] || g.isLocal(t) || (g.AdmitAgents && !t.ip.IsValid()) {
 		return true
 	}
-	for _, prefix := range s.admitted {
+	for _, prefix := range g.admitted {
 		if prefix.Contains(t.ip) {
 			return true
 		}
@@ -141,8 +139,8 @@ func (s *Server) knownLocked(t target) bool {
 }
 
 // isLocal reports whether commands for this host really run.
-func (s *Server) isLocal(t target) bool {
-	return s.Local && t.ip.Is4() && t.ip.IsLoopback()
+func (g *GSE) isLocal(t target) bool {
+	return g.Local && t.ip.Is4() && t.ip.IsLoopback()
 }
 
 // CheckHost says what is wrong with a host's address, for those who got it from
@@ -150,4 +148,10 @@ func (s *Server) isLocal(t target) bool {
 func CheckHost(addr string) error {
 	_, err := parseTarget(addr)
 	return err
+}
+
+// cloudIP is the part of a key that names a host by its address, as it was
+// spelt.
+func (t target) cloudIP() string {
+	return strconv.FormatInt(t.cloud, 10) + ":" + t.spelling
 }

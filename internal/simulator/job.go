@@ -12,23 +12,24 @@ import (
 // What it does with a request is taken from the public code of JOB 3.4 to 3.6,
 // as far as that differs from the documents.
 type jobFace struct {
+	esbFace
 	component string // "job" or "jobv3"
 }
 
 var jobPath = regexp.MustCompile(`^/api/c/compapi/v2/(jobv3|job)/(.*?)/?$`)
 
-func (jobFace) name() string { return "job" }
+func (jobFace) Name() string { return "job" }
 
-func (f jobFace) read(s *Server, r *http.Request, api string, body []byte) (*request, *refusal) {
+func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refusal) {
 	fields, known := jobShapes[api]
-	tree, refused := s.readESB(r, f.component+"/"+api, known, body)
+	tree, refused := f.readESB(r, f.component+"/"+api, known, body)
 	if refused != nil {
 		return nil, refused
 	}
-	if s.JobRemoved {
-		return nil, &refusal{
-			status: http.StatusNotFound, code: CodeAPINotFound,
-			message: "Not found, this JOB has no " + api,
+	if f.JobRemoved {
+		return nil, &Refusal{
+			Status: http.StatusNotFound, Code: CodeAPINotFound,
+			Message: "Not found, this JOB has no " + api,
 		}
 	}
 	if p := fields.match("", tree); p != nil {
@@ -37,10 +38,10 @@ func (f jobFace) read(s *Server, r *http.Request, api string, body []byte) (*req
 	if hasBlankPath(tree) {
 		// The document of manage_proc says optional, the server says no, and it
 		// does not say to what.
-		return nil, &refusal{status: http.StatusOK, code: CodeJobIllegalParameter, message: jobIllegalParameter}
+		return nil, &Refusal{Status: http.StatusOK, Code: CodeJobIllegalParameter, Message: jobIllegalParameter}
 	}
-	req := s.translateJob(api, tree)
-	if p := s.overLimit(req); p != nil {
+	req := f.translate(api, tree)
+	if p := f.overLimit(req); p != nil {
 		return nil, jobRefusal(p)
 	}
 	return req, nil
@@ -49,31 +50,31 @@ func (f jobFace) read(s *Server, r *http.Request, api string, body []byte) (*req
 const jobIllegalParameter = "Illegal parameter"
 
 // jobRefusal refuses what no document allows. The real one names no field.
-func jobRefusal(p *problem) *refusal {
-	return &refusal{
-		status: http.StatusOK, code: CodeJobIllegalParameter, violation: true,
-		message: jobIllegalParameter + ": " + p.Error(),
+func jobRefusal(p *problem) *Refusal {
+	return &Refusal{
+		Status: http.StatusOK, Code: CodeJobIllegalParameter, Violation: true,
+		Message: jobIllegalParameter + ": " + p.Error(),
 	}
 }
 
 // translateJob turns a checked body into a request.
-func (s *Server) translateJob(api string, tree map[string]any) *request {
-	req := &request{api: api, verb: verbOperate}
+func (f jobFace) translate(api string, tree map[string]any) *Request {
+	req := &Request{API: api, Verb: VerbOperate}
 	if api == "get_proc_result" {
-		req.verb = verbPoll
-		req.taskID = stringOf(tree["bk_gse_taskid"])
+		req.Verb = VerbPoll
+		req.TaskID = stringOf(tree["bk_gse_taskid"])
 		return req
 	}
 	op := int(integerOf(tree["op_type"]))
 	manage := api == "manage_proc" || jobAliases[api] == "manage_proc"
-	if manage && !s.ManageProcBug {
+	if manage && !f.ManageProcBug {
 		op = map[int]int{jobRegister: OpHost, jobUnregister: OpUnhost}[op]
 	}
 	infos, _ := tree["process_infos"].([]any)
 	for _, v := range infos {
 		info := objectOf(v)
 		sp := newJobSpec(info, !manage)
-		req.items = append(req.items, &item{
+		req.Items = append(req.Items, &item{
 			op: op, namespace: jobNamespace, name: jobKey(info),
 			spec: sp, targets: targetsOf(info["ip_list"], nil),
 		})
@@ -81,26 +82,26 @@ func (s *Server) translateJob(api string, tree map[string]any) *request {
 	return req
 }
 
-func (jobFace) data(req *request, ans answer) (code int, message string, data any) {
-	if req.verb == verbOperate {
-		return CodeOK, "", map[string]any{"bk_gse_taskid": ans.taskID}
+func (jobFace) Data(req *Request, ans Answer) (code int, message string, data any) {
+	if req.Verb == VerbOperate {
+		return CodeOK, "", map[string]any{"bk_gse_taskid": ans.TaskID}
 	}
 	status := CodeOK
-	if ans.queued {
+	if ans.Queued {
 		// JOB makes a success of CodeTaskQueued.
 		status = CodePending
 	}
-	for _, r := range ans.results {
+	for _, r := range ans.Results {
 		if r.code == CodePending {
 			status = CodePending
 		}
 	}
-	if ans.jobStatus != nil {
-		status = *ans.jobStatus
+	if ans.Effects.JobStatus != nil {
+		status = *ans.Effects.JobStatus
 	}
 	results := ans.resultMap(
-		func(r result) string { return jobResultKey(r, ans.keys) },
-		func(r result) any { return unpack(r.render()) },
+		func(r result) string { return jobResultKey(r, ans.Effects.Keys) },
+		func(r result) any { return unpack(render(r)) },
 	)
 	return CodeOK, codeMessage(CodeOK), map[string]any{"status": status, "result": results}
 }
@@ -133,8 +134,8 @@ func unpack(content any) any {
 	return unpacked
 }
 
-func (jobFace) envelope(code int, message string, data any, requestID string) map[string]any {
-	body := esbFace{}.envelope(code, message, data, requestID)
+func (f jobFace) Envelope(code int, message string, data any, requestID string) map[string]any {
+	body := f.esbFace.Envelope(code, message, data, requestID)
 	body["permission"] = nil
 	return body
 }

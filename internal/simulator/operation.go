@@ -58,37 +58,37 @@ func (v verdict) because(format string, args ...any) verdict {
 // applyLocked carries out an operation on a virtual host, or that part of one
 // on a local host that runs no command. What each op does to hosting is in the
 // op_type row of operate_proc_v2's document; the rest is told by clients.
-func (s *Server) applyLocked(it *item, t target) verdict {
+func (g *GSE) applyLocked(it *item, t target) verdict {
 	key := procKey{t.key, it.namespace, it.name}
 	if it.op == OpQuery {
-		return s.queryLocked(it, t)
+		return g.queryLocked(it, t)
 	}
-	s.beforeChangeLocked(key)
-	v := s.changeLocked(it, t)
-	s.executedLocked(it, t, v)
-	if p := s.procs[key]; p != nil {
-		s.pruneLocked(p)
+	g.beforeChangeLocked(key)
+	v := g.changeLocked(it, t)
+	g.executedLocked(it, t, v)
+	if p := g.procs[key]; p != nil {
+		g.pruneLocked(p)
 	}
-	s.changedLocked()
+	g.changedLocked()
 	return v
 }
 
-func (s *Server) changeLocked(it *item, t target) verdict {
-	p := s.processLocked(it, t)
+func (g *GSE) changeLocked(it *item, t target) verdict {
+	p := g.processLocked(it, t)
 	switch it.op {
 	case opRegister:
 		if p.registered {
 			return newVerdict(CodeAlreadyRegistered)
 		}
-		s.registerLocked(p, it, t)
+		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case opUpdate:
 		// At the gateway a process that is hosted is registered, however it came.
 		known := p.registered || (it.whole && p.listed())
-		if !known && !s.UpdateUpserts {
+		if !known && !g.UpdateUpserts {
 			return newVerdict(CodeNotRegistered)
 		}
-		s.registerLocked(p, it, t)
+		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case opUnregister:
 		if !p.registered {
@@ -99,12 +99,12 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 		return newVerdict(CodeOK)
 	case OpHost:
 		if it.whole {
-			if s.HostingOnce && p.listed() {
+			if g.HostingOnce && p.listed() {
 				return newVerdict(CodeAlreadyRegistered)
 			}
 			p.registered = true
 		}
-		s.hostLocked(p, it)
+		g.hostLocked(p, it)
 		return newVerdict(CodeOK)
 	case OpUnhost:
 		if !p.listed() {
@@ -116,7 +116,7 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 		p.unhost()
 		return newVerdict(CodeOK)
 	case OpStart, OpStop, OpRestart, OpReload, OpKill:
-		v := s.controlLocked(p, it)
+		v := g.controlLocked(p, it)
 		v.content = controlContent(p, it, v.message)
 		return v
 	default:
@@ -124,18 +124,18 @@ func (s *Server) changeLocked(it *item, t target) verdict {
 	}
 }
 
-func (s *Server) queryLocked(it *item, t target) verdict {
-	p := s.procs[procKey{t.key, it.namespace, it.name}]
+func (g *GSE) queryLocked(it *item, t target) verdict {
+	p := g.procs[procKey{t.key, it.namespace, it.name}]
 	if p == nil {
 		p = &process{target: t, pid: -1}
 	}
 	v := newVerdict(CodeOK)
-	v.content = s.queryContentLocked(p, it)
+	v.content = g.queryContentLocked(p, it)
 	return v
 }
 
 // controlLocked pretends to run a command on a virtual host.
-func (s *Server) controlLocked(p *process, it *item) verdict {
+func (g *GSE) controlLocked(p *process, it *item) verdict {
 	if v, refused := refuseControl(p, it); refused {
 		return v
 	}
@@ -146,11 +146,11 @@ func (s *Server) controlLocked(p *process, it *item) verdict {
 	switch it.op {
 	case OpStart, OpRestart:
 		if it.spec.autoType == autoOnce {
-			p.lastStartTime = s.now().Unix()
+			p.lastStartTime = g.now().Unix()
 			p.stopped()
 			return newVerdict(CodeCheckFailed)
 		}
-		s.startedLocked(p, s.newPIDLocked())
+		g.startedLocked(p, g.newPIDLocked())
 		if _, given := it.spec.commands["version_cmd"]; given {
 			p.version = virtualVersion
 		}
@@ -159,7 +159,7 @@ func (s *Server) controlLocked(p *process, it *item) verdict {
 			return newVerdict(CodeCheckFailed)
 		}
 		if it.op == OpStart {
-			s.startHostsLocked(p, it)
+			g.startHostsLocked(p, it)
 		}
 		p.wanted = statusRunning
 	case OpStop, OpKill:
@@ -200,40 +200,40 @@ var commandNames = map[int]string{
 	OpKill:    "kill_cmd",
 }
 
-func (s *Server) registerLocked(p *process, it *item, t target) {
+func (g *GSE) registerLocked(p *process, it *item, t target) {
 	p.registered = true
 	p.target.supplier = t.supplier
 	p.store(it)
-	s.observeLocked(p)
-	s.stampLocked(p)
+	g.observeLocked(p)
+	g.stampLocked(p)
 	p.wanted = statusStopped
 	if p.running || p.hosted {
 		p.wanted = statusRunning
 	}
-	if s.RegisterHosts {
-		s.hostLocked(p, it)
+	if g.RegisterHosts {
+		g.hostLocked(p, it)
 	}
 }
 
-func (s *Server) hostLocked(p *process, it *item) {
+func (g *GSE) hostLocked(p *process, it *item) {
 	p.store(it)
 	p.hosted = true
 	p.wanted = statusRunning
 	p.retries = 0
-	p.died = s.HostingStarts && !p.running
-	s.stampLocked(p)
+	p.died = g.HostingStarts && !p.running
+	g.stampLocked(p)
 }
 
 // startHostsLocked is the hosting that a successful start brings along. Whether
 // it replaces the spec of an earlier registration is not known; keeping it is
 // the cautious reading.
-func (s *Server) startHostsLocked(p *process, it *item) {
-	if !p.listed() || s.StartReplaces || p.spec == nil {
+func (g *GSE) startHostsLocked(p *process, it *item) {
+	if !p.listed() || g.StartReplaces || p.spec == nil {
 		p.store(it)
 	}
 	p.hosted = true
 	p.retries = 0
-	s.stampLocked(p)
+	g.stampLocked(p)
 }
 
 func (p *process) unhost() {

@@ -88,32 +88,30 @@ func (p *process) snapshot() Process {
 
 // Process returns one process, and false if nothing is held about it: it is
 // then neither registered nor hosted nor running.
-func (s *Server) Process(addr, namespace, name string) (Process, bool) {
-	s.init()
+func (g *GSE) Process(addr, namespace, name string) (Process, bool) {
 	t, err := parseTarget(addr)
 	if err != nil {
 		return Process{}, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	p := s.procs[procKey{s.resolveLocked(t).key, namespace, name}]
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	p := g.procs[procKey{g.resolveLocked(t).key, namespace, name}]
 	if p == nil {
 		return Process{}, false
 	}
-	s.observeLocked(p)
+	g.observeLocked(p)
 	return p.snapshot(), true
 }
 
 // Processes returns all of them, ordered by namespace, name and host.
-func (s *Server) Processes() []Process {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	out := make([]Process, 0, len(s.procs))
-	for _, p := range s.procs {
-		s.observeLocked(p)
+func (g *GSE) Processes() []Process {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	out := make([]Process, 0, len(g.procs))
+	for _, p := range g.procs {
+		g.observeLocked(p)
 		out = append(out, p.snapshot())
 	}
 	slices.SortFunc(out, func(a, b Process) int {
@@ -127,37 +125,37 @@ func (s *Server) Processes() []Process {
 }
 
 // processLocked returns the process of an item on a host, made if need be.
-func (s *Server) processLocked(it *item, t target) *process {
+func (g *GSE) processLocked(it *item, t target) *process {
 	key := procKey{t.key, it.namespace, it.name}
-	p := s.procs[key]
+	p := g.procs[key]
 	if p == nil {
 		p = &process{key: key, target: t, pid: -1, wanted: statusStopped}
-		s.procs[key] = p
-		s.status.forget(key.namespace)
+		g.procs[key] = p
+		g.status.forget(key.namespace)
 	}
 	return p
 }
 
 // pruneLocked forgets a process about which there is nothing left to know.
-func (s *Server) pruneLocked(p *process) {
-	if !p.listed() && !p.running && s.procs[p.key] == p {
-		delete(s.procs, p.key)
-		s.status.forget(p.key.namespace)
+func (g *GSE) pruneLocked(p *process) {
+	if !p.listed() && !p.running && g.procs[p.key] == p {
+		delete(g.procs, p.key)
+		g.status.forget(p.key.namespace)
 	}
 }
 
 // stampLocked gives a (re-)registration its time: the clock's, but never one
 // that this process had before, so that clients can tell two registrations
 // within one second apart.
-func (s *Server) stampLocked(p *process) {
-	p.registerTime = max(s.now().Unix(), s.registered[p.key]+1)
-	s.registered[p.key] = p.registerTime
+func (g *GSE) stampLocked(p *process) {
+	p.registerTime = max(g.now().Unix(), g.registered[p.key]+1)
+	g.registered[p.key] = p.registerTime
 }
 
-func (s *Server) startedLocked(p *process, pid int) {
+func (g *GSE) startedLocked(p *process, pid int) {
 	p.running = true
 	p.pid = pid
-	p.lastStartTime = s.now().Unix()
+	p.lastStartTime = g.now().Unix()
 	p.died = false
 }
 
@@ -167,9 +165,9 @@ func (p *process) stopped() {
 }
 
 // newPIDLocked invents the pid of a virtual process.
-func (s *Server) newPIDLocked() int {
-	s.nextPID++
-	return s.nextPID
+func (g *GSE) newPIDLocked() int {
+	g.nextPID++
+	return g.nextPID
 }
 
 // store keeps the spec and labels of an item.
@@ -180,12 +178,12 @@ func (p *process) store(it *item) {
 	}
 }
 
-func (s *Server) lookup(addr, namespace, name string) (*process, error) {
+func (g *GSE) lookup(addr, namespace, name string) (*process, error) {
 	t, err := parseTarget(addr)
 	if err != nil {
 		return nil, err
 	}
-	p := s.procs[procKey{s.resolveLocked(t).key, namespace, name}]
+	p := g.procs[procKey{g.resolveLocked(t).key, namespace, name}]
 	if p == nil {
 		return nil, fmt.Errorf("no process %s:%s on %s", namespace, name, addr)
 	}

@@ -8,30 +8,33 @@ type repeatKey struct {
 	procKey
 }
 
-// answerLocked carries out a first generation call and answers per host.
-func (s *Server) answerLocked(api string, it *item) []result {
+// Answer carries out a first generation call and answers per host.
+func (g *GSE) Answer(api string, it *item) []result {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
 	results := make([]result, 0, len(it.targets))
 	for _, t := range it.targets {
 		key := repeatKey{api, procKey{t.key, it.namespace, it.name}}
-		e := s.repeats[key]
-		if e == nil {
-			e = &entry{api: api, accepted: s.now()}
-			e.item, e.target = it, t
-			s.handFaultsLocked(e, api, false)
-			if e.apply && e.code == nil && s.answersLocked(t) {
+		o := g.repeats[key]
+		if o == nil {
+			o = &operation{api: api, accepted: g.now()}
+			o.item, o.target = it, t
+			g.meetLocked(o, api, false)
+			if o.apply && o.code == nil && g.answersLocked(t) {
 				// The work is done before the client hears of it, so its
 				// repeated call will be told 850 or the like.
-				s.applyLocked(it, t)
+				g.applyLocked(it, t)
 			}
 		}
-		e.item, e.target = it, t // of a repeated call, the last body counts
-		if s.heldBackLocked(e) {
-			s.repeats[key] = e
+		o.item, o.target = it, t // of a repeated call, the last body counts
+		if g.heldBackLocked(o) {
+			g.repeats[key] = o
 		} else {
-			delete(s.repeats, key)
-			s.carryOutCallLocked(e)
+			delete(g.repeats, key)
+			g.carryOutCallLocked(o)
 		}
-		if r, ok := s.reportLocked(e); ok {
+		if r, ok := g.reportLocked(o); ok {
 			results = append(results, r)
 		}
 	}
@@ -39,17 +42,24 @@ func (s *Server) answerLocked(api string, it *item) []result {
 }
 
 // heldBackLocked reports whether this call is too early for a verdict.
-func (s *Server) heldBackLocked(e *entry) bool {
-	return e.missing != 0 || e.pending != 0 || e.unreachable == "pending" || e.due.After(s.now())
+func (g *GSE) heldBackLocked(o *operation) bool {
+	return o.missing != 0 || o.pending != 0 || o.unreachable == "pending" || o.due.After(g.now())
 }
 
-func (s *Server) carryOutCallLocked(e *entry) {
-	if e.item.ipv4 && !e.target.ip.Is4() {
+func (g *GSE) carryOutCallLocked(o *operation) {
+	if o.item.ipv4 && !o.target.ip.Is4() {
 		// The first generation's keys cannot hold an IPv6 address, and clients
 		// keep to IPv4 there.
-		v := newVerdict(CodeFailed).because("ip %s is not an IPv4 address", e.target.spelling)
-		s.settleEntryLocked(e, v, s.now())
+		v := newVerdict(CodeFailed).because("ip %s is not an IPv4 address", o.target.spelling)
+		g.settleOperationLocked(o, v, g.now())
 		return
 	}
-	s.carryOutLocked(e, s.now())
+	g.carryOutLocked(o, g.now())
+}
+
+// ForgetRepeats makes every first generation call start afresh.
+func (g *GSE) ForgetRepeats() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.repeats)
 }

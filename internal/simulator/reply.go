@@ -10,7 +10,7 @@ type reply struct {
 	text    string // in place of body
 	code    int
 	message string
-	wire    wire
+	wire    Wire
 }
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep reply) {
@@ -21,7 +21,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep re
 		if err != nil {
 			encoded = []byte(`{"result":false,"code":-1,"message":"simulator: the answer is no JSON","data":null}`)
 		}
-		out = rep.wire.bend(encoded)
+		out = rep.wire.Bend(encoded)
 	}
 	w.Header().Set("X-Bkapi-Request-Id", call.RequestID)
 	for name, value := range rep.header {
@@ -30,16 +30,4 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep re
 	s.complete(call, rep.status, rep.code, rep.message)
 	w.WriteHeader(rep.status)
 	s.deliver(w, r, call, out, rep.wire)
-}
-
-// complete finishes the record of a call. Status 0 is for an answer that never
-// left.
-func (s *Server) complete(call *Call, status, code int, message string) {
-	s.mu.Lock()
-	call.Status, call.Code, call.Message, call.End = status, code, message, s.now()
-	told := call.clone()
-	s.mu.Unlock()
-	if s.OnCall != nil {
-		s.OnCall(told)
-	}
 }

@@ -3,46 +3,46 @@ package simulator
 import (
 	"bytes"
 	"slices"
-	"strconv"
 )
 
 // gseData is the data of GSE's own answers, which the ESB and the gateway pass
-// on. They differ in how they name a process on a host.
-func gseData(req *request, ans answer, key func(result) string) (code int, message string, data any) {
-	if ans.queued {
+// on. They differ in how they name a process on a host, and in
+// its row.
+func gseData(req *Request, ans Answer, rows any, key func(result) string) (code int, message string, data any) {
+	if ans.Queued {
 		// In the words of the result store, as clients have logged them.
-		return CodeTaskQueued, "redis reply is not string", ans.queuedData
+		return CodeTaskQueued, "redis reply is not string", ans.QueuedData
 	}
-	switch req.verb {
-	case verbOperate:
-		data = map[string]any{"task_id": ans.taskID}
-	case verbStatus:
-		data = map[string]any{"proc_infos": ans.rows}
-	case verbSync:
-		data = map[string]any{"count": ans.total, "proc_infos": ans.rows}
+	switch req.Verb {
+	case VerbOperate:
+		data = map[string]any{"task_id": ans.TaskID}
+	case VerbStatus:
+		data = map[string]any{"proc_infos": rows}
+	case VerbSync:
+		data = map[string]any{"count": ans.Total, "proc_infos": rows}
 	default:
-		data = ans.resultMap(key, result.render)
+		data = ans.resultMap(key, render)
 	}
 	return CodeOK, codeMessage(CodeOK), data
 }
 
 // resultMap is the result map of a poll or of a call that answers per host.
-func (ans answer) resultMap(key func(result) string, content func(result) any) any {
+func (ans Answer) resultMap(key func(result) string, content func(result) any) any {
 	codeName, messageName := "error_code", "error_msg"
-	if ans.errcode {
+	if ans.Effects.Spelling == "errcode" {
 		codeName, messageName = "errcode", "errmsg"
 	}
-	out := make(map[string]any, len(ans.results)+len(ans.extra))
-	for _, r := range ans.results {
+	out := make(map[string]any, len(ans.Results)+len(ans.Effects.ExtraKeys))
+	for _, r := range ans.Results {
 		out[key(r)] = map[string]any{
 			codeName: r.code, messageName: r.message, "content": content(r),
 		}
 	}
-	for key, v := range ans.extra {
+	for key, v := range ans.Effects.ExtraKeys {
 		out[key] = v
 	}
-	if ans.first != nil {
-		return twoObjects{ans.first, out}
+	if ans.Effects.FirstKeys != nil {
+		return twoObjects{ans.Effects.FirstKeys, out}
 	}
 	return out
 }
@@ -64,10 +64,4 @@ func (o twoObjects) MarshalJSON() ([]byte, error) {
 	}
 	first, rest = bytes.TrimSpace(first), bytes.TrimSpace(rest)
 	return slices.Concat(first[:len(first)-1], []byte{','}, rest[1:]), nil
-}
-
-// cloudIP is the part of a key that names a host by its address, as it was
-// spelt.
-func (t target) cloudIP() string {
-	return strconv.FormatInt(t.cloud, 10) + ":" + t.spelling
 }

@@ -3,20 +3,10 @@ package simulator
 import (
 	"io"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
 )
-
-// Credentials that the zero value of [Server] accepts.
-const (
-	DefaultAppCode   = "bk_test"
-	DefaultAppSecret = "s3cret"
-)
-
-// esbPrefix is the path of GSE's APIs behind the ESB.
-const esbPrefix = "/api/c/compapi/v2/gse/"
 
 // controlPrefix is the path of the control endpoint, which no BlueKing has.
 const controlPrefix = "/_sim/"
@@ -118,120 +108,81 @@ type Server struct {
 	// Now is the clock, if non-nil.
 	Now func() time.Time
 
-	once    sync.Once
-	closing chan struct{} // closed by Close
-	wg      sync.WaitGroup
-
-	mu          sync.Mutex
-	closed      bool
-	hosts       map[hostKey]bool
-	addresses   map[string]target  // by agent id
-	agentIDs    map[hostKey]string // by address
-	admitted    []netip.Prefix
-	unreachable map[hostKey]bool
-	procs       map[procKey]*process
-	registered  map[procKey]int64 // the last register_time given out, outliving the process
-	nextPID     int
-	tasks       map[string]*task
-	taskOrder   []string
-	taskSeq     int
-	due         []*entry // operations that settle at a time of their own
-	repeats     map[repeatKey]*entry
-	status      statusCache
-	faults      []*fault
-	faultSeq    int
-	dice        *dice
-	calls       []*Call
-	callSeq     int
-	executions  []Execution
-	violations  []string
-	inFlight    int
-	maxInFlight int
-	changed     chan struct{} // capacity 1: something to save
-	saving      sync.Mutex
-	locals      map[procKey]*localProcess
+	once   sync.Once
+	ready  sync.Once
+	core   *GSE
+	faults *List
+	record *Record
+	faces  FaceSettings
 }
 
+// init makes what has to be there before the settings count.
 func (s *Server) init() {
 	s.once.Do(func() {
-		s.closing = make(chan struct{})
-		s.hosts = make(map[hostKey]bool)
-		s.addresses = make(map[string]target)
-		s.agentIDs = make(map[hostKey]string)
-		s.unreachable = make(map[hostKey]bool)
-		s.procs = make(map[procKey]*process)
-		s.registered = make(map[procKey]int64)
-		s.tasks = make(map[string]*task)
-		s.repeats = make(map[repeatKey]*entry)
-		s.locals = make(map[procKey]*localProcess)
-		s.changed = make(chan struct{}, 1)
-		s.nextPID = 1000
-		s.dice = newDice(s.Seed)
+		s.core = NewGSE()
+		s.faults = NewList(s.Seed, s.core)
+		s.record = &Record{}
+	})
+}
+
+// begin hands the settings to those whom they concern: they must not change any more.
+func (s *Server) begin() {
+	s.init()
+	s.ready.Do(func() {
+		s.core.Configure(Settings{
+			AdmitAgents: s.AdmitAgents, RegisterHosts: s.RegisterHosts, UpdateUpserts: s.UpdateUpserts,
+			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce,
+			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls,
+			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
+			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,
+			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults,
+		})
+		s.faces = FaceSettings{
+			Credentials: Credentials{
+				AppCode: s.AppCode, AppSecret: s.AppSecret,
+				Username: s.Username, Token: s.Token, AccessToken: s.AccessToken,
+			},
+			TenantID: s.TenantID, UnverifiedStatus400: s.UnverifiedStatus400, MaxHostsPerRequest: s.MaxHostsPerRequest,
+			RowsWithoutHost: s.RowsWithoutHost, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
+		}
 	})
 }
 
 // ServeHTTP answers the faces and the control endpoint, to programs on this machine
 // only.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.init()
+	s.begin()
 	if why := stranger(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
-	switch path := r.URL.Path; {
-	case strings.HasPrefix(path, controlPrefix):
-		s.serveControl(w, r)
-	case strings.HasPrefix(path, esbPrefix):
-		name := strings.TrimSuffix(strings.TrimPrefix(path, esbPrefix), "/")
-		s.exchange(w, r, esbFace{}, name)
-	case jobPath.MatchString(path):
-		parts := jobPath.FindStringSubmatch(path)
-		s.exchange(w, r, jobFace{component: parts[1]}, parts[2])
-	case strings.Contains(path, gatewayPrefix):
-		s.exchange(w, r, gatewayFace{}, gatewayAPI(path))
-	default:
-		s.exchange(w, r, esbFace{}, "")
+	if !strings.HasPrefix(r.URL.Path, controlPrefix) {
+		f, api := s.faces.Of(r.URL.Path)
+		s.exchange(w, r, f, api)
+		return
 	}
+	if !maySwitch(r, s.faces.Credentials) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="bk-simulator"`)
+		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
+		return
+	}
+	Control{Core: s.core, Faults: s.faults, Record: s.record}.ServeHTTP(w, r)
 }
 
 // Start loads the state file and begins supervision and saving, as far as
 // StateFile and Supervise ask for them. Close ends what it began. A server that
 // is only an http.Handler in a test needs no Start.
 func (s *Server) Start() error {
-	s.init()
-	if s.StateFile != "" {
-		if err := s.loadState(); err != nil {
-			return err
-		}
-		s.wg.Go(s.saveLoop)
-	}
-	if s.Supervise > 0 {
-		s.wg.Go(s.superviseLoop)
-	}
-	return nil
+	s.begin()
+	return s.core.Start()
 }
 
 // Close ends supervision, waits for the commands of local hosts that are still
 // running, and writes the state file. It stops the processes themselves only if
 // StopProcesses asks for it.
 func (s *Server) Close() error {
-	s.init()
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	s.mu.Unlock()
-	close(s.closing)
-	s.wg.Wait()
-	if s.StopProcesses {
-		s.stopLocalProcesses()
-	}
-	if s.StateFile != "" {
-		return s.saveState()
-	}
-	return nil
+	s.begin()
+	return s.core.Close()
 }
 
 func (s *Server) now() time.Time {
@@ -239,29 +190,4 @@ func (s *Server) now() time.Time {
 		return s.Now()
 	}
 	return time.Now()
-}
-
-// changedLocked asks for a save.
-func (s *Server) changedLocked() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-}
-
-// Violations lists the requests that no document allows, each as
-// "api: path: what is wrong". Refused credentials are not among them.
-func (s *Server) Violations() []string {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.violations...)
-}
-
-// ResetViolations forgets them, for tests that provoke some.
-func (s *Server) ResetViolations() {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.violations = nil
 }

@@ -44,47 +44,47 @@ type savedTime struct {
 // saveDelay gathers the changes of a burst into one write.
 const saveDelay = 200 * time.Millisecond
 
-func (s *Server) saveLoop() {
+func (g *GSE) saveLoop() {
 	for {
 		select {
-		case <-s.closing:
+		case <-g.closing:
 			return // Close saves
-		case <-s.changed:
+		case <-g.changed:
 		}
-		s.pause(saveDelay)
-		if err := s.saveState(); err != nil {
-			s.logf("state file: %v", err)
+		g.pause(saveDelay)
+		if err := g.saveState(); err != nil {
+			g.logf("state file: %v", err)
 		}
 	}
 }
 
-func (s *Server) logf(format string, args ...any) {
-	if s.ErrorLog != nil {
-		_, _ = fmt.Fprintf(s.ErrorLog, format+"\n", args...)
+func (g *GSE) logf(format string, args ...any) {
+	if g.ErrorLog != nil {
+		_, _ = fmt.Fprintf(g.ErrorLog, format+"\n", args...)
 	}
 }
 
 // saveState replaces the state file in one step, so that a crash leaves the old
 // one or the new one.
-func (s *Server) saveState() error {
-	s.saving.Lock()
-	defer s.saving.Unlock()
-	data, err := json.Marshal(s.stateNow())
+func (g *GSE) saveState() error {
+	g.saving.Lock()
+	defer g.saving.Unlock()
+	data, err := json.Marshal(g.stateNow())
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(s.StateFile)
+	dir := filepath.Dir(g.StateFile)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, filepath.Base(s.StateFile)+".*")
+	f, err := os.CreateTemp(dir, filepath.Base(g.StateFile)+".*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), s.StateFile)
+		err = os.Rename(f.Name(), g.StateFile)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
@@ -92,20 +92,20 @@ func (s *Server) saveState() error {
 	return err
 }
 
-func (s *Server) stateNow() savedState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	state := savedState{Version: stateVersion, TaskSeq: s.taskSeq, NextPID: s.nextPID}
-	for key := range s.unreachable {
+func (g *GSE) stateNow() savedState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	state := savedState{Version: stateVersion, TaskSeq: g.taskSeq, NextPID: g.nextPID}
+	for key := range g.unreachable {
 		state.Unreachable = append(state.Unreachable, key)
 	}
 	slices.Sort(state.Unreachable)
-	for _, p := range s.procs {
+	for _, p := range g.procs {
 		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.supplier})
 	}
-	for key, at := range s.registered {
-		if s.procs[key] == nil {
+	for key, at := range g.registered {
+		if g.procs[key] == nil {
 			state.Forgotten = append(state.Forgotten, savedTime{key.host, key.namespace, key.name, at})
 		}
 	}
@@ -113,8 +113,8 @@ func (s *Server) stateNow() savedState {
 }
 
 // loadState reads the state file; there need not be one yet.
-func (s *Server) loadState() error {
-	data, err := os.ReadFile(s.StateFile)
+func (g *GSE) loadState() error {
+	data, err := os.ReadFile(g.StateFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -123,29 +123,29 @@ func (s *Server) loadState() error {
 	}
 	var state savedState
 	if err := json.Unmarshal(data, &state); err != nil {
-		return fmt.Errorf("state file %s: %w", s.StateFile, err)
+		return fmt.Errorf("state file %s: %w", g.StateFile, err)
 	}
 	if state.Version != stateVersion {
-		return fmt.Errorf("state file %s: version %d is not %d", s.StateFile, state.Version, stateVersion)
+		return fmt.Errorf("state file %s: version %d is not %d", g.StateFile, state.Version, stateVersion)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taskSeq, s.nextPID = state.TaskSeq, state.NextPID
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.taskSeq, g.nextPID = state.TaskSeq, state.NextPID
 	for _, key := range state.Unreachable {
-		s.unreachable[key] = true
+		g.unreachable[key] = true
 	}
 	for _, saved := range state.Forgotten {
-		s.registered[procKey{saved.Host, saved.Namespace, saved.Name}] = saved.RegisterTime
+		g.registered[procKey{saved.Host, saved.Namespace, saved.Name}] = saved.RegisterTime
 	}
 	for _, saved := range state.Processes {
 		p, err := saved.process()
 		if err != nil {
-			return fmt.Errorf("state file %s: %w", s.StateFile, err)
+			return fmt.Errorf("state file %s: %w", g.StateFile, err)
 		}
-		s.procs[p.key] = p
-		s.registered[p.key] = p.registerTime
+		g.procs[p.key] = p
+		g.registered[p.key] = p.registerTime
 	}
-	s.status = statusCache{}
+	g.status = statusCache{}
 	return nil
 }
 

@@ -6,41 +6,22 @@ import (
 	"slices"
 )
 
-// row is one process in the cached status. Its JSON names are those of
-// proc_infos in get_proc_status_v2's document.
+// row is one process in the cached status.
 type row struct {
-	Meta          rowMeta `json:"meta"`
-	Host          rowHost `json:"host"`
-	Flag          int     `json:"flag"`   // wanted: 1 running, 2 stopped
-	Status        int     `json:"status"` // actual: 1 running, 2 stopped
-	IsAuto        bool    `json:"isauto"`
-	Message       string  `json:"message"`
-	PID           int     `json:"pid"`
-	Version       string  `json:"version"`
-	RegisterTime  int64   `json:"register_time"`
-	LastStartTime int64   `json:"last_start_time"`
-	ReportTime    int64   `json:"report_time"`
-	CPUUsage      float64 `json:"cpu_usage"`
-	MemUsage      float64 `json:"mem_usage"`
-	FD            int     `json:"fd"`
-	Disk          int     `json:"disk"`
-	Net           int     `json:"net"`
-
-	agentID  string // which the gateway shows
-	supplier int64
-}
-
-type rowMeta struct {
-	Namespace string            `json:"namespace"`
-	Name      string            `json:"name"`
-	Labels    map[string]string `json:"labels"`
-}
-
-type rowHost struct {
-	IP      string `json:"ip"`
-	CloudID int64  `json:"bk_cloud_id"`
-	// SupplierID is in the rows of sync_proc_status at the ESB alone.
-	SupplierID *int64 `json:"bk_supplier_id,omitempty"`
+	Namespace, Name    string
+	Labels             map[string]string
+	IP                 string // empty where no address is known
+	Cloud, Supplier    int64
+	AgentID            string // of the host, if one is known
+	Wanted, Actual     int    // statusRunning or statusStopped
+	Hosted             bool
+	Message            string
+	PID                int
+	Version            string
+	RegisterTime       int64
+	LastStartTime      int64
+	ReportTime         int64
+	CPUUsage, MemUsage float64
 }
 
 // statusCache is what lies between the processes and the cached status.
@@ -66,110 +47,100 @@ func (c *statusCache) forget(namespace string) { delete(c.index, namespace) }
 
 // FreezeStatus makes the cached status answer from what it says now, as it does
 // when reports are late. Queries (op 2) stay live.
-func (s *Server) FreezeStatus() {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	s.status.frozen = make(map[procKey]row, len(s.procs))
-	for key, p := range s.procs {
+func (g *GSE) FreezeStatus() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	g.status.frozen = make(map[procKey]row, len(g.procs))
+	for key, p := range g.procs {
 		if p.listed() {
-			s.status.frozen[key] = s.rowLocked(p)
+			g.status.frozen[key] = g.rowLocked(p)
 		}
 	}
-	s.status.index = nil
+	g.status.index = nil
 }
 
 // ThawStatus ends FreezeStatus.
-func (s *Server) ThawStatus() {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.status.frozen = nil
-	s.status.index = nil
+func (g *GSE) ThawStatus() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.status.frozen = nil
+	g.status.index = nil
 }
 
 // beforeChangeLocked keeps the row that LagCalls will go on to show.
-func (s *Server) beforeChangeLocked(key procKey) {
-	if s.LagCalls <= 0 {
+func (g *GSE) beforeChangeLocked(key procKey) {
+	if g.LagCalls <= 0 {
 		return
 	}
-	if s.status.lagging == nil {
-		s.status.lagging = make(map[procKey]*lag)
+	if g.status.lagging == nil {
+		g.status.lagging = make(map[procKey]*lag)
 	}
-	old := s.status.lagging[key]
+	old := g.status.lagging[key]
 	if old == nil {
 		old = &lag{absent: true}
-		if p := s.procs[key]; p != nil && p.listed() {
-			old.row, old.absent = s.rowLocked(p), false
+		if p := g.procs[key]; p != nil && p.listed() {
+			old.row, old.absent = g.rowLocked(p), false
 		}
-		s.status.lagging[key] = old
-		s.status.forget(key.namespace)
+		g.status.lagging[key] = old
+		g.status.forget(key.namespace)
 	}
-	old.left = s.LagCalls
+	old.left = g.LagCalls
 }
 
-func (s *Server) rowLocked(p *process) row {
-	s.observeLocked(p)
+func (g *GSE) rowLocked(p *process) row {
+	g.observeLocked(p)
 	r := row{
-		Meta:          rowMeta{Namespace: p.key.namespace, Name: p.key.name, Labels: maps.Clone(p.labels)},
-		Host:          rowHost{IP: p.target.address(), CloudID: p.target.cloud},
-		Flag:          p.wanted,
-		Status:        statusStopped,
-		IsAuto:        p.hosted,
-		Message:       p.message,
-		PID:           p.pid,
-		Version:       p.version,
-		RegisterTime:  p.registerTime,
-		LastStartTime: p.lastStartTime,
-		ReportTime:    s.now().Unix(),
-		agentID:       s.agentIDLocked(p.target),
-		supplier:      p.target.supplier,
-	}
-	if r.Meta.Labels == nil {
-		r.Meta.Labels = map[string]string{}
+		Namespace: p.key.namespace, Name: p.key.name, Labels: maps.Clone(p.labels),
+		IP: p.target.address(), Cloud: p.target.cloud, Supplier: p.target.supplier, AgentID: g.agentIDLocked(p.target),
+		Wanted: p.wanted, Actual: statusStopped, Hosted: p.hosted,
+		Message: p.message, PID: p.pid, Version: p.version,
+		RegisterTime: p.registerTime, LastStartTime: p.lastStartTime, ReportTime: g.now().Unix(),
 	}
 	if p.running {
-		use := s.usageLocked(p)
-		r.Status, r.CPUUsage, r.MemUsage = statusRunning, use.cpu, use.mem
+		use := g.usageLocked(p)
+		r.Actual, r.CPUUsage, r.MemUsage = statusRunning, use.cpu, use.mem
 	}
 	return r
 }
 
 // showLocked returns the row of a process as the cached status has it now, and
 // counts the answer where it lags.
-func (s *Server) showLocked(key procKey) (row, bool) {
-	if s.status.frozen != nil {
-		r, ok := s.status.frozen[key]
+func (g *GSE) showLocked(key procKey) (row, bool) {
+	if g.status.frozen != nil {
+		r, ok := g.status.frozen[key]
 		return r, ok
 	}
-	if old := s.status.lagging[key]; old != nil {
+	if old := g.status.lagging[key]; old != nil {
 		old.left--
 		if old.left <= 0 {
-			delete(s.status.lagging, key)
-			s.status.forget(key.namespace)
+			delete(g.status.lagging, key)
+			g.status.forget(key.namespace)
 		}
 		return old.row, !old.absent
 	}
-	p := s.procs[key]
+	p := g.procs[key]
 	if p == nil || !p.listed() {
 		return row{}, false
 	}
-	return s.rowLocked(p), true
+	return g.rowLocked(p), true
 }
 
-// statusLocked answers get_proc_status_v2. A host without a row is left out:
-// that is how an unregistered process looks.
-func (s *Server) statusLocked(api string, it *item) []row {
+// Status answers get_proc_status_v2. A host without a row is left out: that is
+// how an unregistered process looks.
+func (g *GSE) Status(api string, it *item) []row {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
 	rows := make([]row, 0, len(it.targets))
 	for _, t := range it.targets {
 		key := procKey{t.key, it.namespace, it.name}
-		if s.hiddenLocked(api, key) {
+		if g.Faults.HidesRow(api, key) {
 			continue
 		}
-		if r, ok := s.showLocked(key); ok {
+		if r, ok := g.showLocked(key); ok {
 			if t.agent == "" {
-				r.Host.IP = t.spelling
+				r.IP = t.spelling
 			}
 			rows = append(rows, r)
 		}
@@ -177,16 +148,19 @@ func (s *Server) statusLocked(api string, it *item) []row {
 	return rows
 }
 
-// syncLocked answers sync_proc_status: one page of a namespace and the number
-// of all its rows.
-func (s *Server) syncLocked(api, namespace string, start, limit int) (rows []row, total int) {
+// Sync answers sync_proc_status: one page of a namespace and the number of all
+// its rows.
+func (g *GSE) Sync(api, namespace string, start, limit int) (rows []row, total int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
 	rows = []row{}
-	for _, key := range s.indexLocked(namespace) {
-		if !s.existsLocked(key) {
+	for _, key := range g.indexLocked(namespace) {
+		if !g.existsLocked(key) {
 			continue
 		}
-		if total >= start && len(rows) < limit && !s.hiddenLocked(api, key) {
-			if r, ok := s.showLocked(key); ok {
+		if total >= start && len(rows) < limit && !g.Faults.HidesRow(api, key) {
+			if r, ok := g.showLocked(key); ok {
 				rows = append(rows, r)
 			}
 		}
@@ -196,20 +170,20 @@ func (s *Server) syncLocked(api, namespace string, start, limit int) (rows []row
 }
 
 // existsLocked is showLocked without a look at the row.
-func (s *Server) existsLocked(key procKey) bool {
-	if s.status.frozen != nil {
-		_, ok := s.status.frozen[key]
+func (g *GSE) existsLocked(key procKey) bool {
+	if g.status.frozen != nil {
+		_, ok := g.status.frozen[key]
 		return ok
 	}
-	if old := s.status.lagging[key]; old != nil {
+	if old := g.status.lagging[key]; old != nil {
 		return !old.absent
 	}
-	p := s.procs[key]
+	p := g.procs[key]
 	return p != nil && p.listed()
 }
 
-func (s *Server) indexLocked(namespace string) []procKey {
-	if keys, ok := s.status.index[namespace]; ok {
+func (g *GSE) indexLocked(namespace string) []procKey {
+	if keys, ok := g.status.index[namespace]; ok {
 		return keys
 	}
 	var keys []procKey
@@ -218,16 +192,16 @@ func (s *Server) indexLocked(namespace string) []procKey {
 			keys = append(keys, key)
 		}
 	}
-	if s.status.frozen != nil {
-		for key := range s.status.frozen {
+	if g.status.frozen != nil {
+		for key := range g.status.frozen {
 			add(key)
 		}
 	} else {
-		for key := range s.procs {
+		for key := range g.procs {
 			add(key)
 		}
-		for key := range s.status.lagging {
-			if _, also := s.procs[key]; !also {
+		for key := range g.status.lagging {
+			if _, also := g.procs[key]; !also {
 				add(key)
 			}
 		}
@@ -235,9 +209,9 @@ func (s *Server) indexLocked(namespace string) []procKey {
 	slices.SortFunc(keys, func(a, b procKey) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.host, b.host))
 	})
-	if s.status.index == nil {
-		s.status.index = make(map[string][]procKey)
+	if g.status.index == nil {
+		g.status.index = make(map[string][]procKey)
 	}
-	s.status.index[namespace] = keys
+	g.status.index[namespace] = keys
 	return keys
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// entry is one operation on one host, from acceptance to verdict.
-type entry struct {
+// operation is one item on one host, from acceptance to verdict.
+type operation struct {
 	api    string
 	item   *item
 	target target
@@ -14,50 +14,52 @@ type entry struct {
 	accepted time.Time
 	due      time.Time // when it takes effect, if not at once
 	settled  time.Time
-	state    entryState
+	state    operationState
 	verdict  verdict
 
 	// What faults did to it.
-	met              []int
+	met              Met
 	missing, pending int // answers left, -1 for ever
 	unreachable      string
 	code             *int
-	fault            *fault // that code comes from
+	instead          Trouble // that code comes from
 	apply            bool
 	stillHosts       bool
 	shape            string
 }
 
-type entryState int
+type operationState int
 
 const (
-	entryAccepted entryState = iota
-	entryRunning             // commands run on a local host
-	entrySettled
+	operationAccepted operationState = iota
+	operationRunning                 // commands run on a local host
+	operationSettled
 )
 
-func (e *entry) key() procKey { return procKey{e.target.key, e.item.namespace, e.item.name} }
+func (o *operation) key() procKey { return procKey{o.target.key, o.item.namespace, o.item.name} }
 
-// result is an entry as one answer shows it.
+// result is an operation as one answer shows it.
 type result struct {
 	target          target
 	namespace, name string
 	agentID         string // of the host, if one is known
 	spec            *spec
-	verdict
-	shape string // what a fault does to the content
+	code            int
+	message         string
+	content         any    // a document is still to be encoded, see [result.text]
+	shape           string // what a fault does to the content
 }
 
 // task is what an asynchronous call starts.
 type task struct {
 	id       string
 	items    []*item
-	entries  []*entry
+	entries  []*operation
 	accepted time.Time
 	polls    int
 	queued   int // polls left that say CodeTaskQueued, -1 for ever
 	data     any // of those answers
-	met      []int
+	met      Met
 }
 
 // TaskInfo is a copy of what the simulator holds about one task.
@@ -74,22 +76,21 @@ type TaskInfo struct {
 }
 
 // Tasks returns the tasks in the order they were accepted.
-func (s *Server) Tasks() []TaskInfo {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settleLocked()
-	out := make([]TaskInfo, 0, len(s.taskOrder))
-	for _, id := range s.taskOrder {
-		t := s.tasks[id]
+func (g *GSE) Tasks() []TaskInfo {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	out := make([]TaskInfo, 0, len(g.taskOrder))
+	for _, id := range g.taskOrder {
+		t := g.tasks[id]
 		info := TaskInfo{ID: id, Op: t.items[0].op, Accepted: t.accepted, Polls: t.polls, Hosts: len(t.entries)}
-		for _, e := range t.entries {
-			if e.state != entrySettled {
+		for _, o := range t.entries {
+			if o.state != operationSettled {
 				info.Settled = time.Time{}
 				break
 			}
-			if e.settled.After(info.Settled) {
-				info.Settled = e.settled
+			if o.settled.After(info.Settled) {
+				info.Settled = o.settled
 			}
 		}
 		out = append(out, info)
@@ -97,180 +98,173 @@ func (s *Server) Tasks() []TaskInfo {
 	return out
 }
 
+// TaskItems are what a task is about, nothing for one that is not known.
+func (g *GSE) TaskItems(id string) []*item {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t := g.tasks[id]; t != nil {
+		return t.items
+	}
+	return nil
+}
+
 // ExpireTask makes the server forget a task, as it does some time after the
 // end; see ExpiredEmpty for what its polls get. How long the real server keeps
 // one is not known.
-func (s *Server) ExpireTask(id string) {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.expireLocked(id)
+func (g *GSE) ExpireTask(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.expireLocked(id)
 }
 
-func (s *Server) expireLocked(id string) {
-	delete(s.tasks, id)
-	for i, other := range s.taskOrder {
+func (g *GSE) expireLocked(id string) {
+	delete(g.tasks, id)
+	for i, other := range g.taskOrder {
 		if other == id {
-			s.taskOrder = append(s.taskOrder[:i:i], s.taskOrder[i+1:]...)
+			g.taskOrder = append(g.taskOrder[:i:i], g.taskOrder[i+1:]...)
 			return
 		}
 	}
 }
 
-// operateLocked accepts operations and returns the id of their task.
-func (s *Server) operateLocked(api string, items []*item) string {
-	now := s.now()
-	s.taskSeq++
+// Operate accepts operations and returns the id of their task.
+func (g *GSE) Operate(api string, items []*item) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	now := g.now()
+	g.taskSeq++
 	t := &task{
 		// In the newer of the two forms that clients have seen.
-		id:       fmt.Sprintf("GSETASK:S:%s:%d", now.Format("20060102150405.000000"), s.taskSeq),
+		id:       fmt.Sprintf("GSETASK:S:%s:%d", now.Format("20060102150405.000000"), g.taskSeq),
 		items:    items,
 		accepted: now,
 	}
-	s.handQueueLocked(t, api)
+	g.meetQueueLocked(t, api)
 	for _, it := range items {
 		for _, target := range it.targets {
-			e := &entry{api: api, item: it, target: target, accepted: now}
-			s.handFaultsLocked(e, api, false)
-			t.entries = append(t.entries, e)
-			s.beginLocked(e)
+			o := &operation{api: api, item: it, target: target, accepted: now}
+			g.meetLocked(o, api, false)
+			t.entries = append(t.entries, o)
+			g.beginLocked(o)
 		}
 	}
-	s.tasks[t.id] = t
-	s.taskOrder = append(s.taskOrder, t.id)
-	if s.MaxTasks > 0 && len(s.taskOrder) > s.MaxTasks {
-		s.expireLocked(s.taskOrder[0])
+	g.tasks[t.id] = t
+	g.taskOrder = append(g.taskOrder, t.id)
+	if g.MaxTasks > 0 && len(g.taskOrder) > g.MaxTasks {
+		g.expireLocked(g.taskOrder[0])
 	}
 	return t.id
 }
 
-// handQueueLocked is handFaultsLocked for Queued, which a whole task suffers.
-func (s *Server) handQueueLocked(t *task, api string) {
-	for _, f := range s.faults {
-		if f.Queued == 0 || contains(t.met, f.id) || !f.matchesRequest(api, t.items) {
-			continue
-		}
-		t.met = append(t.met, f.id)
-		if f.tasks.take(f) {
-			t.queued = addPolls(t.queued, f.Queued)
-			t.data = f.QueuedData
-		}
-	}
-}
-
 // beginLocked starts an operation: at once, or when it is due.
-func (s *Server) beginLocked(e *entry) {
-	if e.due.After(s.now()) {
-		s.due = append(s.due, e)
+func (g *GSE) beginLocked(o *operation) {
+	if o.due.After(g.now()) {
+		g.due = append(g.due, o)
 		return
 	}
-	s.carryOutLocked(e, s.now())
+	g.carryOutLocked(o, g.now())
 }
 
 // carryOutLocked lets an operation take effect.
-func (s *Server) carryOutLocked(e *entry, at time.Time) {
+func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	switch {
-	case e.unreachable == "pending":
+	case o.unreachable == "pending":
 		// It never settles: nobody carries it out.
 		return
-	case e.unreachable != "" || !s.answersLocked(e.target):
-		s.settleEntryLocked(e, newVerdict(CodeAgentAbnormal), at)
-	case e.code != nil && !e.apply:
-		if e.stillHosts && e.item.op == OpStart {
-			s.beforeChangeLocked(e.key())
-			s.startHostsLocked(s.processLocked(e.item, e.target), e.item)
-			s.changedLocked()
+	case o.unreachable != "" || !g.answersLocked(o.target):
+		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), at)
+	case o.code != nil && !o.apply:
+		if o.stillHosts && o.item.op == OpStart {
+			g.beforeChangeLocked(o.key())
+			g.startHostsLocked(g.processLocked(o.item, o.target), o.item)
+			g.changedLocked()
 		}
-		s.settleEntryLocked(e, newVerdict(*e.code), at)
-	case s.isLocal(e.target) && s.needsAgent(e.item):
-		s.runLocked(e)
+		g.settleOperationLocked(o, newVerdict(*o.code), at)
+	case g.isLocal(o.target) && g.needsAgent(o.item):
+		g.runLocked(o)
 	default:
-		s.settleEntryLocked(e, s.applyLocked(e.item, e.target), at)
+		g.settleOperationLocked(o, g.applyLocked(o.item, o.target), at)
 	}
 }
 
-func (s *Server) settleEntryLocked(e *entry, v verdict, at time.Time) {
-	e.state = entrySettled
-	e.settled = at
-	e.verdict = v
+func (g *GSE) settleOperationLocked(o *operation, v verdict, at time.Time) {
+	o.state = operationSettled
+	o.settled = at
+	o.verdict = v
 }
 
 // settleLocked carries out what has become due. It is called before anything
 // looks at the state, so that no timer is needed and the moment of an effect is
 // exact.
-func (s *Server) settleLocked() {
-	if len(s.due) == 0 {
+func (g *GSE) settleLocked() {
+	if len(g.due) == 0 {
 		return
 	}
-	now := s.now()
-	var later []*entry
-	for _, e := range s.due {
-		if e.due.After(now) {
-			later = append(later, e)
+	now := g.now()
+	var later []*operation
+	for _, o := range g.due {
+		if o.due.After(now) {
+			later = append(later, o)
 			continue
 		}
-		s.carryOutLocked(e, e.due)
+		g.carryOutLocked(o, o.due)
 	}
-	s.due = later
+	g.due = later
 }
 
-// pollLocked answers for one task. The results are nil while it is queued.
-func (s *Server) pollLocked(api, id string) (results []result, data any, queued bool) {
-	t := s.tasks[id]
+// Poll answers for one task. The results are nil while it is queued.
+func (g *GSE) Poll(api, id string) (results []result, data any, queued bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	t := g.tasks[id]
 	if t == nil {
-		if s.ExpiredEmpty {
+		if g.ExpiredEmpty {
 			return []result{}, nil, false
 		}
 		return nil, nil, true
 	}
 	t.polls++
-	s.handQueueLocked(t, api)
+	g.meetQueueLocked(t, api)
 	if countdown(&t.queued) {
 		return nil, t.data, true
 	}
 	results = make([]result, 0, len(t.entries))
-	for _, e := range t.entries {
-		s.handFaultsLocked(e, api, true)
-		if r, ok := s.reportLocked(e); ok {
+	for _, o := range t.entries {
+		g.meetLocked(o, api, true)
+		if r, ok := g.reportLocked(o); ok {
 			results = append(results, r)
 		}
 	}
 	return results, nil, false
 }
 
-// reportLocked is what an entry shows in one answer, and false if it is left out.
-func (s *Server) reportLocked(e *entry) (result, bool) {
+// reportLocked is what an operation shows in one answer, and false if it is left out.
+func (g *GSE) reportLocked(o *operation) (result, bool) {
 	r := result{
-		target: e.target, namespace: e.item.namespace, name: e.item.name,
-		agentID: s.agentIDLocked(e.target), spec: e.item.spec,
+		target: o.target, namespace: o.item.namespace, name: o.item.name,
+		agentID: g.agentIDLocked(o.target), spec: o.item.spec,
 	}
 	switch {
-	case countdown(&e.missing):
+	case countdown(&o.missing):
 		return r, false
-	case countdown(&e.pending), e.state != entrySettled:
-		r.verdict = newVerdict(CodePending)
+	case countdown(&o.pending), o.state != operationSettled:
+		v := newVerdict(CodePending)
+		r.code, r.message, r.content = v.code, v.message, v.content
 		return r, true
 	}
-	r.verdict = e.verdict
-	if e.fault != nil {
-		r.code = *e.code
+	r.code, r.message, r.content = o.verdict.code, o.verdict.message, o.verdict.content
+	if o.code != nil {
+		r.code = *o.code
 		r.message = codeMessage(r.code)
-		if e.fault.Message != "" {
-			r.message = e.fault.Message
+		if o.instead.Message != "" {
+			r.message = o.instead.Message
 		}
-		if e.fault.Content != nil {
-			r.content = e.fault.Content
+		if o.instead.Content != nil {
+			r.content = o.instead.Content
 		}
 	}
-	r.shape = e.shape
+	r.shape = o.shape
 	return r, true
-}
-
-func contains(ids []int, id int) bool {
-	for _, other := range ids {
-		if other == id {
-			return true
-		}
-	}
-	return false
 }

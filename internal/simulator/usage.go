@@ -27,11 +27,11 @@ type sample struct {
 }
 
 // usageLocked is what a running process takes now.
-func (s *Server) usageLocked(p *process) usage {
-	if !s.isLocal(p.target) {
+func (g *GSE) usageLocked(p *process) usage {
+	if !g.isLocal(p.target) {
 		return virtualUsage
 	}
-	lp := s.localLocked(p.key)
+	lp := g.localLocked(p.key)
 	if lp.sampled.pid != p.pid {
 		lp.sampled = takeSample(p.pid, lp.sampled)
 	}
@@ -39,8 +39,8 @@ func (s *Server) usageLocked(p *process) usage {
 }
 
 // sampleLocked takes a new sample of a running local process.
-func (s *Server) sampleLocked(p *process) usage {
-	lp := s.localLocked(p.key)
+func (g *GSE) sampleLocked(p *process) usage {
+	lp := g.localLocked(p.key)
 	lp.sampled = takeSample(p.pid, lp.sampled)
 	return lp.sampled.used
 }

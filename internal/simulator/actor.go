@@ -1,0 +1,50 @@
+package simulator
+
+// What somebody else does: a colleague at a console, another tool, the process
+// itself. None of it is recorded as a call or meets a fault.
+
+// Register registers a process with a spec (a JSON object as a request has it)
+// whether it is registered already or not.
+func (s *Server) Register(addr, namespace, name string, labels map[string]string, spec string) error {
+	s.begin()
+	return s.core.Register(addr, namespace, name, labels, spec)
+}
+
+// Unregister removes a registration and the hosting with it.
+func (s *Server) Unregister(addr, namespace, name string) error {
+	s.begin()
+	return s.core.Unregister(addr, namespace, name)
+}
+
+// Host hosts a process, with the spec that it was registered with.
+func (s *Server) Host(addr, namespace, name string) error {
+	s.begin()
+	return s.core.Host(addr, namespace, name)
+}
+
+// Unhost removes the hosting and leaves the registration.
+func (s *Server) Unhost(addr, namespace, name string) error {
+	s.begin()
+	return s.core.Unhost(addr, namespace, name)
+}
+
+// StartProcess starts a process that is registered or hosted, without hosting
+// it. On a local host its start_cmd runs.
+func (s *Server) StartProcess(addr, namespace, name string) error {
+	s.begin()
+	return s.core.StartProcess(addr, namespace, name)
+}
+
+// StopProcess stops a process behind the agent's back, and unhosts it so that
+// it stays down.
+func (s *Server) StopProcess(addr, namespace, name string) error {
+	s.begin()
+	return s.core.StopProcess(addr, namespace, name)
+}
+
+// KillProcess lets a process die. If it is hosted, supervision brings it back:
+// a virtual one at the next Tick.
+func (s *Server) KillProcess(addr, namespace, name string) error {
+	s.begin()
+	return s.core.KillProcess(addr, namespace, name)
+}

@@ -1,0 +1,52 @@
+package simulator
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+)
+
+// deliver writes a body, or as much of it as the client takes.
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *Call, out []byte, f Wire) {
+	flusher := http.NewResponseController(w)
+	switch {
+	case f.Half:
+		_, _ = w.Write(out[:len(out)/2])
+		_ = flusher.Flush()
+		panic(http.ErrAbortHandler)
+	case f.Drip > 0:
+		_ = flusher.Flush()
+		for i := range out {
+			if !s.hold(r, f.Drip) {
+				return
+			}
+			_, _ = w.Write(out[i : i+1])
+			_ = flusher.Flush()
+		}
+	case f.Length > 0 && len(out) > 0:
+		block := bytes.Repeat(out, 1+(64<<10)/len(out))
+		for left := f.Length; left > 0; {
+			n, err := w.Write(block[:min(left, int64(len(block)))])
+			left -= int64(n)
+			s.record.Sent(call, f.Length-left)
+			if err != nil {
+				return
+			}
+		}
+	default:
+		_, _ = w.Write(out)
+	}
+}
+
+// resetConnection ends a connection so that the client's read fails at once, and
+// not at an end.
+func resetConnection(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}

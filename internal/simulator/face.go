@@ -1,0 +1,109 @@
+package simulator
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Face is one dialect of the API. It translates and decides nothing.
+type Face interface {
+	// Name is "esb", "apigw" or "job".
+	Name() string
+	// Read checks the credentials and the body and translates them.
+	Read(r *http.Request, api string, body []byte) (*Request, *Refusal)
+	// Data is the data member of an answer of the core, with its code and message.
+	Data(req *Request, ans Answer) (code int, message string, data any)
+	// Envelope wraps an answer.
+	Envelope(code int, message string, data any, requestID string) map[string]any
+}
+
+// FaceSettings are how the faces of one platform differ from another's. The fields of the
+// same names of the package simulator's Server say what each does.
+type FaceSettings struct {
+	Credentials
+	TenantID            string
+	UnverifiedStatus400 bool
+	MaxHostsPerRequest  int
+	RowsWithoutHost     bool
+	ManageProcBug       bool
+	JobRemoved          bool
+}
+
+// Of returns the face that answers a path, and the name of the API there.
+func (set FaceSettings) Of(path string) (face Face, api string) {
+	switch {
+	case strings.HasPrefix(path, esbPrefix):
+		return esbFace{set}, strings.TrimSuffix(strings.TrimPrefix(path, esbPrefix), "/")
+	case jobPath.MatchString(path):
+		parts := jobPath.FindStringSubmatch(path)
+		return jobFace{esbFace{set}, parts[1]}, parts[2]
+	case strings.Contains(path, gatewayPrefix):
+		return gatewayFace{set}, gatewayAPI(path)
+	default:
+		return esbFace{set}, ""
+	}
+}
+
+// esbPrefix is the path of GSE's APIs behind the ESB.
+const esbPrefix = "/api/c/compapi/v2/gse/"
+
+// Request is what every face translates to.
+type Request struct {
+	API   string
+	Verb  Verb
+	Items []*item
+
+	TaskID       string // of a poll
+	Namespace    string // of a sync
+	Start, Limit int    // of a sync
+}
+
+// Verb is what a request asks of the core.
+type Verb int
+
+// The verbs.
+const (
+	VerbAnswer  Verb = iota // carry out items and answer per host
+	VerbOperate             // carry out items as a task
+	VerbPoll
+	VerbStatus
+	VerbSync
+)
+
+// Answer is what the core says to a request.
+type Answer struct {
+	TaskID  string
+	Results []result
+	Rows    []row
+	Total   int
+
+	Queued     bool // the task has no results yet
+	QueuedData any
+
+	// Effects are what faults ask of the face.
+	Effects Effects
+}
+
+// Refusal is an answer that a face gives by itself.
+type Refusal struct {
+	Status    int
+	Code      int
+	Message   string
+	Violation bool // no document allows the request
+	Header    map[string]string
+	Body      map[string]any // in place of an envelope
+}
+
+// overLimit refuses a request with more hosts than MaxHostsPerRequest.
+func (set FaceSettings) overLimit(req *Request) *problem {
+	if set.MaxHostsPerRequest <= 0 {
+		return nil
+	}
+	for _, it := range req.Items {
+		if len(it.targets) > set.MaxHostsPerRequest {
+			return &problem{"hosts", strconv.Itoa(len(it.targets)) + " hosts are more than " + strconv.Itoa(set.MaxHostsPerRequest)}
+		}
+	}
+	return nil
+}

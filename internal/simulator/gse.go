@@ -1,0 +1,147 @@
+package simulator
+
+import (
+	"io"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// GSE is the process service and its agents: hosts, processes, tasks and the cached
+// status. It knows nothing of how it is asked; faces translate to it. Its methods may
+// be called at any time by anybody; Configure comes before them.
+type GSE struct {
+	Settings
+
+	closing chan struct{} // closed by Close
+	wg      sync.WaitGroup
+
+	mu          sync.Mutex
+	closed      bool
+	hosts       map[hostKey]bool
+	addresses   map[string]target  // by agent id
+	agentIDs    map[hostKey]string // by address
+	admitted    []netip.Prefix
+	unreachable map[hostKey]bool
+	procs       map[procKey]*process
+	registered  map[procKey]int64 // the last register_time given out, outliving the process
+	nextPID     int
+	tasks       map[string]*task
+	taskOrder   []string
+	taskSeq     int
+	due         []*operation // those that settle at a time of their own
+	repeats     map[repeatKey]*operation
+	status      statusCache
+	executions  []Execution
+	changed     chan struct{} // capacity 1: something to save
+	saving      sync.Mutex
+	locals      map[procKey]*localProcess
+}
+
+// Settings are how one platform differs from another. The fields of the same names of
+// the package simulator's Server say what each does.
+type Settings struct {
+	AdmitAgents   bool
+	RegisterHosts bool
+	UpdateUpserts bool
+	HostingStarts bool
+	StartReplaces bool
+	HostingOnce   bool
+	ExpiredEmpty  bool
+	LagCalls      int
+
+	Local         bool
+	Root          string
+	Second        time.Duration
+	Supervise     time.Duration
+	StopProcesses bool
+	StateFile     string
+
+	MaxTasks      int
+	MaxExecutions int
+
+	ErrorLog io.Writer
+	Now      func() time.Time
+	// Faults go wrong where they choose, if non-nil.
+	Faults Faults
+}
+
+// NewGSE returns a process service without hosts.
+func NewGSE() *GSE {
+	return &GSE{
+		Settings:    Settings{Faults: noFaults{}},
+		closing:     make(chan struct{}),
+		hosts:       make(map[hostKey]bool),
+		addresses:   make(map[string]target),
+		agentIDs:    make(map[hostKey]string),
+		unreachable: make(map[hostKey]bool),
+		procs:       make(map[procKey]*process),
+		registered:  make(map[procKey]int64),
+		tasks:       make(map[string]*task),
+		repeats:     make(map[repeatKey]*operation),
+		locals:      make(map[procKey]*localProcess),
+		changed:     make(chan struct{}, 1),
+		nextPID:     1000,
+	}
+}
+
+// Configure gives the service its settings, before it is used.
+func (g *GSE) Configure(set Settings) {
+	if set.Faults == nil {
+		set.Faults = noFaults{}
+	}
+	g.Settings = set
+}
+
+// Start loads the state file and begins supervision and saving, as far as the settings
+// ask for them.
+func (g *GSE) Start() error {
+	if g.StateFile != "" {
+		if err := g.loadState(); err != nil {
+			return err
+		}
+		g.wg.Go(g.saveLoop)
+	}
+	if g.Supervise > 0 {
+		g.wg.Go(g.superviseLoop)
+	}
+	return nil
+}
+
+// Close ends what Start began, waits for commands, and saves.
+func (g *GSE) Close() error {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil
+	}
+	g.closed = true
+	g.mu.Unlock()
+	close(g.closing)
+	g.wg.Wait()
+	if g.StopProcesses {
+		g.stopLocalProcesses()
+	}
+	if g.StateFile != "" {
+		return g.saveState()
+	}
+	return nil
+}
+
+// Closing is closed when Close is called.
+func (g *GSE) Closing() <-chan struct{} { return g.closing }
+
+func (g *GSE) now() time.Time {
+	if g.Now != nil {
+		return g.Now()
+	}
+	return time.Now()
+}
+
+// changedLocked asks for a save.
+func (g *GSE) changedLocked() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}

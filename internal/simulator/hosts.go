@@ -1,0 +1,100 @@
+package simulator
+
+import "net/netip"
+
+// must is for what a test gives as a constant.
+func must(err error) {
+	if err != nil {
+		panic("simulator: " + err.Error())
+	}
+}
+
+// AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (32
+// to 64 hexadecimal characters). It panics on anything else: an address in a
+// test is a constant.
+func (s *Server) AddHost(addrs ...string) {
+	s.init()
+	must(s.core.AddHost(addrs...))
+}
+
+// AddAgent declares a host that is known by an agent id and by an address: what
+// is done to it under one name is seen under the other. Without it, an agent id
+// is a host of its own, and a process that was registered under the address of
+// the same machine is another process; so it is with the real server until
+// upgrade_to_agent_id is called. It is for the time before the first request,
+// since it moves nothing, and panics on a bad agent id or address.
+func (s *Server) AddAgent(agentID, addr string) {
+	s.init()
+	must(s.core.AddAgent(agentID, addr))
+}
+
+// Admit declares every address in prefix, in any cloud area. It costs nothing
+// per host, so a prefix may hold tens of thousands.
+func (s *Server) Admit(prefix netip.Prefix) {
+	s.init()
+	s.core.Admit(prefix)
+}
+
+// SetReachable cuts a host's agent off (every operation on it answers 117 and
+// does nothing, while its cached status keeps its old row) or brings it back.
+// A host that nobody declared is declared by it. It panics on a bad address.
+func (s *Server) SetReachable(addr string, reachable bool) {
+	s.init()
+	must(s.core.SetReachable(addr, reachable))
+}
+
+// Process returns one process, and false if nothing is held about it: it is
+// then neither registered nor hosted nor running.
+func (s *Server) Process(addr, namespace, name string) (Process, bool) {
+	s.begin()
+	return s.core.Process(addr, namespace, name)
+}
+
+// Processes returns all of them, ordered by namespace, name and host.
+func (s *Server) Processes() []Process {
+	s.begin()
+	return s.core.Processes()
+}
+
+// Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
+// forgets it, and MaxCalls bounds it.
+func (s *Server) Executions() []Execution {
+	s.begin()
+	return s.core.Executions()
+}
+
+// Tasks returns the tasks in the order they were accepted.
+func (s *Server) Tasks() []TaskInfo {
+	s.begin()
+	return s.core.Tasks()
+}
+
+// ExpireTask makes the server forget a task, as it does some time after the
+// end; see ExpiredEmpty for what its polls get. How long the real server keeps
+// one is not known.
+func (s *Server) ExpireTask(id string) {
+	s.begin()
+	s.core.ExpireTask(id)
+}
+
+// FreezeStatus makes the cached status answer from what it says now, as it does
+// when reports are late. Queries (op 2) stay live.
+func (s *Server) FreezeStatus() {
+	s.begin()
+	s.core.FreezeStatus()
+}
+
+// ThawStatus ends FreezeStatus.
+func (s *Server) ThawStatus() {
+	s.begin()
+	s.core.ThawStatus()
+}
+
+// Tick is one round of supervision, and returns when its commands are done:
+// hosted processes of auto_type 1 that died are started again, as often as
+// start_retries allows; local ones over their limits are stopped. Virtual
+// processes revive at once, local ones start_interval apart.
+func (s *Server) Tick() {
+	s.begin()
+	s.core.Tick()
+}

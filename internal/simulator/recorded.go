@@ -1,0 +1,63 @@
+package simulator
+
+// Calls returns the recorded calls to the faces. A call is recorded when it
+// arrives and completed before its answer is sent, so a client that has its
+// answer finds its call complete.
+func (s *Server) Calls() CallList {
+	s.init()
+	return s.record.Calls()
+}
+
+// ResetCalls forgets the recorded calls, what the hosts have done, and the largest
+// number in flight.
+func (s *Server) ResetCalls() {
+	s.init()
+	s.record.Reset()
+	s.core.ResetExecutions()
+}
+
+// MaxInFlight returns the largest number of requests that the faces handled at
+// the same moment.
+func (s *Server) MaxInFlight() int {
+	s.init()
+	return s.record.MaxInFlight()
+}
+
+// Violations lists the requests that no document allows, each as
+// "api: path: what is wrong". Refused credentials are not among them.
+func (s *Server) Violations() []string {
+	s.init()
+	return s.record.Violations()
+}
+
+// ResetViolations forgets them, for tests that provoke some.
+func (s *Server) ResetViolations() {
+	s.init()
+	s.record.ResetViolations()
+}
+
+// Inject adds a fault and returns its number. It panics on a fault that cannot
+// be: a fault in a test is a constant. Faults apply in the order they were
+// injected; where two answer the same thing, the first one does.
+func (s *Server) Inject(f Fault) int {
+	s.init()
+	id, err := s.faults.Inject(f)
+	if err != nil {
+		panic("simulator: fault: " + err.Error())
+	}
+	return id
+}
+
+// ClearFaults removes every fault. What one has already done to a task stays
+// with the task; a first generation call, which has no task, starts afresh.
+func (s *Server) ClearFaults() {
+	s.init()
+	s.faults.Clear()
+	s.core.ForgetRepeats()
+}
+
+// ClearFault removes one fault by its number, if it is still there.
+func (s *Server) ClearFault(id int) {
+	s.init()
+	s.faults.Remove(id)
+}

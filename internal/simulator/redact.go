@@ -1,0 +1,47 @@
+package simulator
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+var recordedHeaders = []string{
+	"Accept-Language", "Blueking-Language", "Content-Type", "User-Agent",
+	"X-Bk-Tenant-Id", "X-Bkapi-Request-Id", "X-Request-Id",
+}
+
+// PickHeader keeps the headers that clients send on purpose.
+func PickHeader(h http.Header) map[string]string {
+	out := make(map[string]string)
+	for _, name := range recordedHeaders {
+		if v := h.Get(name); v != "" {
+			out[name] = v
+		}
+	}
+	if v := h.Get(authorizationHeader); v != "" {
+		out[authorizationHeader] = string(Redact([]byte(v)))
+	}
+	return out
+}
+
+// secretNames are the members of a body that a record must not keep.
+var secretNames = []string{"bk_app_secret", "app_secret", "bk_token", "access_token", "bk_ticket"}
+
+// Redact removes secrets from a body, and everything from one that cannot be
+// read, since nobody knows what is in it.
+func Redact(body []byte) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return nil
+	}
+	for _, name := range secretNames {
+		if _, found := members[name]; found {
+			members[name] = json.RawMessage(`"***"`)
+		}
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package simulator
+
+// shownRow is one of proc_infos, under the names of get_proc_status_v2's document.
+type shownRow struct {
+	Meta          rowMeta  `json:"meta"`
+	AgentID       *string  `json:"bk_agent_id,omitempty"` // at the gateway
+	Host          *rowHost `json:"host,omitempty"`
+	Flag          int      `json:"flag"`   // wanted: 1 running, 2 stopped
+	Status        int      `json:"status"` // actual: 1 running, 2 stopped
+	IsAuto        bool     `json:"isauto"`
+	Message       string   `json:"message"`
+	PID           int      `json:"pid"`
+	Version       string   `json:"version"`
+	RegisterTime  int64    `json:"register_time"`
+	LastStartTime int64    `json:"last_start_time"`
+	ReportTime    int64    `json:"report_time"`
+	CPUUsage      float64  `json:"cpu_usage"`
+	MemUsage      float64  `json:"mem_usage"`
+	FD            int      `json:"fd"`
+	Disk          int      `json:"disk"`
+	Net           int      `json:"net"`
+}
+
+type rowMeta struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels"`
+}
+
+type rowHost struct {
+	IP         string `json:"ip"`
+	CloudID    int64  `json:"bk_cloud_id"`
+	SupplierID *int64 `json:"bk_supplier_id,omitempty"`
+}
+
+func showRow(r row) shownRow {
+	shown := shownRow{
+		Meta:         rowMeta{Namespace: r.Namespace, Name: r.Name, Labels: r.Labels},
+		Host:         &rowHost{IP: r.IP, CloudID: r.Cloud},
+		Flag:         r.Wanted,
+		Status:       r.Actual,
+		IsAuto:       r.Hosted,
+		Message:      r.Message,
+		PID:          r.PID,
+		Version:      r.Version,
+		RegisterTime: r.RegisterTime, LastStartTime: r.LastStartTime, ReportTime: r.ReportTime,
+		CPUUsage: r.CPUUsage, MemUsage: r.MemUsage,
+	}
+	if shown.Meta.Labels == nil {
+		shown.Meta.Labels = map[string]string{}
+	}
+	return shown
+}
+
+func esbRows(rows []row, supplier bool) []shownRow {
+	shown := make([]shownRow, 0, len(rows))
+	for _, r := range rows {
+		s := showRow(r)
+		if supplier {
+			s.Host.SupplierID = &r.Supplier
+		}
+		shown = append(shown, s)
+	}
+	return shown
+}
+
+// rows are the rows with bk_agent_id, empty for a host that is known by its address
+// alone. host is there for a host with a known address, unless RowsWithoutHost:
+// clients disagree about it.
+func (f gatewayFace) rows(rows []row) []shownRow {
+	shown := make([]shownRow, 0, len(rows))
+	for _, r := range rows {
+		s := showRow(r)
+		s.AgentID = &r.AgentID
+		if r.IP == "" || f.RowsWithoutHost {
+			s.Host = nil
+		}
+		shown = append(shown, s)
+	}
+	return shown
+}
