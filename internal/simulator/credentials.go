@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/subtle"
 	"net/http"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 var credentialFields = map[string]field{
@@ -64,7 +66,7 @@ const (
 // administrators have put on a list; the simulator's one application is on it.
 func (c Credentials) check(members map[string]any) (fault credentialFault, name string) {
 	wantCode, wantSecret := c.app()
-	switch code, secret := stringOf(members["bk_app_code"]), stringOf(members["bk_app_secret"]); {
+	switch code, secret := jsontree.String(members["bk_app_code"]), jsontree.String(members["bk_app_secret"]); {
 	case code == "":
 		return noAppCode, ""
 	case secret == "":
@@ -78,7 +80,7 @@ func (c Credentials) check(members map[string]any) (fault credentialFault, name 
 	for _, user := range []struct{ name, want string }{
 		{"access_token", c.AccessToken}, {"bk_token", c.Token}, {"bk_username", c.Username},
 	} {
-		value := stringOf(members[user.name])
+		value := jsontree.String(members[user.name])
 		if value == "" {
 			continue
 		}
@@ -93,7 +95,7 @@ func (c Credentials) check(members map[string]any) (fault credentialFault, name 
 // refuseESB is the ESB's answer to bad credentials, nil if they are good.
 func (f esbFace) refuseESB(body map[string]any) *Refusal {
 	fault, name := f.check(body)
-	code := stringOf(body["bk_app_code"])
+	code := jsontree.String(body["bk_app_code"])
 	message := map[credentialFault]string{
 		noAppCode:   "APP Code [bk_app_code] cannot be empty",
 		noAppSecret: "APP Secret [bk_app_secret] cannot be empty",

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // esbFace is GSE behind the ESB, first and second generation: everything is
@@ -55,7 +57,7 @@ func (f esbFace) readESB(r *http.Request, component string, known bool, body []b
 			Message: "Not found, the component does not take " + r.Method,
 		}
 	}
-	decoded, err := decodeTree(body)
+	decoded, err := jsontree.Decode(body)
 	if err != nil {
 		return nil, unreadable("the body is not JSON: " + err.Error())
 	}
@@ -94,19 +96,19 @@ func translate(api string, tree map[string]any) *Request {
 		req.Verb = VerbOperate
 		list, _ := tree["proc_operate_req"].([]any)
 		for _, v := range list {
-			req.Items = append(req.Items, itemOf(objectOf(v)))
+			req.Items = append(req.Items, itemOf(jsontree.Object(v)))
 		}
 	case "get_proc_operate_result_v2":
 		req.Verb = VerbPoll
-		req.TaskID = stringOf(tree["task_id"])
+		req.TaskID = jsontree.String(tree["task_id"])
 	case "get_proc_status_v2":
 		req.Verb = VerbStatus
 		req.Items = []*item{itemOf(tree)}
 	case "sync_proc_status":
-		page := objectOf(tree["page"])
+		page := jsontree.Object(tree["page"])
 		req.Verb = VerbSync
-		req.Namespace = stringOf(objectOf(tree["meta"])["namespace"])
-		req.Start, req.Limit = int(integerOf(page["start"])), int(integerOf(page["limit"]))
+		req.Namespace = jsontree.String(jsontree.Object(tree["meta"])["namespace"])
+		req.Start, req.Limit = int(jsontree.Integer(page["start"])), int(jsontree.Integer(page["limit"]))
 	default:
 		it := itemOf(tree)
 		it.op = firstGeneration[api]

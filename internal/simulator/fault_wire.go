@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // Wire is what faults do to an answer on its way out.
@@ -23,7 +25,7 @@ func (w Wire) Bend(encoded []byte) []byte {
 	if w.Replace == nil && !w.Backwards {
 		return encoded
 	}
-	tree, err := decodeTree(encoded)
+	tree, err := jsontree.Decode(encoded)
 	if err != nil {
 		return encoded
 	}
@@ -33,7 +35,7 @@ func (w Wire) Bend(encoded []byte) []byte {
 	if w.Backwards {
 		tree = backwards(tree)
 	}
-	bent, err := encodeJSON(tree)
+	bent, err := jsontree.Encode(tree)
 	if err != nil {
 		return encoded
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // gatewayFace is GSE 2.0 behind the API gateway: credentials travel in a header,
@@ -53,14 +55,14 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 	if refused := f.refuseTenant(r.Header.Get(tenantHeader)); refused != nil {
 		return nil, refused
 	}
-	tree, err := decodeTree(raw)
+	tree, err := jsontree.Decode(raw)
 	if err != nil {
 		return nil, misfit("the body is not JSON: " + err.Error())
 	}
 	if p := body.match("", tree); p != nil {
 		return nil, misfit(p.Error())
 	}
-	req := translate(api, objectOf(tree))
+	req := translate(api, jsontree.Object(tree))
 	for _, it := range req.Items {
 		it.whole = true
 	}
@@ -76,14 +78,14 @@ func (f gatewayFace) refuseAuthorization(header http.Header) *Refusal {
 	if given == "" {
 		return f.refuseGateway(nil)
 	}
-	tree, err := decodeTree([]byte(given))
+	tree, err := jsontree.Decode([]byte(given))
 	if err != nil {
 		return misfit(authorizationHeader + " is not JSON: " + err.Error())
 	}
 	if p := object(credentialFields).match(authorizationHeader, tree); p != nil {
 		return misfit(p.Error())
 	}
-	return f.refuseGateway(objectOf(tree))
+	return f.refuseGateway(jsontree.Object(tree))
 }
 
 // refuseTenant is bk-tenant-validate for an application of all tenants and a

@@ -1,17 +1,19 @@
 package simulator
 
+import "github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
+
 // itemOf reads what an item of a checked request says about one process.
 func itemOf(tree map[string]any) *item {
-	meta := objectOf(tree["meta"])
+	meta := jsontree.Object(tree["meta"])
 	it := &item{
 		op:        noOp,
-		namespace: stringOf(meta["namespace"]),
-		name:      stringOf(meta["name"]),
-		labels:    stringsOf(meta["labels"]),
+		namespace: jsontree.String(meta["namespace"]),
+		name:      jsontree.String(meta["name"]),
+		labels:    jsontree.Strings(meta["labels"]),
 		spec:      newSpec(tree["spec"]),
 	}
 	if op, given := tree["op_type"]; given {
-		it.op = int(integerOf(op))
+		it.op = int(jsontree.Integer(op))
 	}
 	it.targets = targetsOf(tree["hosts"], tree["agent_id_list"])
 	return it
@@ -34,14 +36,14 @@ func targetsOf(hosts, agents any) []target {
 		targets = append(targets, t)
 	}
 	for _, v := range named {
-		host := objectOf(v)
-		t, err := newTarget(integerOf(host["bk_cloud_id"]), integerOf(host["bk_supplier_id"]), stringOf(host["ip"]))
+		host := jsontree.Object(v)
+		t, err := newTarget(jsontree.Integer(host["bk_cloud_id"]), jsontree.Integer(host["bk_supplier_id"]), jsontree.String(host["ip"]))
 		if err == nil {
 			add(t)
 		}
 	}
 	for _, v := range ids {
-		add(agentTarget(stringOf(v)))
+		add(agentTarget(jsontree.String(v)))
 	}
 	return targets
 }

@@ -1,6 +1,10 @@
 package simulator
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
+)
 
 // The request shapes of GSE's process APIs, after the ESB documents of the same
 // names. Names and obligations are the documents'; where the tables and the
@@ -20,7 +24,7 @@ var namespaceShape = object(map[string]field{
 var pageShape = object(map[string]field{
 	"start": required(countShape),
 	"limit": required(shape{kind: kindInteger, check: func(v any) (string, string) {
-		if n := integerOf(v); n < 1 || n > pageLimit {
+		if n := jsontree.Integer(v); n < 1 || n > pageLimit {
 			return "", "must be between 1 and 1000"
 		}
 		return "", ""
@@ -85,7 +89,7 @@ var resourceShape = object(map[string]field{
 })
 
 var autoTypeShape = shape{kind: kindInteger, check: func(v any) (string, string) {
-	if n := integerOf(v); n < 0 || n > 2 {
+	if n := jsontree.Integer(v); n < 0 || n > 2 {
 		return "", "must be 0, 1 or 2"
 	}
 	return "", ""

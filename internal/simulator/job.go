@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // jobFace is JOB behind the ESB, under the name of either generation. It hosts
@@ -62,17 +64,17 @@ func (f jobFace) translate(api string, tree map[string]any) *Request {
 	req := &Request{API: api, Verb: VerbOperate}
 	if api == "get_proc_result" {
 		req.Verb = VerbPoll
-		req.TaskID = stringOf(tree["bk_gse_taskid"])
+		req.TaskID = jsontree.String(tree["bk_gse_taskid"])
 		return req
 	}
-	op := int(integerOf(tree["op_type"]))
+	op := int(jsontree.Integer(tree["op_type"]))
 	manage := api == "manage_proc" || jobAliases[api] == "manage_proc"
 	if manage && !f.ManageProcBug {
 		op = map[int]int{jobRegister: OpHost, jobUnregister: OpUnhost}[op]
 	}
 	infos, _ := tree["process_infos"].([]any)
 	for _, v := range infos {
-		info := objectOf(v)
+		info := jsontree.Object(v)
 		sp := newJobSpec(info, !manage)
 		req.Items = append(req.Items, &item{
 			op: op, namespace: jobNamespace, name: jobKey(info),

@@ -1,6 +1,10 @@
 package simulator
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
+)
 
 // The request shapes of JOB's process APIs, after the ESB documents of the same
 // names.
@@ -46,7 +50,7 @@ var jobProcessFields = map[string]field{
 var jobShapes = func() map[string]shape {
 	shapes := map[string]shape{
 		"manage_proc": jobOperateShape(shape{kind: kindInteger, check: func(v any) (string, string) {
-			if n := integerOf(v); n != jobRegister && n != jobUnregister {
+			if n := jsontree.Integer(v); n != jobRegister && n != jobUnregister {
 				return "", "must be 1 or 2"
 			}
 			return "", ""
@@ -121,8 +125,8 @@ func oneScope(v any) (string, string) {
 func hasBlankPath(tree map[string]any) bool {
 	infos, _ := tree["process_infos"].([]any)
 	for _, v := range infos {
-		info := objectOf(v)
-		if strings.TrimSpace(stringOf(info["setup_path"])) == "" || strings.TrimSpace(stringOf(info["pid_path"])) == "" {
+		info := jsontree.Object(v)
+		if strings.TrimSpace(jsontree.String(info["setup_path"])) == "" || strings.TrimSpace(jsontree.String(info["pid_path"])) == "" {
 			return true
 		}
 	}

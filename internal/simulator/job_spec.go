@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // jobNamespace is where the core keeps JOB's processes. They have no namespace
@@ -14,10 +16,10 @@ const jobNamespace = "job"
 
 // jobKey is the key of one of process_infos.
 func jobKey(info map[string]any) string {
-	if key := stringOf(info["value_key"]); key != "" {
+	if key := jsontree.String(info["value_key"]); key != "" {
 		return key
 	}
-	return jobPathKey(stringOf(info["setup_path"]), stringOf(info["proc_name"]))
+	return jobPathKey(jsontree.String(info["setup_path"]), jsontree.String(info["proc_name"]))
 }
 
 // jobPathKey joins as the documents' sample has it, with one slash; that a slash
@@ -44,7 +46,7 @@ func newJobSpec(info map[string]any, operate bool) *spec {
 // range is 0, without a word.
 func jobLimit(v any) json.Number {
 	n, _ := v.(json.Number)
-	if limit := integerOf(v); limit < 0 || limit > 100 || n == "" {
+	if limit := jsontree.Integer(v); limit < 0 || limit > 100 || n == "" {
 		return "0"
 	}
 	return n

@@ -1,6 +1,10 @@
 package simulator
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
+)
 
 // reply is an answer ready to be sent.
 type reply struct {
@@ -17,7 +21,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep re
 	out := []byte(rep.text)
 	if rep.text == "" {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		encoded, err := encodeJSON(rep.body)
+		encoded, err := jsontree.Encode(rep.body)
 		if err != nil {
 			encoded = []byte(`{"result":false,"code":-1,"message":"simulator: the answer is no JSON","data":null}`)
 		}

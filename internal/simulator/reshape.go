@@ -1,6 +1,10 @@
 package simulator
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
+)
 
 // render is the content of a result as it is sent.
 func render(r result) any { return reshape(r.text(), r.shape) }
@@ -28,7 +32,7 @@ func reshape(content any, how string) any {
 		return eachProcess(content, func(process map[string]any) {
 			instances, _ := process["instance"].([]any)
 			for _, v := range instances {
-				delete(objectOf(v), "isAuto")
+				delete(jsontree.Object(v), "isAuto")
 			}
 		})
 	}
@@ -44,7 +48,7 @@ func eachProcess(content any, change func(map[string]any)) any {
 	}
 	processes, _ := unpacked["process"].([]any)
 	for _, v := range processes {
-		if process := objectOf(v); process != nil {
+		if process := jsontree.Object(v); process != nil {
 			change(process)
 		}
 	}

@@ -3,6 +3,8 @@ package simulator
 import (
 	"bytes"
 	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // gseData is the data of GSE's own answers, which the ESB and the gateway pass
@@ -51,11 +53,11 @@ func (ans Answer) resultMap(key func(result) string, content func(result) any) a
 type twoObjects [2]map[string]any
 
 func (o twoObjects) MarshalJSON() ([]byte, error) {
-	first, err := encodeJSON(o[0])
+	first, err := jsontree.Encode(o[0])
 	if err != nil {
 		return nil, err
 	}
-	rest, err := encodeJSON(o[1])
+	rest, err := jsontree.Encode(o[1])
 	if err != nil || len(o[0]) == 0 {
 		return rest, err
 	}

@@ -2,6 +2,8 @@ package simulator
 
 import (
 	"encoding/json"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // spec is what the agent acts on, read from a checked body. raw is the whole of
@@ -39,23 +41,23 @@ func newSpec(v any) *spec {
 	if err != nil {
 		return nil
 	}
-	identity := objectOf(tree["identity"])
+	identity := jsontree.Object(tree["identity"])
 	s := &spec{
 		raw:       raw,
-		procName:  stringOf(identity["proc_name"]),
-		setupPath: stringOf(identity["setup_path"]),
-		pidPath:   stringOf(identity["pid_path"]),
-		commands:  stringsOf(tree["control"]),
+		procName:  jsontree.String(identity["proc_name"]),
+		setupPath: jsontree.String(identity["setup_path"]),
+		pidPath:   jsontree.String(identity["pid_path"]),
+		commands:  jsontree.Strings(tree["control"]),
 	}
-	policy := objectOf(tree["monitor_policy"])
+	policy := jsontree.Object(tree["monitor_policy"])
 	if policy == nil {
-		policy = objectOf(tree["alive_monitor_policy"])
+		policy = jsontree.Object(tree["alive_monitor_policy"])
 	}
-	s.autoType = integerOf(policy["auto_type"])
+	s.autoType = jsontree.Integer(policy["auto_type"])
 	s.setTimes(policy, func(v any) bool { return v != nil })
-	resource := objectOf(tree["resource"])
-	s.cpu = floatOf(resource["cpu"])
-	s.mem = floatOf(resource["mem"])
+	resource := jsontree.Object(tree["resource"])
+	s.cpu = jsontree.Float(resource["cpu"])
+	s.mem = jsontree.Float(resource["mem"])
 	return s
 }
 
@@ -74,18 +76,18 @@ func (s *spec) setTimes(policy map[string]any, given func(any) bool) {
 	} {
 		*setting.value = setting.unset
 		if v := policy[name]; given(v) {
-			*setting.value = integerOf(v)
+			*setting.value = jsontree.Integer(v)
 		}
 	}
 }
 
 // parseSpec reads a spec kept as JSON, in GSE's form or in JOB's.
 func parseSpec(raw []byte) (*spec, error) {
-	tree, err := decodeTree(raw)
+	tree, err := jsontree.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
-	if members := objectOf(tree); members["identity"] == nil && members["proc_name"] != nil {
+	if members := jsontree.Object(tree); members["identity"] == nil && members["proc_name"] != nil {
 		return parseJobSpec(members), nil
 	}
 	return newSpec(tree), nil

@@ -2,6 +2,8 @@ package simulator
 
 import (
 	"encoding/json"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // parseJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
@@ -13,30 +15,30 @@ func parseJobSpec(tree map[string]any) *spec {
 	}
 	s := &spec{
 		raw:       raw,
-		procName:  stringOf(tree["proc_name"]),
-		setupPath: stringOf(tree["setup_path"]),
-		pidPath:   stringOf(tree["pid_path"]),
+		procName:  jsontree.String(tree["proc_name"]),
+		setupPath: jsontree.String(tree["setup_path"]),
+		pidPath:   jsontree.String(tree["pid_path"]),
 		commands:  make(map[string]string),
-		autoType:  integerOf(tree["type"]),
+		autoType:  jsontree.Integer(tree["type"]),
 		cpu:       jobCeiling(tree["cpu_lmt"]),
 		mem:       jobCeiling(tree["mem_lmt"]),
 	}
 	for _, name := range commandNames {
-		if line := stringOf(tree[name]); line != "" {
+		if line := jsontree.String(tree[name]); line != "" {
 			s.commands[name] = line
 		}
 	}
 	s.setTimes(map[string]any{
 		"start_check_secs": tree["start_check_begin_time"],
 		"op_timeout":       tree["op_timeout"],
-	}, func(v any) bool { return integerOf(v) != 0 })
+	}, func(v any) bool { return jsontree.Integer(v) != 0 })
 	return s
 }
 
 // jobCeiling is a limit, nil for none.
 func jobCeiling(v any) *float64 {
-	if integerOf(v) == 0 {
+	if jsontree.Integer(v) == 0 {
 		return nil
 	}
-	return floatOf(v)
+	return jsontree.Float(v)
 }

@@ -1,4 +1,6 @@
-package simulator
+// Package jsontree reads JSON that was decoded into a tree, numbers as written. A member
+// of another type than asked for reads as nothing.
+package jsontree
 
 import (
 	"bytes"
@@ -7,8 +9,8 @@ import (
 	"io"
 )
 
-// decodeTree decodes one JSON document with its numbers as written.
-func decodeTree(data []byte) (any, error) {
+// Decode decodes one JSON document with its numbers as written.
+func Decode(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var tree any
@@ -21,7 +23,8 @@ func decodeTree(data []byte) (any, error) {
 	return tree, nil
 }
 
-func encodeJSON(v any) ([]byte, error) {
+// Encode writes one JSON document, and HTML in it as it is.
+func Encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -31,26 +34,30 @@ func encodeJSON(v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-func objectOf(v any) map[string]any {
+// Object reads the members of an object.
+func Object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-func stringOf(v any) string {
+// String reads a text.
+func String(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-func stringsOf(v any) map[string]string {
-	members := objectOf(v)
+// Strings reads an object of texts.
+func Strings(v any) map[string]string {
+	members := Object(v)
 	out := make(map[string]string, len(members))
 	for key, member := range members {
-		out[key] = stringOf(member)
+		out[key] = String(member)
 	}
 	return out
 }
 
-func floatOf(v any) *float64 {
+// Float reads a number, nil for none.
+func Float(v any) *float64 {
 	n, ok := v.(json.Number)
 	if !ok {
 		return nil
@@ -62,8 +69,8 @@ func floatOf(v any) *float64 {
 	return &f
 }
 
-// integerOf reads a value whose shape was checked.
-func integerOf(v any) int64 {
+// Integer reads a whole number.
+func Integer(v any) int64 {
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0
