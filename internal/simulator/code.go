@@ -32,37 +32,6 @@ const (
 	CodeFailed = -1
 )
 
-// Codes of a whole answer.
-const (
-	// CodeTaskQueued means that the task was accepted but has no result yet.
-	CodeTaskQueued = 1000115
-	// CodeSystemError is the ESB's catch-all, used for refused credentials too.
-	CodeSystemError = 1306000
-	// CodeAPINotFound is the ESB's answer to an unknown API name.
-	CodeAPINotFound = 1306404
-	// CodeArgumentError is the ESB's answer to a request it cannot read.
-	CodeArgumentError = 1306406
-)
-
-// Codes of the gateway itself, which come with an HTTP status. They are those of
-// the open source gateway (TencentBlueKing/blueking-apigateway-apisix,
-// plugins/bk-core/errorx.lua); which of them bk-gse's edition says is known with
-// medium confidence.
-const (
-	// CodeInvalidArgs comes with 400.
-	CodeInvalidArgs = 1640001
-	// CodeAppUnverified and CodeUserUnverified come with 401.
-	CodeAppUnverified  = 1640101
-	CodeUserUnverified = 1640102
-	// CodeCrossTenant comes with 403.
-	CodeCrossTenant = 1640302
-	// CodeGatewayAPINotFound comes with 404.
-	CodeGatewayAPINotFound = 1640401
-)
-
-// CodeJobIllegalParameter is JOB's answer to a request it does not take.
-const CodeJobIllegalParameter = 1241002
-
 // Op types of operate_proc_v2 and operate_proc_multi. 5 and 6 do not exist.
 const (
 	OpStart   = 0
@@ -73,6 +42,14 @@ const (
 	OpRestart = 7
 	OpReload  = 8
 	OpKill    = 9
+)
+
+// The first generation has no op types; these stand for its API names.
+const (
+	noOp         = -1
+	opRegister   = -2
+	opUpdate     = -3
+	opUnregister = -4
 )
 
 // codeMessages are the texts that go with a code unless there is more to say.

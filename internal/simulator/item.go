@@ -19,14 +19,6 @@ type item struct {
 	whole bool
 }
 
-// The first generation has no op types; these stand for its API names.
-const (
-	noOp         = -1
-	opRegister   = -2
-	opUpdate     = -3
-	opUnregister = -4
-)
-
 // illegal reports whether no document knows the op type. It is answered per
 // host, as the table of per-host codes has it.
 func (it *item) illegal() bool {
