@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // Call is one recorded request.
@@ -69,7 +71,7 @@ func (c CallList) OfOp(op int) CallList {
 	var out CallList
 	for _, call := range c {
 		// A poll has the op of its task too, but no spec.
-		if call.Op == op && op != noOp && call.Spec != nil {
+		if call.Op == op && op != core.NoOp && call.Spec != nil {
 			out = append(out, call)
 		}
 	}
@@ -144,28 +146,28 @@ func (c *Call) clone() Call {
 }
 
 // Describe fills in what a request says.
-func (c *Call) Describe(items []*item) {
+func (c *Call) Describe(items []*core.Item) {
 	if len(items) == 0 {
 		return
 	}
 	first := items[0]
-	c.Op = max(first.op, noOp)
-	c.Namespace, c.Name, c.Labels = first.namespace, first.name, first.labels
-	if first.spec != nil {
-		c.Spec = first.spec.raw
+	c.Op = max(first.Op, core.NoOp)
+	c.Namespace, c.Name, c.Labels = first.Namespace, first.Name, first.Labels
+	if first.Spec != nil {
+		c.Spec = first.Spec.Raw
 	}
 	for _, it := range items {
-		for _, t := range it.targets {
-			c.Hosts = append(c.Hosts, t.name())
+		for _, t := range it.Targets {
+			c.Hosts = append(c.Hosts, t.Name())
 		}
 	}
 }
 
 // DescribePoll fills in what a poll asks for.
-func (c *Call) DescribePoll(taskID string, items []*item) {
+func (c *Call) DescribePoll(taskID string, items []*core.Item) {
 	c.TaskID = taskID
 	if len(items) > 0 {
 		first := items[0]
-		c.Op, c.Namespace, c.Name = first.op, first.namespace, first.name
+		c.Op, c.Namespace, c.Name = first.Op, first.Namespace, first.Name
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // Control is the control endpoint, which lets another process do what a test in this
 // one does with methods.
 type Control struct {
-	Core   *GSE
+	Core   *core.GSE
 	Faults *List
 	Record *Record
 }
@@ -37,7 +39,7 @@ func (c Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET /_sim/processes":
 		writeJSON(w, map[string]any{"processes": c.Core.Processes()})
 	case "GET /_sim/executions":
-		writeJSON(w, map[string]any{"executions": append([]Execution{}, c.Core.Executions()...)})
+		writeJSON(w, map[string]any{"executions": append([]core.Execution{}, c.Core.Executions()...)})
 	case "GET /_sim/tasks":
 		writeJSON(w, map[string]any{"tasks": c.Core.Tasks()})
 	case "POST /_sim/faults":

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -34,7 +35,7 @@ func (f esbFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 	req := translate(api, tree)
 	for _, it := range req.Items {
 		// The first generation's keys cannot hold an IPv6 address.
-		it.ipv4 = req.Verb == VerbAnswer
+		it.IPv4 = req.Verb == VerbAnswer
 	}
 	if p := f.overLimit(req); p != nil {
 		return nil, unreadable(p.Error())
@@ -80,9 +81,9 @@ func unreadable(what string) *Refusal {
 
 // firstGeneration are the APIs that answer per host directly.
 var firstGeneration = map[string]int{
-	"register_proc_info":   opRegister,
-	"update_proc_info":     opUpdate,
-	"unregister_proc_info": opUnregister,
+	"register_proc_info":   core.OpRegister,
+	"update_proc_info":     core.OpUpdate,
+	"unregister_proc_info": core.OpUnregister,
 }
 
 // translate turns a checked body into a request.
@@ -91,7 +92,7 @@ func translate(api string, tree map[string]any) *Request {
 	switch api {
 	case "operate_proc_v2":
 		req.Verb = VerbOperate
-		req.Items = []*item{itemOf(tree)}
+		req.Items = []*core.Item{itemOf(tree)}
 	case "operate_proc_multi":
 		req.Verb = VerbOperate
 		list, _ := tree["proc_operate_req"].([]any)
@@ -103,7 +104,7 @@ func translate(api string, tree map[string]any) *Request {
 		req.TaskID = jsontree.String(tree["task_id"])
 	case "get_proc_status_v2":
 		req.Verb = VerbStatus
-		req.Items = []*item{itemOf(tree)}
+		req.Items = []*core.Item{itemOf(tree)}
 	case "sync_proc_status":
 		page := jsontree.Object(tree["page"])
 		req.Verb = VerbSync
@@ -111,26 +112,26 @@ func translate(api string, tree map[string]any) *Request {
 		req.Start, req.Limit = int(jsontree.Integer(page["start"])), int(jsontree.Integer(page["limit"]))
 	default:
 		it := itemOf(tree)
-		it.op = firstGeneration[api]
+		it.Op = firstGeneration[api]
 		req.Verb = VerbAnswer
-		req.Items = []*item{it}
+		req.Items = []*core.Item{it}
 	}
 	return req
 }
 
 func (esbFace) Data(req *Request, ans Answer) (code int, message string, data any) {
 	// sync_proc_status's document has the supplier, unlike get_proc_status_v2's.
-	return gseData(req, ans, esbRows(ans.Rows, req.Verb == VerbSync), func(r result) string { return esbKey(req.Verb, r, ans.Effects.Keys) })
+	return gseData(req, ans, esbRows(ans.Rows, req.Verb == VerbSync), func(r core.Result) string { return esbKey(req.Verb, r, ans.Effects.Keys) })
 }
 
 // esbKey is the key of a result map: the first generation's has the supplier,
 // unless a fault asks for the other form.
-func esbKey(v Verb, r result, keys string) string {
-	host := r.target.cloudIP()
+func esbKey(v Verb, r core.Result, keys string) string {
+	host := r.Target.CloudIP()
 	if keys == "supplier" || (v == VerbAnswer && keys != "no-supplier") {
-		host = strconv.FormatInt(r.target.cloud, 10) + ":" + strconv.FormatInt(r.target.supplier, 10) + ":" + r.target.spelling
+		host = strconv.FormatInt(r.Target.Cloud, 10) + ":" + strconv.FormatInt(r.Target.Supplier, 10) + ":" + r.Target.Spelling
 	}
-	return host + ":" + r.namespace + ":" + r.name
+	return host + ":" + r.Namespace + ":" + r.Name
 }
 
 // Envelope is what the ESB makes of a backend's answer: result says whether

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // bodyLimit is far beyond 1,000 hosts, and keeps a mistake from eating memory.
@@ -13,7 +15,7 @@ const bodyLimit = 64 << 20
 // exchange takes one request through a face, the faults and the core.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api string) {
 	call := &Call{
-		Face: f.Name(), API: api, Method: r.Method, Path: r.URL.Path, Op: noOp,
+		Face: f.Name(), API: api, Method: r.Method, Path: r.URL.Path, Op: core.NoOp,
 		RequestID: requestID(r), Header: PickHeader(r.Header), Start: s.now(),
 	}
 	s.record.Enter()
@@ -42,8 +44,8 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api st
 		call.Describe(req.Items)
 	}
 	for _, it := range req.Items {
-		if it.illegal() {
-			s.record.Violate(fmt.Sprintf("%s: op_type: %d does not exist", api, it.op))
+		if it.Illegal() {
+			s.record.Violate(fmt.Sprintf("%s: op_type: %d does not exist", api, it.Op))
 		}
 	}
 	s.record.Add(call, s.MaxCalls)
@@ -62,12 +64,12 @@ func refusalReply(f Face, refused *Refusal, requestID string) reply {
 }
 
 // about are the items that a request is about: a poll is about those of its task.
-func (s *Server) about(req *Request) []*item {
+func (s *Server) about(req *Request) []*core.Item {
 	switch req.Verb {
 	case VerbPoll:
 		return s.core.TaskItems(req.TaskID)
 	case VerbSync:
-		return []*item{{op: noOp, namespace: req.Namespace}}
+		return []*core.Item{{Op: core.NoOp, Namespace: req.Namespace}}
 	default:
 		return req.Items
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // Face is one dialect of the API. It translates and decides nothing.
@@ -52,7 +54,7 @@ const esbPrefix = "/api/c/compapi/v2/gse/"
 type Request struct {
 	API   string
 	Verb  Verb
-	Items []*item
+	Items []*core.Item
 
 	TaskID       string // of a poll
 	Namespace    string // of a sync
@@ -74,8 +76,8 @@ const (
 // Answer is what the core says to a request.
 type Answer struct {
 	TaskID  string
-	Results []result
-	Rows    []row
+	Results []core.Result
+	Rows    []core.Row
 	Total   int
 
 	Queued     bool // the task has no results yet
@@ -101,8 +103,8 @@ func (set FaceSettings) overLimit(req *Request) *problem {
 		return nil
 	}
 	for _, it := range req.Items {
-		if len(it.targets) > set.MaxHostsPerRequest {
-			return &problem{"hosts", strconv.Itoa(len(it.targets)) + " hosts are more than " + strconv.Itoa(set.MaxHostsPerRequest)}
+		if len(it.Targets) > set.MaxHostsPerRequest {
+			return &problem{"hosts", strconv.Itoa(len(it.Targets)) + " hosts are more than " + strconv.Itoa(set.MaxHostsPerRequest)}
 		}
 	}
 	return nil

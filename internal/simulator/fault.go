@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // Fault changes how matching requests or hosts are answered. Its JSON form,
@@ -195,7 +197,7 @@ func (f Fault) validate() error {
 		return fmt.Errorf("api: %w", err)
 	}
 	for _, addr := range f.Hosts {
-		if _, err := parseTarget(addr); err != nil {
+		if _, err := core.ParseTarget(addr); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"sync"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // List holds the faults of a server. It is what the core asks for trouble.
@@ -18,7 +20,7 @@ type List struct {
 
 // Names tells which host a name in a fault means.
 type Names interface {
-	HostKey(addr string) (hostKey, error)
+	HostKey(addr string) (core.HostKey, error)
 }
 
 // NewList returns an empty list. What its faults leave to chance falls the same way in
@@ -34,7 +36,7 @@ func (l *List) Inject(f Fault) (int, error) {
 	}
 	added := &fault{Fault: f, dice: l.dice}
 	if len(f.Hosts) > 0 {
-		added.hosts = make(map[hostKey]bool, len(f.Hosts))
+		added.hosts = make(map[core.HostKey]bool, len(f.Hosts))
 	}
 	for _, addr := range f.Hosts {
 		key, err := l.names.HostKey(addr)
@@ -70,7 +72,7 @@ func (l *List) Remove(id int) {
 type fault struct {
 	Fault
 	id       int
-	hosts    map[hostKey]bool // nil for every host
+	hosts    map[core.HostKey]bool // nil for every host
 	dice     *dice
 	requests tally
 	tasks    tally
@@ -100,36 +102,36 @@ func (f *fault) matchesAPI(api string) bool {
 	return ok && err == nil
 }
 
-func (f *fault) matchesItem(it *item) bool {
-	return (f.Op == nil || *f.Op == it.op) &&
-		(f.Namespace == "" || f.Namespace == it.namespace) &&
-		(f.Name == "" || f.Name == it.name)
+func (f *fault) matchesItem(it *core.Item) bool {
+	return (f.Op == nil || *f.Op == it.Op) &&
+		(f.Namespace == "" || f.Namespace == it.Namespace) &&
+		(f.Name == "" || f.Name == it.Name)
 }
 
-func (f *fault) matchesHost(key hostKey) bool {
+func (f *fault) matchesHost(key core.HostKey) bool {
 	return f.hosts == nil || f.hosts[key]
 }
 
 // matchesRequest looks for an item and a host that the fault means. A fault
 // that names neither matches requests without any, such as a poll of a task
 // that is gone.
-func (f *fault) matchesRequest(api string, items []*item) bool {
+func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 	if !f.matchesAPI(api) {
 		return false
 	}
 	if len(items) == 0 {
 		return f.Op == nil && f.Namespace == "" && f.Name == "" && f.hosts == nil
 	}
-	return slices.ContainsFunc(items, func(it *item) bool {
+	return slices.ContainsFunc(items, func(it *core.Item) bool {
 		if !f.matchesItem(it) {
 			return false
 		}
-		return f.hosts == nil || slices.ContainsFunc(it.targets, func(t target) bool { return f.hosts[t.key] })
+		return f.hosts == nil || slices.ContainsFunc(it.Targets, func(t core.Target) bool { return f.hosts[t.Key] })
 	})
 }
 
 // OnRequest puts together the faults that apply to one exchange.
-func (l *List) OnRequest(api string, items []*item) Effects {
+func (l *List) OnRequest(api string, items []*core.Item) Effects {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var struck []*fault
@@ -142,10 +144,10 @@ func (l *List) OnRequest(api string, items []*item) Effects {
 }
 
 // OnHost implements [Faults].
-func (l *List) OnHost(met *Met, api string, op Affected) []Trouble {
+func (l *List) OnHost(met *core.Met, api string, op core.Affected) []core.Trouble {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var troubles []Trouble
+	var troubles []core.Trouble
 	for _, f := range l.faults {
 		if !f.perHost() || slices.Contains(*met, f.id) {
 			continue
@@ -164,8 +166,8 @@ func (l *List) OnHost(met *Met, api string, op Affected) []Trouble {
 	return troubles
 }
 
-func (f *fault) trouble() Trouble {
-	return Trouble{
+func (f *fault) trouble() core.Trouble {
+	return core.Trouble{
 		Missing: f.Missing, Pending: f.Pending, Unreachable: f.Unreachable,
 		Code: f.Code, Message: f.Message, Content: f.Content,
 		Apply: f.Apply, StillHosts: f.StillHosts, Shape: f.ContentShape, Takes: f.Takes,
@@ -173,31 +175,31 @@ func (f *fault) trouble() Trouble {
 }
 
 // OnTask implements [Faults].
-func (l *List) OnTask(met *Met, api string, items []*item) []Queue {
+func (l *List) OnTask(met *core.Met, api string, items []*core.Item) []core.Queue {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var queues []Queue
+	var queues []core.Queue
 	for _, f := range l.faults {
 		if f.Queued == 0 || slices.Contains(*met, f.id) || !f.matchesRequest(api, items) {
 			continue
 		}
 		*met = append(*met, f.id)
 		if f.tasks.take(f) {
-			queues = append(queues, Queue{Polls: f.Queued, Data: f.QueuedData})
+			queues = append(queues, core.Queue{Polls: f.Queued, Data: f.QueuedData})
 		}
 	}
 	return queues
 }
 
 // HidesRow implements [Faults]: only a fault that names a status API does.
-func (l *List) HidesRow(api string, key procKey) bool {
+func (l *List) HidesRow(api string, key core.ProcKey) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.faults {
-		if f.Missing == 0 || f.API == "" || !f.matchesAPI(api) || !f.matchesHost(key.host) {
+		if f.Missing == 0 || f.API == "" || !f.matchesAPI(api) || !f.matchesHost(key.Host) {
 			continue
 		}
-		if f.Op != nil || (f.Namespace != "" && f.Namespace != key.namespace) || (f.Name != "" && f.Name != key.name) {
+		if f.Op != nil || (f.Namespace != "" && f.Namespace != key.Namespace) || (f.Name != "" && f.Name != key.Name) {
 			continue
 		}
 		if f.perHosts.take(f) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -64,7 +65,7 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 	}
 	req := translate(api, jsontree.Object(tree))
 	for _, it := range req.Items {
-		it.whole = true
+		it.Whole = true
 	}
 	if p := f.overLimit(req); p != nil {
 		return nil, misfit(p.Error())
@@ -140,20 +141,20 @@ func headerRune(r rune) rune {
 }
 
 func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, data any) {
-	return gseData(req, ans, f.rows(ans.Rows), func(r result) string { return gatewayKey(r, ans.Effects.Keys) })
+	return gseData(req, ans, f.rows(ans.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 
 // gatewayKey is the key of a result map. A host has the name that the request
 // gave it, unless a fault asks for the other one and there is one.
-func gatewayKey(r result, keys string) string {
-	host := r.target.agent
+func gatewayKey(r core.Result, keys string) string {
+	host := r.Target.Agent
 	switch {
-	case keys == "address" && r.target.ip.IsValid(), host == "" && (keys != "agent" || r.agentID == ""):
-		host = r.target.cloudIP()
-	case keys == "agent" && r.agentID != "":
-		host = r.agentID
+	case keys == "address" && r.Target.IP.IsValid(), host == "" && (keys != "agent" || r.AgentID == ""):
+		host = r.Target.CloudIP()
+	case keys == "agent" && r.AgentID != "":
+		host = r.AgentID
 	}
-	return host + ":" + r.namespace + ":" + r.name
+	return host + ":" + r.Namespace + ":" + r.Name
 }
 
 // Envelope is that of an answer of GSE, which the gateway passes on as it is.

@@ -3,6 +3,7 @@ package simulator
 import (
 	"maps"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -35,7 +36,7 @@ const pageLimit = 1000
 
 // ipShape leaves IPv6 in: only the first generation refuses it, per host.
 var ipShape = shape{kind: kindString, check: func(v any) (string, string) {
-	if _, err := newTarget(0, 0, v.(string)); err != nil { //nolint:forcetypeassert // its kind was checked
+	if _, err := core.NewTarget(0, 0, v.(string)); err != nil { //nolint:forcetypeassert // its kind was checked
 		return "", err.Error()
 	}
 	return "", ""

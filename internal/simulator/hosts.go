@@ -1,6 +1,10 @@
 package simulator
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+)
 
 // must is for what a test gives as a constant.
 func must(err error) {
@@ -45,26 +49,26 @@ func (s *Server) SetReachable(addr string, reachable bool) {
 
 // Process returns one process, and false if nothing is held about it: it is
 // then neither registered nor hosted nor running.
-func (s *Server) Process(addr, namespace, name string) (Process, bool) {
+func (s *Server) Process(addr, namespace, name string) (core.Process, bool) {
 	s.begin()
 	return s.core.Process(addr, namespace, name)
 }
 
 // Processes returns all of them, ordered by namespace, name and host.
-func (s *Server) Processes() []Process {
+func (s *Server) Processes() []core.Process {
 	s.begin()
 	return s.core.Processes()
 }
 
 // Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
 // forgets it, and MaxCalls bounds it.
-func (s *Server) Executions() []Execution {
+func (s *Server) Executions() []core.Execution {
 	s.begin()
 	return s.core.Executions()
 }
 
 // Tasks returns the tasks in the order they were accepted.
-func (s *Server) Tasks() []TaskInfo {
+func (s *Server) Tasks() []core.TaskInfo {
 	s.begin()
 	return s.core.Tasks()
 }

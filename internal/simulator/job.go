@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -70,15 +71,15 @@ func (f jobFace) translate(api string, tree map[string]any) *Request {
 	op := int(jsontree.Integer(tree["op_type"]))
 	manage := api == "manage_proc" || jobAliases[api] == "manage_proc"
 	if manage && !f.ManageProcBug {
-		op = map[int]int{jobRegister: OpHost, jobUnregister: OpUnhost}[op]
+		op = map[int]int{jobRegister: core.OpHost, jobUnregister: core.OpUnhost}[op]
 	}
 	infos, _ := tree["process_infos"].([]any)
 	for _, v := range infos {
 		info := jsontree.Object(v)
 		sp := newJobSpec(info, !manage)
-		req.Items = append(req.Items, &item{
-			op: op, namespace: jobNamespace, name: jobKey(info),
-			spec: sp, targets: targetsOf(info["ip_list"], nil),
+		req.Items = append(req.Items, &core.Item{
+			Op: op, Namespace: jobNamespace, Name: jobKey(info),
+			Spec: sp, Targets: targetsOf(info["ip_list"], nil),
 		})
 	}
 	return req
@@ -86,39 +87,39 @@ func (f jobFace) translate(api string, tree map[string]any) *Request {
 
 func (jobFace) Data(req *Request, ans Answer) (code int, message string, data any) {
 	if req.Verb == VerbOperate {
-		return CodeOK, "", map[string]any{"bk_gse_taskid": ans.TaskID}
+		return core.CodeOK, "", map[string]any{"bk_gse_taskid": ans.TaskID}
 	}
-	status := CodeOK
+	status := core.CodeOK
 	if ans.Queued {
 		// JOB makes a success of CodeTaskQueued.
-		status = CodePending
+		status = core.CodePending
 	}
 	for _, r := range ans.Results {
-		if r.code == CodePending {
-			status = CodePending
+		if r.Code == core.CodePending {
+			status = core.CodePending
 		}
 	}
 	if ans.Effects.JobStatus != nil {
 		status = *ans.Effects.JobStatus
 	}
 	results := ans.resultMap(
-		func(r result) string { return jobResultKey(r, ans.Effects.Keys) },
-		func(r result) any { return unpack(render(r)) },
+		func(r core.Result) string { return jobResultKey(r, ans.Effects.Keys) },
+		func(r core.Result) any { return unpack(render(r)) },
 	)
-	return CodeOK, codeMessage(CodeOK), map[string]any{"status": status, "result": results}
+	return core.CodeOK, core.CodeMessage(core.CodeOK), map[string]any{"status": status, "result": results}
 }
 
 // jobResultKey is the process's key before its host; clients have also seen it
 // behind. Which of the two names of a process with a value_key it is depends on
 // the agent.
-func jobResultKey(r result, keys string) string {
+func jobResultKey(r core.Result, keys string) string {
 	switch {
 	case keys == "host-first":
-		return r.target.cloudIP() + ":" + r.name
-	case keys == "path" && r.spec != nil:
-		return jobPathKey(r.spec.setupPath, r.spec.procName) + ":" + r.target.cloudIP()
+		return r.Target.CloudIP() + ":" + r.Name
+	case keys == "path" && r.Spec != nil:
+		return jobPathKey(r.Spec.SetupPath, r.Spec.ProcName) + ":" + r.Target.CloudIP()
 	default:
-		return r.name + ":" + r.target.cloudIP()
+		return r.Name + ":" + r.Target.CloudIP()
 	}
 }
 

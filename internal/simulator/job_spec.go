@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -29,7 +30,7 @@ func jobPathKey(setupPath, procName string) string {
 }
 
 // newJobSpec reads one of process_infos and keeps what JOB's server passes on.
-func newJobSpec(info map[string]any, operate bool) *spec {
+func newJobSpec(info map[string]any, operate bool) *core.Spec {
 	kept := maps.Clone(info)
 	delete(kept, "ip_list")
 	for _, name := range []string{"cpu_lmt", "mem_lmt"} {
@@ -39,7 +40,7 @@ func newJobSpec(info map[string]any, operate bool) *spec {
 		// operate_process copies it over the end.
 		kept["start_check_end_time"] = begin
 	}
-	return parseJobSpec(kept)
+	return core.NewJobSpec(kept)
 }
 
 // jobLimit is a limit as JOB's server understands it: what is missing or out of

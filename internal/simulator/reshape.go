@@ -3,11 +3,12 @@ package simulator
 import (
 	"encoding/json"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // render is the content of a result as it is sent.
-func render(r result) any { return reshape(r.text(), r.shape) }
+func render(r core.Result) any { return reshape(r.Text(), r.Shape) }
 
 // reshape spoils a content in one of the ways that clients have had to bear.
 func reshape(content any, how string) any {
@@ -52,5 +53,5 @@ func eachProcess(content any, change func(map[string]any)) any {
 			change(process)
 		}
 	}
-	return encodeContent(unpacked)
+	return core.EncodeContent(unpacked)
 }

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // gseData is the data of GSE's own answers, which the ESB and the gateway pass
 // on. They differ in how they name a process on a host, and in
 // its row.
-func gseData(req *Request, ans Answer, rows any, key func(result) string) (code int, message string, data any) {
+func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (code int, message string, data any) {
 	if ans.Queued {
 		// In the words of the result store, as clients have logged them.
 		return CodeTaskQueued, "redis reply is not string", ans.QueuedData
@@ -25,11 +26,11 @@ func gseData(req *Request, ans Answer, rows any, key func(result) string) (code 
 	default:
 		data = ans.resultMap(key, render)
 	}
-	return CodeOK, codeMessage(CodeOK), data
+	return core.CodeOK, core.CodeMessage(core.CodeOK), data
 }
 
 // resultMap is the result map of a poll or of a call that answers per host.
-func (ans Answer) resultMap(key func(result) string, content func(result) any) any {
+func (ans Answer) resultMap(key func(core.Result) string, content func(core.Result) any) any {
 	codeName, messageName := "error_code", "error_msg"
 	if ans.Effects.Spelling == "errcode" {
 		codeName, messageName = "errcode", "errmsg"
@@ -37,7 +38,7 @@ func (ans Answer) resultMap(key func(result) string, content func(result) any) a
 	out := make(map[string]any, len(ans.Results)+len(ans.Effects.ExtraKeys))
 	for _, r := range ans.Results {
 		out[key(r)] = map[string]any{
-			codeName: r.code, messageName: r.message, "content": content(r),
+			codeName: r.Code, messageName: r.Message, "content": content(r),
 		}
 	}
 	for key, v := range ans.Effects.ExtraKeys {

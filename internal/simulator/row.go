@@ -1,5 +1,7 @@
 package simulator
 
+import "github.com/blueking/terraform-provider-bk/internal/simulator/core"
+
 // shownRow is one of proc_infos, under the names of get_proc_status_v2's document.
 type shownRow struct {
 	Meta          rowMeta  `json:"meta"`
@@ -33,7 +35,7 @@ type rowHost struct {
 	SupplierID *int64 `json:"bk_supplier_id,omitempty"`
 }
 
-func showRow(r row) shownRow {
+func showRow(r core.Row) shownRow {
 	shown := shownRow{
 		Meta:         rowMeta{Namespace: r.Namespace, Name: r.Name, Labels: r.Labels},
 		Host:         &rowHost{IP: r.IP, CloudID: r.Cloud},
@@ -52,7 +54,7 @@ func showRow(r row) shownRow {
 	return shown
 }
 
-func esbRows(rows []row, supplier bool) []shownRow {
+func esbRows(rows []core.Row, supplier bool) []shownRow {
 	shown := make([]shownRow, 0, len(rows))
 	for _, r := range rows {
 		s := showRow(r)
@@ -67,7 +69,7 @@ func esbRows(rows []row, supplier bool) []shownRow {
 // rows are the rows with bk_agent_id, empty for a host that is known by its address
 // alone. host is there for a host with a known address, unless RowsWithoutHost:
 // clients disagree about it.
-func (f gatewayFace) rows(rows []row) []shownRow {
+func (f gatewayFace) rows(rows []core.Row) []shownRow {
 	shown := make([]shownRow, 0, len(rows))
 	for _, r := range rows {
 		s := showRow(r)

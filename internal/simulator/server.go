@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 )
 
 // controlPrefix is the path of the control endpoint, which no BlueKing has.
@@ -110,7 +112,7 @@ type Server struct {
 
 	once   sync.Once
 	ready  sync.Once
-	core   *GSE
+	core   *core.GSE
 	faults *List
 	record *Record
 	faces  FaceSettings
@@ -119,7 +121,7 @@ type Server struct {
 // init makes what has to be there before the settings count.
 func (s *Server) init() {
 	s.once.Do(func() {
-		s.core = NewGSE()
+		s.core = core.New()
 		s.faults = NewList(s.Seed, s.core)
 		s.record = &Record{}
 	})
@@ -129,7 +131,7 @@ func (s *Server) init() {
 func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
-		s.core.Configure(Settings{
+		s.core.Configure(core.Settings{
 			AdmitAgents: s.AdmitAgents, RegisterHosts: s.RegisterHosts, UpdateUpserts: s.UpdateUpserts,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce,
 			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls,

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 // said by AddHost and Admit each time.
 type savedState struct {
 	Version     int         `json:"version"`
-	Unreachable []hostKey   `json:"unreachable"`
+	Unreachable []HostKey   `json:"unreachable"`
 	TaskSeq     int         `json:"task_seq"`
 	NextPID     int         `json:"next_pid"`
 	Processes   []savedProc `json:"processes"`
@@ -35,7 +35,7 @@ type savedProc struct {
 // savedTime is the last register_time of a process that is gone, kept so that a
 // later registration gets a greater one.
 type savedTime struct {
-	Host         hostKey `json:"host"`
+	Host         HostKey `json:"host"`
 	Namespace    string  `json:"namespace"`
 	Name         string  `json:"name"`
 	RegisterTime int64   `json:"register_time"`
@@ -102,11 +102,11 @@ func (g *GSE) stateNow() savedState {
 	}
 	slices.Sort(state.Unreachable)
 	for _, p := range g.procs {
-		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.supplier})
+		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.Supplier})
 	}
 	for key, at := range g.registered {
 		if g.procs[key] == nil {
-			state.Forgotten = append(state.Forgotten, savedTime{key.host, key.namespace, key.name, at})
+			state.Forgotten = append(state.Forgotten, savedTime{key.Host, key.Namespace, key.Name, at})
 		}
 	}
 	return state
@@ -135,7 +135,7 @@ func (g *GSE) loadState() error {
 		g.unreachable[key] = true
 	}
 	for _, saved := range state.Forgotten {
-		g.registered[procKey{saved.Host, saved.Namespace, saved.Name}] = saved.RegisterTime
+		g.registered[ProcKey{saved.Host, saved.Namespace, saved.Name}] = saved.RegisterTime
 	}
 	for _, saved := range state.Processes {
 		p, err := saved.process()
@@ -154,13 +154,13 @@ func (saved savedProc) process() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.supplier = saved.Supplier
+	t.Supplier = saved.Supplier
 	sp, err := parseSpec(saved.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("spec of %s:%s on %s: %w", saved.Namespace, saved.Name, saved.Host, err)
 	}
 	return &process{
-		key:           procKey{t.key, saved.Namespace, saved.Name},
+		key:           ProcKey{t.Key, saved.Namespace, saved.Name},
 		target:        t,
 		registered:    saved.Registered,
 		hosted:        saved.Hosted,

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 // operation is one item on one host, from acceptance to verdict.
 type operation struct {
 	api    string
-	item   *item
-	target target
+	item   *Item
+	target Target
 
 	accepted time.Time
 	due      time.Time // when it takes effect, if not at once
@@ -36,24 +36,24 @@ const (
 	operationSettled
 )
 
-func (o *operation) key() procKey { return procKey{o.target.key, o.item.namespace, o.item.name} }
+func (o *operation) key() ProcKey { return ProcKey{o.target.Key, o.item.Namespace, o.item.Name} }
 
-// result is an operation as one answer shows it.
-type result struct {
-	target          target
-	namespace, name string
-	agentID         string // of the host, if one is known
-	spec            *spec
-	code            int
-	message         string
-	content         any    // a document is still to be encoded, see [result.text]
-	shape           string // what a fault does to the content
+// Result is an operation as one answer shows it.
+type Result struct {
+	Target          Target
+	Namespace, Name string
+	AgentID         string // of the host, if one is known
+	Spec            *Spec
+	Code            int
+	Message         string
+	content         any    // a document is still to be encoded, see [Result.Text]
+	Shape           string // what a fault does to the content
 }
 
 // task is what an asynchronous call starts.
 type task struct {
 	id       string
-	items    []*item
+	items    []*Item
 	entries  []*operation
 	accepted time.Time
 	polls    int
@@ -83,7 +83,7 @@ func (g *GSE) Tasks() []TaskInfo {
 	out := make([]TaskInfo, 0, len(g.taskOrder))
 	for _, id := range g.taskOrder {
 		t := g.tasks[id]
-		info := TaskInfo{ID: id, Op: t.items[0].op, Accepted: t.accepted, Polls: t.polls, Hosts: len(t.entries)}
+		info := TaskInfo{ID: id, Op: t.items[0].Op, Accepted: t.accepted, Polls: t.polls, Hosts: len(t.entries)}
 		for _, o := range t.entries {
 			if o.state != operationSettled {
 				info.Settled = time.Time{}
@@ -99,7 +99,7 @@ func (g *GSE) Tasks() []TaskInfo {
 }
 
 // TaskItems are what a task is about, nothing for one that is not known.
-func (g *GSE) TaskItems(id string) []*item {
+func (g *GSE) TaskItems(id string) []*Item {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t := g.tasks[id]; t != nil {
@@ -128,7 +128,7 @@ func (g *GSE) expireLocked(id string) {
 }
 
 // Operate accepts operations and returns the id of their task.
-func (g *GSE) Operate(api string, items []*item) string {
+func (g *GSE) Operate(api string, items []*Item) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
@@ -142,7 +142,7 @@ func (g *GSE) Operate(api string, items []*item) string {
 	}
 	g.meetQueueLocked(t, api)
 	for _, it := range items {
-		for _, target := range it.targets {
+		for _, target := range it.Targets {
 			o := &operation{api: api, item: it, target: target, accepted: now}
 			g.meetLocked(o, api, false)
 			t.entries = append(t.entries, o)
@@ -175,7 +175,7 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	case o.unreachable != "" || !g.answersLocked(o.target):
 		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), at)
 	case o.code != nil && !o.apply:
-		if o.stillHosts && o.item.op == OpStart {
+		if o.stillHosts && o.item.Op == OpStart {
 			g.beforeChangeLocked(o.key())
 			g.startHostsLocked(g.processLocked(o.item, o.target), o.item)
 			g.changedLocked()
@@ -214,14 +214,14 @@ func (g *GSE) settleLocked() {
 }
 
 // Poll answers for one task. The results are nil while it is queued.
-func (g *GSE) Poll(api, id string) (results []result, data any, queued bool) {
+func (g *GSE) Poll(api, id string) (results []Result, data any, queued bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
 	t := g.tasks[id]
 	if t == nil {
 		if g.ExpiredEmpty {
-			return []result{}, nil, false
+			return []Result{}, nil, false
 		}
 		return nil, nil, true
 	}
@@ -230,7 +230,7 @@ func (g *GSE) Poll(api, id string) (results []result, data any, queued bool) {
 	if countdown(&t.queued) {
 		return nil, t.data, true
 	}
-	results = make([]result, 0, len(t.entries))
+	results = make([]Result, 0, len(t.entries))
 	for _, o := range t.entries {
 		g.meetLocked(o, api, true)
 		if r, ok := g.reportLocked(o); ok {
@@ -241,30 +241,30 @@ func (g *GSE) Poll(api, id string) (results []result, data any, queued bool) {
 }
 
 // reportLocked is what an operation shows in one answer, and false if it is left out.
-func (g *GSE) reportLocked(o *operation) (result, bool) {
-	r := result{
-		target: o.target, namespace: o.item.namespace, name: o.item.name,
-		agentID: g.agentIDLocked(o.target), spec: o.item.spec,
+func (g *GSE) reportLocked(o *operation) (Result, bool) {
+	r := Result{
+		Target: o.target, Namespace: o.item.Namespace, Name: o.item.Name,
+		AgentID: g.agentIDLocked(o.target), Spec: o.item.Spec,
 	}
 	switch {
 	case countdown(&o.missing):
 		return r, false
 	case countdown(&o.pending), o.state != operationSettled:
 		v := newVerdict(CodePending)
-		r.code, r.message, r.content = v.code, v.message, v.content
+		r.Code, r.Message, r.content = v.code, v.message, v.content
 		return r, true
 	}
-	r.code, r.message, r.content = o.verdict.code, o.verdict.message, o.verdict.content
+	r.Code, r.Message, r.content = o.verdict.code, o.verdict.message, o.verdict.content
 	if o.code != nil {
-		r.code = *o.code
-		r.message = codeMessage(r.code)
+		r.Code = *o.code
+		r.Message = CodeMessage(r.Code)
 		if o.instead.Message != "" {
-			r.message = o.instead.Message
+			r.Message = o.instead.Message
 		}
 		if o.instead.Content != nil {
 			r.content = o.instead.Content
 		}
 	}
-	r.shape = o.shape
+	r.Shape = o.shape
 	return r, true
 }

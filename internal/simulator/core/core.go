@@ -1,4 +1,7 @@
-package simulator
+// Package core is BlueKing's process service without its wire: hosts and their agents,
+// processes, tasks, supervision, commands, the cached status and the state file. Faces
+// ask it, and it asks [Faults] what goes wrong; it knows neither.
+package core
 
 import (
 	"io"
@@ -18,13 +21,13 @@ type GSE struct {
 
 	mu          sync.Mutex
 	closed      bool
-	hosts       map[hostKey]bool
-	addresses   map[string]target  // by agent id
-	agentIDs    map[hostKey]string // by address
+	hosts       map[HostKey]bool
+	addresses   map[string]Target  // by agent id
+	agentIDs    map[HostKey]string // by address
 	admitted    []netip.Prefix
-	unreachable map[hostKey]bool
-	procs       map[procKey]*process
-	registered  map[procKey]int64 // the last register_time given out, outliving the process
+	unreachable map[HostKey]bool
+	procs       map[ProcKey]*process
+	registered  map[ProcKey]int64 // the last register_time given out, outliving the process
 	nextPID     int
 	tasks       map[string]*task
 	taskOrder   []string
@@ -35,7 +38,7 @@ type GSE struct {
 	executions  []Execution
 	changed     chan struct{} // capacity 1: something to save
 	saving      sync.Mutex
-	locals      map[procKey]*localProcess
+	locals      map[ProcKey]*localProcess
 }
 
 // Settings are how one platform differs from another. The fields of the same names of
@@ -66,20 +69,20 @@ type Settings struct {
 	Faults Faults
 }
 
-// NewGSE returns a process service without hosts.
-func NewGSE() *GSE {
+// New returns a process service without hosts.
+func New() *GSE {
 	return &GSE{
 		Settings:    Settings{Faults: noFaults{}},
 		closing:     make(chan struct{}),
-		hosts:       make(map[hostKey]bool),
-		addresses:   make(map[string]target),
-		agentIDs:    make(map[hostKey]string),
-		unreachable: make(map[hostKey]bool),
-		procs:       make(map[procKey]*process),
-		registered:  make(map[procKey]int64),
+		hosts:       make(map[HostKey]bool),
+		addresses:   make(map[string]Target),
+		agentIDs:    make(map[HostKey]string),
+		unreachable: make(map[HostKey]bool),
+		procs:       make(map[ProcKey]*process),
+		registered:  make(map[ProcKey]int64),
 		tasks:       make(map[string]*task),
 		repeats:     make(map[repeatKey]*operation),
-		locals:      make(map[procKey]*localProcess),
+		locals:      make(map[ProcKey]*localProcess),
 		changed:     make(chan struct{}, 1),
 		nextPID:     1000,
 	}

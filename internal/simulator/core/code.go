@@ -1,4 +1,4 @@
-package simulator
+package core
 
 // Codes per host, as GSE's documents and its clients name them.
 const (
@@ -46,10 +46,10 @@ const (
 
 // The first generation has no op types; these stand for its API names.
 const (
-	noOp         = -1
-	opRegister   = -2
-	opUpdate     = -3
-	opUnregister = -4
+	NoOp         = -1
+	OpRegister   = -2
+	OpUpdate     = -3
+	OpUnregister = -4
 )
 
 // codeMessages are the texts that go with a code unless there is more to say.
@@ -66,7 +66,7 @@ var codeMessages = map[int]string{
 	CodeCommandFailed:     "command failed",
 }
 
-func codeMessage(code int) string {
+func CodeMessage(code int) string {
 	if msg, ok := codeMessages[code]; ok {
 		return msg
 	}

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"encoding/json"
@@ -6,12 +6,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// spec is what the agent acts on, read from a checked body. raw is the whole of
+// Spec is what the agent acts on, read from a checked body. raw is the whole of
 // it, canonical JSON that hosts of one request share.
-type spec struct {
-	raw       json.RawMessage
-	procName  string
-	setupPath string
+type Spec struct {
+	Raw       json.RawMessage
+	ProcName  string
+	SetupPath string
 	pidPath   string
 	commands  map[string]string // by field name: start_cmd, stop_cmd, ...
 	autoType  int64
@@ -32,7 +32,7 @@ const (
 	autoOnce     = 2
 )
 
-func newSpec(v any) *spec {
+func NewSpec(v any) *Spec {
 	tree, ok := v.(map[string]any)
 	if !ok {
 		return nil
@@ -42,10 +42,10 @@ func newSpec(v any) *spec {
 		return nil
 	}
 	identity := jsontree.Object(tree["identity"])
-	s := &spec{
-		raw:       raw,
-		procName:  jsontree.String(identity["proc_name"]),
-		setupPath: jsontree.String(identity["setup_path"]),
+	s := &Spec{
+		Raw:       raw,
+		ProcName:  jsontree.String(identity["proc_name"]),
+		SetupPath: jsontree.String(identity["setup_path"]),
 		pidPath:   jsontree.String(identity["pid_path"]),
 		commands:  jsontree.Strings(tree["control"]),
 	}
@@ -63,7 +63,7 @@ func newSpec(v any) *spec {
 
 // setTimes reads the times of a policy, with the documents' defaults for those
 // that are not given.
-func (s *spec) setTimes(policy map[string]any, given func(any) bool) {
+func (s *Spec) setTimes(policy map[string]any, given func(any) bool) {
 	for name, setting := range map[string]struct {
 		value *int64
 		unset int64
@@ -82,13 +82,13 @@ func (s *spec) setTimes(policy map[string]any, given func(any) bool) {
 }
 
 // parseSpec reads a spec kept as JSON, in GSE's form or in JOB's.
-func parseSpec(raw []byte) (*spec, error) {
+func parseSpec(raw []byte) (*Spec, error) {
 	tree, err := jsontree.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
 	if members := jsontree.Object(tree); members["identity"] == nil && members["proc_name"] != nil {
-		return parseJobSpec(members), nil
+		return NewJobSpec(members), nil
 	}
-	return newSpec(tree), nil
+	return NewSpec(tree), nil
 }

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"cmp"
@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// procKey identifies a process: one name in one namespace on one host.
-type procKey struct {
-	host            hostKey
-	namespace, name string
+// ProcKey identifies a process: one name in one namespace on one host.
+type ProcKey struct {
+	Host            HostKey
+	Namespace, Name string
 }
 
 // process is what GSE and the agent together hold about one process.
 type process struct {
-	key    procKey
-	target target
+	key    ProcKey
+	target Target
 
 	registered bool // by register_proc_info, or op 3 at the gateway
 	hosted     bool // the agent watches over it
@@ -33,7 +33,7 @@ type process struct {
 	lastStartTime int64 // epoch seconds
 
 	labels map[string]string
-	spec   *spec
+	spec   *Spec
 
 	// died is set when a hosted process is found dead that nobody stopped: only
 	// those are revived.
@@ -73,7 +73,7 @@ type Process struct {
 
 func (p *process) snapshot() Process {
 	out := Process{
-		Host: string(p.key.host), Namespace: p.key.namespace, Name: p.key.name,
+		Host: string(p.key.Host), Namespace: p.key.Namespace, Name: p.key.Name,
 		Registered: p.registered, Hosted: p.hosted, Running: p.running,
 		PID: p.pid, Version: p.version,
 		RegisterTime: p.registerTime, LastStartTime: p.lastStartTime,
@@ -81,7 +81,7 @@ func (p *process) snapshot() Process {
 		Spec:   json.RawMessage("null"),
 	}
 	if p.spec != nil {
-		out.Spec = slices.Clone(p.spec.raw)
+		out.Spec = slices.Clone(p.spec.Raw)
 	}
 	return out
 }
@@ -89,14 +89,14 @@ func (p *process) snapshot() Process {
 // Process returns one process, and false if nothing is held about it: it is
 // then neither registered nor hosted nor running.
 func (g *GSE) Process(addr, namespace, name string) (Process, bool) {
-	t, err := parseTarget(addr)
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return Process{}, false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
-	p := g.procs[procKey{g.resolveLocked(t).key, namespace, name}]
+	p := g.procs[ProcKey{g.resolveLocked(t).Key, namespace, name}]
 	if p == nil {
 		return Process{}, false
 	}
@@ -125,13 +125,13 @@ func (g *GSE) Processes() []Process {
 }
 
 // processLocked returns the process of an item on a host, made if need be.
-func (g *GSE) processLocked(it *item, t target) *process {
-	key := procKey{t.key, it.namespace, it.name}
+func (g *GSE) processLocked(it *Item, t Target) *process {
+	key := ProcKey{t.Key, it.Namespace, it.Name}
 	p := g.procs[key]
 	if p == nil {
 		p = &process{key: key, target: t, pid: -1, wanted: statusStopped}
 		g.procs[key] = p
-		g.status.forget(key.namespace)
+		g.status.forget(key.Namespace)
 	}
 	return p
 }
@@ -140,7 +140,7 @@ func (g *GSE) processLocked(it *item, t target) *process {
 func (g *GSE) pruneLocked(p *process) {
 	if !p.listed() && !p.running && g.procs[p.key] == p {
 		delete(g.procs, p.key)
-		g.status.forget(p.key.namespace)
+		g.status.forget(p.key.Namespace)
 	}
 }
 
@@ -171,19 +171,19 @@ func (g *GSE) newPIDLocked() int {
 }
 
 // store keeps the spec and labels of an item.
-func (p *process) store(it *item) {
-	p.labels = it.labels
-	if it.spec != nil {
-		p.spec = it.spec
+func (p *process) store(it *Item) {
+	p.labels = it.Labels
+	if it.Spec != nil {
+		p.spec = it.Spec
 	}
 }
 
 func (g *GSE) lookup(addr, namespace, name string) (*process, error) {
-	t, err := parseTarget(addr)
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return nil, err
 	}
-	p := g.procs[procKey{g.resolveLocked(t).key, namespace, name}]
+	p := g.procs[ProcKey{g.resolveLocked(t).Key, namespace, name}]
 	if p == nil {
 		return nil, fmt.Errorf("no process %s:%s on %s", namespace, name, addr)
 	}

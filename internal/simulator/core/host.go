@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"fmt"
@@ -7,46 +7,46 @@ import (
 	"strings"
 )
 
-// hostKey names a host in its one canonical form, "cloud:ip", or its agent id if
+// HostKey names a host in its one canonical form, "cloud:ip", or its agent id if
 // no address is known for it. The supplier is no part of it: the second
 // generation of the API knows the same hosts without.
-type hostKey string
+type HostKey string
 
-// target is a host as one request spelt it.
-type target struct {
-	key      hostKey
-	cloud    int64
-	supplier int64
-	ip       netip.Addr
-	// spelling is the ip as it was sent: result keys repeat it, so that an
+// Target is a host as one request spelt it.
+type Target struct {
+	Key      HostKey
+	Cloud    int64
+	Supplier int64
+	IP       netip.Addr
+	// Spelling is the ip as it was sent: result keys repeat it, so that an
 	// IPv6 address in a long form comes back in that form.
-	spelling string
-	// agent is the agent id, if the request named the host by it.
-	agent string
+	Spelling string
+	// Agent is the agent id, if the request named the host by it.
+	Agent string
 }
 
-func newTarget(cloud, supplier int64, ip string) (target, error) {
+func NewTarget(cloud, supplier int64, ip string) (Target, error) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil || addr.Zone() != "" {
-		return target{}, fmt.Errorf("%q is not an IP address", ip)
+		return Target{}, fmt.Errorf("%q is not an IP address", ip)
 	}
-	return target{
-		key:      hostKey(strconv.FormatInt(cloud, 10) + ":" + addr.String()),
-		cloud:    cloud,
-		supplier: supplier,
-		ip:       addr,
-		spelling: ip,
+	return Target{
+		Key:      HostKey(strconv.FormatInt(cloud, 10) + ":" + addr.String()),
+		Cloud:    cloud,
+		Supplier: supplier,
+		IP:       addr,
+		Spelling: ip,
 	}, nil
 }
 
-// parseTarget reads "cloud:ip", "cloud:supplier:ip", for IPv6 with a supplier
+// ParseTarget reads "cloud:ip", "cloud:supplier:ip", for IPv6 with a supplier
 // "cloud:supplier:[ip]", or an agent id.
-func parseTarget(addr string) (target, error) {
-	bad := func() (target, error) {
-		return target{}, fmt.Errorf(`host %q: want "cloud:ip", "cloud:supplier:ip" or an agent id`, addr)
+func ParseTarget(addr string) (Target, error) {
+	bad := func() (Target, error) {
+		return Target{}, fmt.Errorf(`host %q: want "cloud:ip", "cloud:supplier:ip" or an agent id`, addr)
 	}
 	if agentIDPattern.MatchString(addr) {
-		return agentTarget(addr), nil
+		return AgentTarget(addr), nil
 	}
 	head, rest, ok := strings.Cut(addr, ":")
 	if !ok {
@@ -56,7 +56,7 @@ func parseTarget(addr string) (target, error) {
 	if err != nil {
 		return bad()
 	}
-	if t, err := newTarget(cloud, 0, rest); err == nil {
+	if t, err := NewTarget(cloud, 0, rest); err == nil {
 		return t, nil
 	}
 	head, rest, ok = strings.Cut(rest, ":")
@@ -70,7 +70,7 @@ func parseTarget(addr string) (target, error) {
 	if inner, found := strings.CutPrefix(rest, "["); found {
 		rest = strings.TrimSuffix(inner, "]")
 	}
-	t, err := newTarget(cloud, supplier, rest)
+	t, err := NewTarget(cloud, supplier, rest)
 	if err != nil {
 		return bad()
 	}
@@ -83,11 +83,11 @@ func (g *GSE) AddHost(addrs ...string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, addr := range addrs {
-		t, err := parseTarget(addr)
+		t, err := ParseTarget(addr)
 		if err != nil {
 			return err
 		}
-		g.hosts[g.resolveLocked(t).key] = true
+		g.hosts[g.resolveLocked(t).Key] = true
 	}
 	return nil
 }
@@ -104,34 +104,34 @@ func (g *GSE) Admit(prefix netip.Prefix) {
 // does nothing, while its cached status keeps its old row) or brings it back.
 // A host that nobody declared is declared by it.
 func (g *GSE) SetReachable(addr string, reachable bool) error {
-	t, err := parseTarget(addr)
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t = g.resolveLocked(t)
-	g.hosts[t.key] = true
+	g.hosts[t.Key] = true
 	if reachable {
-		delete(g.unreachable, t.key)
+		delete(g.unreachable, t.Key)
 	} else {
-		g.unreachable[t.key] = true
+		g.unreachable[t.Key] = true
 	}
 	g.changedLocked()
 	return nil
 }
 
 // answersLocked reports whether a host is known and its agent alive.
-func (g *GSE) answersLocked(t target) bool {
-	return !g.unreachable[t.key] && g.knownLocked(t)
+func (g *GSE) answersLocked(t Target) bool {
+	return !g.unreachable[t.Key] && g.knownLocked(t)
 }
 
-func (g *GSE) knownLocked(t target) bool {
-	if g.hosts[t.key] || g.isLocal(t) || (g.AdmitAgents && !t.ip.IsValid()) {
+func (g *GSE) knownLocked(t Target) bool {
+	if g.hosts[t.Key] || g.isLocal(t) || (g.AdmitAgents && !t.IP.IsValid()) {
 		return true
 	}
 	for _, prefix := range g.admitted {
-		if prefix.Contains(t.ip) {
+		if prefix.Contains(t.IP) {
 			return true
 		}
 	}
@@ -139,19 +139,19 @@ func (g *GSE) knownLocked(t target) bool {
 }
 
 // isLocal reports whether commands for this host really run.
-func (g *GSE) isLocal(t target) bool {
-	return g.Local && t.ip.Is4() && t.ip.IsLoopback()
+func (g *GSE) isLocal(t Target) bool {
+	return g.Local && t.IP.Is4() && t.IP.IsLoopback()
 }
 
 // CheckHost says what is wrong with a host's address, for those who got it from
 // a user and do not want AddHost to panic.
 func CheckHost(addr string) error {
-	_, err := parseTarget(addr)
+	_, err := ParseTarget(addr)
 	return err
 }
 
-// cloudIP is the part of a key that names a host by its address, as it was
+// CloudIP is the part of a key that names a host by its address, as it was
 // spelt.
-func (t target) cloudIP() string {
-	return strconv.FormatInt(t.cloud, 10) + ":" + t.spelling
+func (t Target) CloudIP() string {
+	return strconv.FormatInt(t.Cloud, 10) + ":" + t.Spelling
 }

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"fmt"
@@ -24,8 +24,8 @@ var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL"
 // waiting for the daemon. The command leads a session of its own, so that the
 // daemon outlives the simulator, and so that a timeout ends all of the command
 // and nothing else.
-func (g *GSE) shell(t target, sp *spec, line string) (string, error) {
-	dir := g.localPath(t, sp.setupPath)
+func (g *GSE) shell(t Target, sp *Spec, line string) (string, error) {
+	dir := g.localPath(t, sp.SetupPath)
 	if g.Root != "" {
 		for _, d := range []string{dir, filepath.Dir(g.localPath(t, sp.pidPath))} {
 			if err := os.MkdirAll(d, 0o750); err != nil {
@@ -67,8 +67,8 @@ func (g *GSE) shell(t target, sp *spec, line string) (string, error) {
 	return output, err
 }
 
-func (g *GSE) environment(t target) []string {
-	env := []string{"BK_HOST_IP=" + t.ip.String()}
+func (g *GSE) environment(t Target) []string {
+	env := []string{"BK_HOST_IP=" + t.IP.String()}
 	if g.Root != "" {
 		env = append(env, "BK_HOST_ROOT="+g.localRoot(t))
 	}

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"slices"
@@ -23,7 +23,7 @@ type Execution struct {
 }
 
 var actionNames = map[int]string{
-	opRegister: "register", opUpdate: "update", opUnregister: "unregister", OpHost: "host", OpUnhost: "unhost",
+	OpRegister: "register", OpUpdate: "update", OpUnregister: "unregister", OpHost: "host", OpUnhost: "unhost",
 	OpStart: "start", OpStop: "stop", OpRestart: "restart", OpReload: "reload", OpKill: "kill",
 }
 
@@ -43,13 +43,13 @@ func (g *GSE) ResetExecutions() {
 	g.executions = nil
 }
 
-func (g *GSE) executedLocked(it *item, t target, v verdict) {
-	action, known := actionNames[it.op]
+func (g *GSE) executedLocked(it *Item, t Target, v verdict) {
+	action, known := actionNames[it.Op]
 	if !known {
 		return
 	}
 	g.executions = append(g.executions, Execution{
-		Host: string(t.key), Namespace: it.namespace, Name: it.name, Action: action, Code: v.code, At: g.now(),
+		Host: string(t.Key), Namespace: it.Namespace, Name: it.Name, Action: action, Code: v.code, At: g.now(),
 	})
 	if g.MaxExecutions > 0 && len(g.executions) > g.MaxExecutions {
 		g.executions = g.executions[len(g.executions)-g.MaxExecutions:]

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"encoding/json"
@@ -6,17 +6,17 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// parseJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
+// NewJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
 // was not given, so it stands for the agent's default and not for 0.
-func parseJobSpec(tree map[string]any) *spec {
+func NewJobSpec(tree map[string]any) *Spec {
 	raw, err := json.Marshal(tree)
 	if err != nil {
 		return nil
 	}
-	s := &spec{
-		raw:       raw,
-		procName:  jsontree.String(tree["proc_name"]),
-		setupPath: jsontree.String(tree["setup_path"]),
+	s := &Spec{
+		Raw:       raw,
+		ProcName:  jsontree.String(tree["proc_name"]),
+		SetupPath: jsontree.String(tree["setup_path"]),
 		pidPath:   jsontree.String(tree["pid_path"]),
 		commands:  make(map[string]string),
 		autoType:  jsontree.Integer(tree["type"]),

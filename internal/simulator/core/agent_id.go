@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // 64 characters; whoever declares a host means this.
 var agentIDPattern = regexp.MustCompile(`^[0-9a-fA-F]{32,64}$`)
 
-// agentTarget is a host that a request named by its agent id. Which address it
+// AgentTarget is a host that a request named by its agent id. Which address it
 // has is for resolveLocked to say.
-func agentTarget(id string) target { return target{key: hostKey(id), agent: id} }
+func AgentTarget(id string) Target { return Target{Key: HostKey(id), Agent: id} }
 
 // AddAgent declares a host that is known by an agent id and by an address: what
 // is done to it under one name is seen under the other. Without it, an agent id
@@ -25,85 +25,85 @@ func (g *GSE) AddAgent(agentID, addr string) error {
 	if !agentIDPattern.MatchString(agentID) {
 		return fmt.Errorf("agent id %q: want 32 to 64 hexadecimal characters", agentID)
 	}
-	t, err := parseTarget(addr)
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return err
 	}
-	if t.agent != "" {
+	if t.Agent != "" {
 		return fmt.Errorf("host %q is an agent id, not an address", addr)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.hosts[t.key] = true
+	g.hosts[t.Key] = true
 	g.addresses[agentID] = t
-	g.agentIDs[t.key] = agentID
+	g.agentIDs[t.Key] = agentID
 	return nil
 }
 
 // Resolve gives the hosts of items that were named by agent ids the addresses that
 // are known for them.
-func (g *GSE) Resolve(items []*item) {
+func (g *GSE) Resolve(items []*Item) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, it := range items {
-		for i, t := range it.targets {
-			it.targets[i] = g.resolveLocked(t)
+		for i, t := range it.Targets {
+			it.Targets[i] = g.resolveLocked(t)
 		}
 	}
 }
 
 // HostKey is the one name of a host, which may be given by any.
-func (g *GSE) HostKey(addr string) (hostKey, error) {
-	t, err := parseTarget(addr)
+func (g *GSE) HostKey(addr string) (HostKey, error) {
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return "", err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.resolveLocked(t).key, nil
+	return g.resolveLocked(t).Key, nil
 }
 
 // resolveLocked gives a host that was named by its agent id the address that is
 // known for it, if there is one.
-func (g *GSE) resolveLocked(t target) target {
-	if known, ok := g.addresses[t.agent]; ok && t.agent != "" {
-		agent := t.agent
+func (g *GSE) resolveLocked(t Target) Target {
+	if known, ok := g.addresses[t.Agent]; ok && t.Agent != "" {
+		agent := t.Agent
 		t = known
-		t.agent = agent
+		t.Agent = agent
 	}
 	return t
 }
 
 // agentIDLocked is the agent id of a host, nothing if it is known by its address
 // alone.
-func (g *GSE) agentIDLocked(t target) string {
-	if t.ip.IsValid() {
-		return g.agentIDs[t.key]
+func (g *GSE) agentIDLocked(t Target) string {
+	if t.IP.IsValid() {
+		return g.agentIDs[t.Key]
 	}
-	return string(t.key)
+	return string(t.Key)
 }
 
 // targetOf reads a hostKey.
-func targetOf(key string) (target, error) {
+func targetOf(key string) (Target, error) {
 	if !strings.Contains(key, ":") {
-		return agentTarget(key), nil
+		return AgentTarget(key), nil
 	}
-	return parseTarget(key)
+	return ParseTarget(key)
 }
 
-// name is how the request named the host, with an address in its canonical
+// Name is how the request named the host, with an address in its canonical
 // form.
-func (t target) name() string {
-	if t.agent != "" {
-		return t.agent
+func (t Target) Name() string {
+	if t.Agent != "" {
+		return t.Agent
 	}
-	return string(t.key)
+	return string(t.Key)
 }
 
 // address is the ip in its canonical form, nothing if none is known.
-func (t target) address() string {
-	if !t.ip.IsValid() {
+func (t Target) address() string {
+	if !t.IP.IsValid() {
 		return ""
 	}
-	return t.ip.String()
+	return t.IP.String()
 }

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// row is one process in the cached status.
-type row struct {
+// Row is one process in the cached status.
+type Row struct {
 	Namespace, Name    string
 	Labels             map[string]string
 	IP                 string // empty where no address is known
@@ -28,17 +28,17 @@ type row struct {
 type statusCache struct {
 	// index holds the keys of a namespace in paging order. It is made when asked
 	// for and dropped when a key comes or goes.
-	index map[string][]procKey
+	index map[string][]ProcKey
 	// frozen holds all rows as they were at FreezeStatus, if it is non-nil.
-	frozen map[procKey]row
+	frozen map[ProcKey]Row
 	// lagging holds old rows that LagCalls still shows.
-	lagging map[procKey]*lag
+	lagging map[ProcKey]*lag
 }
 
 // lag is an old row, absent if the process had none, and how many answers still
 // show it.
 type lag struct {
-	row    row
+	row    Row
 	absent bool
 	left   int
 }
@@ -51,7 +51,7 @@ func (g *GSE) FreezeStatus() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
-	g.status.frozen = make(map[procKey]row, len(g.procs))
+	g.status.frozen = make(map[ProcKey]Row, len(g.procs))
 	for key, p := range g.procs {
 		if p.listed() {
 			g.status.frozen[key] = g.rowLocked(p)
@@ -69,12 +69,12 @@ func (g *GSE) ThawStatus() {
 }
 
 // beforeChangeLocked keeps the row that LagCalls will go on to show.
-func (g *GSE) beforeChangeLocked(key procKey) {
+func (g *GSE) beforeChangeLocked(key ProcKey) {
 	if g.LagCalls <= 0 {
 		return
 	}
 	if g.status.lagging == nil {
-		g.status.lagging = make(map[procKey]*lag)
+		g.status.lagging = make(map[ProcKey]*lag)
 	}
 	old := g.status.lagging[key]
 	if old == nil {
@@ -83,16 +83,16 @@ func (g *GSE) beforeChangeLocked(key procKey) {
 			old.row, old.absent = g.rowLocked(p), false
 		}
 		g.status.lagging[key] = old
-		g.status.forget(key.namespace)
+		g.status.forget(key.Namespace)
 	}
 	old.left = g.LagCalls
 }
 
-func (g *GSE) rowLocked(p *process) row {
+func (g *GSE) rowLocked(p *process) Row {
 	g.observeLocked(p)
-	r := row{
-		Namespace: p.key.namespace, Name: p.key.name, Labels: maps.Clone(p.labels),
-		IP: p.target.address(), Cloud: p.target.cloud, Supplier: p.target.supplier, AgentID: g.agentIDLocked(p.target),
+	r := Row{
+		Namespace: p.key.Namespace, Name: p.key.Name, Labels: maps.Clone(p.labels),
+		IP: p.target.address(), Cloud: p.target.Cloud, Supplier: p.target.Supplier, AgentID: g.agentIDLocked(p.target),
 		Wanted: p.wanted, Actual: statusStopped, Hosted: p.hosted,
 		Message: p.message, PID: p.pid, Version: p.version,
 		RegisterTime: p.registerTime, LastStartTime: p.lastStartTime, ReportTime: g.now().Unix(),
@@ -106,7 +106,7 @@ func (g *GSE) rowLocked(p *process) row {
 
 // showLocked returns the row of a process as the cached status has it now, and
 // counts the answer where it lags.
-func (g *GSE) showLocked(key procKey) (row, bool) {
+func (g *GSE) showLocked(key ProcKey) (Row, bool) {
 	if g.status.frozen != nil {
 		r, ok := g.status.frozen[key]
 		return r, ok
@@ -115,32 +115,32 @@ func (g *GSE) showLocked(key procKey) (row, bool) {
 		old.left--
 		if old.left <= 0 {
 			delete(g.status.lagging, key)
-			g.status.forget(key.namespace)
+			g.status.forget(key.Namespace)
 		}
 		return old.row, !old.absent
 	}
 	p := g.procs[key]
 	if p == nil || !p.listed() {
-		return row{}, false
+		return Row{}, false
 	}
 	return g.rowLocked(p), true
 }
 
 // Status answers get_proc_status_v2. A host without a row is left out: that is
 // how an unregistered process looks.
-func (g *GSE) Status(api string, it *item) []row {
+func (g *GSE) Status(api string, it *Item) []Row {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
-	rows := make([]row, 0, len(it.targets))
-	for _, t := range it.targets {
-		key := procKey{t.key, it.namespace, it.name}
+	rows := make([]Row, 0, len(it.Targets))
+	for _, t := range it.Targets {
+		key := ProcKey{t.Key, it.Namespace, it.Name}
 		if g.Faults.HidesRow(api, key) {
 			continue
 		}
 		if r, ok := g.showLocked(key); ok {
-			if t.agent == "" {
-				r.IP = t.spelling
+			if t.Agent == "" {
+				r.IP = t.Spelling
 			}
 			rows = append(rows, r)
 		}
@@ -150,11 +150,11 @@ func (g *GSE) Status(api string, it *item) []row {
 
 // Sync answers sync_proc_status: one page of a namespace and the number of all
 // its rows.
-func (g *GSE) Sync(api, namespace string, start, limit int) (rows []row, total int) {
+func (g *GSE) Sync(api, namespace string, start, limit int) (rows []Row, total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
-	rows = []row{}
+	rows = []Row{}
 	for _, key := range g.indexLocked(namespace) {
 		if !g.existsLocked(key) {
 			continue
@@ -170,7 +170,7 @@ func (g *GSE) Sync(api, namespace string, start, limit int) (rows []row, total i
 }
 
 // existsLocked is showLocked without a look at the row.
-func (g *GSE) existsLocked(key procKey) bool {
+func (g *GSE) existsLocked(key ProcKey) bool {
 	if g.status.frozen != nil {
 		_, ok := g.status.frozen[key]
 		return ok
@@ -182,13 +182,13 @@ func (g *GSE) existsLocked(key procKey) bool {
 	return p != nil && p.listed()
 }
 
-func (g *GSE) indexLocked(namespace string) []procKey {
+func (g *GSE) indexLocked(namespace string) []ProcKey {
 	if keys, ok := g.status.index[namespace]; ok {
 		return keys
 	}
-	var keys []procKey
-	add := func(key procKey) {
-		if key.namespace == namespace {
+	var keys []ProcKey
+	add := func(key ProcKey) {
+		if key.Namespace == namespace {
 			keys = append(keys, key)
 		}
 	}
@@ -206,11 +206,11 @@ func (g *GSE) indexLocked(namespace string) []procKey {
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b procKey) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.host, b.host))
+	slices.SortFunc(keys, func(a, b ProcKey) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Host, b.Host))
 	})
 	if g.status.index == nil {
-		g.status.index = make(map[string][]procKey)
+		g.status.index = make(map[string][]ProcKey)
 	}
 	g.status.index[namespace] = keys
 	return keys

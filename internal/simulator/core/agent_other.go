@@ -1,6 +1,6 @@
 //go:build !unix
 
-package simulator
+package core
 
 import (
 	"errors"

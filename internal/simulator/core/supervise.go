@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"sync"
@@ -35,7 +35,7 @@ func (g *GSE) superviseRound(round *sync.WaitGroup) {
 	defer g.mu.Unlock()
 	g.settleLocked()
 	for _, p := range g.procs {
-		if !p.hosted || p.spec == nil || g.unreachable[p.key.host] {
+		if !p.hosted || p.spec == nil || g.unreachable[p.key.Host] {
 			continue
 		}
 		if !g.isLocal(p.target) {
@@ -65,7 +65,7 @@ func (g *GSE) reviveVirtualLocked(p *process) {
 }
 
 // superviseLocal looks after one hosted local process.
-func (g *GSE) superviseLocal(key procKey) {
+func (g *GSE) superviseLocal(key ProcKey) {
 	g.mu.Lock()
 	p := g.procs[key]
 	if p == nil || !p.hosted {
@@ -106,7 +106,7 @@ func (g *GSE) superviseLocal(key procKey) {
 		defer g.mu.Unlock()
 		if pid > 0 {
 			// It may have been unregistered meanwhile, yet there it is.
-			p = g.processLocked(&item{namespace: key.namespace, name: key.name}, t)
+			p = g.processLocked(&Item{Namespace: key.Namespace, Name: key.Name}, t)
 			g.startedLocked(p, pid)
 			p.revivedAt = g.now()
 			if p.spec == nil {
@@ -119,7 +119,7 @@ func (g *GSE) superviseLocal(key procKey) {
 
 // stopForGood stops a local process by its stop_cmd, or kills it if that does
 // not help.
-func (g *GSE) stopForGood(t target, sp *spec) {
+func (g *GSE) stopForGood(t Target, sp *Spec) {
 	pidPath := g.localPath(t, sp.pidPath)
 	if line := sp.commands["stop_cmd"]; line != "" {
 		_, _ = g.shell(t, sp, line)
@@ -137,8 +137,8 @@ func (g *GSE) stopForGood(t target, sp *spec) {
 // is: a server that starts with the same state file brings the processes back.
 func (g *GSE) stopLocalProcesses() {
 	type victim struct {
-		target target
-		spec   *spec
+		target Target
+		spec   *Spec
 	}
 	g.mu.Lock()
 	var victims []victim

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func (g *GSE) sampleLocked(p *process) usage {
 }
 
 // over says which limit of the spec is exceeded, nothing if none is.
-func (u usage) over(sp *spec) string {
+func (u usage) over(sp *Spec) string {
 	switch {
 	case sp.cpu != nil && u.cpu > *sp.cpu:
 		return fmt.Sprintf("cpu usage %.1f%% is over the limit of %.1f%%", u.cpu, *sp.cpu)

@@ -1,21 +1,21 @@
-package simulator
+package core
 
 // repeatKey names a first generation call about one process. The server has no
 // task for it, so a client that was told 115 can only repeat the call, and the
 // repeated call is the same operation.
 type repeatKey struct {
 	api string
-	procKey
+	ProcKey
 }
 
 // Answer carries out a first generation call and answers per host.
-func (g *GSE) Answer(api string, it *item) []result {
+func (g *GSE) Answer(api string, it *Item) []Result {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
-	results := make([]result, 0, len(it.targets))
-	for _, t := range it.targets {
-		key := repeatKey{api, procKey{t.key, it.namespace, it.name}}
+	results := make([]Result, 0, len(it.Targets))
+	for _, t := range it.Targets {
+		key := repeatKey{api, ProcKey{t.Key, it.Namespace, it.Name}}
 		o := g.repeats[key]
 		if o == nil {
 			o = &operation{api: api, accepted: g.now()}
@@ -47,10 +47,10 @@ func (g *GSE) heldBackLocked(o *operation) bool {
 }
 
 func (g *GSE) carryOutCallLocked(o *operation) {
-	if o.item.ipv4 && !o.target.ip.Is4() {
+	if o.item.IPv4 && !o.target.IP.Is4() {
 		// The first generation's keys cannot hold an IPv6 address, and clients
 		// keep to IPv4 there.
-		v := newVerdict(CodeFailed).because("ip %s is not an IPv4 address", o.target.spelling)
+		v := newVerdict(CodeFailed).because("ip %s is not an IPv4 address", o.target.Spelling)
 		g.settleOperationLocked(o, v, g.now())
 		return
 	}

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import "time"
 
@@ -11,17 +11,17 @@ type Faults interface {
 	// catch it at a poll.
 	OnHost(met *Met, api string, op Affected) []Trouble
 	// OnTask lists what keeps a task from having a result.
-	OnTask(met *Met, api string, items []*item) []Queue
+	OnTask(met *Met, api string, items []*Item) []Queue
 	// HidesRow tells whether a status API leaves the row of a process out.
-	HidesRow(api string, key procKey) bool
+	HidesRow(api string, key ProcKey) bool
 }
 
 // Affected is an operation that a fault may meet.
 type Affected struct {
 	API  string // that started it
 	Poll bool
-	Item *item
-	Host hostKey
+	Item *Item
+	Host HostKey
 }
 
 // Met are the faults that something has met, by number.
@@ -51,12 +51,12 @@ type Queue struct {
 type noFaults struct{}
 
 func (noFaults) OnHost(*Met, string, Affected) []Trouble { return nil }
-func (noFaults) OnTask(*Met, string, []*item) []Queue    { return nil }
-func (noFaults) HidesRow(string, procKey) bool           { return false }
+func (noFaults) OnTask(*Met, string, []*Item) []Queue    { return nil }
+func (noFaults) HidesRow(string, ProcKey) bool           { return false }
 
 // meetLocked hands an operation on a host the faults that it meets at api.
 func (g *GSE) meetLocked(o *operation, api string, poll bool) {
-	for _, trouble := range g.Faults.OnHost(&o.met, api, Affected{API: o.api, Poll: poll, Item: o.item, Host: o.target.key}) {
+	for _, trouble := range g.Faults.OnHost(&o.met, api, Affected{API: o.api, Poll: poll, Item: o.item, Host: o.target.Key}) {
 		o.suffer(trouble)
 	}
 }

@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"math"
@@ -15,7 +15,7 @@ type localProcess struct {
 	sampled sample
 }
 
-func (g *GSE) localLocked(key procKey) *localProcess {
+func (g *GSE) localLocked(key ProcKey) *localProcess {
 	lp := g.locals[key]
 	if lp == nil {
 		lp = &localProcess{}
@@ -26,10 +26,10 @@ func (g *GSE) localLocked(key procKey) *localProcess {
 
 // needsAgent reports whether an operation runs commands. Registering and
 // hosting do not; a query runs version_cmd and health_cmd.
-func (g *GSE) needsAgent(it *item) bool {
-	switch it.op {
+func (g *GSE) needsAgent(it *Item) bool {
+	switch it.Op {
 	case OpStart, OpStop, OpQuery, OpRestart, OpReload, OpKill:
-		return it.spec != nil
+		return it.Spec != nil
 	default:
 		return false
 	}
@@ -53,16 +53,16 @@ func (g *GSE) runLocked(o *operation) {
 }
 
 // runItem carries out one operation on a local host and returns when it is done.
-func (g *GSE) runItem(lp *localProcess, it *item, t target) verdict {
+func (g *GSE) runItem(lp *localProcess, it *Item, t Target) verdict {
 	lp.turn.Lock()
 	defer lp.turn.Unlock()
-	if it.op == OpQuery {
+	if it.Op == OpQuery {
 		return g.queryLocal(it, t)
 	}
 
 	g.mu.Lock()
 	p := g.processLocked(it, t)
-	g.lookLocked(p, it.spec)
+	g.lookLocked(p, it.Spec)
 	v, refused := refuseControl(p, it)
 	if refused {
 		g.executedLocked(it, t, v)
@@ -76,13 +76,13 @@ func (g *GSE) runItem(lp *localProcess, it *item, t target) verdict {
 
 	v, pid := g.command(it, t)
 	version := ""
-	if pid > 0 && (it.op == OpStart || it.op == OpRestart) {
-		version = g.ask(t, it.spec, "version_cmd")
+	if pid > 0 && (it.Op == OpStart || it.Op == OpRestart) {
+		version = g.ask(t, it.Spec, "version_cmd")
 	}
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.beforeChangeLocked(procKey{t.key, it.namespace, it.name})
+	g.beforeChangeLocked(ProcKey{t.Key, it.Namespace, it.Name})
 	// It may have been unregistered meanwhile.
 	p = g.processLocked(it, t)
 	g.conclude(p, it, v.code, pid, version)
@@ -95,23 +95,23 @@ func (g *GSE) runItem(lp *localProcess, it *item, t target) verdict {
 
 // conclude writes down what a command has done. pid is that of the process
 // after it, 0 if there is none.
-func (g *GSE) conclude(p *process, it *item, code, pid int, version string) {
+func (g *GSE) conclude(p *process, it *Item, code, pid int, version string) {
 	switch {
 	case pid == 0:
 		p.stopped()
-	case it.op == OpStart || it.op == OpRestart:
+	case it.Op == OpStart || it.Op == OpRestart:
 		g.startedLocked(p, pid)
 		p.version = version
 	default:
 		p.running, p.pid = true, pid
 	}
 	if pid > 0 && p.spec == nil {
-		p.spec = it.spec
+		p.spec = it.Spec
 	}
 	if code != CodeOK {
 		return
 	}
-	switch it.op {
+	switch it.Op {
 	case OpStart:
 		g.startHostsLocked(p, it)
 		p.wanted = statusRunning
@@ -124,22 +124,22 @@ func (g *GSE) conclude(p *process, it *item, code, pid int, version string) {
 }
 
 // command runs the command of an operation and the check after it.
-func (g *GSE) command(it *item, t target) (v verdict, pid int) {
-	field := commandNames[it.op]
-	pidPath := g.localPath(t, it.spec.pidPath)
-	output, err := g.shell(t, it.spec, it.spec.commands[field])
+func (g *GSE) command(it *Item, t Target) (v verdict, pid int) {
+	field := commandNames[it.Op]
+	pidPath := g.localPath(t, it.Spec.pidPath)
+	output, err := g.shell(t, it.Spec, it.Spec.commands[field])
 	if err != nil {
 		return newVerdict(CodeCommandFailed).because("%s: %v\n%s", field, err, output), livePID(pidPath)
 	}
-	switch it.op {
+	switch it.Op {
 	case OpStart, OpRestart:
-		g.pause(g.seconds(it.spec.startCheckSecs))
+		g.pause(g.seconds(it.Spec.startCheckSecs))
 		if pid := livePID(pidPath); pid > 0 {
 			return newVerdict(CodeOK), pid
 		}
-		return newVerdict(CodeCheckFailed).because("start check failed: no process by %s", it.spec.pidPath), 0
+		return newVerdict(CodeCheckFailed).because("start check failed: no process by %s", it.Spec.pidPath), 0
 	case OpStop, OpKill:
-		if pid := g.waitGone(pidPath, g.seconds(it.spec.stopCheckSecs)); pid > 0 {
+		if pid := g.waitGone(pidPath, g.seconds(it.Spec.stopCheckSecs)); pid > 0 {
 			return newVerdict(CodeCheckFailed).because("stop check failed: process %d is still running", pid), pid
 		}
 		return newVerdict(CodeOK), 0
@@ -152,17 +152,17 @@ func (g *GSE) command(it *item, t target) (v verdict, pid int) {
 }
 
 // queryLocal answers a query and runs the commands that belong to one.
-func (g *GSE) queryLocal(it *item, t target) verdict {
-	version := g.ask(t, it.spec, "version_cmd")
-	health := g.ask(t, it.spec, "health_cmd")
+func (g *GSE) queryLocal(it *Item, t Target) verdict {
+	version := g.ask(t, it.Spec, "version_cmd")
+	health := g.ask(t, it.Spec, "health_cmd")
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key := procKey{t.key, it.namespace, it.name}
+	key := ProcKey{t.Key, it.Namespace, it.Name}
 	p := g.procs[key]
 	if p == nil {
 		p = &process{key: key, target: t, pid: -1}
 	}
-	g.lookLocked(p, it.spec)
+	g.lookLocked(p, it.Spec)
 	p.version, p.health = version, health
 	v := newVerdict(CodeOK)
 	v.content = g.queryContentLocked(p, it)
@@ -171,7 +171,7 @@ func (g *GSE) queryLocal(it *item, t target) verdict {
 
 // ask returns the raw output of an optional command, as the real agent does:
 // whatever it prints is the version.
-func (g *GSE) ask(t target, sp *spec, field string) string {
+func (g *GSE) ask(t Target, sp *Spec, field string) string {
 	if sp.commands[field] == "" {
 		return ""
 	}
@@ -191,7 +191,7 @@ func (g *GSE) observeLocked(p *process) {
 
 // lookLocked finds a local process by its pid file. One that is gone without a
 // stop has died, and supervision may revive it.
-func (g *GSE) lookLocked(p *process, sp *spec) {
+func (g *GSE) lookLocked(p *process, sp *Spec) {
 	pid := livePID(g.localPath(p.target, sp.pidPath))
 	switch {
 	case pid > 0:
@@ -210,14 +210,14 @@ func (g *GSE) lookLocked(p *process, sp *spec) {
 
 // localPath maps a path of a spec to this machine; see Root. Above the root of a
 // host's tree there is nothing, as above the root of a machine.
-func (g *GSE) localPath(t target, path string) string {
+func (g *GSE) localPath(t Target, path string) string {
 	if g.Root == "" {
 		return path
 	}
 	return filepath.Join(g.localRoot(t), filepath.Clean(string(filepath.Separator)+filepath.FromSlash(path)))
 }
 
-func (g *GSE) localRoot(t target) string { return filepath.Join(g.Root, t.ip.String()) }
+func (g *GSE) localRoot(t Target) string { return filepath.Join(g.Root, t.IP.String()) }
 
 // seconds is a number of seconds of a monitor policy. A number that no duration can
 // hold is the longest one.

@@ -1,32 +1,32 @@
-package simulator
+package core
 
 import (
 	"fmt"
 )
 
-// item is one process on some hosts, and what to do about it: the unit that
+// Item is one process on some hosts, and what to do about it: the unit that
 // every face translates to.
-type item struct {
-	op              int // an op type, noOp, or one of the first generation below
-	namespace, name string
-	labels          map[string]string
-	spec            *spec // nil where the API has none
-	targets         []target
+type Item struct {
+	Op              int // an op type, noOp, or one of the first generation below
+	Namespace, Name string
+	Labels          map[string]string
+	Spec            *Spec // nil where the API has none
+	Targets         []Target
 
-	ipv4 bool // the API takes no other addresses
-	// whole says that op 3 registers too, and that op 4 leaves no row: the
+	IPv4 bool // the API takes no other addresses
+	// Whole says that op 3 registers too, and that op 4 leaves no row: the
 	// gateway has no other names for that.
-	whole bool
+	Whole bool
 }
 
-// illegal reports whether no document knows the op type. It is answered per
+// Illegal reports whether no document knows the op type. It is answered per
 // host, as the table of per-host codes has it.
-func (it *item) illegal() bool {
-	switch it.op {
-	case noOp, opRegister, opUpdate, opUnregister, OpQuery, OpHost, OpUnhost:
+func (it *Item) Illegal() bool {
+	switch it.Op {
+	case NoOp, OpRegister, OpUpdate, OpUnregister, OpQuery, OpHost, OpUnhost:
 		return false
 	default:
-		_, control := commandNames[it.op]
+		_, control := commandNames[it.Op]
 		return !control
 	}
 }
@@ -39,7 +39,7 @@ type verdict struct {
 }
 
 func newVerdict(code int) verdict {
-	return verdict{code: code, message: codeMessage(code), content: ""}
+	return verdict{code: code, message: CodeMessage(code), content: ""}
 }
 
 func (v verdict) because(format string, args ...any) verdict {
@@ -50,9 +50,9 @@ func (v verdict) because(format string, args ...any) verdict {
 // applyLocked carries out an operation on a virtual host, or that part of one
 // on a local host that runs no command. What each op does to hosting is in the
 // op_type row of operate_proc_v2's document; the rest is told by clients.
-func (g *GSE) applyLocked(it *item, t target) verdict {
-	key := procKey{t.key, it.namespace, it.name}
-	if it.op == OpQuery {
+func (g *GSE) applyLocked(it *Item, t Target) verdict {
+	key := ProcKey{t.Key, it.Namespace, it.Name}
+	if it.Op == OpQuery {
 		return g.queryLocked(it, t)
 	}
 	g.beforeChangeLocked(key)
@@ -65,24 +65,24 @@ func (g *GSE) applyLocked(it *item, t target) verdict {
 	return v
 }
 
-func (g *GSE) changeLocked(it *item, t target) verdict {
+func (g *GSE) changeLocked(it *Item, t Target) verdict {
 	p := g.processLocked(it, t)
-	switch it.op {
-	case opRegister:
+	switch it.Op {
+	case OpRegister:
 		if p.registered {
 			return newVerdict(CodeAlreadyRegistered)
 		}
 		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
-	case opUpdate:
+	case OpUpdate:
 		// At the gateway a process that is hosted is registered, however it came.
-		known := p.registered || (it.whole && p.listed())
+		known := p.registered || (it.Whole && p.listed())
 		if !known && !g.UpdateUpserts {
 			return newVerdict(CodeNotRegistered)
 		}
 		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
-	case opUnregister:
+	case OpUnregister:
 		if !p.registered {
 			return newVerdict(CodeNotRunning).because("process is not registered")
 		}
@@ -90,7 +90,7 @@ func (g *GSE) changeLocked(it *item, t target) verdict {
 		p.unhost()
 		return newVerdict(CodeOK)
 	case OpHost:
-		if it.whole {
+		if it.Whole {
 			if g.HostingOnce && p.listed() {
 				return newVerdict(CodeAlreadyRegistered)
 			}
@@ -102,7 +102,7 @@ func (g *GSE) changeLocked(it *item, t target) verdict {
 		if !p.listed() {
 			return newVerdict(CodeNotRunning).because("process is not hosted")
 		}
-		if it.whole {
+		if it.Whole {
 			p.registered = false
 		}
 		p.unhost()
@@ -116,8 +116,8 @@ func (g *GSE) changeLocked(it *item, t target) verdict {
 	}
 }
 
-func (g *GSE) queryLocked(it *item, t target) verdict {
-	p := g.procs[procKey{t.key, it.namespace, it.name}]
+func (g *GSE) queryLocked(it *Item, t Target) verdict {
+	p := g.procs[ProcKey{t.Key, it.Namespace, it.Name}]
 	if p == nil {
 		p = &process{target: t, pid: -1}
 	}
@@ -127,30 +127,30 @@ func (g *GSE) queryLocked(it *item, t target) verdict {
 }
 
 // controlLocked pretends to run a command on a virtual host.
-func (g *GSE) controlLocked(p *process, it *item) verdict {
+func (g *GSE) controlLocked(p *process, it *Item) verdict {
 	if v, refused := refuseControl(p, it); refused {
 		return v
 	}
-	if it.spec.opTimeout == 0 {
+	if it.Spec.opTimeout == 0 {
 		// Clients learnt never to send 0: it is no "no limit".
-		return newVerdict(CodeCommandFailed).because("%s timed out after 0s", commandNames[it.op])
+		return newVerdict(CodeCommandFailed).because("%s timed out after 0s", commandNames[it.Op])
 	}
-	switch it.op {
+	switch it.Op {
 	case OpStart, OpRestart:
-		if it.spec.autoType == autoOnce {
+		if it.Spec.autoType == autoOnce {
 			p.lastStartTime = g.now().Unix()
 			p.stopped()
 			return newVerdict(CodeCheckFailed)
 		}
 		g.startedLocked(p, g.newPIDLocked())
-		if _, given := it.spec.commands["version_cmd"]; given {
+		if _, given := it.Spec.commands["version_cmd"]; given {
 			p.version = virtualVersion
 		}
-		if it.spec.startCheckSecs == 0 {
+		if it.Spec.startCheckSecs == 0 {
 			// The check comes before the process has written its pid file.
 			return newVerdict(CodeCheckFailed)
 		}
-		if it.op == OpStart {
+		if it.Op == OpStart {
 			g.startHostsLocked(p, it)
 		}
 		p.wanted = statusRunning
@@ -169,16 +169,16 @@ const virtualVersion = "1.0.0"
 // refuseControl is what the agent checks before it runs a command, the same for
 // virtual and local hosts. A refusal leaves hosting as it was, which clients
 // have seen: a real 829 says isAuto true.
-func refuseControl(p *process, it *item) (verdict, bool) {
+func refuseControl(p *process, it *Item) (verdict, bool) {
 	switch {
-	case it.op == OpStart && p.running:
+	case it.Op == OpStart && p.running:
 		return newVerdict(CodeAlreadyRunning), true
-	case (it.op == OpStop || it.op == OpKill) && !p.running:
+	case (it.Op == OpStop || it.Op == OpKill) && !p.running:
 		return newVerdict(CodeNotRunning), true
-	case it.op == OpReload && !p.running:
+	case it.Op == OpReload && !p.running:
 		return newVerdict(CodeCheckFailed).because("reload check failed: process is not running"), true
-	case it.spec.commands[commandNames[it.op]] == "":
-		return newVerdict(CodeCommandFailed).because("%s is not given", commandNames[it.op]), true
+	case it.Spec.commands[commandNames[it.Op]] == "":
+		return newVerdict(CodeCommandFailed).because("%s is not given", commandNames[it.Op]), true
 	}
 	return verdict{}, false
 }
@@ -192,9 +192,9 @@ var commandNames = map[int]string{
 	OpKill:    "kill_cmd",
 }
 
-func (g *GSE) registerLocked(p *process, it *item, t target) {
+func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 	p.registered = true
-	p.target.supplier = t.supplier
+	p.target.Supplier = t.Supplier
 	p.store(it)
 	g.observeLocked(p)
 	g.stampLocked(p)
@@ -207,7 +207,7 @@ func (g *GSE) registerLocked(p *process, it *item, t target) {
 	}
 }
 
-func (g *GSE) hostLocked(p *process, it *item) {
+func (g *GSE) hostLocked(p *process, it *Item) {
 	p.store(it)
 	p.hosted = true
 	p.wanted = statusRunning
@@ -219,7 +219,7 @@ func (g *GSE) hostLocked(p *process, it *item) {
 // startHostsLocked is the hosting that a successful start brings along. Whether
 // it replaces the spec of an earlier registration is not known; keeping it is
 // the cautious reading.
-func (g *GSE) startHostsLocked(p *process, it *item) {
+func (g *GSE) startHostsLocked(p *process, it *Item) {
 	if !p.listed() || g.StartReplaces || p.spec == nil {
 		p.store(it)
 	}

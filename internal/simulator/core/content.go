@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"bytes"
@@ -11,17 +11,17 @@ import (
 // released; a document is a copy and does not change.
 type document struct{ v any }
 
-// text is the content of a result, encoded where that was put off.
-func (r result) text() any {
+// Text is the content of a result, encoded where that was put off.
+func (r Result) Text() any {
 	if doc, ok := r.content.(document); ok {
-		return encodeContent(doc.v)
+		return EncodeContent(doc.v)
 	}
 	return r.content
 }
 
-// encodeContent returns a JSON document for use as a string, indented as the
+// EncodeContent returns a JSON document for use as a string, indented as the
 // real one is.
-func encodeContent(v any) string {
+func EncodeContent(v any) string {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -33,7 +33,7 @@ func encodeContent(v any) string {
 }
 
 // controlContent is the content of start, stop, restart, reload and kill.
-func controlContent(p *process, it *item, result string) document {
+func controlContent(p *process, it *Item, result string) document {
 	type value struct {
 		FuncID     string `json:"funcID"`
 		InstanceID string `json:"instanceID"`
@@ -44,9 +44,9 @@ func controlContent(p *process, it *item, result string) document {
 	}
 	return document{map[string][]value{"value": {{
 		IsAuto:    p.hosted,
-		ProcName:  it.spec.procName,
+		ProcName:  it.Spec.ProcName,
 		Result:    result,
-		SetupPath: it.spec.setupPath,
+		SetupPath: it.Spec.SetupPath,
 	}}}}
 }
 
@@ -91,11 +91,11 @@ type queryInstance struct {
 // queryContentLocked is the content of a query (op 2). It has an instance even
 // for a process that nobody ever started or hosted, as clients have observed:
 // an empty instance list is a failure, not a stopped process.
-func (g *GSE) queryContentLocked(p *process, it *item) document {
+func (g *GSE) queryContentLocked(p *process, it *Item) document {
 	now := g.now()
-	procName := it.name
-	if it.spec != nil {
-		procName = it.spec.procName
+	procName := it.Name
+	if it.Spec != nil {
+		procName = it.Spec.ProcName
 	}
 	instance := queryInstance{
 		FreeVMem:    "0",
@@ -123,13 +123,13 @@ func (g *GSE) queryContentLocked(p *process, it *item) document {
 		instance.ThreadCount = 1
 		instance.CPUUsage, instance.CPUUsageAve = use.cpu, use.cpu
 		instance.PhyMemUsage, instance.UsePhyMem = use.mem, use.rss
-		if it.spec != nil {
-			instance.CmdLine = it.spec.commands["start_cmd"]
+		if it.Spec != nil {
+			instance.CmdLine = it.Spec.commands["start_cmd"]
 		}
 	}
 	return document{queryContent{
 		AgentID:  g.agentIDLocked(p.target),
-		IP:       p.target.spelling,
+		IP:       p.target.Spelling,
 		Process:  []queryProcess{{Instance: []queryInstance{instance}, ProcName: procName}},
 		UTCTime:  now.UTC().Format(time.DateTime),
 		UTCTime2: now.UTC().Format(time.DateTime),

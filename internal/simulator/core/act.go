@@ -1,4 +1,4 @@
-package simulator
+package core
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func (g *GSE) Unregister(addr, namespace, name string) error {
 // Host hosts a process, with the spec that it was registered with.
 func (g *GSE) Host(addr, namespace, name string) error {
 	return g.act(addr, namespace, name, func(p *process) {
-		g.hostLocked(p, &item{labels: p.labels})
+		g.hostLocked(p, &Item{Labels: p.labels})
 	})
 }
 
@@ -52,7 +52,7 @@ func (g *GSE) StartProcess(addr, namespace, name string) error {
 		if !p.running {
 			g.startedLocked(p, g.newPIDLocked())
 		}
-	}, func(t target, sp *spec) {
+	}, func(t Target, sp *Spec) {
 		_, _ = g.shell(t, sp, sp.commands["start_cmd"])
 	})
 }
@@ -75,7 +75,7 @@ func (g *GSE) KillProcess(addr, namespace, name string) error {
 			p.died = p.hosted
 		}
 		p.stopped()
-	}, func(t target, sp *spec) {
+	}, func(t Target, sp *Spec) {
 		path := g.localPath(t, sp.pidPath)
 		if pid := livePID(path); pid > 0 {
 			_ = killPID(pid)
@@ -85,7 +85,7 @@ func (g *GSE) KillProcess(addr, namespace, name string) error {
 }
 
 func (g *GSE) act(addr, namespace, name string, change func(*process)) error {
-	t, err := parseTarget(addr)
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (g *GSE) act(addr, namespace, name string, change func(*process)) error {
 	if !g.knownLocked(t) {
 		return fmt.Errorf("host %s is not declared", addr)
 	}
-	it := &item{namespace: namespace, name: name}
-	g.beforeChangeLocked(procKey{t.key, namespace, name})
+	it := &Item{Namespace: namespace, Name: name}
+	g.beforeChangeLocked(ProcKey{t.Key, namespace, name})
 	p := g.processLocked(it, t)
 	change(p)
 	g.pruneLocked(p)
@@ -107,7 +107,7 @@ func (g *GSE) act(addr, namespace, name string, change func(*process)) error {
 
 // actOnProcess is act for what happens to the process itself, which on a local
 // host is done for real and then looked at.
-func (g *GSE) actOnProcess(addr, namespace, name string, virtual func(*process), local func(target, *spec)) error {
+func (g *GSE) actOnProcess(addr, namespace, name string, virtual func(*process), local func(Target, *Spec)) error {
 	g.mu.Lock()
 	p, err := g.lookup(addr, namespace, name)
 	if err != nil {

@@ -1,0 +1,44 @@
+package simulator
+
+import "github.com/blueking/terraform-provider-bk/internal/simulator/core"
+
+// What users of the simulator see of the packages below it.
+type (
+	// Process is a copy of what the simulator holds about one process.
+	Process = core.Process
+	// Execution is what one host did with one operation that reached it.
+	Execution = core.Execution
+	// TaskInfo is a copy of what the simulator holds about one task.
+	TaskInfo = core.TaskInfo
+)
+
+// Codes per host; see the package core.
+const (
+	CodeOK                = core.CodeOK
+	CodePending           = core.CodePending
+	CodeAgentAbnormal     = core.CodeAgentAbnormal
+	CodeAlreadyRunning    = core.CodeAlreadyRunning
+	CodeNotRunning        = core.CodeNotRunning
+	CodeIllegalOp         = core.CodeIllegalOp
+	CodeCheckFailed       = core.CodeCheckFailed
+	CodeAlreadyRegistered = core.CodeAlreadyRegistered
+	CodeNotRegistered     = core.CodeNotRegistered
+	CodeCommandFailed     = core.CodeCommandFailed
+	CodeFailed            = core.CodeFailed
+)
+
+// Op types of operate_proc_v2 and operate_proc_multi. 5 and 6 do not exist.
+const (
+	OpStart   = core.OpStart
+	OpStop    = core.OpStop
+	OpQuery   = core.OpQuery
+	OpHost    = core.OpHost
+	OpUnhost  = core.OpUnhost
+	OpRestart = core.OpRestart
+	OpReload  = core.OpReload
+	OpKill    = core.OpKill
+)
+
+// CheckHost says what is wrong with a host's address, for those who got it from
+// a user and do not want AddHost to panic.
+func CheckHost(addr string) error { return core.CheckHost(addr) }
