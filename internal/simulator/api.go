@@ -1,6 +1,9 @@
 package simulator
 
-import "github.com/blueking/terraform-provider-bk/internal/simulator/core"
+import (
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+)
 
 // What users of the simulator see of the packages below it.
 type (
@@ -8,6 +11,8 @@ type (
 	Process = core.Process
 	// Execution is what one host did with one operation that reached it.
 	Execution = core.Execution
+	// Fault changes how matching requests or hosts are answered.
+	Fault = fault.Fault
 	// TaskInfo is a copy of what the simulator holds about one task.
 	TaskInfo = core.TaskInfo
 )

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
 // Control is the control endpoint, which lets another process do what a test in this
 // one does with methods.
 type Control struct {
 	Core   *core.GSE
-	Faults *List
+	Faults *fault.List
 	Record *Record
 }
 
@@ -61,7 +62,7 @@ func (c Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c Control) fault(w http.ResponseWriter, r *http.Request) {
-	var f Fault
+	var f fault.Fault
 	if !readControl(w, r, &f) {
 		return
 	}

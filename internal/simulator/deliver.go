@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
 // deliver writes a body, or as much of it as the client takes.
-func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *Call, out []byte, f Wire) {
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *Call, out []byte, f fault.Wire) {
 	flusher := http.NewResponseController(w)
 	switch {
 	case f.Half:

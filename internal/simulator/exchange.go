@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
 // bodyLimit is far beyond 1,000 hosts, and keeps a mistake from eating memory.
@@ -76,7 +77,7 @@ func (s *Server) about(req *Request) []*core.Item {
 }
 
 // answer gives the answer to a request that its face understood.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Face, req *Request, call *Call, fx Effects) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Face, req *Request, call *Call, fx fault.Effects) {
 	if !s.hold(r, fx.Delay) || fx.Drop == "before" {
 		s.complete(call, 0, 0, "")
 		panic(http.ErrAbortHandler)
@@ -140,7 +141,7 @@ func (s *Server) hold(r *http.Request, d time.Duration) bool {
 }
 
 // perform lets the core answer.
-func (s *Server) perform(req *Request, fx Effects) Answer {
+func (s *Server) perform(req *Request, fx fault.Effects) Answer {
 	ans := Answer{Effects: fx}
 	switch req.Verb {
 	case VerbAnswer:

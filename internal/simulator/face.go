@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
 // Face is one dialect of the API. It translates and decides nothing.
@@ -84,7 +85,7 @@ type Answer struct {
 	QueuedData any
 
 	// Effects are what faults ask of the face.
-	Effects Effects
+	Effects fault.Effects
 }
 
 // Refusal is an answer that a face gives by itself.

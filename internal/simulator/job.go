@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -104,7 +105,7 @@ func (jobFace) Data(req *Request, ans Answer) (code int, message string, data an
 	}
 	results := ans.resultMap(
 		func(r core.Result) string { return jobResultKey(r, ans.Effects.Keys) },
-		func(r core.Result) any { return unpack(render(r)) },
+		func(r core.Result) any { return unpack(fault.Render(r)) },
 	)
 	return core.CodeOK, core.CodeMessage(core.CodeOK), map[string]any{"status": status, "result": results}
 }

@@ -1,5 +1,7 @@
 package simulator
 
+import "github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+
 // Calls returns the recorded calls to the faces. A call is recorded when it
 // arrives and completed before its answer is sent, so a client that has its
 // answer finds its call complete.
@@ -39,7 +41,7 @@ func (s *Server) ResetViolations() {
 // Inject adds a fault and returns its number. It panics on a fault that cannot
 // be: a fault in a test is a constant. Faults apply in the order they were
 // injected; where two answer the same thing, the first one does.
-func (s *Server) Inject(f Fault) int {
+func (s *Server) Inject(f fault.Fault) int {
 	s.init()
 	id, err := s.faults.Inject(f)
 	if err != nil {

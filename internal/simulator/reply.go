@@ -3,6 +3,7 @@ package simulator
 import (
 	"net/http"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -14,7 +15,7 @@ type reply struct {
 	text    string // in place of body
 	code    int
 	message string
-	wire    Wire
+	wire    fault.Wire
 }
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep reply) {

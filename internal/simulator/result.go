@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -24,7 +25,7 @@ func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (
 	case VerbSync:
 		data = map[string]any{"count": ans.Total, "proc_infos": rows}
 	default:
-		data = ans.resultMap(key, render)
+		data = ans.resultMap(key, fault.Render)
 	}
 	return core.CodeOK, core.CodeMessage(core.CodeOK), data
 }

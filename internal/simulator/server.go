@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
 
 // controlPrefix is the path of the control endpoint, which no BlueKing has.
@@ -113,7 +114,7 @@ type Server struct {
 	once   sync.Once
 	ready  sync.Once
 	core   *core.GSE
-	faults *List
+	faults *fault.List
 	record *Record
 	faces  FaceSettings
 }
@@ -122,7 +123,7 @@ type Server struct {
 func (s *Server) init() {
 	s.once.Do(func() {
 		s.core = core.New()
-		s.faults = NewList(s.Seed, s.core)
+		s.faults = fault.NewList(s.Seed, s.core)
 		s.record = &Record{}
 	})
 }

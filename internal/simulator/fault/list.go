@@ -1,4 +1,4 @@
-package simulator
+package fault
 
 import (
 	"path"
@@ -143,7 +143,7 @@ func (l *List) OnRequest(api string, items []*core.Item) Effects {
 	return combine(struck)
 }
 
-// OnHost implements [Faults].
+// OnHost implements [core.Faults].
 func (l *List) OnHost(met *core.Met, api string, op core.Affected) []core.Trouble {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +174,7 @@ func (f *fault) trouble() core.Trouble {
 	}
 }
 
-// OnTask implements [Faults].
+// OnTask implements [core.Faults].
 func (l *List) OnTask(met *core.Met, api string, items []*core.Item) []core.Queue {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,7 +191,7 @@ func (l *List) OnTask(met *core.Met, api string, items []*core.Item) []core.Queu
 	return queues
 }
 
-// HidesRow implements [Faults]: only a fault that names a status API does.
+// HidesRow implements [core.Faults]: only a fault that names a status API does.
 func (l *List) HidesRow(api string, key core.ProcKey) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,6 @@
-package simulator
+// Package fault is the bad days: what a test injects, what it matches, and what it does
+// to an answer on its way out. What it does to an operation is for the core to carry out.
+package fault
 
 import (
 	"bytes"
@@ -100,7 +102,7 @@ type Fault struct {
 	// {"code": "00", "result": null}.
 	Envelope map[string]any `json:"envelope,omitempty"`
 	// BodyBytes repeats Body until it has so many bytes. They are made while they
-	// are sent, so a gigabyte costs no memory; see [Call.Sent].
+	// are sent, so a gigabyte costs no memory; see Sent of the recorded call.
 	BodyBytes int64 `json:"body_bytes,omitempty"`
 	// Replace puts values in the place of members of the answer, by path, with
 	// "*" for every member: {"data/*/error_code": "zero"}.

@@ -1,4 +1,4 @@
-package simulator
+package fault
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// render is the content of a result as it is sent.
-func render(r core.Result) any { return reshape(r.Text(), r.Shape) }
+// Render is the content of a result as it is sent.
+func Render(r core.Result) any { return reshape(r.Text(), r.Shape) }
 
 // reshape spoils a content in one of the ways that clients have had to bear.
 func reshape(content any, how string) any {
