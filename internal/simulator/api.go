@@ -3,10 +3,15 @@ package simulator
 import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
 // What users of the simulator see of the packages below it.
 type (
+	// Call is one recorded request.
+	Call = record.Call
+	// CallList is a record of calls, oldest first.
+	CallList = record.CallList
 	// Process is a copy of what the simulator holds about one process.
 	Process = core.Process
 	// Execution is what one host did with one operation that reached it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
 // Control is the control endpoint, which lets another process do what a test in this
@@ -17,7 +18,7 @@ import (
 type Control struct {
 	Core   *core.GSE
 	Faults *fault.List
-	Record *Record
+	Record *record.Book
 }
 
 // ServeHTTP answers a request whose path begins with /_sim/.

@@ -6,10 +6,11 @@ import (
 	"net/http"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
 // deliver writes a body, or as much of it as the client takes.
-func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *Call, out []byte, f fault.Wire) {
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, call *record.Call, out []byte, f fault.Wire) {
 	flusher := http.NewResponseController(w)
 	switch {
 	case f.Half:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
 // bodyLimit is far beyond 1,000 hosts, and keeps a mistake from eating memory.
@@ -15,9 +16,9 @@ const bodyLimit = 64 << 20
 
 // exchange takes one request through a face, the faults and the core.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api string) {
-	call := &Call{
+	call := &record.Call{
 		Face: f.Name(), API: api, Method: r.Method, Path: r.URL.Path, Op: core.NoOp,
-		RequestID: requestID(r), Header: PickHeader(r.Header), Start: s.now(),
+		RequestID: requestID(r), Header: record.PickHeader(r.Header), Start: s.now(),
 	}
 	s.record.Enter()
 	defer s.record.Leave()
@@ -27,7 +28,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api st
 		// The client went away or sent too much: there is nothing to answer.
 		panic(http.ErrAbortHandler)
 	}
-	call.Body = Redact(body)
+	call.Body = record.Redact(body)
 	req, refused := f.Read(r, api, body)
 	if refused != nil {
 		s.record.Add(call, s.MaxCalls)
@@ -77,7 +78,7 @@ func (s *Server) about(req *Request) []*core.Item {
 }
 
 // answer gives the answer to a request that its face understood.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Face, req *Request, call *Call, fx fault.Effects) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Face, req *Request, call *record.Call, fx fault.Effects) {
 	if !s.hold(r, fx.Delay) || fx.Drop == "before" {
 		s.complete(call, 0, 0, "")
 		panic(http.ErrAbortHandler)
@@ -163,7 +164,7 @@ func (s *Server) perform(req *Request, fx fault.Effects) Answer {
 
 // complete finishes the record of a call. Status 0 is for an answer that never
 // left.
-func (s *Server) complete(call *Call, status, code int, message string) {
+func (s *Server) complete(call *record.Call, status, code int, message string) {
 	told := s.record.Complete(call, status, code, message, s.now())
 	if s.OnCall != nil {
 		s.OnCall(told)

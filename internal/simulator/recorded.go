@@ -1,11 +1,14 @@
 package simulator
 
-import "github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+import (
+	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
+)
 
 // Calls returns the recorded calls to the faces. A call is recorded when it
 // arrives and completed before its answer is sent, so a client that has its
 // answer finds its call complete.
-func (s *Server) Calls() CallList {
+func (s *Server) Calls() record.CallList {
 	s.init()
 	return s.record.Calls()
 }

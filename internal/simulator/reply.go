@@ -5,6 +5,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
 // reply is an answer ready to be sent.
@@ -18,7 +19,7 @@ type reply struct {
 	wire    fault.Wire
 }
 
-func (s *Server) send(w http.ResponseWriter, r *http.Request, call *Call, rep reply) {
+func (s *Server) send(w http.ResponseWriter, r *http.Request, call *record.Call, rep reply) {
 	out := []byte(rep.text)
 	if rep.text == "" {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
 // controlPrefix is the path of the control endpoint, which no BlueKing has.
@@ -105,7 +106,7 @@ type Server struct {
 	StateFile string
 	// OnCall is told of each call before its answer is sent, if non-nil. It
 	// must not call the server.
-	OnCall func(Call)
+	OnCall func(record.Call)
 	// ErrorLog is where failures without a caller go, if non-nil.
 	ErrorLog io.Writer
 	// Now is the clock, if non-nil.
@@ -115,7 +116,7 @@ type Server struct {
 	ready  sync.Once
 	core   *core.GSE
 	faults *fault.List
-	record *Record
+	record *record.Book
 	faces  FaceSettings
 }
 
@@ -124,7 +125,7 @@ func (s *Server) init() {
 	s.once.Do(func() {
 		s.core = core.New()
 		s.faults = fault.NewList(s.Seed, s.core)
-		s.record = &Record{}
+		s.record = &record.Book{}
 	})
 }
 

@@ -1,9 +1,12 @@
-package simulator
+package record
 
 import (
 	"encoding/json"
 	"net/http"
 )
+
+// credentialsHeader is the one whose secrets are taken out.
+const credentialsHeader = "X-Bkapi-Authorization"
 
 var recordedHeaders = []string{
 	"Accept-Language", "Blueking-Language", "Content-Type", "User-Agent",
@@ -18,8 +21,8 @@ func PickHeader(h http.Header) map[string]string {
 			out[name] = v
 		}
 	}
-	if v := h.Get(authorizationHeader); v != "" {
-		out[authorizationHeader] = string(Redact([]byte(v)))
+	if v := h.Get(credentialsHeader); v != "" {
+		out[credentialsHeader] = string(Redact([]byte(v)))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package simulator
+package record
 
 import (
 	"encoding/json"
