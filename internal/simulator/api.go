@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
@@ -47,6 +48,26 @@ const (
 	OpRestart = core.OpRestart
 	OpReload  = core.OpReload
 	OpKill    = core.OpKill
+)
+
+// Codes of a whole answer, and of the gateway and JOB themselves; see the package face.
+const (
+	CodeTaskQueued          = face.CodeTaskQueued
+	CodeSystemError         = face.CodeSystemError
+	CodeAPINotFound         = face.CodeAPINotFound
+	CodeArgumentError       = face.CodeArgumentError
+	CodeInvalidArgs         = face.CodeInvalidArgs
+	CodeAppUnverified       = face.CodeAppUnverified
+	CodeUserUnverified      = face.CodeUserUnverified
+	CodeCrossTenant         = face.CodeCrossTenant
+	CodeGatewayAPINotFound  = face.CodeGatewayAPINotFound
+	CodeJobIllegalParameter = face.CodeJobIllegalParameter
+)
+
+// Credentials that the zero value of [Server] accepts.
+const (
+	DefaultAppCode   = face.DefaultAppCode
+	DefaultAppSecret = face.DefaultAppSecret
 )
 
 // CheckHost says what is wrong with a host's address, for those who got it from

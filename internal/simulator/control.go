@@ -169,9 +169,12 @@ func (c Control) status(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, struct{}{})
 }
 
+// limit is far beyond any switch, a spec included.
+const limit = 64 << 20
+
 // readControl decodes a body strictly, and answers itself if it cannot.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyLimit))
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
@@ -15,7 +16,7 @@ import (
 const bodyLimit = 64 << 20
 
 // exchange takes one request through a face, the faults and the core.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api string) {
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, api string) {
 	call := &record.Call{
 		Face: f.Name(), API: api, Method: r.Method, Path: r.URL.Path, Op: core.NoOp,
 		RequestID: requestID(r), Header: record.PickHeader(r.Header), Start: s.now(),
@@ -40,7 +41,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api st
 	}
 	s.core.Resolve(req.Items)
 	about := s.about(req)
-	if req.Verb == VerbPoll {
+	if req.Verb == face.VerbPoll {
 		call.DescribePoll(req.TaskID, about)
 	} else {
 		call.Describe(req.Items)
@@ -54,7 +55,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f Face, api st
 	s.answer(w, r, f, req, call, s.faults.OnRequest(api, about))
 }
 
-func refusalReply(f Face, refused *Refusal, requestID string) reply {
+func refusalReply(f face.Face, refused *face.Refusal, requestID string) reply {
 	rep := reply{
 		status: refused.Status, header: refused.Header, body: refused.Body,
 		code: refused.Code, message: refused.Message,
@@ -66,11 +67,11 @@ func refusalReply(f Face, refused *Refusal, requestID string) reply {
 }
 
 // about are the items that a request is about: a poll is about those of its task.
-func (s *Server) about(req *Request) []*core.Item {
+func (s *Server) about(req *face.Request) []*core.Item {
 	switch req.Verb {
-	case VerbPoll:
+	case face.VerbPoll:
 		return s.core.TaskItems(req.TaskID)
-	case VerbSync:
+	case face.VerbSync:
 		return []*core.Item{{Op: core.NoOp, Namespace: req.Namespace}}
 	default:
 		return req.Items
@@ -78,14 +79,14 @@ func (s *Server) about(req *Request) []*core.Item {
 }
 
 // answer gives the answer to a request that its face understood.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Face, req *Request, call *record.Call, fx fault.Effects) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face.Face, req *face.Request, call *record.Call, fx fault.Effects) {
 	if !s.hold(r, fx.Delay) || fx.Drop == "before" {
 		s.complete(call, 0, 0, "")
 		panic(http.ErrAbortHandler)
 	}
 	rep := reply{status: http.StatusOK, header: fx.Header, wire: fx.Wire}
 	instead := fx.Status != 0 || fx.EnvelopeCode != nil
-	var ans Answer
+	var ans face.Answer
 	if !instead || fx.Apply {
 		ans = s.perform(req, fx)
 		if ans.TaskID != "" {
@@ -142,21 +143,21 @@ func (s *Server) hold(r *http.Request, d time.Duration) bool {
 }
 
 // perform lets the core answer.
-func (s *Server) perform(req *Request, fx fault.Effects) Answer {
-	ans := Answer{Effects: fx}
+func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
+	ans := face.Answer{Effects: fx}
 	switch req.Verb {
-	case VerbAnswer:
+	case face.VerbAnswer:
 		ans.Results = s.core.Answer(req.API, req.Items[0])
-	case VerbOperate:
+	case face.VerbOperate:
 		ans.TaskID = s.core.Operate(req.API, req.Items)
 		if fx.TaskID != nil {
 			ans.TaskID = *fx.TaskID
 		}
-	case VerbPoll:
+	case face.VerbPoll:
 		ans.Results, ans.QueuedData, ans.Queued = s.core.Poll(req.API, req.TaskID)
-	case VerbStatus:
+	case face.VerbStatus:
 		ans.Rows = s.core.Status(req.API, req.Items[0])
-	case VerbSync:
+	case face.VerbSync:
 		ans.Rows, ans.Total = s.core.Sync(req.API, req.Namespace, req.Start, req.Limit)
 	}
 	return ans

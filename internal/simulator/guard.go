@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 )
 
 // stranger says why a request is not answered at all, nothing if it is. A
@@ -33,7 +35,7 @@ func stranger(r *http.Request) string {
 // maySwitch reports whether a request may use the control endpoint. With a secret
 // of its own the simulator wants it there too: what the faces refuse could be done
 // through the control endpoint otherwise.
-func maySwitch(r *http.Request, c Credentials) bool {
+func maySwitch(r *http.Request, c face.Credentials) bool {
 	if !c.Secret() {
 		return true
 	}

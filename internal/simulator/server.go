@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
@@ -117,7 +118,7 @@ type Server struct {
 	core   *core.GSE
 	faults *fault.List
 	record *record.Book
-	faces  FaceSettings
+	faces  face.Settings
 }
 
 // init makes what has to be there before the settings count.
@@ -141,8 +142,8 @@ func (s *Server) begin() {
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,
 			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults,
 		})
-		s.faces = FaceSettings{
-			Credentials: Credentials{
+		s.faces = face.Settings{
+			Credentials: face.Credentials{
 				AppCode: s.AppCode, AppSecret: s.AppSecret,
 				Username: s.Username, Token: s.Token, AccessToken: s.AccessToken,
 			},

@@ -1,4 +1,4 @@
-package simulator
+package face
 
 // Codes of a whole answer.
 const (

@@ -1,4 +1,4 @@
-package simulator
+package face
 
 import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"

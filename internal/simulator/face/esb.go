@@ -1,4 +1,4 @@
-package simulator
+package face
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 // POST, credentials travel in the body, and every error of the platform is a
 // 200 with result false. Codes and order of checks are those of the open source
 // ESB (TencentBlueKing/legacy-bk-paas, paas2/esb).
-type esbFace struct{ FaceSettings }
+type esbFace struct{ Settings }
 
 func (esbFace) Name() string { return "esb" }
 

@@ -1,4 +1,7 @@
-package simulator
+// Package face is the dialects in which BlueKing's process service is asked: GSE behind
+// the ESB and behind the API gateway, and JOB. A face reads strictly what its documents
+// describe, translates it for the core, and shows the answer as its platform does.
+package face
 
 import (
 	"net/http"
@@ -21,9 +24,9 @@ type Face interface {
 	Envelope(code int, message string, data any, requestID string) map[string]any
 }
 
-// FaceSettings are how the faces of one platform differ from another's. The fields of the
+// Settings are how the faces of one platform differ from another's. The fields of the
 // same names of the package simulator's Server say what each does.
-type FaceSettings struct {
+type Settings struct {
 	Credentials
 	TenantID            string
 	UnverifiedStatus400 bool
@@ -34,7 +37,7 @@ type FaceSettings struct {
 }
 
 // Of returns the face that answers a path, and the name of the API there.
-func (set FaceSettings) Of(path string) (face Face, api string) {
+func (set Settings) Of(path string) (face Face, api string) {
 	switch {
 	case strings.HasPrefix(path, esbPrefix):
 		return esbFace{set}, strings.TrimSuffix(strings.TrimPrefix(path, esbPrefix), "/")
@@ -99,7 +102,7 @@ type Refusal struct {
 }
 
 // overLimit refuses a request with more hosts than MaxHostsPerRequest.
-func (set FaceSettings) overLimit(req *Request) *problem {
+func (set Settings) overLimit(req *Request) *problem {
 	if set.MaxHostsPerRequest <= 0 {
 		return nil
 	}

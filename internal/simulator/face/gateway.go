@@ -1,4 +1,4 @@
-package simulator
+package face
 
 import (
 	"net/http"
@@ -19,7 +19,7 @@ import (
 // There is no register_proc_info and no unregister_proc_info: clients call op 3
 // and op 4 in their place. So op 3 registers and hosts, replacing the spec and
 // the labels, and op 4 takes away the registration with the hosting.
-type gatewayFace struct{ FaceSettings }
+type gatewayFace struct{ Settings }
 
 // gatewayPrefix is what a path has behind the address of the gateway's stage.
 const gatewayPrefix = "/api/v2/"
