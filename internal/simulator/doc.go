@@ -24,11 +24,12 @@
 //
 // # How it is built
 //
-// A face (esb.go, gateway.go, job.go and their request shapes) reads one dialect
-// strictly and translates it to one core; the core (process.go, operation.go,
-// task.go) holds hosts, processes and tasks and knows no HTTP. Faults (fault.go)
-// bend the answers, the record (call.go) keeps what was asked, and the control
-// endpoint (control.go) lets another process do both.
+// Arrows go one way. A face (package face) reads one dialect strictly and translates it
+// to one core; the core (package core) holds hosts, processes and tasks and knows no
+// HTTP. Faults (package fault) bend the answers: the core asks for what goes wrong
+// through an interface. The record (package record) keeps what was asked, and the
+// control endpoint (package control) lets another process do both. This package puts
+// them together: a [Server] takes each request through face, faults and core.
 //
 // # Who may use it
 //

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/control"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
@@ -171,7 +172,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
 		return
 	}
-	Control{Core: s.core, Faults: s.faults, Record: s.record}.ServeHTTP(w, r)
+	control.Endpoint{Core: s.core, Faults: s.faults, Record: s.record}.ServeHTTP(w, r)
 }
 
 // Start loads the state file and begins supervision and saving, as far as

@@ -1,7 +1,7 @@
-package simulator
+package control
 
-// controlIndex is what GET /_sim/ shows. $SIM stands for the server's own URL.
-const controlIndex = `bk-simulator: BlueKing's process service on one machine
+// index is what GET /_sim/ shows. $SIM stands for the server's own URL.
+const index = `bk-simulator: BlueKing's process service on one machine
 
 GSE behind the ESB is at $SIM/api/c/compapi/v2/gse/<name>/, GSE behind the API
 gateway at $SIM/api/bk-gse/prod/api/v2/proc/<name> (any prefix will do), and JOB

@@ -1,4 +1,6 @@
-package simulator
+// Package control is the control endpoint, /_sim/, which lets another process look at the
+// simulator, bend its answers and act as somebody else.
+package control
 
 import (
 	"encoding/json"
@@ -13,61 +15,61 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
-// Control is the control endpoint, which lets another process do what a test in this
+// Endpoint is the control endpoint, which lets another process do what a test in this
 // one does with methods.
-type Control struct {
+type Endpoint struct {
 	Core   *core.GSE
 	Faults *fault.List
 	Record *record.Book
 }
 
 // ServeHTTP answers a request whose path begins with /_sim/.
-func (c Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + strings.TrimSuffix(r.URL.Path, "/") {
 	case "GET /_sim":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, strings.ReplaceAll(controlIndex, "$SIM", "http://"+r.Host))
+		_, _ = io.WriteString(w, strings.ReplaceAll(index, "$SIM", "http://"+r.Host))
 	case "GET /_sim/calls":
-		writeJSON(w, map[string]any{"calls": c.Record.Calls(), "max_in_flight": c.Record.MaxInFlight()})
+		writeJSON(w, map[string]any{"calls": e.Record.Calls(), "max_in_flight": e.Record.MaxInFlight()})
 	case "DELETE /_sim/calls":
-		c.Record.Reset()
-		c.Core.ResetExecutions()
+		e.Record.Reset()
+		e.Core.ResetExecutions()
 		writeJSON(w, struct{}{})
 	case "GET /_sim/violations":
-		writeJSON(w, map[string]any{"violations": append([]string{}, c.Record.Violations()...)})
+		writeJSON(w, map[string]any{"violations": append([]string{}, e.Record.Violations()...)})
 	case "DELETE /_sim/violations":
-		c.Record.ResetViolations()
+		e.Record.ResetViolations()
 		writeJSON(w, struct{}{})
 	case "GET /_sim/processes":
-		writeJSON(w, map[string]any{"processes": c.Core.Processes()})
+		writeJSON(w, map[string]any{"processes": e.Core.Processes()})
 	case "GET /_sim/executions":
-		writeJSON(w, map[string]any{"executions": append([]core.Execution{}, c.Core.Executions()...)})
+		writeJSON(w, map[string]any{"executions": append([]core.Execution{}, e.Core.Executions()...)})
 	case "GET /_sim/tasks":
-		writeJSON(w, map[string]any{"tasks": c.Core.Tasks()})
+		writeJSON(w, map[string]any{"tasks": e.Core.Tasks()})
 	case "POST /_sim/faults":
-		c.fault(w, r)
+		e.fault(w, r)
 	case "DELETE /_sim/faults":
-		c.clear(w, r)
+		e.clear(w, r)
 	case "POST /_sim/act":
-		c.act(w, r)
+		e.act(w, r)
 	case "PUT /_sim/agents":
-		c.agent(w, r)
+		e.agent(w, r)
 	case "POST /_sim/status":
-		c.status(w, r)
+		e.status(w, r)
 	case "POST /_sim/tick":
-		c.Core.Tick()
+		e.Core.Tick()
 		writeJSON(w, struct{}{})
 	default:
 		http.Error(w, "no such switch; GET /_sim/ lists them", http.StatusNotFound)
 	}
 }
 
-func (c Control) fault(w http.ResponseWriter, r *http.Request) {
+func (e Endpoint) fault(w http.ResponseWriter, r *http.Request) {
 	var f fault.Fault
 	if !readControl(w, r, &f) {
 		return
 	}
-	id, err := c.Faults.Inject(f)
+	id, err := e.Faults.Inject(f)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -75,11 +77,11 @@ func (c Control) fault(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, map[string]int{"id": id})
 }
 
-func (c Control) clear(w http.ResponseWriter, r *http.Request) {
+func (e Endpoint) clear(w http.ResponseWriter, r *http.Request) {
 	given := r.URL.Query().Get("id")
 	if given == "" {
-		c.Faults.Clear()
-		c.Core.ForgetRepeats()
+		e.Faults.Clear()
+		e.Core.ForgetRepeats()
 		writeJSON(w, struct{}{})
 		return
 	}
@@ -88,11 +90,11 @@ func (c Control) clear(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "id: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	c.Faults.Remove(id)
+	e.Faults.Remove(id)
 	writeJSON(w, struct{}{})
 }
 
-func (c Control) act(w http.ResponseWriter, r *http.Request) {
+func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 	var act struct {
 		Action    string            `json:"action"`
 		Host      string            `json:"host"`
@@ -106,17 +108,17 @@ func (c Control) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	do := map[string]func(addr, namespace, name string) error{
-		"unregister": c.Core.Unregister,
-		"host":       c.Core.Host,
-		"unhost":     c.Core.Unhost,
-		"start":      c.Core.StartProcess,
-		"stop":       c.Core.StopProcess,
-		"kill":       c.Core.KillProcess,
+		"unregister": e.Core.Unregister,
+		"host":       e.Core.Host,
+		"unhost":     e.Core.Unhost,
+		"start":      e.Core.StartProcess,
+		"stop":       e.Core.StopProcess,
+		"kill":       e.Core.KillProcess,
 		"register": func(addr, namespace, name string) error {
-			return c.Core.Register(addr, namespace, name, act.Labels, string(act.Spec))
+			return e.Core.Register(addr, namespace, name, act.Labels, string(act.Spec))
 		},
 		"expire": func(string, string, string) error {
-			c.Core.ExpireTask(act.TaskID)
+			e.Core.ExpireTask(act.TaskID)
 			return nil
 		},
 	}[act.Action]
@@ -131,7 +133,7 @@ func (c Control) act(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, struct{}{})
 }
 
-func (c Control) agent(w http.ResponseWriter, r *http.Request) {
+func (e Endpoint) agent(w http.ResponseWriter, r *http.Request) {
 	var agent struct {
 		Host      string `json:"host"`
 		AgentID   string `json:"agent_id"`
@@ -142,10 +144,10 @@ func (c Control) agent(w http.ResponseWriter, r *http.Request) {
 	}
 	var err error
 	if agent.AgentID != "" {
-		err = c.Core.AddAgent(agent.AgentID, agent.Host)
+		err = e.Core.AddAgent(agent.AgentID, agent.Host)
 	}
 	if err == nil {
-		err = c.Core.SetReachable(agent.Host, agent.Reachable == nil || *agent.Reachable)
+		err = e.Core.SetReachable(agent.Host, agent.Reachable == nil || *agent.Reachable)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -154,7 +156,7 @@ func (c Control) agent(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, struct{}{})
 }
 
-func (c Control) status(w http.ResponseWriter, r *http.Request) {
+func (e Endpoint) status(w http.ResponseWriter, r *http.Request) {
 	var status struct {
 		Frozen bool `json:"frozen"`
 	}
@@ -162,9 +164,9 @@ func (c Control) status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if status.Frozen {
-		c.Core.FreezeStatus()
+		e.Core.FreezeStatus()
 	} else {
-		c.Core.ThawStatus()
+		e.Core.ThawStatus()
 	}
 	writeJSON(w, struct{}{})
 }
