@@ -66,6 +66,7 @@ var codeMessages = map[int]string{
 	CodeCommandFailed:     "command failed",
 }
 
+// CodeMessage is the text that goes with a code.
 func CodeMessage(code int) string {
 	if msg, ok := codeMessages[code]; ok {
 		return msg

@@ -25,6 +25,7 @@ type Target struct {
 	Agent string
 }
 
+// NewTarget is a host that a request named by its address.
 func NewTarget(cloud, supplier int64, ip string) (Target, error) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil || addr.Zone() != "" {

@@ -32,6 +32,7 @@ const (
 	autoOnce     = 2
 )
 
+// NewSpec reads a spec in GSE's form, nil if it is none.
 func NewSpec(v any) *Spec {
 	tree, ok := v.(map[string]any)
 	if !ok {
