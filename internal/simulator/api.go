@@ -19,6 +19,10 @@ type (
 	Execution = core.Execution
 	// Fault changes how matching requests or hosts are answered.
 	Fault = fault.Fault
+	// Machine is what is true on one machine, whatever it was called.
+	Machine = core.Machine
+	// MachineProcess is one process there.
+	MachineProcess = core.MachineProcess
 	// TaskInfo is a copy of what the simulator holds about one task.
 	TaskInfo = core.TaskInfo
 )

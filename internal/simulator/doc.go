@@ -50,10 +50,11 @@
 //   - The credentials in the body and the refusals of the ESB itself, with its
 //     own codes (1306xxx, from the open source ESB).
 //   - The API gateway of GSE 2.0: operate_proc_v2, operate_proc_multi,
-//     get_proc_operate_result_v2, get_proc_status_v2, sync_proc_status and
-//     update_proc_info under /api/v2/proc/, behind any prefix, with credentials
-//     in X-Bkapi-Authorization, agent ids, and the gateway's own refusals
-//     (16xxxxx, from the open source gateway; see [Server.UnverifiedStatus400]).
+//     get_proc_operate_result_v2, get_proc_status_v2, sync_proc_status,
+//     update_proc_info and upgrade_to_agent_id under /api/v2/proc/, behind any
+//     prefix, with credentials in X-Bkapi-Authorization, agent ids, and the
+//     gateway's own refusals (16xxxxx, from the open source gateway; see
+//     [Server.UnverifiedStatus400]).
 //     It has no register and no unregister: op 3 registers and hosts, replacing
 //     what was there (see [Server.HostingOnce]), and op 4 leaves no row, though
 //     the process goes on running.
@@ -63,24 +64,33 @@
 //     [Server.JobRemoved]. Its processes are in the namespace "job", under the
 //     key by which the agent tells them apart: value_key or setup_path/proc_name.
 //   - Agent ids beside addresses: two names of one machine are two hosts, unless
-//     [Server.AddAgent] says otherwise.
+//     [Server.AddAgent] says otherwise. Then they share one process, and one
+//     registration or, with [Server.EntryPerName], one for each name until
+//     upgrade_to_agent_id, which the gateway has. What is true on a machine, whatever
+//     it is called, [Server.Machines] tells.
 //   - The effect of every op type on running and hosting (operate_proc_v2),
 //     including those that only clients tell of: a stop of a stopped process
 //     (829) leaves hosting as it was, a one-shot process (auto_type 2) ends in
 //     836 although its command did its job.
 //   - Virtual hosts, a state machine without processes, and local hosts
 //     (127.0.0.0/8), whose commands really run; see [Server.Local].
+//   - Somebody else at a console, whose acts are no calls: [Server.Register],
+//     [Server.Unregister], [Server.Host], [Server.Unhost], [Server.StartProcess],
+//     [Server.StopProcess], [Server.KillProcess] and [Server.UpgradeToAgentID], each
+//     by either name of a machine.
 //   - The bad days: queued tasks, hosts that stay in progress or are left out,
 //     unreachable agents, lost, late, endless and misshapen answers, gateway
-//     errors, a cached status that lags; see [Fault] and [Server.FreezeStatus].
+//     errors, a cached status that lags, lacks rows or names, or has labels that
+//     nobody declared; see [Fault], [Server.SetLag], [Server.FreezeStatus] and
+//     [Server.SetRowLabels].
 //     Any of them may strike at random ([Fault.Chance], [Server.Seed]), and what a
 //     host really did is kept apart from what was asked and answered
 //     ([Server.Executions]).
 //
 // # What is not modelled
 //
-//   - Process groups; upgrade_to_agent_id, and what the gateway has beside
-//     process APIs, such as list_agent_state.
+//   - Process groups, and what the gateway has beside process APIs, such as
+//     list_agent_state.
 //   - JOB's operate_proc, which makes up the commands by itself, and that JOB
 //     knows which hosts belong to which business: bk_biz_id is only looked at.
 //   - Windows: paths of Windows are taken, and no more than that.

@@ -157,6 +157,8 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 		ans.Results, ans.QueuedData, ans.Queued = s.core.Poll(req.API, req.TaskID)
 	case face.VerbStatus:
 		ans.Rows = s.core.Status(req.API, req.Items[0])
+	case face.VerbUpgrade:
+		ans.Success, ans.Failed = s.core.Upgrade(req.API, req.Items[0].Targets, req.AgentIDs)
 	case face.VerbSync:
 		ans.Rows, ans.Total = s.core.Sync(req.API, req.Namespace, req.Start, req.Limit)
 	}

@@ -22,14 +22,20 @@ func (s *Server) AddHost(addrs ...string) {
 }
 
 // AddAgent declares a host that is known by an agent id and by an address: what
-// is done to it under one name is seen under the other. Without it, an agent id
-// is a host of its own, and a process that was registered under the address of
-// the same machine is another process; so it is with the real server until
-// upgrade_to_agent_id is called. It is for the time before the first request,
+// is done to it under one name is seen under the other, though with EntryPerName
+// each name has a registration of its own. Without it, an agent id is another host.
+// It is for the time before the first request,
 // since it moves nothing, and panics on a bad agent id or address.
 func (s *Server) AddAgent(agentID, addr string) {
 	s.init()
 	must(s.core.AddAgent(agentID, addr))
+}
+
+// UpgradeToAgentID does what upgrade_to_agent_id does to one host, on somebody else's
+// behalf; with the address in place of the agent id, it undoes it.
+func (s *Server) UpgradeToAgentID(agentID, addr string) error {
+	s.begin()
+	return s.core.UpgradeToAgentID(agentID, addr)
 }
 
 // Admit declares every address in prefix, in any cloud area. It costs nothing
@@ -58,6 +64,20 @@ func (s *Server) Process(addr, namespace, name string) (core.Process, bool) {
 func (s *Server) Processes() []core.Process {
 	s.begin()
 	return s.core.Processes()
+}
+
+// Machines returns what is true on every machine, whatever it was called and whatever
+// the platform says of it, ordered by host. Operations are those since
+// [Server.ResetCalls].
+func (s *Server) Machines() []Machine {
+	s.begin()
+	return s.core.Machines()
+}
+
+// Machine returns what is true on one machine, by any of its names.
+func (s *Server) Machine(addr string) Machine {
+	s.begin()
+	return s.core.Machine(addr)
 }
 
 // Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
@@ -92,6 +112,18 @@ func (s *Server) FreezeStatus() {
 func (s *Server) ThawStatus() {
 	s.begin()
 	s.core.ThawStatus()
+}
+
+// SetLag changes LagCalls from now on; 0 brings the cached status up to date.
+func (s *Server) SetLag(answers int) {
+	s.begin()
+	s.core.SetLag(answers)
+}
+
+// SetRowLabels changes RowLabels from now on.
+func (s *Server) SetRowLabels(labels map[string]string) {
+	s.begin()
+	s.core.SetRowLabels(labels)
 }
 
 // Tick is one round of supervision, and returns when its commands are done:

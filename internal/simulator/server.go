@@ -40,6 +40,11 @@ type Server struct {
 	UnverifiedStatus400 bool
 	// AdmitAgents declares every agent id.
 	AdmitAgents bool
+	// EntryPerName keeps, of a machine with two names (see [Server.AddAgent]), a
+	// registration for each name that was used, until upgrade_to_agent_id makes one of
+	// them. The process and its hosting are the machine's all the same: whoever ends
+	// the hosting, by either name, ends it for both.
+	EntryPerName bool
 
 	// MaxHostsPerRequest refuses requests with more hosts, if non-zero.
 	MaxHostsPerRequest int
@@ -67,6 +72,12 @@ type Server struct {
 	// RowsWithoutHost leaves host out of the cached status at the gateway.
 	// Clients disagree on whether it is there; bk_agent_id is, always.
 	RowsWithoutHost bool
+	// RowsWithoutAgentID leaves bk_agent_id out of it. With both, a row does not say
+	// whose it is. See [Fault.Rows] for what comes and goes.
+	RowsWithoutAgentID bool
+	// RowLabels are labels that the platform adds by itself to every row of the cached
+	// status, beside those that were declared. See [Server.SetRowLabels].
+	RowLabels map[string]string
 	// ManageProcBug makes JOB's manage_proc send its op types 1 and 2 to GSE as
 	// they are, where they mean stop and query, as the public code of JOB 3.4 to
 	// 3.6 does.
@@ -78,7 +89,8 @@ type Server struct {
 	// of CodeTaskQueued for ever. Clients report either.
 	ExpiredEmpty bool
 	// LagCalls is the number of cached status answers about a process that
-	// still show its old row after each change.
+	// still show its old row after each change, or -1 for what was true before the last
+	// change, for ever. See [Server.SetLag].
 	LagCalls int
 
 	// Local makes 127.0.0.0/8 local hosts, in every cloud area, without
@@ -136,9 +148,9 @@ func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
 		s.core.Configure(core.Settings{
-			AdmitAgents: s.AdmitAgents, RegisterHosts: s.RegisterHosts, UpdateUpserts: s.UpdateUpserts,
+			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateUpserts: s.UpdateUpserts,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce,
-			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls,
+			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,
 			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults,
@@ -149,7 +161,7 @@ func (s *Server) begin() {
 				Username: s.Username, Token: s.Token, AccessToken: s.AccessToken,
 			},
 			TenantID: s.TenantID, UnverifiedStatus400: s.UnverifiedStatus400, MaxHostsPerRequest: s.MaxHostsPerRequest,
-			RowsWithoutHost: s.RowsWithoutHost, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
+			RowsWithoutHost: s.RowsWithoutHost, RowsWithoutAgentID: s.RowsWithoutAgentID, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
 		}
 	})
 }

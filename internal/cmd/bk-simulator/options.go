@@ -30,6 +30,7 @@ type options struct {
 	username  string
 	tenant    string
 	quirks    []func(*simulator.Server)
+	rowLabels map[string]string
 	supervise time.Duration
 	stop      bool
 	readyFile string
@@ -87,6 +88,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
 	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
 	fs.Func("with", "`quirks` of a platform, separated by commas: "+quirkNames()+" (see the fields of these names in the package simulator)", o.addQuirks)
+	fs.Func("row-label", "`name=value` that the platform adds to the labels of every status row; may be repeated", o.addRowLabel)
 	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
 	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
 	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write the URL to when ready, removed at the end")
@@ -122,6 +124,18 @@ func (o *options) readSecret(file string) error {
 	if o.appSecret = strings.TrimSpace(string(text)); o.appSecret == "" {
 		return errors.New("it is empty")
 	}
+	return nil
+}
+
+func (o *options) addRowLabel(label string) error {
+	name, value, ok := strings.Cut(label, "=")
+	if !ok || name == "" {
+		return fmt.Errorf("%q: want name=value", label)
+	}
+	if o.rowLabels == nil {
+		o.rowLabels = make(map[string]string)
+	}
+	o.rowLabels[name] = value
 	return nil
 }
 
@@ -166,8 +180,8 @@ func (o *options) server(stderr io.Writer) *simulator.Server {
 		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username, TenantID: o.tenant,
 		Local: o.local, Root: o.root,
 		Supervise: o.supervise, StopProcesses: o.stop,
-		StateFile: o.state,
-		MaxCalls:  keptCalls, MaxTasks: keptTasks,
+		StateFile: o.state, RowLabels: o.rowLabels,
+		MaxCalls: keptCalls, MaxTasks: keptTasks,
 		ErrorLog: stderr,
 	}
 	if !o.quiet {

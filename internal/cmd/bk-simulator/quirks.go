@@ -13,12 +13,14 @@ import (
 // takes. What comes and goes is a fault, at the control endpoint.
 var quirks = map[string]func(*simulator.Server){
 	"admit-agents":          func(s *simulator.Server) { s.AdmitAgents = true },
+	"entry-per-name":        func(s *simulator.Server) { s.EntryPerName = true },
 	"expired-empty":         func(s *simulator.Server) { s.ExpiredEmpty = true },
 	"hosting-once":          func(s *simulator.Server) { s.HostingOnce = true },
 	"hosting-starts":        func(s *simulator.Server) { s.HostingStarts = true },
 	"job-removed":           func(s *simulator.Server) { s.JobRemoved = true },
 	"manage-proc-bug":       func(s *simulator.Server) { s.ManageProcBug = true },
 	"register-hosts":        func(s *simulator.Server) { s.RegisterHosts = true },
+	"rows-without-agent-id": func(s *simulator.Server) { s.RowsWithoutAgentID = true },
 	"rows-without-host":     func(s *simulator.Server) { s.RowsWithoutHost = true },
 	"start-replaces":        func(s *simulator.Server) { s.StartReplaces = true },
 	"unverified-status-400": func(s *simulator.Server) { s.UnverifiedStatus400 = true },

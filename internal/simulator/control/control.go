@@ -42,6 +42,8 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, struct{}{})
 	case "GET /_sim/processes":
 		writeJSON(w, map[string]any{"processes": e.Core.Processes()})
+	case "GET /_sim/machines":
+		writeJSON(w, map[string]any{"machines": e.Core.Machines()})
 	case "GET /_sim/executions":
 		writeJSON(w, map[string]any{"executions": append([]core.Execution{}, e.Core.Executions()...)})
 	case "GET /_sim/tasks":
@@ -103,6 +105,7 @@ func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 		Labels    map[string]string `json:"labels"`
 		Spec      json.RawMessage   `json:"spec"`
 		TaskID    string            `json:"task_id"`
+		AgentID   string            `json:"agent_id"`
 	}
 	if !readControl(w, r, &act) {
 		return
@@ -116,6 +119,9 @@ func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 		"kill":       e.Core.KillProcess,
 		"register": func(addr, namespace, name string) error {
 			return e.Core.Register(addr, namespace, name, act.Labels, string(act.Spec))
+		},
+		"upgrade": func(addr, _, _ string) error {
+			return e.Core.UpgradeToAgentID(act.AgentID, addr)
 		},
 		"expire": func(string, string, string) error {
 			e.Core.ExpireTask(act.TaskID)
@@ -158,15 +164,23 @@ func (e Endpoint) agent(w http.ResponseWriter, r *http.Request) {
 
 func (e Endpoint) status(w http.ResponseWriter, r *http.Request) {
 	var status struct {
-		Frozen bool `json:"frozen"`
+		Frozen *bool             `json:"frozen"`
+		Lag    *int              `json:"lag"`
+		Labels map[string]string `json:"labels"`
 	}
 	if !readControl(w, r, &status) {
 		return
 	}
-	if status.Frozen {
+	if status.Frozen != nil && *status.Frozen {
 		e.Core.FreezeStatus()
-	} else {
+	} else if status.Frozen != nil {
 		e.Core.ThawStatus()
+	}
+	if status.Lag != nil {
+		e.Core.SetLag(*status.Lag)
+	}
+	if status.Labels != nil {
+		e.Core.SetRowLabels(status.Labels)
 	}
 	writeJSON(w, struct{}{})
 }

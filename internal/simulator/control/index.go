@@ -22,6 +22,10 @@ LOOK
   Executions: what each host did with what reached it, and how often
     curl -s $SIM/_sim/executions
 
+  Machines: what is true on each, under which names it is on file, and how often an
+  operation of one task reached its agent
+    curl -s $SIM/_sim/machines
+
   Tasks: when each was accepted and settled, and how often it was polled
     curl -s $SIM/_sim/tasks
 
@@ -37,8 +41,12 @@ ACT AS SOMEBODY ELSE
   A colleague stops it, unhosts it, unregisters it, hosts it, starts it
     the same with "stop", "unhost", "unregister", "host", "start"
 
-  A colleague registers it
+  A colleague registers it (with another spec or other labels, or without a spec)
     curl -s $SIM/_sim/act -d '{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","labels":{},"spec":{}}'
+
+  Somebody upgrades a host to its agent id, so that both names have one registration
+  (with the address as the agent id: takes it back)
+    curl -s $SIM/_sim/act -d '{"action":"upgrade","host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}'
 
   A task's result is forgotten
     curl -s $SIM/_sim/act -d '{"action":"expire","task_id":"GSETASK:S:20240101000000.000000:1"}'
@@ -53,6 +61,17 @@ ACT AS SOMEBODY ELSE
   The cached status stands still, and moves again (queries, op 2, stay live)
     curl -s $SIM/_sim/status -d '{"frozen":true}'
     curl -s $SIM/_sim/status -d '{"frozen":false}'
+
+  The cached status lags: three answers after each change, or always by one change
+    curl -s $SIM/_sim/status -d '{"lag":3}'
+    curl -s $SIM/_sim/status -d '{"lag":-1}'
+    curl -s $SIM/_sim/status -d '{"lag":0}'
+
+  The cached status lacks the rows of some hosts
+    curl -s $SIM/_sim/faults -d '{"api":"*_proc_status*","hosts":["0:10.0.0.1"],"missing":-1}'
+
+  The platform adds labels of its own to every row
+    curl -s $SIM/_sim/status -d '{"labels":{"bk_obj_id":"host"}}'
 
   One round of supervision, now
     curl -s -X POST $SIM/_sim/tick
@@ -121,6 +140,7 @@ FAULTS
     curl -s $SIM/_sim/faults -d '{"content_shape":"object"}'   (or null, broken, empty, no-instance, no-isauto)
     curl -s $SIM/_sim/faults -d '{"keys":"supplier"}'   (at the ESB: cloud:supplier:ip; or no-supplier: cloud:ip)
     curl -s $SIM/_sim/faults -d '{"keys":"address"}'   (at the gateway, for an agent id: cloud:ip; or agent, the other way round)
+    curl -s $SIM/_sim/faults -d '{"rows":"agent"}'   (at the gateway, rows by agent id alone; or host, both, none)
     curl -s $SIM/_sim/faults -d '{"keys":"host-first"}'   (JOB: cloud:ip:value_key; or path, whatever the value_key)
     curl -s $SIM/_sim/faults -d '{"api":"get_proc_result","job_status":115}'   (JOB: beside hosts that have finished)
     curl -s $SIM/_sim/faults -d '{"api":"operate_*","task_id":""}'

@@ -3,23 +3,30 @@ package core
 import (
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // What somebody else does: a colleague at a console, another tool, the process
 // itself. None of it is recorded as a call or meets a fault.
 
-// Register registers a process with a spec (a JSON object as a request has it)
-// whether it is registered already or not.
+// Register registers a process with a spec (a JSON object as a request has it, or
+// nothing for the one it has, if any) whether it is registered already or not.
 func (g *GSE) Register(addr, namespace, name string, labels map[string]string, spec string) error {
-	parsed, err := parseSpec([]byte(spec))
-	if err != nil {
-		return fmt.Errorf("spec: %w", err)
-	}
-	if parsed == nil {
-		return errors.New("spec: want a JSON object")
+	var parsed *Spec
+	if spec != "" {
+		var err error
+		if parsed, err = parseSpec([]byte(spec)); err != nil {
+			return fmt.Errorf("spec: %w", err)
+		}
+		if parsed == nil {
+			return errors.New("spec: want a JSON object")
+		}
 	}
 	return g.act(addr, namespace, name, func(p *process) {
-		p.labels, p.spec = labels, parsed
+		p.labels = maps.Clone(labels)
+		if parsed != nil {
+			p.spec = parsed
+		}
 		p.registered = true
 		g.stampLocked(p)
 	})

@@ -15,7 +15,9 @@ type localProcess struct {
 	sampled sample
 }
 
-func (g *GSE) localLocked(key ProcKey) *localProcess {
+// localLocked finds it by the machine and not by the name of its host.
+func (g *GSE) localLocked(t Target, key ProcKey) *localProcess {
+	key.Host = t.Machine
 	lp := g.locals[key]
 	if lp == nil {
 		lp = &localProcess{}
@@ -43,7 +45,7 @@ func (g *GSE) runLocked(o *operation) {
 		return
 	}
 	o.state = operationRunning
-	lp := g.localLocked(o.key())
+	lp := g.localLocked(o.target, o.key())
 	g.wg.Go(func() {
 		v := g.runItem(lp, o.item, o.target)
 		g.mu.Lock()
@@ -157,11 +159,7 @@ func (g *GSE) queryLocal(it *Item, t Target) verdict {
 	health := g.ask(t, it.Spec, "health_cmd")
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key := ProcKey{t.Key, it.Namespace, it.Name}
-	p := g.procs[key]
-	if p == nil {
-		p = &process{key: key, target: t, pid: -1}
-	}
+	p := g.viewLocked(it, t)
 	g.lookLocked(p, it.Spec)
 	p.version, p.health = version, health
 	v := newVerdict(CodeOK)

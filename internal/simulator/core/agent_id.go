@@ -13,7 +13,7 @@ var agentIDPattern = regexp.MustCompile(`^[0-9a-fA-F]{32,64}$`)
 
 // AgentTarget is a host that a request named by its agent id. Which address it
 // has is for resolveLocked to say.
-func AgentTarget(id string) Target { return Target{Key: HostKey(id), Agent: id} }
+func AgentTarget(id string) Target { return Target{Key: HostKey(id), Machine: HostKey(id), Agent: id} }
 
 // AddAgent declares a host that is known by an agent id and by an address: what
 // is done to it under one name is seen under the other. Without it, an agent id
@@ -22,6 +22,12 @@ func AgentTarget(id string) Target { return Target{Key: HostKey(id), Agent: id} 
 // upgrade_to_agent_id is called. It is for the time before the first request,
 // since it moves nothing.
 func (g *GSE) AddAgent(agentID, addr string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.linkLocked(agentID, addr)
+}
+
+func (g *GSE) linkLocked(agentID, addr string) error {
 	if !agentIDPattern.MatchString(agentID) {
 		return fmt.Errorf("agent id %q: want 32 to 64 hexadecimal characters", agentID)
 	}
@@ -32,11 +38,9 @@ func (g *GSE) AddAgent(agentID, addr string) error {
 	if t.Agent != "" {
 		return fmt.Errorf("host %q is an agent id, not an address", addr)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.hosts[t.Key] = true
+	g.hosts[t.Machine] = true
 	g.addresses[agentID] = t
-	g.agentIDs[t.Key] = agentID
+	g.agentIDs[t.Machine] = agentID
 	return nil
 }
 
@@ -52,7 +56,7 @@ func (g *GSE) Resolve(items []*Item) {
 	}
 }
 
-// HostKey is the one name of a host, which may be given by any.
+// HostKey is the machine of a host, which may be given by any name.
 func (g *GSE) HostKey(addr string) (HostKey, error) {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -60,7 +64,7 @@ func (g *GSE) HostKey(addr string) (HostKey, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.resolveLocked(t).Key, nil
+	return g.resolveLocked(t).Machine, nil
 }
 
 // resolveLocked gives a host that was named by its agent id the address that is
@@ -70,6 +74,9 @@ func (g *GSE) resolveLocked(t Target) Target {
 		agent := t.Agent
 		t = known
 		t.Agent = agent
+		if g.separateLocked(t.Machine) {
+			t.Key = HostKey(agent)
+		}
 	}
 	return t
 }
@@ -78,7 +85,7 @@ func (g *GSE) resolveLocked(t Target) Target {
 // alone.
 func (g *GSE) agentIDLocked(t Target) string {
 	if t.IP.IsValid() {
-		return g.agentIDs[t.Key]
+		return g.agentIDs[t.Machine]
 	}
 	return string(t.Key)
 }

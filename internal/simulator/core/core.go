@@ -5,6 +5,7 @@ package core
 
 import (
 	"io"
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type GSE struct {
 	hosts       map[HostKey]bool
 	addresses   map[string]Target  // by agent id
 	agentIDs    map[HostKey]string // by address
+	upgraded    map[HostKey]bool   // machines, by upgrade_to_agent_id
 	admitted    []netip.Prefix
 	unreachable map[HostKey]bool
 	procs       map[ProcKey]*process
@@ -45,6 +47,7 @@ type GSE struct {
 // the package simulator's Server say what each does.
 type Settings struct {
 	AdmitAgents   bool
+	EntryPerName  bool
 	RegisterHosts bool
 	UpdateUpserts bool
 	HostingStarts bool
@@ -52,6 +55,7 @@ type Settings struct {
 	HostingOnce   bool
 	ExpiredEmpty  bool
 	LagCalls      int
+	RowLabels     map[string]string
 
 	Local         bool
 	Root          string
@@ -77,6 +81,7 @@ func New() *GSE {
 		hosts:       make(map[HostKey]bool),
 		addresses:   make(map[string]Target),
 		agentIDs:    make(map[HostKey]string),
+		upgraded:    make(map[HostKey]bool),
 		unreachable: make(map[HostKey]bool),
 		procs:       make(map[ProcKey]*process),
 		registered:  make(map[ProcKey]int64),
@@ -94,6 +99,8 @@ func (g *GSE) Configure(set Settings) {
 		set.Faults = noFaults{}
 	}
 	g.Settings = set
+	g.status.behind = set.LagCalls
+	g.status.labels = maps.Clone(set.RowLabels)
 }
 
 // Start loads the state file and begins supervision and saving, as far as the settings

@@ -16,6 +16,8 @@ type Execution struct {
 	// "stop", "restart", "reload" or "kill". At the gateway, hosting registers and
 	// unhosting unregisters.
 	Action string `json:"action"`
+	// TaskID is the task that it belongs to, empty for a call that answers at once.
+	TaskID string `json:"task_id,omitempty"`
 	// Code is the host's own verdict, not that of a fault: a start with
 	// CodeAlreadyRunning found the process running and did nothing.
 	Code int       `json:"code"`
@@ -49,7 +51,8 @@ func (g *GSE) executedLocked(it *Item, t Target, v verdict) {
 		return
 	}
 	g.executions = append(g.executions, Execution{
-		Host: string(t.Key), Namespace: it.Namespace, Name: it.Name, Action: action, Code: v.code, At: g.now(),
+		Host: string(t.Key), Namespace: it.Namespace, Name: it.Name,
+		Action: action, TaskID: it.taskID, Code: v.code, At: g.now(),
 	})
 	if g.MaxExecutions > 0 && len(g.executions) > g.MaxExecutions {
 		g.executions = g.executions[len(g.executions)-g.MaxExecutions:]

@@ -14,7 +14,10 @@ type HostKey string
 
 // Target is a host as one request spelt it.
 type Target struct {
-	Key      HostKey
+	// Key is the name under which the platform keeps what it is told about the host.
+	Key HostKey
+	// Machine is the same for every name of one machine.
+	Machine  HostKey
 	Cloud    int64
 	Supplier int64
 	IP       netip.Addr
@@ -31,8 +34,10 @@ func NewTarget(cloud, supplier int64, ip string) (Target, error) {
 	if err != nil || addr.Zone() != "" {
 		return Target{}, fmt.Errorf("%q is not an IP address", ip)
 	}
+	key := HostKey(strconv.FormatInt(cloud, 10) + ":" + addr.String())
 	return Target{
-		Key:      HostKey(strconv.FormatInt(cloud, 10) + ":" + addr.String()),
+		Key:      key,
+		Machine:  key,
 		Cloud:    cloud,
 		Supplier: supplier,
 		IP:       addr,
@@ -88,7 +93,7 @@ func (g *GSE) AddHost(addrs ...string) error {
 		if err != nil {
 			return err
 		}
-		g.hosts[g.resolveLocked(t).Key] = true
+		g.hosts[g.resolveLocked(t).Machine] = true
 	}
 	return nil
 }
@@ -112,11 +117,11 @@ func (g *GSE) SetReachable(addr string, reachable bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t = g.resolveLocked(t)
-	g.hosts[t.Key] = true
+	g.hosts[t.Machine] = true
 	if reachable {
-		delete(g.unreachable, t.Key)
+		delete(g.unreachable, t.Machine)
 	} else {
-		g.unreachable[t.Key] = true
+		g.unreachable[t.Machine] = true
 	}
 	g.changedLocked()
 	return nil
@@ -124,11 +129,11 @@ func (g *GSE) SetReachable(addr string, reachable bool) error {
 
 // answersLocked reports whether a host is known and its agent alive.
 func (g *GSE) answersLocked(t Target) bool {
-	return !g.unreachable[t.Key] && g.knownLocked(t)
+	return !g.unreachable[t.Machine] && g.knownLocked(t)
 }
 
 func (g *GSE) knownLocked(t Target) bool {
-	if g.hosts[t.Key] || g.isLocal(t) || (g.AdmitAgents && !t.IP.IsValid()) {
+	if g.hosts[t.Machine] || g.isLocal(t) || (g.AdmitAgents && !t.IP.IsValid()) {
 		return true
 	}
 	for _, prefix := range g.admitted {

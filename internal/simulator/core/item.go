@@ -13,6 +13,8 @@ type Item struct {
 	Spec            *Spec // nil where the API has none
 	Targets         []Target
 
+	taskID string // that it belongs to, once it was accepted
+
 	IPv4 bool // the API takes no other addresses
 	// Whole says that op 3 registers too, and that op 4 leaves no row: the
 	// gateway has no other names for that.
@@ -117,10 +119,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 }
 
 func (g *GSE) queryLocked(it *Item, t Target) verdict {
-	p := g.procs[ProcKey{t.Key, it.Namespace, it.Name}]
-	if p == nil {
-		p = &process{target: t, pid: -1}
-	}
+	p := g.viewLocked(it, t)
 	v := newVerdict(CodeOK)
 	v.content = g.queryContentLocked(p, it)
 	return v
@@ -209,7 +208,7 @@ func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 
 func (g *GSE) hostLocked(p *process, it *Item) {
 	p.store(it)
-	p.hosted = true
+	g.hostedLocked(p)
 	p.wanted = statusRunning
 	p.retries = 0
 	p.died = g.HostingStarts && !p.running
@@ -223,13 +222,23 @@ func (g *GSE) startHostsLocked(p *process, it *Item) {
 	if !p.listed() || g.StartReplaces || p.spec == nil {
 		p.store(it)
 	}
-	p.hosted = true
+	g.hostedLocked(p)
 	p.retries = 0
 	g.stampLocked(p)
 }
 
+// hostedLocked notes that the agent watches over the process from now on, because it
+// was asked to under this name.
+func (g *GSE) hostedLocked(p *process) {
+	if twin := g.twinLocked(p.key); twin != nil && !p.hosted {
+		twin.hosts = false // that was an earlier hosting
+	}
+	p.hosted, p.hosts = true, true
+}
+
+// unhost ends the hosting, which an agent does not know by name: whoever asked for it.
 func (p *process) unhost() {
-	p.hosted = false
+	p.hosted, p.hosts = false, false
 	p.died = false
 	p.retries = 0
 }

@@ -15,25 +15,33 @@ type ProcKey struct {
 	Namespace, Name string
 }
 
-// process is what GSE and the agent together hold about one process.
+// process is what is on file about one process under one name of its host.
 type process struct {
 	key    ProcKey
 	target Target
 
 	registered bool // by register_proc_info, or op 3 at the gateway
-	hosted     bool // the agent watches over it
-	running    bool
-	wanted     int // flag of the cached status: statusRunning or statusStopped
-	pid        int
-	version    string
-	health     string
-	message    string
+	hosts      bool // hosting was asked for under this name
 
-	registerTime  int64 // epoch seconds
+	registerTime int64 // epoch seconds
+	labels       map[string]string
+	spec         *Spec
+
+	*instance
+}
+
+// instance is what the agent holds about a process. There is one on a machine, however
+// many names the machine has.
+type instance struct {
+	hosted  bool // the agent watches over it
+	running bool
+	wanted  int // flag of the cached status: statusRunning or statusStopped
+	pid     int
+	version string
+	health  string
+	message string
+
 	lastStartTime int64 // epoch seconds
-
-	labels map[string]string
-	spec   *Spec
 
 	// died is set when a hosted process is found dead that nobody stopped: only
 	// those are revived.
@@ -43,6 +51,8 @@ type process struct {
 	revivedAt time.Time
 }
 
+func newInstance() *instance { return &instance{pid: -1, wanted: statusStopped} }
+
 // Numbers of flag and status in a cached status row. 0 is "not registered",
 // which no row ever says: such a process has no row.
 const (
@@ -51,7 +61,7 @@ const (
 )
 
 // listed reports whether the cached status has a row for the process.
-func (p *process) listed() bool { return p.registered || p.hosted }
+func (p *process) listed() bool { return p.registered || (p.hosts && p.hosted) }
 
 // Process is a copy of what the simulator holds about one process.
 type Process struct {
@@ -129,16 +139,31 @@ func (g *GSE) processLocked(it *Item, t Target) *process {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
 	p := g.procs[key]
 	if p == nil {
-		p = &process{key: key, target: t, pid: -1, wanted: statusStopped}
+		p = &process{key: key, target: t, instance: newInstance()}
+		if twin := g.twinLocked(key); twin != nil {
+			p.instance = twin.instance
+		}
 		g.procs[key] = p
 		g.status.forget(key.Namespace)
 	}
 	return p
 }
 
-// pruneLocked forgets a process about which there is nothing left to know.
+// pruneLocked forgets a process about which there is nothing left to know, under this
+// name and under the other one.
 func (g *GSE) pruneLocked(p *process) {
-	if !p.listed() && !p.running && g.procs[p.key] == p {
+	twin := g.twinLocked(p.key)
+	if twin != nil && !twin.listed() {
+		g.forgetLocked(twin)
+		twin = nil
+	}
+	if !p.listed() && (!p.running || twin != nil) {
+		g.forgetLocked(p)
+	}
+}
+
+func (g *GSE) forgetLocked(p *process) {
+	if g.procs[p.key] == p {
 		delete(g.procs, p.key)
 		g.status.forget(p.key.Namespace)
 	}
@@ -183,7 +208,7 @@ func (g *GSE) lookup(addr, namespace, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := g.procs[ProcKey{g.resolveLocked(t).Key, namespace, name}]
+	p := g.findLocked(ProcKey{g.resolveLocked(t).Key, namespace, name})
 	if p == nil {
 		return nil, fmt.Errorf("no process %s:%s on %s", namespace, name, addr)
 	}

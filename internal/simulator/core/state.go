@@ -21,6 +21,8 @@ type savedState struct {
 	NextPID     int         `json:"next_pid"`
 	Processes   []savedProc `json:"processes"`
 	Forgotten   []savedTime `json:"forgotten"`
+	// Upgraded are the agent ids of the machines with one entry for both names.
+	Upgraded map[string]HostKey `json:"upgraded,omitempty"`
 }
 
 const stateVersion = 1
@@ -104,6 +106,12 @@ func (g *GSE) stateNow() savedState {
 	for _, p := range g.procs {
 		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.Supplier})
 	}
+	for machine := range g.upgraded {
+		if state.Upgraded == nil {
+			state.Upgraded = make(map[string]HostKey)
+		}
+		state.Upgraded[g.agentIDs[machine]] = machine
+	}
 	for key, at := range g.registered {
 		if g.procs[key] == nil {
 			state.Forgotten = append(state.Forgotten, savedTime{key.Host, key.Namespace, key.Name, at})
@@ -134,6 +142,12 @@ func (g *GSE) loadState() error {
 	for _, key := range state.Unreachable {
 		g.unreachable[key] = true
 	}
+	for agentID, machine := range state.Upgraded {
+		if err := g.linkLocked(agentID, string(machine)); err != nil {
+			return fmt.Errorf("state file %s: %w", g.StateFile, err)
+		}
+		g.upgraded[machine] = true
+	}
 	for _, saved := range state.Forgotten {
 		g.registered[ProcKey{saved.Host, saved.Namespace, saved.Name}] = saved.RegisterTime
 	}
@@ -142,10 +156,14 @@ func (g *GSE) loadState() error {
 		if err != nil {
 			return fmt.Errorf("state file %s: %w", g.StateFile, err)
 		}
+		p.target = g.resolveLocked(p.target)
+		if twin := g.twinLocked(p.key); twin != nil {
+			p.instance = twin.instance
+		}
 		g.procs[p.key] = p
 		g.registered[p.key] = p.registerTime
 	}
-	g.status = statusCache{}
+	g.status.index, g.status.lagging = nil, nil
 	return nil
 }
 
@@ -160,18 +178,21 @@ func (saved savedProc) process() (*process, error) {
 		return nil, fmt.Errorf("spec of %s:%s on %s: %w", saved.Namespace, saved.Name, saved.Host, err)
 	}
 	return &process{
-		key:           ProcKey{t.Key, saved.Namespace, saved.Name},
-		target:        t,
-		registered:    saved.Registered,
-		hosted:        saved.Hosted,
-		running:       saved.Running,
-		wanted:        saved.Wanted,
-		pid:           saved.PID,
-		version:       saved.Version,
-		registerTime:  saved.RegisterTime,
-		lastStartTime: saved.LastStartTime,
-		labels:        saved.Labels,
-		spec:          sp,
-		died:          saved.Died,
+		key:          ProcKey{t.Key, saved.Namespace, saved.Name},
+		target:       t,
+		registered:   saved.Registered,
+		hosts:        saved.Hosted,
+		registerTime: saved.RegisterTime,
+		labels:       saved.Labels,
+		spec:         sp,
+		instance: &instance{
+			hosted:        saved.Hosted,
+			running:       saved.Running,
+			wanted:        saved.Wanted,
+			pid:           saved.PID,
+			version:       saved.Version,
+			lastStartTime: saved.LastStartTime,
+			died:          saved.Died,
+		},
 	}, nil
 }

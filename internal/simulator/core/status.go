@@ -31,8 +31,12 @@ type statusCache struct {
 	index map[string][]ProcKey
 	// frozen holds all rows as they were at FreezeStatus, if it is non-nil.
 	frozen map[ProcKey]Row
-	// lagging holds old rows that LagCalls still shows.
+	// lagging holds old rows that are still shown.
 	lagging map[ProcKey]*lag
+	// behind is LagCalls, or what SetLag made of it.
+	behind int
+	// labels are those that the platform adds to every row.
+	labels map[string]string
 }
 
 // lag is an old row, absent if the process had none, and how many answers still
@@ -68,16 +72,45 @@ func (g *GSE) ThawStatus() {
 	g.status.index = nil
 }
 
-// beforeChangeLocked keeps the row that LagCalls will go on to show.
+// SetLag changes LagCalls from now on: after a change, so many answers about a process
+// still show its old row; -1 shows, for ever, what was true before the last change. 0
+// brings the rows up to date.
+func (g *GSE) SetLag(answers int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	g.status.behind = answers
+	if answers == 0 {
+		g.status.lagging = nil
+		g.status.index = nil
+	}
+}
+
+// SetRowLabels are labels that the platform adds by itself to every row.
+func (g *GSE) SetRowLabels(labels map[string]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.status.labels = maps.Clone(labels)
+}
+
+// beforeChangeLocked keeps the row that a lag will go on to show.
 func (g *GSE) beforeChangeLocked(key ProcKey) {
-	if g.LagCalls <= 0 {
+	if g.status.behind == 0 {
 		return
 	}
+	g.keepRowLocked(key)
+	if other, known := g.otherNameLocked(key.Host); known {
+		key.Host = other
+		g.keepRowLocked(key)
+	}
+}
+
+func (g *GSE) keepRowLocked(key ProcKey) {
 	if g.status.lagging == nil {
 		g.status.lagging = make(map[ProcKey]*lag)
 	}
 	old := g.status.lagging[key]
-	if old == nil {
+	if old == nil || g.status.behind < 0 {
 		old = &lag{absent: true}
 		if p := g.procs[key]; p != nil && p.listed() {
 			old.row, old.absent = g.rowLocked(p), false
@@ -85,7 +118,7 @@ func (g *GSE) beforeChangeLocked(key ProcKey) {
 		g.status.lagging[key] = old
 		g.status.forget(key.Namespace)
 	}
-	old.left = g.LagCalls
+	old.left = g.status.behind
 }
 
 func (g *GSE) rowLocked(p *process) Row {
@@ -96,6 +129,14 @@ func (g *GSE) rowLocked(p *process) Row {
 		Wanted: p.wanted, Actual: statusStopped, Hosted: p.hosted,
 		Message: p.message, PID: p.pid, Version: p.version,
 		RegisterTime: p.registerTime, LastStartTime: p.lastStartTime, ReportTime: g.now().Unix(),
+	}
+	for name, value := range g.status.labels {
+		if _, declared := r.Labels[name]; !declared {
+			if r.Labels == nil {
+				r.Labels = make(map[string]string)
+			}
+			r.Labels[name] = value
+		}
 	}
 	if p.running {
 		use := g.usageLocked(p)
@@ -112,8 +153,7 @@ func (g *GSE) showLocked(key ProcKey) (Row, bool) {
 		return r, ok
 	}
 	if old := g.status.lagging[key]; old != nil {
-		old.left--
-		if old.left <= 0 {
+		if countdown(&old.left) && old.left == 0 {
 			delete(g.status.lagging, key)
 			g.status.forget(key.Namespace)
 		}
@@ -135,7 +175,7 @@ func (g *GSE) Status(api string, it *Item) []Row {
 	rows := make([]Row, 0, len(it.Targets))
 	for _, t := range it.Targets {
 		key := ProcKey{t.Key, it.Namespace, it.Name}
-		if g.Faults.HidesRow(api, key) {
+		if g.Faults.HidesRow(api, ProcKey{t.Machine, it.Namespace, it.Name}) {
 			continue
 		}
 		if r, ok := g.showLocked(key); ok {
@@ -159,7 +199,7 @@ func (g *GSE) Sync(api, namespace string, start, limit int) (rows []Row, total i
 		if !g.existsLocked(key) {
 			continue
 		}
-		if total >= start && len(rows) < limit && !g.Faults.HidesRow(api, key) {
+		if total >= start && len(rows) < limit && !g.Faults.HidesRow(api, ProcKey{g.machineLocked(key.Host), key.Namespace, key.Name}) {
 			if r, ok := g.showLocked(key); ok {
 				rows = append(rows, r)
 			}

@@ -35,14 +35,14 @@ func (g *GSE) superviseRound(round *sync.WaitGroup) {
 	defer g.mu.Unlock()
 	g.settleLocked()
 	for _, p := range g.procs {
-		if !p.hosted || p.spec == nil || g.unreachable[p.key.Host] {
+		if !p.hosted || !p.hosts || p.spec == nil || g.unreachable[p.target.Machine] {
 			continue
 		}
 		if !g.isLocal(p.target) {
 			g.reviveVirtualLocked(p)
 			continue
 		}
-		key, lp := p.key, g.localLocked(p.key)
+		key, lp := p.key, g.localLocked(p.target, p.key)
 		if g.closed {
 			continue
 		}
@@ -68,7 +68,7 @@ func (g *GSE) reviveVirtualLocked(p *process) {
 func (g *GSE) superviseLocal(key ProcKey) {
 	g.mu.Lock()
 	p := g.procs[key]
-	if p == nil || !p.hosted {
+	if p == nil || !p.hosted || !p.hosts {
 		g.mu.Unlock()
 		return
 	}

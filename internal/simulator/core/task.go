@@ -142,6 +142,7 @@ func (g *GSE) Operate(api string, items []*Item) string {
 	}
 	g.meetQueueLocked(t, api)
 	for _, it := range items {
+		it.taskID = t.id
 		for _, target := range it.Targets {
 			o := &operation{api: api, item: it, target: target, accepted: now}
 			g.meetLocked(o, api, false)

@@ -56,7 +56,7 @@ func (noFaults) HidesRow(string, ProcKey) bool           { return false }
 
 // meetLocked hands an operation on a host the faults that it meets at api.
 func (g *GSE) meetLocked(o *operation, api string, poll bool) {
-	for _, trouble := range g.Faults.OnHost(&o.met, api, Affected{API: o.api, Poll: poll, Item: o.item, Host: o.target.Key}) {
+	for _, trouble := range g.Faults.OnHost(&o.met, api, Affected{API: o.api, Poll: poll, Item: o.item, Host: o.target.Machine}) {
 		o.suffer(trouble)
 	}
 }

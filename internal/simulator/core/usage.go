@@ -31,7 +31,7 @@ func (g *GSE) usageLocked(p *process) usage {
 	if !g.isLocal(p.target) {
 		return virtualUsage
 	}
-	lp := g.localLocked(p.key)
+	lp := g.localLocked(p.target, p.key)
 	if lp.sampled.pid != p.pid {
 		lp.sampled = takeSample(p.pid, lp.sampled)
 	}
@@ -40,7 +40,7 @@ func (g *GSE) usageLocked(p *process) usage {
 
 // sampleLocked takes a new sample of a running local process.
 func (g *GSE) sampleLocked(p *process) usage {
-	lp := g.localLocked(p.key)
+	lp := g.localLocked(p.target, p.key)
 	lp.sampled = takeSample(p.pid, lp.sampled)
 	return lp.sampled.used
 }

@@ -110,6 +110,9 @@ func translate(api string, tree map[string]any) *Request {
 		req.Verb = VerbSync
 		req.Namespace = jsontree.String(jsontree.Object(tree["meta"])["namespace"])
 		req.Start, req.Limit = int(jsontree.Integer(page["start"])), int(jsontree.Integer(page["limit"]))
+	case "upgrade_to_agent_id":
+		req.Verb = VerbUpgrade
+		req.Items, req.AgentIDs = upgradeOf(tree)
 	default:
 		it := itemOf(tree)
 		it.Op = firstGeneration[api]

@@ -32,6 +32,7 @@ type Settings struct {
 	UnverifiedStatus400 bool
 	MaxHostsPerRequest  int
 	RowsWithoutHost     bool
+	RowsWithoutAgentID  bool
 	ManageProcBug       bool
 	JobRemoved          bool
 }
@@ -60,9 +61,10 @@ type Request struct {
 	Verb  Verb
 	Items []*core.Item
 
-	TaskID       string // of a poll
-	Namespace    string // of a sync
-	Start, Limit int    // of a sync
+	TaskID       string   // of a poll
+	AgentIDs     []string // of an upgrade, one for each host
+	Namespace    string   // of a sync
+	Start, Limit int      // of a sync
 }
 
 // Verb is what a request asks of the core.
@@ -75,6 +77,7 @@ const (
 	VerbPoll
 	VerbStatus
 	VerbSync
+	VerbUpgrade
 )
 
 // Answer is what the core says to a request.
@@ -83,6 +86,8 @@ type Answer struct {
 	Results []core.Result
 	Rows    []core.Row
 	Total   int
+
+	Success, Failed []string // of an upgrade
 
 	Queued     bool // the task has no results yet
 	QueuedData any

@@ -141,7 +141,7 @@ func headerRune(r rune) rune {
 }
 
 func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, data any) {
-	return gseData(req, ans, f.rows(ans.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
+	return gseData(req, ans, f.rows(ans.Rows, ans.Effects.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 
 // gatewayKey is the key of a result map. A host has the name that the request

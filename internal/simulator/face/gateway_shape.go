@@ -44,6 +44,14 @@ func atGateway(fields map[string]field) shape {
 	return shape{kind: kindObject, fields: fields, check: oneSelector}
 }
 
+// upgradedHostShape is a host of upgrade_to_agent_id, as NodeMan sends it. To take the
+// host back to its address, that is its bk_agent_id.
+var upgradedHostShape = object(map[string]field{
+	"ip":          required(ipShape),
+	"bk_cloud_id": required(countShape),
+	"bk_agent_id": required(*agentIDListShape.elem),
+})
+
 // gatewayShapes are the bodies by API name. No document of them is public: they
 // are the ESB's of the second generation with agent ids, which is what clients
 // send. Of the policy's two names either may be used, and op_timeout in both.
@@ -59,6 +67,9 @@ var gatewayShapes = map[string]shape{
 	"get_proc_operate_result_v2": object(requestShapes["get_proc_operate_result_v2"]),
 	"get_proc_status_v2":         atGateway(requestShapes["get_proc_status_v2"]),
 	"sync_proc_status":           object(requestShapes["sync_proc_status"]),
+	"upgrade_to_agent_id": object(map[string]field{
+		"hosts": required(shape{kind: kindList, elem: &upgradedHostShape, check: notEmpty}),
+	}),
 }
 
 func gatewayItemsShape() shape {

@@ -50,3 +50,21 @@ func targetsOf(hosts, agents any) []core.Target {
 	}
 	return targets
 }
+
+// upgradeOf reads the hosts of a checked upgrade_to_agent_id, which is about no process,
+// and the agent ids that go with them.
+func upgradeOf(tree map[string]any) ([]*core.Item, []string) {
+	it := &core.Item{Op: core.NoOp}
+	var agentIDs []string
+	hosts, _ := tree["hosts"].([]any)
+	for _, v := range hosts {
+		host := jsontree.Object(v)
+		t, err := core.NewTarget(jsontree.Integer(host["bk_cloud_id"]), 0, jsontree.String(host["ip"]))
+		if err != nil {
+			continue
+		}
+		it.Targets = append(it.Targets, t)
+		agentIDs = append(agentIDs, jsontree.String(host["bk_agent_id"]))
+	}
+	return []*core.Item{it}, agentIDs
+}

@@ -20,6 +20,8 @@ func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (
 	switch req.Verb {
 	case VerbOperate:
 		data = map[string]any{"task_id": ans.TaskID}
+	case VerbUpgrade:
+		data = map[string]any{"success": ans.Success, "failed": ans.Failed}
 	case VerbStatus:
 		data = map[string]any{"proc_infos": rows}
 	case VerbSync:

@@ -67,14 +67,20 @@ func esbRows(rows []core.Row, supplier bool) []shownRow {
 }
 
 // rows are the rows with bk_agent_id, empty for a host that is known by its address
-// alone. host is there for a host with a known address, unless RowsWithoutHost:
-// clients disagree about it.
-func (f gatewayFace) rows(rows []core.Row) []shownRow {
+// alone. host is there for a host with a known address. Clients disagree about both, so
+// the platform may leave either out, and a fault may name what is left in.
+func (f gatewayFace) rows(rows []core.Row, names string) []shownRow {
+	host, agent := !f.RowsWithoutHost, !f.RowsWithoutAgentID
+	if names != "" {
+		host, agent = names == "host" || names == "both", names == "agent" || names == "both"
+	}
 	shown := make([]shownRow, 0, len(rows))
 	for _, r := range rows {
 		s := showRow(r)
-		s.AgentID = &r.AgentID
-		if r.IP == "" || f.RowsWithoutHost {
+		if agent {
+			s.AgentID = &r.AgentID
+		}
+		if r.IP == "" || !host {
 			s.Host = nil
 		}
 		shown = append(shown, s)

@@ -17,6 +17,7 @@ type Effects struct {
 	ExtraKeys       map[string]any
 	FirstKeys       map[string]any
 	Keys            string
+	Rows            string
 	JobStatus       *int
 	Spelling        string
 	TaskID          *string
@@ -45,6 +46,9 @@ func combine(faults []*fault) Effects {
 		fx.FirstKeys = merge(fx.FirstKeys, f.FirstKeys)
 		if fx.Keys == "" {
 			fx.Keys = f.Keys
+		}
+		if fx.Rows == "" {
+			fx.Rows = f.Rows
 		}
 		if fx.JobStatus == nil {
 			fx.JobStatus = f.JobStatus

@@ -131,6 +131,9 @@ type Fault struct {
 	// (setup_path/proc_name for a process with a value_key) and "host-first"
 	// (cloud:ip:value_key).
 	Keys string `json:"keys,omitempty"`
+	// Rows says by which names the gateway's cached status tells hosts, whatever the
+	// platform does otherwise: "both", "host", "agent" or "none".
+	Rows string `json:"rows,omitempty"`
 	// JobStatus is the status beside JOB's results, which says nothing about them.
 	JobStatus *int `json:"job_status,omitempty"`
 	// Spelling "errcode" names the members of a result errcode and errmsg.
@@ -212,6 +215,7 @@ func (f Fault) validate() error {
 		{"drop", f.Drop, []string{"", "before", "after", "mid", "reset"}},
 		{"keys", f.Keys, []string{"", "supplier", "no-supplier", "address", "agent", "path", "host-first"}},
 		{"spelling", f.Spelling, []string{"", "errcode"}},
+		{"rows", f.Rows, []string{"", "both", "host", "agent", "none"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
 			return fmt.Errorf("%s: %q is none of %q", choice.name, choice.value, choice.allowed)
@@ -228,7 +232,7 @@ func (f Fault) validate() error {
 
 func (f Fault) perRequest() bool {
 	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 || f.DelayMax != 0 ||
-		f.ExtraKeys != nil || f.FirstKeys != nil || f.Keys != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
+		f.ExtraKeys != nil || f.FirstKeys != nil || f.Keys != "" || f.Rows != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
 		f.Replace != nil || f.Backwards || f.Stall != 0 || f.Drip != 0
 }
 

@@ -126,7 +126,7 @@ func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 		if !f.matchesItem(it) {
 			return false
 		}
-		return f.hosts == nil || slices.ContainsFunc(it.Targets, func(t core.Target) bool { return f.hosts[t.Key] })
+		return f.hosts == nil || slices.ContainsFunc(it.Targets, func(t core.Target) bool { return f.hosts[t.Machine] })
 	})
 }
 
