@@ -203,10 +203,10 @@ func TestUpgradeToAgentID_fails(t *testing.T) {
 	t.Parallel()
 	c := twoNames(t, entryPerName)
 	for name, test := range map[string][2]string{
-		"unknown-host":     {"10.9.9.9", agentB},
-		"another's-id":     {"10.0.0.2", byAgent},
-		"no-id":            {"10.0.0.1", "x"},
-		"another-address":  {"10.0.0.1", "0:10.0.0.2"},
+		"unknown-host":      {"10.9.9.9", agentB},
+		"another's-id":      {"10.0.0.2", byAgent},
+		"no-id":             {"10.0.0.1", "x"},
+		"another-address":   {"10.0.0.1", "0:10.0.0.2"},
 		"no-address-at-all": {"10.0.0.1", "0:web"},
 	} {
 		if got := c.upgrade(test[0], test[1]); got != "[] [0:"+test[0]+"]" {

@@ -176,6 +176,17 @@ func TestRun_tenantAndAgentIDs(t *testing.T) {
 	}
 }
 
+func TestRun_addsLabelsToRows(t *testing.T) {
+	t.Parallel()
+	url, _ := start(t, io.Discard, "-quiet", "-hosts", "0:10.0.0.1", "-app-code", "app", "-app-secret", "shh", "-row-label", "bk=1")
+	send(t, http.MethodPost, url+"/api/c/compapi/v2/gse/register_proc_info/", registration)
+	rows := send(t, http.MethodPost, url+"/api/c/compapi/v2/gse/sync_proc_status/",
+		`{"bk_app_code":"app","bk_app_secret":"shh","bk_username":"admin","meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`)
+	if !strings.Contains(rows, `"labels":{"bk":"1"}`) {
+		t.Errorf("rows: %s", rows)
+	}
+}
+
 func TestRun_refusesFlags(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -197,6 +208,7 @@ func TestRun_refusesFlags(t *testing.T) {
 		"bad-host":        {[]string{"-hosts", "web-1"}, `host "web-1": want "cloud:ip"`},
 		"bad-prefix":      {[]string{"-admit", "10.0.0.0"}, "10.0.0.0"},
 		"root-alone":      {[]string{"-root", "x", "-hosts", "0:10.0.0.1"}, "-root is for -local hosts"},
+		"row-label":       {[]string{"-local", "-row-label", "bk"}, "want name=value"},
 		"argument":        {[]string{"-local", "now"}, `unexpected argument "now"`},
 	}
 	for name, test := range tests {
