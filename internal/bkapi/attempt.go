@@ -38,7 +38,7 @@ type call struct {
 
 // try is the one under way.
 type try struct {
-	ctx      context.Context //nolint:containedctx // the try is over when its answer is read
+	ctx      context.Context // of the sending and the reading
 	began    time.Time
 	response *http.Response
 }

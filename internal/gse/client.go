@@ -84,7 +84,7 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 }
 
 // changed is called when a change is over: whatever was listed until then is old.
-func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changed() }
+func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1) }
 
 // batches are hosts cut to what one request takes, each named in one way.
 func (c *Client) batches(hosts []fleet.Host) iter.Seq[[]fleet.Host] {

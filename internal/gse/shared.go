@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,7 +49,7 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		case !status.HostedKnown, status.Labels == nil:
 			// The documents of the listing know fewer members than those of the status.
 			// Where it says less, it saves no call.
-			n.turnOff()
+			n.off.Store(true)
 			rest = append(rest, h)
 		default:
 			statuses[h] = status
@@ -58,7 +58,10 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	if len(rest) == 0 {
 		return statuses, nil
 	}
-	n.count(p, rest)
+	n.hosts.Add(int64(len(rest)))
+	for range p.client.batches(rest) {
+		n.calls.Add(1)
+	}
 	own, err := p.CachedStatus(ctx, rest)
 	maps.Copy(statuses, own)
 	return statuses, err
@@ -70,20 +73,21 @@ type namespace struct {
 	name    string
 	flights singleflight.Group
 
-	mu sync.Mutex
+	latest  atomic.Pointer[listing]
+	changes atomic.Int64 // that this client has made
 	// calls is how often processes asked without a listing, hosts about how many
-	// hosts; due is the number of calls from which a listing pays.
-	calls, hosts, due int
-	// listed is what the last listing told, nil after a change; changes counts those.
-	listed  listing
-	at      time.Time
-	changes int
+	// hosts; due is how many calls a listing of the known size has to save.
+	calls, hosts, due atomic.Int64
 	// off: the platform would not list, or its listing says too little.
-	off bool
+	off atomic.Bool
 }
 
 // listing is what sync_proc_status says of a namespace.
-type listing map[processOn]fleet.Status
+type listing struct {
+	changes int64 // those before it
+	at      time.Time
+	rows    map[processOn]fleet.Status
+}
 
 type processOn struct {
 	name string
@@ -91,77 +95,60 @@ type processOn struct {
 }
 
 func (c *Client) namespace(name string) *namespace {
-	n, _ := c.namespaces.LoadOrStore(name, &namespace{client: c, name: name, due: sharedFrom})
+	n, _ := c.namespaces.LoadOrStore(name, &namespace{client: c, name: name})
 	return n.(*namespace) //nolint:forcetypeassert // nothing else is stored
 }
 
-// changed forgets what was listed before the end of a change.
-func (n *namespace) changed() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.listed = nil
-	n.changes++
-}
-
-func (n *namespace) turnOff() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.off = true
-}
-
-// count takes note of a process that asks by itself.
-func (n *namespace) count(p *Process, hosts []fleet.Host) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.hosts += len(hosts)
-	for range p.client.batches(hosts) {
-		n.calls++
-	}
-}
-
-// share gives a listing, nil where a process had better ask by itself. Of those who
-// want one, the first makes it and the others wait.
-func (n *namespace) share(ctx context.Context) (listing, error) {
+// share gives what is listed, nil where a process had better ask by itself. Of those
+// who want a listing, the first makes it and the others wait.
+func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, error) {
 	for {
-		listed, changes, pays := n.look()
-		if !pays {
-			return listed, nil
+		changes := n.changes.Load()
+		if latest := n.fresh(); latest != nil {
+			return latest.rows, nil
+		}
+		if !n.pays() {
+			return nil, nil
 		}
 		// The key keeps who asks after a change out of a listing that began before it.
-		flight := n.flights.DoChan(strconv.Itoa(changes), func() (any, error) { return n.list(ctx, changes) })
+		flight := n.flights.DoChan(strconv.FormatInt(changes, 10), func() (any, error) { return n.list(ctx, changes) })
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case result := <-flight:
-			// If whoever made the listing was interrupted, the next one makes it.
-			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) {
-				made, _ := result.Val.(listing)
-				return made, ctx.Err()
+			if made, ok := result.Val.(*listing); ok && made != nil {
+				return made.rows, nil
 			}
+			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) {
+				return nil, ctx.Err()
+			}
+			// Whoever made the listing was interrupted: the next one makes it.
 		}
 	}
 }
 
-// look gives the listing that answers now, or says whether to make one. That pays
-// once the calls have cost half as much, since nobody knows who will ask yet; and
-// not for processes that fill half of their requests or more.
-func (n *namespace) look() (listed listing, changes int, pays bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case n.off:
-	case n.listed != nil && n.client.now().Sub(n.at) <= sharedFor:
-		return n.listed, n.changes, false
-	default:
-		pays = n.calls >= n.due && 2*n.hosts <= pageLimit*n.calls
+// fresh is the listing that answers now, if there is one.
+func (n *namespace) fresh() *listing {
+	l := n.latest.Load()
+	if l == nil || n.off.Load() || l.changes != n.changes.Load() || n.client.now().Sub(l.at) > sharedFor {
+		return nil
 	}
-	return nil, n.changes, pays
+	return l
 }
 
-// list makes a listing, unless somebody has made one since the caller looked.
-func (n *namespace) list(ctx context.Context, changes int) (listing, error) {
-	if listed, _, pays := n.look(); !pays {
-		return listed, nil
+// pays reports whether a listing does: once the calls have cost half as much, since
+// nobody knows who will ask yet; and not for processes that fill half of their
+// requests or more.
+func (n *namespace) pays() bool {
+	calls := n.calls.Load()
+	return !n.off.Load() && calls >= max(sharedFrom, n.due.Load()) && 2*n.hosts.Load() <= pageLimit*calls
+}
+
+// list makes a listing, unless somebody has made one since the caller looked. It is
+// nil where its first page shows that the others do not pay.
+func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
+	if latest := n.fresh(); latest != nil || !n.pays() {
+		return latest, nil
 	}
 	// It is there to save time, and whoever waits for it has a deadline of its own.
 	patience := n.client.patience
@@ -170,73 +157,60 @@ func (n *namespace) list(ctx context.Context, changes int) (listing, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	made, err := n.fetch(bounded)
-	if err != nil {
+	pages, err := n.pages(bounded)
+	switch {
+	case err != nil:
 		// Sharing is an economy. Where it fails everybody asks by himself, and hears
 		// then what is wrong.
 		n.client.opts.Logger.DebugContext(ctx, "namespace not listed", "namespace", n.name, "reason", err.Error())
 		if ctx.Err() == nil {
-			n.turnOff()
+			n.off.Store(true)
 		}
 		return nil, err
+	case pages == nil:
+		return nil, nil
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.changes == changes {
-		n.listed, n.at = made, n.client.now()
-	}
+	made := &listing{changes: changes, at: n.client.now(), rows: n.rows(pages)}
+	n.latest.Store(made)
 	return made, nil
 }
 
-// fetch gets the first page, which says how many there are, and where it is time for
-// those the others.
-func (n *namespace) fetch(ctx context.Context) (listing, error) {
-	first, err := n.page(ctx, 0)
+// pages gets the first page, which says how many there are, and where those pay the
+// others. None is asked for twice where that fails: others wait.
+func (n *namespace) pages(ctx context.Context) ([]statusAnswer, error) {
+	api := n.client.face.endpoint(apiSync, false)
+	first, err := n.client.page(ctx, api, n.name, 0)
 	if err != nil {
 		return nil, err
 	}
 	if !first.Count.Known {
 		return nil, fmt.Errorf("the listing of namespace %q has no count", n.name)
 	}
-	count := int(first.Count.Int())
-	if !n.isDue((count + pageLimit - 1) / pageLimit) {
+	count := (first.Count.Int() + pageLimit - 1) / pageLimit
+	n.due.Store((count + 1) / 2)
+	if !n.pays() {
 		return nil, nil
 	}
-	pages := []statusAnswer{first}
-	var mu sync.Mutex
+	pages := make([]statusAnswer, max(1, count))
+	pages[0] = first
 	group, ctx := errgroup.WithContext(ctx)
-	for start := pageLimit; start < count; start += pageLimit {
-		group.Go(func() error {
-			page, err := n.page(ctx, start)
-			mu.Lock()
-			defer mu.Unlock()
-			pages = append(pages, page)
+	for i := 1; i < len(pages); i++ {
+		group.Go(func() (err error) {
+			pages[i], err = n.client.page(ctx, api, n.name, i*pageLimit)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return n.read(pages), nil
+	return pages, nil
 }
 
-// page is not repeated where it fails: others wait for it.
-func (n *namespace) page(ctx context.Context, start int) (statusAnswer, error) {
-	return n.client.page(ctx, n.client.face.endpoint(apiSync, false), n.name, start)
-}
-
-func (n *namespace) isDue(pages int) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.due = max(sharedFrom, (pages+1)/2)
-	return n.calls >= n.due
-}
-
-// read puts the rows of all pages together. At the gateway a process that was
-// registered by agent id and once more by address has two rows for one machine. Which
-// is asked for, only a call of its own can say.
-func (n *namespace) read(pages []statusAnswer) listing {
-	listed := make(listing)
+// rows puts those of all pages together. At the gateway a process that was registered
+// by agent id and once more by address has two rows for one machine. Which is asked
+// for, only a call of its own can say.
+func (n *namespace) rows(pages []statusAnswer) map[processOn]fleet.Status {
+	rows := make(map[processOn]fleet.Status)
 	for _, page := range pages {
 		for _, row := range page.ProcInfos.rows {
 			if string(row.Meta.Namespace) != n.name {
@@ -244,12 +218,12 @@ func (n *namespace) read(pages []statusAnswer) listing {
 			}
 			for id, status := range n.client.read(row) {
 				key := processOn{string(row.Meta.Name), id}
-				if _, twice := listed[key]; twice {
+				if _, twice := rows[key]; twice {
 					status = fleet.Status{State: fleet.Unknown}
 				}
-				listed[key] = status
+				rows[key] = status
 			}
 		}
 	}
-	return listed
+	return rows
 }

@@ -32,6 +32,9 @@ func newCrowd(t *testing.T, processes, each int) *crowd {
 	t.Helper()
 	c := &crowd{t: t, sim: &simulator.Server{}, each: each}
 	c.client = newTestClient(t, procapitest.Serve(t, c.sim), func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 0 })
+	// However slow the machine is.
+	began := time.Now()
+	c.client.now, c.client.patience = func() time.Time { return began }, time.Hour
 	spec, err := json.Marshal(sampleSpec())
 	if err != nil {
 		t.Fatal(err)
@@ -313,12 +316,12 @@ func TestListing_twice(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{API: apiSync, Reply: procapitest.Data(`{"count":3,"proc_infos":[` + onFile(1, 1) + "," + onFile(2, 1) + "," + onFile(1, 2) + `]}`)})
 	n := quick(t, url).namespace(sampleMeta.Namespace)
-	n.calls = sharedFrom // so that it pays
-	listed, err := n.fetch(t.Context())
+	n.calls.Store(sharedFrom) // so that it pays
+	listed, err := n.list(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(n int) fleet.Status { return listed[processOn{sampleMeta.Name, host(n).WithoutSupplier()}] }
+	of := func(n int) fleet.Status { return listed.rows[processOn{sampleMeta.Name, host(n).WithoutSupplier()}] }
 	if twice, once := of(1), of(2); twice.State != fleet.Unknown || once.State != fleet.Running {
 		t.Errorf("twice: %+v, once: %+v", twice, once)
 	}
