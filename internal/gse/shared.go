@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,9 +59,11 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 	if len(rest) == 0 {
 		return statuses, nil
 	}
-	n.hosts.Add(int64(len(rest)))
-	for range p.client.batches(rest) {
-		n.calls.Add(1)
+	if _, again := n.asked.LoadOrStore(p.meta.Name, true); !again {
+		n.hosts.Add(int64(len(rest)))
+		for range p.client.batches(rest) {
+			n.calls.Add(1)
+		}
 	}
 	own, err := p.CachedStatus(ctx, rest)
 	maps.Copy(statuses, own)
@@ -75,8 +78,10 @@ type namespace struct {
 
 	latest  atomic.Pointer[listing]
 	changes atomic.Int64 // that this client has made
-	// calls is how often processes asked without a listing, hosts about how many
-	// hosts; due is how many calls a listing of the known size has to save.
+	// asked holds the names of the processes that asked without a listing, in calls
+	// about hosts. One that asks again counts once: alone it has nobody to share with.
+	// due is how many calls a listing of the known size has to save.
+	asked             sync.Map
 	calls, hosts, due atomic.Int64
 	// off: the platform would not list, or its listing says too little.
 	off atomic.Bool

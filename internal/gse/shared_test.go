@@ -125,6 +125,19 @@ func TestSharedStatus_few(t *testing.T) {
 	c.want(sharedFrom, 0)
 }
 
+// One process that asks again and again has nobody to share with: a listing would
+// answer for longer than what the agents do in between.
+func TestSharedStatus_alone(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 60, 3)
+	for range 3 * sharedFrom {
+		if err := c.ask(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.want(3*sharedFrom, 0)
+}
+
 // In a namespace that is full of other people's processes one look is all it
 // costs.
 func TestSharedStatus_strangers(t *testing.T) {
