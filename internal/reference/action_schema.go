@@ -10,32 +10,57 @@ func ActionAttributes(attributes map[string]resource.Attribute) map[string]actio
 	return actionForms.attributes(attributes)
 }
 
+// actionForms copy each property by name: a conversion of structs wants all fields to be the same.
 var actionForms = attributeForms[action.Attribute]{
 	text: func(a resource.StringAttribute) action.Attribute {
-		return action.StringAttribute{CustomType: a.CustomType, MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return action.StringAttribute{
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
 	},
 	integer: func(a resource.Int64Attribute) action.Attribute {
-		return action.Int64Attribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return action.Int64Attribute{
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
 	},
 	float: func(a resource.Float64Attribute) action.Attribute {
-		return action.Float64Attribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return action.Float64Attribute{
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
 	},
 	dictionary: func(a resource.MapAttribute) action.Attribute {
 		return action.MapAttribute{
-			MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional,
-			ElementType: a.ElementType, Validators: a.Validators,
+			ElementType: a.ElementType, CustomType: a.CustomType,
+			Required: a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
 		}
 	},
 	object: func(a resource.SingleNestedAttribute, nested map[string]action.Attribute) action.Attribute {
 		return action.SingleNestedAttribute{
-			MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional,
-			Attributes: nested, Validators: a.Validators,
+			Attributes: nested, CustomType: a.CustomType,
+			Required: a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
 		}
 	},
 	list: func(a resource.ListNestedAttribute, nested map[string]action.Attribute) action.Attribute {
 		return action.ListNestedAttribute{
-			MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional,
-			NestedObject: action.NestedAttributeObject{Attributes: nested}, Validators: a.Validators,
+			NestedObject: action.NestedAttributeObject{
+				Attributes: nested, CustomType: a.NestedObject.CustomType, Validators: a.NestedObject.Validators,
+			},
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
 		}
 	},
 }

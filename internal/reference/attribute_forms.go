@@ -9,7 +9,9 @@ import (
 // attributeForms make attributes of another kind of object, whose interface is A,
 // out of a resource's. The framework has a set of types for each kind; writing the
 // long schema of a spec once for each would let them drift apart. Of a resource's
-// attributes only those that a user sets have another form.
+// attributes only those that a user sets have another form. It keeps every property
+// that it has too; defaults and plan modifiers are a resource's alone, and an action
+// has nothing sensitive.
 type attributeForms[A any] struct {
 	text       func(schema.StringAttribute) A
 	integer    func(schema.Int64Attribute) A

@@ -10,32 +10,57 @@ func DataSourceAttributes(attributes map[string]resource.Attribute) map[string]d
 	return dataSourceForms.attributes(attributes)
 }
 
+// dataSourceForms copy each property by name: a conversion of structs wants all fields to be the same.
 var dataSourceForms = attributeForms[datasource.Attribute]{
 	text: func(a resource.StringAttribute) datasource.Attribute {
-		return datasource.StringAttribute{CustomType: a.CustomType, MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return datasource.StringAttribute{
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
 	},
 	integer: func(a resource.Int64Attribute) datasource.Attribute {
-		return datasource.Int64Attribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return datasource.Int64Attribute{
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
 	},
 	float: func(a resource.Float64Attribute) datasource.Attribute {
-		return datasource.Float64Attribute{MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional, Validators: a.Validators}
+		return datasource.Float64Attribute{
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
 	},
 	dictionary: func(a resource.MapAttribute) datasource.Attribute {
 		return datasource.MapAttribute{
-			MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional,
-			ElementType: a.ElementType, Validators: a.Validators,
+			ElementType: a.ElementType, CustomType: a.CustomType,
+			Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
 		}
 	},
 	object: func(a resource.SingleNestedAttribute, nested map[string]datasource.Attribute) datasource.Attribute {
 		return datasource.SingleNestedAttribute{
-			MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional,
-			Attributes: nested, Validators: a.Validators,
+			Attributes: nested, CustomType: a.CustomType,
+			Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
 		}
 	},
 	list: func(a resource.ListNestedAttribute, nested map[string]datasource.Attribute) datasource.Attribute {
 		return datasource.ListNestedAttribute{
-			MarkdownDescription: a.MarkdownDescription, Required: a.Required, Optional: a.Optional,
-			NestedObject: datasource.NestedAttributeObject{Attributes: nested}, Validators: a.Validators,
+			NestedObject: datasource.NestedAttributeObject{
+				Attributes: nested, CustomType: a.NestedObject.CustomType, Validators: a.NestedObject.Validators,
+			},
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
 		}
 	},
 }
