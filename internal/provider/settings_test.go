@@ -97,6 +97,8 @@ func TestSettings_attribute(t *testing.T) {
 }
 
 // The environment serves where the provider block says nothing.
+//
+//nolint:paralleltest // it sets environment variables
 func TestSettings_environment(t *testing.T) {
 	noSettingsInEnvironment(t)
 	for name, row := range settingRows {
@@ -116,6 +118,8 @@ func TestSettings_environment(t *testing.T) {
 
 // An identity of the provider block wins over any of the environment, so that a token
 // left there does not clash with a configured user.
+//
+//nolint:paralleltest // it sets environment variables
 func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 	noSettingsInEnvironment(t)
 	identities := []string{"username", "token", "access_token"}

@@ -3,10 +3,8 @@ package reference
 import (
 	"context"
 	"fmt"
-	"maps"
 	posix "path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -180,6 +178,3 @@ func (v DurationValidator) ValidateString(ctx context.Context, req validator.Str
 func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	diags.AddAttributeError(at, summary, "Attribute "+at.String()+": "+what+".")
 }
-
-// sortedKeys gives maps the one order that messages and tests need.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
