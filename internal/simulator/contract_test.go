@@ -36,13 +36,13 @@ func TestContract(t *testing.T) {
 				if first.edit != nil {
 					first.edit(body)
 				}
-				for member, id := range client.exchange(before, body).data {
+				for member, id := range exchange(client, before, body).data {
 					if _, asked := request[member]; asked { // the task's
 						request[member] = id
 					}
 				}
 			}
-			got := client.exchange(c, request)
+			got := exchange(client, c, request)
 			want := tree(t, c.Response)
 			if got.body["code"] != want["code"] {
 				t.Errorf("code %v, want %v", got.body["code"], want["code"])
@@ -133,7 +133,7 @@ var says = map[string][]string{
 }
 
 // exchange sends a body as the face of a case wants it.
-func (c *client) exchange(of contract.Case, body map[string]any) reply {
+func exchange(c *client, of contract.Case, body map[string]any) reply {
 	c.t.Helper()
 	path := map[string]string{
 		"esb": "/api/c/compapi/v2/gse/%s/", "apigw": gatewayStage + "/api/v2/proc/%s", "job": "/api/c/compapi/v2/jobv3/%s/",

@@ -1,7 +1,6 @@
 package simulator_test
 
 import (
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -9,25 +8,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// switchOn calls the control endpoint and returns the status and the body.
-func (c *client) switchOn(method, path, body string) (int, string) {
-	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/_sim/"+path, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
 
 func TestControl_switches(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func TestESB_documentedSamples(t *testing.T) {
 	send := func(api string) (sent map[string]any, got reply, data any) {
 		golden := contract.Get("esb/" + api)
 		sent = tree(t, golden.Request)
-		return sent, c.exchange(golden, sent), tree(t, golden.Response)["data"]
+		return sent, exchange(c, golden, sent), tree(t, golden.Response)["data"]
 	}
 	sent, got, want := send("register_proc_info")
 	p, ok := sim.Process("1:10.0.0.1", "gse", "proc-test")

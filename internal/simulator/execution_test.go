@@ -1,21 +1,11 @@
 package simulator_test
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// executed lists what the hosts have done, each with its verdict.
-func (c *client) executed() []string {
-	list := []string{}
-	for _, e := range c.sim.Executions() {
-		list = append(list, fmt.Sprintf("%s %s:%s %s %d", e.Host, e.Namespace, e.Name, e.Action, e.Code))
-	}
-	return list
-}
 
 func TestExecutions(t *testing.T) {
 	t.Parallel()

@@ -12,25 +12,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// codes polls so many times and returns what each poll says about a host: its
-// code, -2 if it is left out, or the envelope's code.
-func (c *client) codes(id, ip string, polls int) []int {
-	c.t.Helper()
-	var out []int
-	for range polls {
-		env := c.poll(id)
-		switch {
-		case env.Code != 0:
-			out = append(out, env.Code)
-		case env.Data["0:"+ip+":web:nginx"] == nil:
-			out = append(out, -2)
-		default:
-			out = append(out, verdictOf(c.t, env.Data, "0:"+ip+":web:nginx").code)
-		}
-	}
-	return out
-}
-
 func TestFault_polls(t *testing.T) {
 	t.Parallel()
 	const q, gone = simulator.CodeTaskQueued, -2

@@ -1,11 +1,9 @@
 package simulator_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,21 +14,6 @@ import (
 
 func registerBody(ips ...string) string {
 	return "{" + credentials + "," + firstBody("register_proc_info", "{}", ips...)[1:]
-}
-
-// bodyOf reads all of an answer.
-func (c *client) bodyOf(api, body string) string {
-	c.t.Helper()
-	resp, err := c.post(api, body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return string(text)
 }
 
 func TestFault_replace(t *testing.T) {
@@ -158,29 +141,4 @@ func TestFault_bodyBytes(t *testing.T) {
 	if sent := c.sim.Calls().Last().Sent; sent == 1<<30 {
 		t.Error("all of it was sent")
 	}
-}
-
-// impatient posts, and goes away when the request has got as far as it will. It
-// gives what was answered, if anything was.
-func (c *client) impatient(api, body string, far func() bool) (string, error) {
-	c.t.Helper()
-	ctx, cancel := context.WithCancel(c.t.Context())
-	defer cancel()
-	go func() {
-		for !far() && ctx.Err() == nil {
-			<-time.After(time.Millisecond)
-		}
-		cancel()
-	}()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/api/c/compapi/v2/gse/"+api+"/", strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
 }

@@ -1,8 +1,6 @@
 package simulator_test
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -35,23 +33,6 @@ func TestMachines_countWhatReachedTheAgent(t *testing.T) {
 	if p := c.sim.Machine("0:10.0.0.2").Process("web", "nginx"); p.Registered() || p.Hosted || p.Running || p.PID != -1 {
 		t.Errorf("%+v", p)
 	}
-}
-
-// raw posts to the gateway and may fail.
-func (c *client) raw(api, body string) (string, error) {
-	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+gatewayStage+"/api/v2/proc/"+api, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	req.Header.Set("X-Bkapi-Authorization", gatewayAuth)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	return string(data), err
 }
 
 func TestMachines_overTheControlEndpoint(t *testing.T) {

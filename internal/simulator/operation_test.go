@@ -9,18 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// state is registered, hosted, running as three letters, "-" for not.
-func state(sim *simulator.Server, ip string) string {
-	p, _ := sim.Process("0:"+ip, "web", "nginx")
-	out := []byte("---")
-	for i, is := range []bool{p.Registered, p.Hosted, p.Running} {
-		if is {
-			out[i] = "RHr"[i]
-		}
-	}
-	return string(out)
-}
-
 // prepare brings web:nginx on 10.0.0.1 into a state.
 func prepare(c *client, want string) {
 	c.t.Helper()

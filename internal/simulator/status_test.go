@@ -88,20 +88,6 @@ func TestStatus_missingRow(t *testing.T) {
 	}
 }
 
-// sync reads one page of the namespace web and returns its ips.
-func (c *client) sync(start, limit int) []string {
-	c.t.Helper()
-	env := c.send("sync_proc_status", fmt.Sprintf(`{"meta":{"namespace":"web"},"page":{"start":%d,"limit":%d}}`, start, limit))
-	infos, _ := env.Data["proc_infos"].([]any)
-	out := []string{}
-	for _, info := range infos {
-		row, _ := info.(map[string]any)
-		host, _ := row["host"].(map[string]any)
-		out = append(out, fmt.Sprint(host["ip"]))
-	}
-	return out
-}
-
 func TestStatus_sync(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
