@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
 // What a web page or another machine might send. Each body would have an effect.
 var drivers = map[string]struct{ method, path, body, authorization string }{
-	"esb": {method: http.MethodPost, path: "/api/c/compapi/v2/gse/register_proc_info/", body: "{" + credentials + "," + firstBody("register_proc_info", "{}", "10.0.0.1")[1:]},
+	"esb": {method: http.MethodPost, path: "/api/c/compapi/v2/gse/register_proc_info/", body: "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", "10.0.0.1")[1:]},
 	"gateway": {
-		method: http.MethodPost, path: "/api/bk-gse/prod/api/v2/proc/operate_proc_v2", authorization: "{" + credentials + "}",
-		body: `{` + meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":3,"spec":` + operateSpec + `}`,
+		method: http.MethodPost, path: "/api/bk-gse/prod/api/v2/proc/operate_proc_v2", authorization: "{" + simtest.Credentials + "}",
+		body: `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":3,"spec":` + simtest.OperateSpec + `}`,
 	},
-	"job":     {method: http.MethodPost, path: "/api/c/compapi/v2/jobv3/operate_process/", body: "{" + credentials + "," + jobBody(1, jobInfo("", "10.0.0.1"))[1:]},
+	"job":     {method: http.MethodPost, path: "/api/c/compapi/v2/jobv3/operate_process/", body: "{" + simtest.Credentials + "," + simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1"))[1:]},
 	"control": {method: http.MethodPost, path: "/_sim/faults", body: `{"http_status":500}`},
 }
 

@@ -90,10 +90,10 @@ func (g *GSE) Machines() []Machine {
 	}
 	for key, p := range g.procs {
 		g.observeLocked(p)
-		at(key).add(p)
+		addEntry(at(key), p)
 	}
 	for _, e := range g.executions {
-		at(ProcKey{HostKey(e.Host), e.Namespace, e.Name}).reach(e)
+		addReached(at(ProcKey{HostKey(e.Host), e.Namespace, e.Name}), e)
 	}
 	machines := make([]Machine, 0, len(found))
 	for host, processes := range found {
@@ -123,8 +123,8 @@ func (g *GSE) Machine(addr string) Machine {
 	return Machine{Host: string(key)}
 }
 
-// add adds what is on file about a process under one name.
-func (m *MachineProcess) add(p *process) {
+// addEntry adds what is on file about a process under one name.
+func addEntry(m *MachineProcess, p *process) {
 	m.Hosted, m.Running, m.PID = p.hosted, p.running, p.pid
 	if !p.listed() {
 		return
@@ -136,8 +136,8 @@ func (m *MachineProcess) add(p *process) {
 	m.Entries = append(m.Entries, entry)
 }
 
-// reach counts an operation that reached the agent.
-func (m *MachineProcess) reach(e Execution) {
+// addReached counts an operation that reached the agent.
+func addReached(m *MachineProcess, e Execution) {
 	for i := range m.Operations {
 		if r := &m.Operations[i]; r.TaskID == e.TaskID && r.Action == e.Action && r.Code == e.Code {
 			r.Times++

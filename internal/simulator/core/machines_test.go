@@ -1,0 +1,55 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// What reached an agent is counted by task, whatever was answered.
+func TestMachines_countWhatReachedTheAgent(t *testing.T) {
+	t.Parallel()
+	c := simtest.TwoNames(t, simtest.EntryPerName)
+	c.Sim.Inject(simulator.Fault{API: "operate_proc_multi", Drop: "after", Times: 1})
+	body := `{"proc_operate_req":[` + simtest.GatewayBody(simulator.OpStart, `{}`, simtest.Agents(simtest.ByAgent)) + `]}`
+	lost, err := c.Raw("operate_proc_multi", body)
+	if err == nil {
+		t.Errorf("the answer is there: %s", lost)
+	}
+	c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeAlreadyRunning)
+	p := c.Sim.Machine(simtest.ByAddress).Process("web", "nginx")
+	if len(p.Operations) != 2 || p.Operations[0].TaskID == p.Operations[1].TaskID {
+		t.Fatalf("%+v", p.Operations)
+	}
+	for i, want := range []int{simulator.CodeOK, simulator.CodeAlreadyRunning} {
+		if got := p.Operations[i]; got.Action != "start" || got.Code != want || got.Times != 1 || got.TaskID != c.Sim.Tasks()[i].ID {
+			t.Errorf("%+v, want %d", got, want)
+		}
+	}
+	if m := c.Sim.Machines(); len(m) != 1 || m[0].Host != simtest.ByAddress || m[0].AgentID != simtest.ByAgent {
+		t.Errorf("%+v", m)
+	}
+	if p := c.Sim.Machine("0:10.0.0.2").Process("web", "nginx"); p.Registered() || p.Hosted || p.Running || p.PID != -1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestMachines_overTheControlEndpoint(t *testing.T) {
+	t.Parallel()
+	c := simtest.TwoNames(t, simtest.EntryPerName)
+	if _, got := c.SwitchOn("POST", "act", `{"action":"upgrade","host":"0:10.0.0.1","agent_id":"`+simtest.AgentA+`"}`); strings.TrimSpace(got) != "{}" {
+		t.Errorf("upgrade: %s", got)
+	}
+	c.SwitchOn("POST", "act", `{"action":"register","host":"`+simtest.AgentA+`","namespace":"web","name":"nginx"}`)
+	_, got := c.SwitchOn("GET", "machines", "")
+	for _, want := range []string{`"host": "0:10.0.0.1"`, `"agent_id": "` + simtest.AgentA + `"`, `"registered": true`, `"operations": []`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+	if status, _ := c.SwitchOn("POST", "act", `{"action":"upgrade","host":"0:10.0.0.2","agent_id":"`+simtest.AgentA+`"}`); status != 400 {
+		t.Errorf("upgrade to another's agent id: HTTP %d", status)
+	}
+}

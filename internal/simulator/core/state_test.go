@@ -1,0 +1,89 @@
+package core_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+func TestState_survivesARestart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sandbox", "state.json")
+	stands := time.Unix(1_700_000_000, 0)
+	live := func() *simtest.Client {
+		sim := &simulator.Server{StateFile: file, Now: func() time.Time { return stands }}
+		sim.AddHost("0:10.0.0.1", "0:10.0.0.2")
+		c := simtest.NewClient(t, sim)
+		if err := sim.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := live()
+	first.Call("register_proc_info", "10.0.0.1")
+	first.Do(simulator.OpStart, "10.0.0.1")
+	first.Call("register_proc_info", "10.0.0.2")
+	gone, _ := first.Sim.Process("0:10.0.0.2", "web", "nginx")
+	first.Call("unregister_proc_info", "10.0.0.2")
+	first.Sim.SetReachable("0:10.0.0.2", false)
+	task := first.Operate(simulator.OpQuery, "10.0.0.1")
+	want := first.Sim.Processes()
+
+	first.Eventually("a save while it runs", func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(data), `"unreachable":["0:10.0.0.2"]`)
+	})
+	if err := first.Sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	second := live()
+	if got := second.Sim.Processes(); len(got) != 1 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	rows := simtest.RowsOf(t, second.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":10}}`))
+	if host, _ := rows["10.0.0.1"]["host"].(map[string]any); host["bk_supplier_id"] != 7.0 {
+		t.Errorf("the supplier of a registration did not survive: %v", host)
+	}
+	if v := second.Call("register_proc_info", "10.0.0.2"); v.Code != 117 {
+		t.Errorf("the agent that was away is back: %+v", v)
+	}
+	if env := second.Poll(task); env.Code != simulator.CodeTaskQueued {
+		t.Errorf("a task of an earlier life: %+v", env)
+	}
+	second.Sim.SetReachable("0:10.0.0.2", true)
+	second.Call("register_proc_info", "10.0.0.2")
+	if p, _ := second.Sim.Process("0:10.0.0.2", "web", "nginx"); p.RegisterTime <= gone.RegisterTime {
+		t.Errorf("register_time %d is not after %d", p.RegisterTime, gone.RegisterTime)
+	}
+	if v := second.Do(simulator.OpStart, "10.0.0.1"); v.Code != 828 {
+		t.Errorf("start of what runs: %+v", v)
+	}
+	left, err := filepath.Glob(file + ".*")
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestState_refusesWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{"no-json": "{", "other-version": `{"version":99}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "state.json")
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sim := &simulator.Server{StateFile: file}
+			if err := sim.Start(); err == nil || !strings.Contains(err.Error(), file) {
+				t.Errorf("Start: %v", err)
+			}
+		})
+	}
+}

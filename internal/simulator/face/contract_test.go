@@ -1,0 +1,244 @@
+package face_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// Each case of the contract is let in, and answered in the contract's shape.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	for _, c := range contract.Cases() {
+		t.Run(c.ID(), func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{AdmitAgents: true}
+			if c.Face == "job" {
+				sim.AppCode, sim.AppSecret, sim.Token = "esb_test", "xxx", "xxx"
+			}
+			sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+			sim.Admit(netip.MustParsePrefix("2001:db8::/32"))
+			client := simtest.NewClient(t, sim)
+			request := tree(t, c.Request)
+			if first, ok := firstOf[c.ID()]; ok {
+				for _, fault := range first.faults {
+					sim.Inject(fault)
+				}
+				before := contract.Get(first.of)
+				body := tree(t, before.Request)
+				if first.edit != nil {
+					first.edit(body)
+				}
+				for member, id := range exchange(client, before, body).Data {
+					if _, asked := request[member]; asked { // the task's
+						request[member] = id
+					}
+				}
+			}
+			got := exchange(client, c, request)
+			want := tree(t, c.Response)
+			if got.Body["code"] != want["code"] {
+				t.Errorf("code %v, want %v", got.Body["code"], want["code"])
+			}
+			for _, problem := range unlike("", want, got.Body, says[c.Face]) {
+				t.Error(problem)
+			}
+			if t.Failed() {
+				t.Logf("answer: %v", got.Body)
+			}
+		})
+	}
+}
+
+// first is what happens before a case, so that there is something to tell of.
+type first struct {
+	of     string // the case that is sent
+	edit   func(body map[string]any)
+	faults []simulator.Fault
+}
+
+var firstOf = map[string]first{
+	"esb/update_proc_info":                  {of: "esb/register_proc_info"},
+	"esb/unregister_proc_info":              {of: "esb/register_proc_info"},
+	"esb/get_proc_status_v2":                {of: "esb/register_proc_info"},
+	"esb/sync_proc_status":                  {of: "esb/register_proc_info"},
+	"esb/get_proc_operate_result_v2":        {of: "esb/operate_proc_v2"},
+	"esb/get_proc_operate_result_v2/query":  {of: "esb/operate_proc_v2", edit: asQuery},
+	"esb/get_proc_operate_result_v2/queued": {of: "esb/operate_proc_v2", faults: queued},
+	"esb/get_proc_operate_result_v2/mixed": {
+		of: "esb/operate_proc_v2", edit: func(body map[string]any) { body["hosts"] = cloudOne(1, 2, 3, 4, 5, 6) },
+		faults: []simulator.Fault{{Hosts: []string{"1:10.0.0.2"}, Pending: -1}, fails(3, 828), fails(4, 836), fails(5, 65535), fails(6, 117)},
+	},
+
+	"apigw/get_proc_operate_result_v2":        {of: "apigw/operate_proc_v2", edit: asQuery},
+	"apigw/get_proc_operate_result_v2/hosts":  {of: "apigw/operate_proc_v2", edit: toAddress},
+	"apigw/get_proc_operate_result_v2/queued": {of: "apigw/operate_proc_v2", faults: queued},
+	"apigw/get_proc_status_v2":                {of: "apigw/operate_proc_multi/agents"},
+	"apigw/get_proc_status_v2/hosts":          {of: "apigw/operate_proc_v2", edit: toAddress},
+	"apigw/sync_proc_status":                  {of: "apigw/operate_proc_multi/agents"},
+
+	"job/get_proc_result":        {of: "job/operate_process", edit: asJobQuery},
+	"job/get_proc_result/biz":    {of: "job/operate_process", edit: asJobQuery},
+	"job/get_proc_result/queued": {of: "job/operate_process", faults: queued},
+}
+
+var queued = []simulator.Fault{{Queued: -1}}
+
+func fails(n, code int) simulator.Fault {
+	return simulator.Fault{Hosts: []string{fmt.Sprintf("1:10.0.0.%d", n)}, Code: &code}
+}
+
+func cloudOne(numbers ...int) (hosts []any) {
+	for _, n := range numbers {
+		hosts = append(hosts, map[string]any{"ip": fmt.Sprintf("10.0.0.%d", n), "bk_cloud_id": 1})
+	}
+	return hosts
+}
+
+func asQuery(body map[string]any) { body["op_type"] = simulator.OpQuery }
+
+func toAddress(body map[string]any) {
+	delete(body, "agent_id_list")
+	body["hosts"] = cloudOne(1)
+}
+
+// asJobQuery asks about the process of get_proc_result's sample.
+func asJobQuery(body map[string]any) {
+	asQuery(body)
+	for _, info := range body["process_infos"].([]any) { //nolint:forcetypeassert // a panic is as good as a failure
+		info := info.(map[string]any) //nolint:forcetypeassert // the same
+		info["setup_path"], info["proc_name"] = "/usr/local/gse/gseagent/plugins/unifyTlogc/sbin", "bk_gse_unifyTlogc"
+	}
+}
+
+// says is what the simulator tells beyond the contract, on each face.
+var says = map[string][]string{
+	"esb": {
+		"request_id", // of the ESB itself
+		"isauto",     // in sync_proc_status as well: GSEKit reads it there
+		"freeVMem",   // in JOB's sample of the same content
+	},
+	"apigw": {"freeVMem"},
+	"job": {
+		"request_id", "permission", // in the tables
+		"version", "health", "isAuto", "register_time", "last_start_time", "report_time", // newer agents', by BSCP's type
+	},
+}
+
+// exchange sends a body as the face of a case wants it.
+func exchange(c *simtest.Client, of contract.Case, body map[string]any) simtest.Reply {
+	c.T.Helper()
+	path := map[string]string{
+		"esb": "/api/c/compapi/v2/gse/%s/", "apigw": simtest.GatewayStage + "/api/v2/proc/%s", "job": "/api/c/compapi/v2/jobv3/%s/",
+	}[of.Face]
+	header := map[string]string{}
+	if of.Face == "apigw" {
+		header["X-Bkapi-Authorization"] = simtest.GatewayAuth
+	}
+	sent, err := json.Marshal(body)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	got := c.Request(http.MethodPost, fmt.Sprintf(path, of.Endpoint), string(sent), header)
+	if got.Status != http.StatusOK {
+		c.T.Fatalf("%s: HTTP %d %v", of.ID(), got.Status, got.Body)
+	}
+	return got
+}
+
+func tree(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// unlike tells where got is not of the shape of want: members, types of values, and
+// those of a document inside a text. more are members that got may have besides.
+func unlike(path string, want, got any, more []string) (problems []string) {
+	if jsonType(want) != jsonType(got) {
+		return []string{fmt.Sprintf("%s: %s, want %s", path, jsonType(got), jsonType(want))}
+	}
+	switch want := want.(type) {
+	case map[string]any:
+		got := got.(map[string]any) //nolint:forcetypeassert // of the same type
+		for name := range want {
+			if value, ok := got[name]; ok {
+				problems = append(problems, unlike(path+"."+name, want[name], value, more)...)
+			} else {
+				problems = append(problems, path+"."+name+": missing")
+			}
+		}
+		for name := range got {
+			if _, ok := want[name]; !ok && !slices.Contains(more, name) {
+				problems = append(problems, path+"."+name+": not in the contract")
+			}
+		}
+	case []any:
+		got := got.([]any) //nolint:forcetypeassert // of the same type
+		if (len(got) > 0) != (len(want) > 0) {
+			return []string{fmt.Sprintf("%s: %d elements, want %d", path, len(got), len(want))}
+		}
+		for i := range got {
+			problems = append(problems, unlike(fmt.Sprintf("%s[%d]", path, i), want[0], got[i], more)...)
+		}
+	case string:
+		if inside := document(want); inside != nil {
+			problems = unlike(path+" (text)", inside, document(got), more)
+		}
+	}
+	return problems
+}
+
+// document is the object that a text holds, nil if it holds none.
+func document(text any) any {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text.(string)), &object); err != nil { //nolint:forcetypeassert // its type was checked
+		return nil
+	}
+	return object
+}
+
+func jsonType(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case float64:
+		return "a number"
+	}
+	return fmt.Sprintf("a %T", v)
+}
+
+func TestUnlike(t *testing.T) {
+	t.Parallel()
+	const want = `{"a":{"b":1,"c":"{\"d\":true}"},"e":[{"f":null}]}`
+	for got, problem := range map[string]string{
+		want: "",
+		`{"a":{"b":2,"c":"{\"d\":false}"},"e":[{"f":null},{"f":null}],"more":1}`: "",
+		`{"a":{"b":"1","c":"{\"d\":true}"},"e":[{"f":null}]}`:                    ".a.b: a string, want a number",
+		`{"a":{"c":"{\"d\":true}"},"e":[{"f":null}]}`:                            ".a.b: missing",
+		`{"a":{"b":1,"c":"{\"d\":true}"},"e":[{"f":null}],"g":1}`:                ".g: not in the contract",
+		`{"a":{"b":1,"c":"{\"d\":1}"},"e":[{"f":null}]}`:                         ".a.c (text).d: a number, want a bool",
+		`{"a":{"b":1,"c":""},"e":[{"f":null}]}`:                                  ".a.c (text): null, want an object",
+		`{"a":{"b":1,"c":"{\"d\":true}"},"e":[]}`:                                ".e: 0 elements, want 1",
+		`{"a":{"b":1,"c":"{\"d\":true}"},"e":[{"f":null},{"f":0}]}`:              ".e[1].f: a number, want null",
+	} {
+		if found := strings.Join(unlike("", tree(t, []byte(want)), tree(t, []byte(got)), []string{"more"}), "; "); found != problem {
+			t.Errorf("%s: got %q, want %q", got, found, problem)
+		}
+	}
+}

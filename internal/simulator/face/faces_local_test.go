@@ -1,0 +1,68 @@
+//go:build unix
+
+package face_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// A daemon on a local host, started at the gateway by agent id, seen through the
+// ESB by address.
+func TestLocal_atTheGateway(t *testing.T) {
+	t.Parallel()
+	c := simtest.LocalHost(t)
+	c.Sim.AddAgent(simtest.AgentA, "0:"+simtest.LocalIP)
+	started := c.Gateway("operate_proc_v2", fmt.Sprintf(`{%s,%s,"op_type":0,"spec":%s}`, simtest.Meta("{}"), simtest.Agents(simtest.AgentA), simtest.LocalSpec("", "")))
+	id, _ := started.Data["task_id"].(string)
+	var v simtest.Verdict
+	c.Eventually("the start", func() bool {
+		v = simtest.VerdictOf(t, c.GatewayPoll(id).Data, simtest.AgentA+":web:nginx")
+		return v.Code != simulator.CodePending
+	})
+	if v.Code != 0 || !simtest.Alive(c.PID()) {
+		t.Fatalf("start: %+v", v)
+	}
+	if row := c.Rows(simtest.LocalIP)[simtest.LocalIP]; row["pid"] != float64(c.PID()) || row["isauto"] != true {
+		t.Errorf("row: %v", row)
+	}
+	if row := c.GatewayRows(simtest.Agents(simtest.AgentA))[0]; row["pid"] != float64(c.PID()) || row["bk_agent_id"] != simtest.AgentA {
+		t.Errorf("row at the gateway: %v", row)
+	}
+}
+
+func TestLocal_throughJob(t *testing.T) {
+	t.Parallel()
+	c := simtest.LocalHost(t)
+	do := func(op int) simtest.Verdict {
+		info := `{"proc_name":"sleep","setup_path":"/opt/app","pid_path":"/opt/app/run.pid","type":1,"start_check_begin_time":2,"op_timeout":500,` +
+			`"start_cmd":"sleep 600 & echo $! > run.pid","stop_cmd":"kill $(cat run.pid)","ip_list":` +
+			strings.TrimPrefix(simtest.CloudHosts(simtest.LocalIP), `"hosts":`) + `}`
+		id := c.JobStart("operate_process", simtest.JobBody(op, info))
+		var v simtest.Verdict
+		c.Eventually("a verdict", func() bool {
+			status, results := c.JobPoll(id)
+			v = simtest.VerdictOf(t, results, "/opt/app/sleep:0:"+simtest.LocalIP)
+			return status != simulator.CodePending
+		})
+		return v
+	}
+	if v := do(simulator.OpStart); v.Code != 0 || !simtest.Alive(c.PID()) {
+		t.Fatalf("start: %+v", v)
+	}
+	pid := c.PID()
+	if live := simtest.JobInstance(t, do(simulator.OpQuery)); live["pid"] != float64(pid) || live["isAuto"] != true {
+		t.Errorf("query: %v", live)
+	}
+	if v := do(simulator.OpStop); v.Code != 0 {
+		t.Errorf("stop: %+v", v)
+	}
+	c.Eventually("the daemon's end", func() bool { return !simtest.Running(pid) })
+	if v := do(simulator.OpReload); v.Code != simulator.CodeCheckFailed {
+		t.Errorf("reload after stop: %+v", v)
+	}
+}

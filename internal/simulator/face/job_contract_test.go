@@ -1,0 +1,272 @@
+package face_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+func TestJob_refusesWhatNoDocumentAllows(t *testing.T) {
+	t.Parallel()
+	operate := simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1"))
+	manage := simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))
+	poll := `{"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
+	tests := map[string]struct {
+		api, body string
+		old, new  string
+		want      string
+	}{
+		"no-scope":          {"operate_process", operate, `"bk_biz_id":2,`, ``, "bk_scope_type: required field is missing, or bk_biz_id"},
+		"both-scopes":       {"operate_process", operate, `"bk_biz_id":2`, `"bk_biz_id":2,"bk_scope_type":"biz","bk_scope_id":"2"`, "bk_biz_id: is another way to say bk_scope_type and bk_scope_id, which are given too"},
+		"scope-type-alone":  {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"biz"`, "bk_scope_id: required field is missing"},
+		"scope-id-alone":    {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_id":"2"`, "bk_scope_type: required field is missing"},
+		"scope-type":        {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"set","bk_scope_id":"2"`, `bk_scope_type: must be "biz" or "biz_set"`},
+		"scope-id-a-number": {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"biz","bk_scope_id":2`, "bk_scope_id: want a string, got the number 2"},
+		"biz-id-a-string":   {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_biz_id":"2"`, "bk_biz_id: want an integer, got a string"},
+		"task-id-of-gse":    {"get_proc_result", poll, `bk_gse_taskid`, `task_id`, "task_id: unknown field"},
+		"no-infos":          {"operate_process", simtest.JobBody(0), "", "", "process_infos: must not be empty"},
+		"no-hosts":          {"operate_process", operate, simtest.CloudHosts("10.0.0.1")[len(`"hosts":`):], `[]`, "process_infos[0].ip_list: must not be empty"},
+		"no-proc-name":      {"operate_process", operate, `"proc_name":"nginx",`, ``, "process_infos[0].proc_name: required field is missing"},
+		"no-setup-path":     {"operate_process", operate, `"setup_path":"/opt/nginx",`, ``, "process_infos[0].setup_path: required field is missing"},
+		"blank-pid-path":    {"operate_process", operate, `"/run/nginx.pid"`, `""`, "process_infos[0].pid_path: must be an absolute path"},
+		"owner-in-operate":  {"operate_process", operate, `"type"`, `"proc_owner":"a","type"`, "process_infos[0].proc_owner: unknown field"},
+		"contact-in-manage": {"manage_proc", manage, `"type"`, `"contact":"a","type"`, "process_infos[0].contact: unknown field"},
+		"no-owner":          {"manage_proc", manage, `,"proc_owner":"admin"`, ``, "process_infos[0].proc_owner: required field is missing"},
+		"type":              {"operate_process", operate, `"type":1`, `"type":3`, "process_infos[0].type: must be 0, 1 or 2"},
+		"limit-fractional":  {"operate_process", operate, `"type":1`, `"cpu_lmt":0.5,"type":1`, "process_infos[0].cpu_lmt: want an integer, got 0.5"},
+		"spec-of-gse":       {"operate_process", operate, `"type":1`, `"spec":{},"type":1`, "process_infos[0].spec: unknown field"},
+		"op-type-in-manage": {"manage_proc", manage, `"op_type":1`, `"op_type":3`, "op_type: must be 1 or 2"},
+		"supplier":          {"operate_process", operate, `"bk_cloud_id":0`, `"bk_cloud_id":0,"bk_supplier_id":0`, "process_infos[0].ip_list[0].bk_supplier_id: unknown field"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			body := simtest.Changed(t, test.body, test.old, test.new)
+			got := c.Job(test.api, body)
+			want := "Illegal parameter: " + test.want
+			if got.Status != http.StatusOK || got.Code != simulator.CodeJobIllegalParameter || got.Message != want || got.Body["result"] != false {
+				t.Errorf("got HTTP %d %v, want %q", got.Status, got.Body, want)
+			}
+			c.WantOneViolation(test.api + ": " + want)
+		})
+	}
+}
+
+// The document of manage_proc allows what its server refuses, so that this is
+// no violation.
+func TestJob_refusesWhatTheDocumentAllows(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	manage := simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))
+	for _, change := range [][2]string{
+		{`"setup_path":"/opt/nginx",`, ``},
+		{`"/opt/nginx"`, `""`},
+		{`"pid_path":"/run/nginx.pid",`, ``},
+		{`"/run/nginx.pid"`, `""`},
+	} {
+		body := strings.Replace(manage, change[0], change[1], 1)
+		got := c.Job("manage_proc", body)
+		if body == manage || got.Code != simulator.CodeJobIllegalParameter || got.Message != "Illegal parameter" {
+			t.Errorf("%s: %v", change[0], got.Body)
+		}
+	}
+	if got := c.Job("manage_proc", strings.Replace(manage, `"type"`, `"account":"www","type"`, 1)); got.Code != 0 {
+		t.Errorf("account: %v", got.Body)
+	}
+}
+
+func TestJob_unknownRoutes(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	if got := c.Job("operate_proc_v2", `{"x":1}`); got.Status != http.StatusOK || got.Code != simulator.CodeAPINotFound {
+		t.Errorf("unknown name: HTTP %d %v", got.Status, got.Body)
+	}
+	if got := c.Request(http.MethodGet, "/api/c/compapi/v2/jobv3/manage_proc/", "", nil); got.Status != http.StatusMethodNotAllowed {
+		t.Errorf("GET: HTTP %d", got.Status)
+	}
+	if got := len(c.Sim.Violations()); got != 2 {
+		t.Errorf("violations: %q", c.Sim.Violations())
+	}
+	c.Sim.ResetViolations()
+}
+
+func TestJob_removed(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewClient(t, &simulator.Server{JobRemoved: true})
+	for _, api := range []string{"manage_proc", "operate_process", "get_proc_result", "gse_process_manage"} {
+		if got := c.Job(api, `{"bk_biz_id":2}`); got.Status != http.StatusNotFound || got.Code != simulator.CodeAPINotFound || got.Body["result"] != false {
+			t.Errorf("%s: HTTP %d %v", api, got.Status, got.Body)
+		}
+	}
+}
+
+func TestJob_keys(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	slash := strings.Replace(simtest.JobInfo("", "10.0.0.1"), `"/opt/nginx"`, `"/opt/nginx/"`, 1)
+	windows := strings.Replace(simtest.JobInfo("", "10.0.0.1"), `"/opt/nginx"`, `"C:\\gse"`, 1)
+	valued := simtest.JobInfo(`,"value_key":"web"`, "10.0.0.1")
+	for _, test := range []struct{ info, fault, want string }{
+		{simtest.JobInfo("", "10.0.0.1"), "", "/opt/nginx/nginx:0:10.0.0.1"},
+		{slash, "", "/opt/nginx/nginx:0:10.0.0.1"},
+		{windows, "", `C:\gse/nginx:0:10.0.0.1`},
+		{valued, "", "web:0:10.0.0.1"},
+		{valued, "path", "/opt/nginx/nginx:0:10.0.0.1"},
+		{valued, "host-first", "0:10.0.0.1:web"},
+	} {
+		c.Sim.ClearFaults()
+		c.Sim.Inject(simulator.Fault{Keys: test.fault})
+		_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpHost, test.info)))
+		if v := simtest.VerdictOf(t, results, test.want); v.Code != 0 || len(results) != 1 {
+			t.Errorf("%s: %v", test.want, results)
+		}
+	}
+	if n := len(c.Sim.Processes()); n != 3 {
+		t.Errorf("%d processes, want one per key: %+v", n, c.Sim.Processes())
+	}
+	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1", "10.0.0.2"), simtest.JobInfo(`,"value_key":"b"`, "10.0.0.1"))))
+	if len(results) != 3 {
+		t.Errorf("two processes on three hosts: %v", results)
+	}
+}
+
+func TestJob_content(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		fault simulator.Fault
+		op    int
+		want  any // nil for null; an object is only counted
+	}{
+		"query":           {simulator.Fault{}, simulator.OpQuery, map[string]any{}},
+		"host":            {simulator.Fault{}, simulator.OpHost, ""},
+		"empty":           {simulator.Fault{ContentShape: "empty"}, simulator.OpQuery, ""},
+		"not-json":        {simulator.Fault{ContentShape: "broken"}, simulator.OpQuery, nil},
+		"null":            {simulator.Fault{ContentShape: "null"}, simulator.OpQuery, nil},
+		"object-already":  {simulator.Fault{ContentShape: "object"}, simulator.OpQuery, map[string]any{}},
+		"words-of-a-user": {simulator.Fault{Code: new(int), Content: "it works"}, simulator.OpQuery, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			c.Sim.Inject(test.fault)
+			got := c.JobDo(test.op, "").Content
+			if _, isObject := test.want.(map[string]any); isObject {
+				if object, ok := got.(map[string]any); !ok || object["process"] == nil {
+					t.Errorf("got %v, want an object", got)
+				}
+				return
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %#v, want %#v", got, test.want)
+			}
+		})
+	}
+	t.Run("no-isauto", func(t *testing.T) {
+		t.Parallel()
+		c := simtest.NewVirtual(t)
+		c.JobDo(simulator.OpHost, "")
+		if simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"] != true {
+			t.Error("isAuto is not there to begin with")
+		}
+		c.Sim.Inject(simulator.Fault{ContentShape: "no-isauto"})
+		if _, has := simtest.JobInstance(t, c.JobDo(simulator.OpQuery, ""))["isAuto"]; has {
+			t.Error("isAuto is still there")
+		}
+	})
+}
+
+func TestJob_status(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Queued: 1, Times: 1})
+	c.Sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.2"}, Pending: 1, Times: 1})
+	beside := 115
+	c.Sim.Inject(simulator.Fault{API: "get_proc_result", JobStatus: &beside, Skip: 2, Times: 1})
+	id := c.JobStart("operate_process", simtest.JobBody(simulator.OpStart, simtest.JobInfo("", "10.0.0.1", "10.0.0.2")))
+	for i, want := range []struct{ status, results, pending int }{
+		{115, 0, 0}, // queued is a success with nothing in it
+		{115, 2, 1},
+		{115, 2, 0}, // status 115 beside hosts that have finished
+		{0, 2, 0},
+	} {
+		status, results := c.JobPoll(id)
+		pending := 0
+		for key := range results {
+			if simtest.VerdictOf(t, results, key).Code == simulator.CodePending {
+				pending++
+			}
+		}
+		if status != want.status || len(results) != want.results || pending != want.pending {
+			t.Errorf("poll %d: status %d, %v; want %+v", i+1, status, results, want)
+		}
+	}
+	if status, results := c.JobPoll("GSETASK:unknown"); status != 115 || len(results) != 0 {
+		t.Errorf("unknown task: %d, %v", status, results)
+	}
+}
+
+func TestJob_faults(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	code := 1210001
+	c.Sim.Inject(simulator.Fault{API: "operate_process", EnvelopeCode: &code, EnvelopeMessage: "GSE error", Times: 1})
+	if got := c.Job("operate_process", simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1"))); got.Code != code || got.Body["result"] != false || len(c.Sim.Processes()) != 0 {
+		t.Errorf("envelope: %v", got.Body)
+	}
+	op := simulator.OpStart
+	c.Sim.Inject(simulator.Fault{Op: &op, Namespace: "job", Name: "/opt/nginx/nginx", Unreachable: "117", Times: 1})
+	if v := c.JobDo(simulator.OpStart, ""); v.Code != simulator.CodeAgentAbnormal {
+		t.Errorf("unreachable: %+v", v)
+	}
+	c.Sim.Inject(simulator.Fault{API: "get_proc_result", Spelling: "errcode"})
+	_, results := c.JobPoll(c.JobStart("operate_process", simtest.JobBody(simulator.OpQuery, simtest.JobInfo("", "10.0.0.1"))))
+	if r, _ := results[simtest.JobKey].(map[string]any); r["errcode"] != 0.0 || r["error_code"] != nil {
+		t.Errorf("spelling: %v", results)
+	}
+}
+
+func TestJob_illegalOp(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	if v := c.JobDo(5, ""); v.Code != simulator.CodeIllegalOp || len(c.Sim.Violations()) != 1 {
+		t.Errorf("%+v, violations %q", v, c.Sim.Violations())
+	}
+	c.Sim.ResetViolations()
+}
+
+func TestJob_survivesARestart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state.json")
+	live := func() *simtest.Client {
+		sim := &simulator.Server{StateFile: file}
+		sim.AddHost("0:10.0.0.1")
+		c := simtest.NewClient(t, sim)
+		if err := sim.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := live()
+	first.JobDo(simulator.OpStart, "")
+	want := first.Sim.Processes()
+	if err := first.Sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := live()
+	if got := second.Sim.Processes(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if err := second.Sim.KillProcess("0:10.0.0.1", "job", "/opt/nginx/nginx"); err != nil {
+		t.Error(err)
+	}
+	if second.Sim.Tick(); simtest.JobState(second.Sim) != "true true" {
+		t.Error("a hosted process is not revived")
+	}
+}

@@ -1,0 +1,235 @@
+package face_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+const (
+	registerPath = "/api/c/compapi/v2/gse/register_proc_info/"
+	gatewayPath  = "/api/bk-gse/prod/api/v2/proc/operate_proc_v2"
+	jobPath      = "/api/c/compapi/v2/jobv3/operate_process/"
+)
+
+// syncBuffer is written by the server and read by the test.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// signed is a body with credentials before it.
+func signed(members string) string { return "{" + simtest.Credentials + "," + members + "}" }
+
+// hostList is n hosts as the first generation has them.
+func hostList(n int) string {
+	hosts := make([]string, n)
+	for i := range hosts {
+		hosts[i] = fmt.Sprintf(`{"ip":"10.%d.%d.%d","bk_cloud_id":0,"bk_supplier_id":0}`, i>>16&255, i>>8&255, i&255)
+	}
+	return "[" + strings.Join(hosts, ",") + "]"
+}
+
+// Whatever a program on this machine sends, the simulator refuses it in its own
+// words, or hangs up, and serves the next one.
+func TestServer_survivesMalformedRequests(t *testing.T) {
+	t.Parallel()
+	nested := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
+	body := func(old, changed string) string {
+		valid := signed(strings.Trim(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"), "{}") + "}}")
+		malformed := strings.Replace(valid, old, changed, 1)
+		if malformed == valid && old != changed {
+			t.Errorf("nothing to replace: %s", old)
+		}
+		return malformed
+	}
+	tests := map[string]struct {
+		method, path, body, authorization string
+		want                              string // of the answer; nothing for a connection that is cut
+	}{
+		"valid":            {path: registerPath, body: body("", ""), want: `"error_code":`}, // the control
+		"empty":            {path: registerPath, want: "not JSON"},
+		"huge":             {path: registerPath, body: strings.Repeat(" ", 65<<20)},
+		"deep":             {path: registerPath, body: nested, want: "not JSON"},
+		"deep-member":      {path: registerPath, body: signed(`"meta":` + nested), want: "not JSON"},
+		"deep-array":       {path: registerPath, body: signed(`"hosts":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), want: "meta: required field is missing"},
+		"deep-switch":      {path: "/_sim/act", body: `{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","spec":` + nested + `}`, want: "depth"},
+		"deep-header":      {path: gatewayPath, body: "{}", authorization: nested, want: "X-Bkapi-Authorization is not JSON"},
+		"long-header":      {path: gatewayPath, body: "{}", authorization: `{"bk_app_code":"` + strings.Repeat("x", 500_000) + `","bk_app_secret":"x"}`, want: "app not found"},
+		"bad-utf-8":        {path: registerPath, body: body(`"web"`, "\"\xff\xfe\""), want: `"error_code":`},
+		"lone-surrogate":   {path: registerPath, body: body(`"web"`, `"\ud800"`), want: `"error_code":`},
+		"nul":              {path: registerPath, body: body(`"web"`, `"\u0000"`), want: `"error_code":`},
+		"array":            {path: registerPath, body: "[]", want: "not a JSON object"},
+		"two-documents":    {path: registerPath, body: body("", "") + "{}", want: "not JSON"},
+		"truncated":        {path: registerPath, body: body("", "")[:200], want: "not JSON"},
+		"null-everywhere":  {path: registerPath, body: signed(`"meta":null,"hosts":null,"spec":null`), want: "got null"},
+		"number-as-object": {path: registerPath, body: body(`{"namespace":"web","name":"nginx","labels":{}}`, "7"), want: "got the number 7"},
+		"unknown-field":    {path: registerPath, body: body(`"meta"`, `"metta":{},"meta"`), want: "metta: unknown field"},
+		"twice":            {path: registerPath, body: body(`"meta"`, `"meta":7,"meta"`), want: `"error_code":`},
+		"absurd-cloud":     {path: registerPath, body: body(`"bk_cloud_id":0`, `"bk_cloud_id":1e999999999`), want: "want an integer"},
+		"long-cloud":       {path: registerPath, body: body(`"bk_cloud_id":0`, `"bk_cloud_id":`+strings.Repeat("9", 1<<20)), want: "want an integer"},
+		"absurd-cpu":       {path: registerPath, body: body(`30.5`, `1e999999999`), want: `"error_code":`},
+		"negative-cpu":     {path: registerPath, body: body(`30.5`, `-0.5`), want: "must not be negative"},
+		"absurd-retries":   {path: registerPath, body: body(`"auto_type":1`, `"auto_type":1,"start_retries":9223372036854775807`), want: `"error_code":`},
+		"ip-with-zone":     {path: registerPath, body: body(`"10.0.0.1"`, `"fe80::1%eth0"`), want: "not an IP address"},
+		"many-hosts":       {path: registerPath, body: signed(simtest.Meta("{}") + `,"hosts":` + hostList(20_000) + `,"spec":` + simtest.RegisterSpec), want: `"error_code":`},
+		"no-such-op":       {path: gatewayPath, body: `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":-2,"spec":` + simtest.OperateSpec + `}`, want: `"task_id"`},
+		"job-op":           {path: jobPath, body: "{" + simtest.Credentials + "," + simtest.JobBody(1<<62, simtest.JobInfo("", "10.0.0.1"))[1:], want: "bk_gse_taskid"},
+		"dots":             {path: "/api/c/compapi/v2/gse/../../../../../_sim/calls", want: "component class not found"},
+		"encoded-dots":     {path: "/api/c/compapi/v2/gse/%2e%2e/%2e%2e/_sim/faults", want: "component class not found"},
+		"slashes":          {path: "//_sim//calls", want: "no face answers"},
+		"control-dots":     {path: "/_sim/../_sim/tick", want: "no such switch"},
+		"line-break":       {path: "/api/c/compapi/v2/gse/x%0d%0aSet-Cookie:%20a=b/", want: "component class not found"},
+		"nul-in-path":      {path: "/api/bk-gse/prod/api/v2/proc/%00", want: "API_NOT_FOUND"},
+		"odd-verb":         {method: "BREW", path: registerPath, body: "{}", want: "does not take BREW"},
+		"fault-status":     {path: "/_sim/faults", body: `{"http_status":99}`, want: "no status of an answer"},
+		"fault-type":       {path: "/_sim/faults", body: `{"hosts":{"a":1}}`, want: "cannot unmarshal"},
+		"fault-id":         {method: http.MethodDelete, path: "/_sim/faults?id=999999999999999999999999", want: "out of range"},
+		"register-null":    {path: "/_sim/act", body: `{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","spec":null}`, want: "want a JSON object"},
+	}
+	sim := &simulator.Server{}
+	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+	srv := httptest.NewUnstartedServer(sim)
+	var serverLog syncBuffer
+	srv.Config.ErrorLog = log.New(&serverLog, "", 0)
+	srv.Start()
+	t.Cleanup(func() {
+		srv.Close()
+		if text := serverLog.String(); text != "" {
+			t.Errorf("the server complained: %.2000s", text)
+		}
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			header := map[string]string{"X-Bkapi-Authorization": cmp.Or(test.authorization, "{"+simtest.Credentials+"}")}
+			status, answer := sendRaw(t, srv.URL, cmp.Or(test.method, http.MethodPost), test.path, test.body, header)
+			switch cut := test.want == ""; {
+			case cut && status != 0:
+				t.Errorf("HTTP %d: %.200s", status, answer)
+			case !cut && (status == 0 || status >= http.StatusInternalServerError || !strings.Contains(answer, test.want)):
+				t.Errorf("HTTP %d, want %q: %.500s", status, test.want, answer)
+			}
+			if status, answer := sendRaw(t, srv.URL, http.MethodGet, "/_sim/tasks", "", nil); status != http.StatusOK {
+				t.Errorf("afterwards: HTTP %d: %.200s", status, answer)
+			}
+		})
+	}
+}
+
+// sendRaw sends a path as it is written, and gives status 0 where the server hung up.
+func sendRaw(t *testing.T, url, method, path, body string, header map[string]string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, req.URL.RawQuery, _ = strings.Cut(path, "?")
+	req.URL.Opaque = strings.TrimPrefix(url, "http:") + path
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(data)
+}
+
+// FuzzServer sends a fault and then a request. Whatever they are, the server does
+// not panic and answers a good request afterwards.
+func FuzzServer(f *testing.F) {
+	valid := signed(strings.Trim(simtest.FirstBody("register_proc_info", "{}", "10.0.0.1"), "{}") + "}}")
+	operate := `{` + simtest.Meta("{}") + `,"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}],"op_type":0,"spec":` + simtest.OperateSpec + `}`
+	for _, seed := range []struct{ fault, path, body string }{
+		{`{}`, registerPath, valid},
+		{`{"hosts":["0:10.0.0.1"],"pending":-1,"apply":true}`, registerPath, valid},
+		{`{"extra_keys":{"a":null},"spelling":"errcode","keys":"agent"}`, gatewayPath, operate},
+		{`{"delay":"1h","http_status":200,"header":{"a\r\nb":"c\n"}}`, gatewayPath, operate},
+		{`{"envelope":{"code":"00","data":[]},"drop":"mid"}`, jobPath, "{" + simtest.Credentials + "," + simtest.JobBody(1, simtest.JobInfo("", "10.0.0.1"))[1:]},
+		{`{"task_id":"","queued":-1,"queued_data":{}}`, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", signed(`"task_id":"x"`)},
+		{`{"missing":1,"api":"get_*"}`, "/api/c/compapi/v2/gse/sync_proc_status/", signed(`"meta":{"namespace":"web"},"page":{"start":0,"limit":1000}`)},
+		{`{"content_shape":"broken","code":-1,"content":[1]}`, "/_sim/act", `{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","spec":{}}`},
+		{`{"takes":"1ns"}`, "/_sim/agents", `{"host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}`},
+	} {
+		f.Add(seed.fault, seed.path, []byte(seed.body))
+	}
+	f.Fuzz(func(t *testing.T, fault, path string, body []byte) {
+		sim := &simulator.Server{}
+		sim.AddHost("0:10.0.0.1")
+		defer func() {
+			if err := sim.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		serve(t, sim, "/_sim/faults", []byte(fault))
+		serve(t, sim, path, body)
+		// What was registered then meets its operation, and both are looked at.
+		serve(t, sim, gatewayPath, []byte(operate))
+		for _, task := range sim.Tasks() {
+			serve(t, sim, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", []byte(signed(fmt.Sprintf(`"task_id":%q`, task.ID))))
+		}
+		sim.Tick()
+		_ = sim.Calls()
+
+		sim.ClearFaults()
+		if rec := serve(t, sim, registerPath, []byte(valid)); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"error_code"`) {
+			t.Errorf("afterwards: HTTP %d: %s", rec.Code, rec.Body)
+		}
+	})
+}
+
+// serve hands a request to the server without a connection. Its context has ended,
+// so that no fault can make it wait.
+func serve(t *testing.T, sim *simulator.Server, path string, body []byte) *httptest.ResponseRecorder {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", bytes.NewReader(body))
+	req.URL.Path, req.RemoteAddr = path, "127.0.0.1:40000"
+	req.Header.Set("X-Bkapi-Authorization", "{"+simtest.Credentials+"}")
+	rec := httptest.NewRecorder()
+	defer func() {
+		// This is how a handler hangs up; every other panic is one.
+		if cause := recover(); cause != nil {
+			if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+				panic(cause)
+			}
+		}
+	}()
+	sim.ServeHTTP(rec, req)
+	return rec
+}

@@ -1,0 +1,145 @@
+package fault_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+func registerBody(ips ...string) string {
+	return "{" + simtest.Credentials + "," + simtest.FirstBody("register_proc_info", "{}", ips...)[1:]
+}
+
+func TestFault_replace(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		replace map[string]any
+		want    []string
+		not     string
+	}{
+		"one-member":     {map[string]any{"message": 7}, []string{`"message":7`}, `"message":""`},
+		"every-member":   {map[string]any{"data/*/error_code": "zero"}, []string{`"error_code":"zero"`}, `"error_code":0`},
+		"a-whole-host":   {map[string]any{"data/0:7:10.0.0.1:web:nginx": nil}, []string{`"0:7:10.0.0.1:web:nginx":null`, `"error_code":0`}, ""},
+		"leads-nowhere":  {map[string]any{"data/x/y": 1, "message/x": 1}, []string{`"error_code":0`}, `"y"`},
+		"the-whole-data": {map[string]any{"data": []int{1}}, []string{`"data":[1]`}, "error_code"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			c.Sim.Inject(simulator.Fault{Replace: test.replace})
+			body := c.BodyOf("register_proc_info", registerBody("10.0.0.1", "10.0.0.2"))
+			for _, want := range test.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s is not in %s", want, body)
+				}
+			}
+			if test.not != "" && strings.Contains(body, test.not) {
+				t.Errorf("%s is in %s", test.not, body)
+			}
+			if got := simtest.State(c.Sim, "10.0.0.1"); got != "R--" {
+				t.Errorf("then %s: the request is processed", got)
+			}
+		})
+	}
+}
+
+func TestFault_backwards(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	straight := c.BodyOf("register_proc_info", registerBody("10.0.0.1", "10.0.0.2"))
+	c.Sim.Inject(simulator.Fault{Backwards: true})
+	turned := c.BodyOf("update_proc_info", registerBody("10.0.0.1", "10.0.0.2"))
+	if !json.Valid([]byte(turned)) {
+		t.Fatalf("no JSON: %s", turned)
+	}
+	for body, first := range map[string]string{straight: "10.0.0.1", turned: "10.0.0.2"} {
+		one, two := strings.Index(body, "10.0.0.1"), strings.Index(body, "10.0.0.2")
+		if one < 0 || two < 0 || (one < two) != (first == "10.0.0.1") {
+			t.Errorf("%s does not come first in %s", first, body)
+		}
+	}
+}
+
+func TestFault_reset(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Drop: "reset", Times: 1})
+	resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("got %v", err)
+	}
+	if got := simtest.State(c.Sim, "10.0.0.1"); got != "R--" {
+		t.Errorf("then %s: the request is processed", got)
+	}
+	if last := c.Sim.Calls().Last(); last.Status != 0 {
+		t.Errorf("recorded HTTP %d", last.Status)
+	}
+}
+
+// A client that does not wait for the answer finds its request processed after a
+// stall and not after a delay.
+func TestFault_stall(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault simulator.Fault
+		to    string
+	}{
+		"stall": {simulator.Fault{Stall: time.Hour}, "R--"},
+		"drip":  {simulator.Fault{Drip: time.Hour}, "R--"},
+		"delay": {simulator.Fault{Delay: time.Hour}, "---"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			c.Sim.Inject(test.fault)
+			far := func() bool {
+				return c.Sim.Calls().Count("register_proc_info") == 1 && simtest.State(c.Sim, "10.0.0.1") == test.to
+			}
+			if answer, err := c.Impatient("register_proc_info", registerBody("10.0.0.1"), far); err == nil {
+				t.Errorf("an answer arrived: %s", answer)
+			}
+			if got := simtest.State(c.Sim, "10.0.0.1"); got != test.to {
+				t.Errorf("then %s, want %s", got, test.to)
+			}
+		})
+	}
+}
+
+func TestFault_drip(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{Drip: time.Microsecond})
+	if body := c.BodyOf("register_proc_info", registerBody("10.0.0.1")); !json.Valid([]byte(body)) {
+		t.Errorf("got %s", body)
+	}
+}
+
+// The body is made while it is sent: whoever stops reading early stops it.
+func TestFault_bodyBytes(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: "ab", BodyBytes: 5, Times: 1})
+	if body := c.BodyOf("register_proc_info", registerBody("10.0.0.1")); body != "ababa" || c.Sim.Calls().Last().Sent != 5 {
+		t.Errorf("got %q, %d bytes sent", body, c.Sim.Calls().Last().Sent)
+	}
+	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: " ", BodyBytes: 1 << 30})
+	resp, err := c.Post("register_proc_info", registerBody("10.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
+	_ = resp.Body.Close()
+	if sent := c.Sim.Calls().Last().Sent; sent == 1<<30 {
+		t.Error("all of it was sent")
+	}
+}

@@ -1,0 +1,83 @@
+package simtest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// State is registered, hosted, running as three letters, "-" for not.
+func State(sim *simulator.Server, ip string) string {
+	p, _ := sim.Process("0:"+ip, "web", "nginx")
+	out := []byte("---")
+	for i, is := range []bool{p.Registered, p.Hosted, p.Running} {
+		if is {
+			out[i] = "RHr"[i]
+		}
+	}
+	return string(out)
+}
+
+// Executed lists what the hosts have done, each with its verdict.
+func (c *Client) Executed() []string {
+	list := []string{}
+	for _, e := range c.Sim.Executions() {
+		list = append(list, fmt.Sprintf("%s %s:%s %s %d", e.Host, e.Namespace, e.Name, e.Action, e.Code))
+	}
+	return list
+}
+
+// Sync reads one page of the namespace web and returns its ips.
+func (c *Client) Sync(start, limit int) []string {
+	c.T.Helper()
+	env := c.Send("sync_proc_status", fmt.Sprintf(`{"meta":{"namespace":"web"},"page":{"start":%d,"limit":%d}}`, start, limit))
+	infos, _ := env.Data["proc_infos"].([]any)
+	out := []string{}
+	for _, info := range infos {
+		row, _ := info.(map[string]any)
+		host, _ := row["host"].(map[string]any)
+		out = append(out, fmt.Sprint(host["ip"]))
+	}
+	return out
+}
+
+// Codes polls so many times and returns what each poll says about a host: its
+// code, -2 if it is left out, or the envelope's code.
+func (c *Client) Codes(id, ip string, polls int) []int {
+	c.T.Helper()
+	var out []int
+	for range polls {
+		env := c.Poll(id)
+		switch {
+		case env.Code != 0:
+			out = append(out, env.Code)
+		case env.Data["0:"+ip+":web:nginx"] == nil:
+			out = append(out, -2)
+		default:
+			out = append(out, VerdictOf(c.T, env.Data, "0:"+ip+":web:nginx").Code)
+		}
+	}
+	return out
+}
+
+// SwitchOn calls the control endpoint and returns the status and the body.
+func (c *Client) SwitchOn(method, path, body string) (int, string) {
+	c.T.Helper()
+	req, err := http.NewRequestWithContext(c.T.Context(), method, c.URL+"/_sim/"+path, strings.NewReader(body))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}

@@ -1,0 +1,49 @@
+package simtest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// BodyOf reads all of an answer.
+func (c *Client) BodyOf(api, body string) string {
+	c.T.Helper()
+	resp, err := c.Post(api, body)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return string(text)
+}
+
+// Impatient posts, and goes away when the request has got as far as it will. It
+// gives what was answered, if anything was.
+func (c *Client) Impatient(api, body string, far func() bool) (string, error) {
+	c.T.Helper()
+	ctx, cancel := context.WithCancel(c.T.Context())
+	defer cancel()
+	go func() {
+		for !far() && ctx.Err() == nil {
+			<-time.After(time.Millisecond)
+		}
+		cancel()
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/api/c/compapi/v2/gse/"+api+"/", strings.NewReader(body))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
