@@ -208,7 +208,7 @@ func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 
 func (g *GSE) hostLocked(p *process, it *Item) {
 	p.store(it)
-	g.hostedLocked(p)
+	p.host()
 	p.wanted = statusRunning
 	p.retries = 0
 	p.died = g.HostingStarts && !p.running
@@ -222,19 +222,14 @@ func (g *GSE) startHostsLocked(p *process, it *Item) {
 	if !p.listed() || g.StartReplaces || p.spec == nil {
 		p.store(it)
 	}
-	g.hostedLocked(p)
+	p.host()
 	p.retries = 0
 	g.stampLocked(p)
 }
 
-// hostedLocked notes that the agent watches over the process from now on, because it
-// was asked to under this name.
-func (g *GSE) hostedLocked(p *process) {
-	if twin := g.twinLocked(p.key); twin != nil && !p.hosted {
-		twin.hosts = false // that was an earlier hosting
-	}
-	p.hosted, p.hosts = true, true
-}
+// host notes that the agent watches over the process from now on, because it was asked
+// to under this name.
+func (p *process) host() { p.hosted, p.hosts = true, true }
 
 // unhost ends the hosting, which an agent does not know by name: whoever asked for it.
 func (p *process) unhost() {

@@ -206,8 +206,10 @@ func TestNames_surviveARestart(t *testing.T) {
 	if p, _ := sim.Process(simtest.ByAddress, "web", "nginx"); !p.Running {
 		t.Errorf("two processes on one machine: %+v", sim.Processes())
 	}
-	if p, ok := sim.Process("0:10.0.0.2", "web", "nginx"); !ok || !p.Registered {
-		t.Errorf("the upgrade is forgotten: %+v", sim.Processes())
+	for _, name := range []string{"0:10.0.0.2", simtest.AgentB} {
+		if p, ok := sim.Process(name, "web", "nginx"); !ok || !p.Registered {
+			t.Errorf("the upgrade is forgotten: no %s in %+v", name, sim.Processes())
+		}
 	}
 }
 
@@ -236,4 +238,48 @@ func TestNames_ofAConsoleAndOfFaults(t *testing.T) {
 	c.Sim.SetReachable(simtest.ByAgent, true)
 	c.Sim.Inject(simulator.Fault{Hosts: []string{simtest.ByAddress}, Code: new(simulator.CodeCommandFailed)})
 	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeCommandFailed)
+}
+
+// A process that only runs is known once, and an earlier hosting is no entry.
+func TestNames_leaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	c := simtest.TwoNames(t, simtest.EntryPerName)
+	host := func(name string) {
+		t.Helper()
+		if err := c.Sim.Host(name, "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host(simtest.ByAddress)
+	host(simtest.ByAgent)
+	if err := c.Sim.StartProcess(simtest.ByAddress, "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Sim.Unhost(simtest.ByAddress, "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Sim.Processes(); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	host(simtest.ByAgent)
+	if got := c.Entries(); got != "["+simtest.ByAgent+"] true true" {
+		t.Errorf("hosted once more: %s", got)
+	}
+}
+
+// A change under one name is a change of both rows, so both lag.
+func TestNames_lagTogether(t *testing.T) {
+	t.Parallel()
+	c := simtest.TwoNames(t, simtest.EntryPerName)
+	c.Over(simtest.ByAddress, simulator.OpHost, simulator.CodeOK)
+	c.Over(simtest.ByAgent, simulator.OpHost, simulator.CodeOK)
+	c.Sim.SetLag(1)
+	c.Over(simtest.ByAddress, simulator.OpStart, simulator.CodeOK)
+	for i, want := range []float64{2, 1} {
+		for _, selector := range []string{simtest.Agents(simtest.ByAgent), simtest.CloudHosts("10.0.0.1")} {
+			if rows := c.GatewayRows(selector); len(rows) != 1 || rows[0]["status"] != want {
+				t.Errorf("answer %d for %s: %v, want status %v", i+1, selector, rows, want)
+			}
+		}
+	}
 }
