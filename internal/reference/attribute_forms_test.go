@@ -1,4 +1,4 @@
-package provider
+package reference
 
 import (
 	"reflect"
@@ -39,8 +39,8 @@ func TestAttributeForms(t *testing.T) {
 				t.Fatal("not an attribute")
 			}
 			attributes := map[string]resource.Attribute{"marked": source}
-			keepsAll(t, "action", marked, reflect.ValueOf(actionAttributes(attributes)["marked"]))
-			keepsAll(t, "data source", marked, reflect.ValueOf(dataSourceAttributes(attributes)["marked"]))
+			keepsAll(t, "action", marked, reflect.ValueOf(ActionAttributes(attributes)["marked"]))
+			keepsAll(t, "data source", marked, reflect.ValueOf(DataSourceAttributes(attributes)["marked"]))
 		})
 	}
 }
