@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -56,7 +55,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 		"ensure":            string(fleet.EnsureHosted),
 		"on_partial_create": string(reference.PartialWarn),
 		"on_destroy":        string(fleet.DestroyUnregister),
-		"hosts":             fold.NewMap(f.hosts),
+		"hosts":             reference.NewHostMap(f.hosts),
 		"out_of_sync":       map[string]string{},
 	} {
 		diags.Append(to.SetAttribute(ctx, path.Root(name), value)...)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -195,7 +194,7 @@ func stuckReasons(stuck fleet.Results, was map[fleet.HostID]string, changed bool
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
 // is not theirs any more; their address is a key then.
-func withStuck(hosts, before fold.Map, prior fleet.Inventory, stuck fleet.Results) fold.Map {
+func withStuck(hosts, before reference.HostMap, prior fleet.Inventory, stuck fleet.Results) reference.HostMap {
 	if len(stuck) == 0 {
 		return hosts
 	}
@@ -208,7 +207,7 @@ func withStuck(hosts, before fold.Map, prior fleet.Inventory, stuck fleet.Result
 		}
 		all[key] = address
 	}
-	return fold.NewMap(all)
+	return reference.NewHostMap(all)
 }
 
 // setIdentity does nothing for a resource without identity.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -157,7 +156,7 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
 	hosts := P(&model).HostsMap()
-	*hosts = fold.NewMap(reference.Only(hosts.Known(), h.Hosts, stuck))
+	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), h.Hosts, stuck))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(results), stuck, "be destroyed", diagnose.DestroyedAlone))

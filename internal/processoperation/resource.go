@@ -10,7 +10,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -151,7 +150,7 @@ func (r *operatedResource[M, P]) Delete(ctx context.Context, req resource.Delete
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
 	hosts := P(&model).HostsMap()
-	*hosts = fold.NewMap(reference.Only(hosts.Known(), o.Hosts, failures))
+	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), o.Hosts, failures))
 	state.FailedHosts = reference.StringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(operationFailed(o, len(results), failures, diagnose.DestroyedAlone))

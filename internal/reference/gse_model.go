@@ -13,7 +13,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
@@ -22,7 +21,7 @@ import (
 // unknown while planning, so they are kept as values until something needs them.
 type GSEModel struct {
 	Meta  types.Object `tfsdk:"meta"`
-	Hosts fold.Map     `tfsdk:"hosts"`
+	Hosts HostMap     `tfsdk:"hosts"`
 	Spec  types.Object `tfsdk:"spec"`
 }
 
@@ -48,7 +47,7 @@ func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Obj
 	return control, at
 }
 
-func (m *GSEModel) HostsMap() *fold.Map { return &m.Hosts }
+func (m *GSEModel) HostsMap() *HostMap { return &m.Hosts }
 
 func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
 
@@ -216,7 +215,7 @@ func (m specModel) toAPI() *gse.Spec {
 
 // InventoryOf parses a hosts map. Values that are not known are left out, which
 // only a plan may do.
-func InventoryOf(hosts fold.Map, supplier int) (fleet.Inventory, diag.Diagnostics) {
+func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
 	for _, fault := range faults {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
@@ -26,7 +25,7 @@ type JobModel struct {
 	Scope   types.Object `tfsdk:"scope"`
 	BizID   types.Int64  `tfsdk:"bk_biz_id"`
 	Process types.Object `tfsdk:"process"`
-	Hosts   fold.Map     `tfsdk:"hosts"`
+	Hosts   HostMap     `tfsdk:"hosts"`
 
 	// Registration is set by the one object that has a choice.
 	Registration job.Registration `tfsdk:"-"`
@@ -141,7 +140,7 @@ func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
 
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
-func (m *JobModel) HostsMap() *fold.Map { return &m.Hosts }
+func (m *JobModel) HostsMap() *HostMap { return &m.Hosts }
 
 func (m *JobModel) definition() []attr.Value {
 	return []attr.Value{m.Scope, m.BizID, m.Process}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
@@ -29,7 +28,7 @@ type Model interface {
 	// takesAgentIDs tells whether hosts may be given by agent id.
 	takesAgentIDs(p *platform.Platform) bool
 	// HostsMap is the hosts map of the model.
-	HostsMap() *fold.Map
+	HostsMap() *HostMap
 	// definition is everything else: when it changes, the process is another, or
 	// is to run otherwise.
 	definition() []attr.Value

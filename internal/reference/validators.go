@@ -16,7 +16,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
 // manyHosts is from where on a resource had better be cut into shards.
@@ -35,7 +34,7 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	hosts := fold.Map{StringValue: req.ConfigValue}
+	hosts := HostMap{StringValue: req.ConfigValue}
 	if hosts.Len() == 0 {
 		resp.Diagnostics.Append(validatordiag.InvalidAttributeValueDiagnostic(req.Path, "map must contain at least 1 elements", "0"))
 		return
