@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -25,91 +24,10 @@ type JobModel struct {
 	Scope   types.Object `tfsdk:"scope"`
 	BizID   types.Int64  `tfsdk:"bk_biz_id"`
 	Process types.Object `tfsdk:"process"`
-	Hosts   HostMap     `tfsdk:"hosts"`
+	Hosts   HostMap      `tfsdk:"hosts"`
 
 	// Registration is set by the one object that has a choice.
 	Registration job.Registration `tfsdk:"-"`
-}
-
-type jobScopeModel struct {
-	Type types.String `tfsdk:"type"`
-	ID   types.String `tfsdk:"id"`
-}
-
-type jobProcessModel struct {
-	ProcName            types.String `tfsdk:"proc_name"`
-	SetupPath           types.String `tfsdk:"setup_path"`
-	PIDPath             types.String `tfsdk:"pid_path"`
-	ValueKey            types.String `tfsdk:"value_key"`
-	ProcOwner           types.String `tfsdk:"proc_owner"`
-	Contact             types.String `tfsdk:"contact"`
-	Account             types.String `tfsdk:"account"`
-	CfgPath             types.String `tfsdk:"cfg_path"`
-	LogPath             types.String `tfsdk:"log_path"`
-	StartCmd            types.String `tfsdk:"start_cmd"`
-	StopCmd             types.String `tfsdk:"stop_cmd"`
-	RestartCmd          types.String `tfsdk:"restart_cmd"`
-	ReloadCmd           types.String `tfsdk:"reload_cmd"`
-	KillCmd             types.String `tfsdk:"kill_cmd"`
-	FuncID              types.String `tfsdk:"func_id"`
-	InstanceID          types.String `tfsdk:"instance_id"`
-	Type                types.Int64  `tfsdk:"type"`
-	CycleTime           types.Int64  `tfsdk:"cycle_time"`
-	CPULmt              types.Int64  `tfsdk:"cpu_lmt"`
-	MemLmt              types.Int64  `tfsdk:"mem_lmt"`
-	InstanceNum         types.Int64  `tfsdk:"instance_num"`
-	OpTimeout           types.Int64  `tfsdk:"op_timeout"`
-	StartCheckBeginTime types.Int64  `tfsdk:"start_check_begin_time"`
-	StartCheckEndTime   types.Int64  `tfsdk:"start_check_end_time"`
-}
-
-func (m jobProcessModel) toAPI() job.Info {
-	return job.Info{
-		ProcName:            m.ProcName.ValueString(),
-		SetupPath:           m.SetupPath.ValueString(),
-		PIDPath:             m.PIDPath.ValueString(),
-		ValueKey:            m.ValueKey.ValueStringPointer(),
-		ProcOwner:           m.ProcOwner.ValueStringPointer(),
-		Contact:             m.Contact.ValueStringPointer(),
-		Account:             m.Account.ValueStringPointer(),
-		CfgPath:             m.CfgPath.ValueStringPointer(),
-		LogPath:             m.LogPath.ValueStringPointer(),
-		StartCmd:            m.StartCmd.ValueStringPointer(),
-		StopCmd:             m.StopCmd.ValueStringPointer(),
-		RestartCmd:          m.RestartCmd.ValueStringPointer(),
-		ReloadCmd:           m.ReloadCmd.ValueStringPointer(),
-		KillCmd:             m.KillCmd.ValueStringPointer(),
-		FuncID:              m.FuncID.ValueStringPointer(),
-		InstanceID:          m.InstanceID.ValueStringPointer(),
-		Type:                m.Type.ValueInt64Pointer(),
-		CycleTime:           m.CycleTime.ValueInt64Pointer(),
-		CPULmt:              m.CPULmt.ValueInt64Pointer(),
-		MemLmt:              m.MemLmt.ValueInt64Pointer(),
-		InstanceNum:         m.InstanceNum.ValueInt64Pointer(),
-		OpTimeout:           m.OpTimeout.ValueInt64Pointer(),
-		StartCheckBeginTime: m.StartCheckBeginTime.ValueInt64Pointer(),
-		StartCheckEndTime:   m.StartCheckEndTime.ValueInt64Pointer(),
-	}
-}
-
-// scopeToAPI also gives the scope as ids and sentences name it.
-func (m *JobModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
-	if m.Scope.IsNull() {
-		return job.Scope{BizID: m.BizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(m.BizID.ValueInt64(), 10), nil
-	}
-	var s jobScopeModel
-	diags = m.Scope.As(ctx, &s, basetypes.ObjectAsOptions{})
-	return job.Scope{Type: s.Type.ValueString(), ID: s.ID.ValueString()}, s.Type.ValueString() + ":" + s.ID.ValueString(), diags
-}
-
-// name is the id, and how a sentence about the process begins.
-func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
-	_, scope, diags := m.scopeToAPI(ctx)
-	var p jobProcessModel
-	diags.Append(m.Process.As(ctx, &p, basetypes.ObjectAsOptions{})...)
-	info = p.toAPI()
-	key := cmp.Or(p.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName)
-	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
 }
 
 func (m *JobModel) Identifier(ctx context.Context) types.String {
@@ -121,6 +39,16 @@ func (m *JobModel) Identifier(ctx context.Context) types.String {
 		return types.StringUnknown()
 	}
 	return types.StringValue(id)
+}
+
+// name is the id, and how a sentence about the process begins.
+func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
+	_, scope, diags := m.scopeToAPI(ctx)
+	var p jobProcessModel
+	diags.Append(m.Process.As(ctx, &p, basetypes.ObjectAsOptions{})...)
+	info = p.toAPI()
+	key := cmp.Or(p.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName)
+	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
 }
 
 // Check also finds that there is no way to JOB.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
@@ -18,9 +17,6 @@ const (
 )
 
 const TimeoutsDescription = "Deadlines. When one is up, what is known is kept, and the hosts without a verdict are named."
-
-// TimeoutOf is one of the methods of timeouts.Value.
-type TimeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
 
 // TimeoutsAttribute adds the description that the library leaves out.
 func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {

@@ -2,25 +2,13 @@ package reference
 
 import (
 	"context"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
-
-	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
-
-type rolloutModel struct {
-	BatchSize      types.Int64  `tfsdk:"batch_size"`
-	Pause          types.String `tfsdk:"pause"`
-	MaxFailedHosts types.Int64  `tfsdk:"max_failed_hosts"`
-}
 
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	// Without it there is one wave, and nothing to pause between.
@@ -51,17 +39,20 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	}
 }
 
-// RolloutToAPI gives the zero rollout for null.
-func RolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
-	if rollout.IsNull() {
-		return fleet.Rollout{}, nil
+// rolloutValidator warns of a rollout without waves: Terraform drops an attribute
+// that it does not know from an object, and a misspelt batch_size would be missed when
+// the whole fleet restarts at once.
+type rolloutValidator struct{}
+
+func (rolloutValidator) Description(context.Context) string { return "should set batch_size" }
+
+func (v rolloutValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || !req.ConfigValue.Attributes()["batch_size"].IsNull() {
+		return
 	}
-	var m rolloutModel
-	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
-	pause, _ := time.ParseDuration(m.Pause.ValueString()) // checked by a validator; "" is none
-	return fleet.Rollout{
-		BatchSize: int(m.BatchSize.ValueInt64()),
-		Pause:     pause,
-		MaxFailed: int(m.MaxFailedHosts.ValueInt64()),
-	}, diags
+	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": batch_size is not set, so all hosts "+
+		"go at once. If you did set it, look at its spelling: Terraform drops an attribute that an object does not have, and does not say so. "+
+		"If all at once is what you want, set batch_size to the number of hosts, or leave rollout out.")
 }

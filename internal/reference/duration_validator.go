@@ -1,0 +1,28 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+)
+
+// DurationValidator wants a Go duration of at least the given length.
+type DurationValidator struct{ Min time.Duration }
+
+func (v DurationValidator) Description(context.Context) string {
+	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.Min)
+}
+
+func (v DurationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v DurationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.Min {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Duration",
+			fmt.Sprintf("the value %s; got %q", v.Description(ctx), req.ConfigValue.ValueString()))
+	}
+}

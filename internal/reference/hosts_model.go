@@ -1,0 +1,47 @@
+package reference
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+)
+
+// InventoryOf parses a hosts map. Values that are not known are left out, which
+// only a plan may do.
+func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
+	for _, fault := range faults {
+		AddInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+	}
+	return inventory, diags
+}
+
+// CheckHosts finds what only the provider block can tell of hosts. Hosts that are
+// not known yet are left out.
+func CheckHosts(p *platform.Platform, m Model) diag.Diagnostics {
+	if !p.Ready() {
+		return nil
+	}
+	_, diags := checkedInventory(p, m)
+	return diags
+}
+
+// checkedInventory are the hosts, and what CheckHosts finds.
+func checkedInventory(p *platform.Platform, m Model) (fleet.Inventory, diag.Diagnostics) {
+	inventory, diags := InventoryOf(*m.HostsMap(), p.Supplier)
+	diags.Append(m.Check(p)...)
+	if m.takesAgentIDs(p) {
+		return inventory, diags
+	}
+	for key, host := range inventory.All {
+		if host.AgentID() != "" {
+			AddInvalid(&diags, path.Root("hosts").AtMapKey(key), diagnose.SummaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
+				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
+		}
+	}
+	return inventory, diags
+}

@@ -1,0 +1,74 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/helpers/validatordiag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
+)
+
+// hostsDescription explains the hosts map; every object has the same.
+const hostsDescription = "The hosts, as a map of host key to host address. The key is a name for people: it stands in plans, " +
+	"messages and results, and renaming it calls nothing. Hosts are told apart by their address: " + fleet.AddressForms +
+	". Without `bk_supplier_id` the provider's is used. At least one host; each host once. More than 50,000 bring a warning: cut them into shards."
+
+// hostsAttribute is a map of strings, which the framework takes for a string.
+func hostsAttribute() schema.StringAttribute {
+	return schema.StringAttribute{
+		MarkdownDescription: hostsDescription,
+		Required:            true,
+		CustomType:          fold.Type{},
+		Validators:          []validator.String{hostsValidator{}},
+	}
+}
+
+// jobHostsAttribute is hosts without agent ids, which JOB does not know.
+func jobHostsAttribute() schema.StringAttribute {
+	attribute := hostsAttribute()
+	attribute.MarkdownDescription += " JOB does not know agent ids."
+	return attribute
+}
+
+// manyHosts is from where on a resource had better be cut into shards.
+const manyHosts = 50000
+
+// hostsValidator checks a folded hosts map.
+type hostsValidator struct{}
+
+func (hostsValidator) Description(context.Context) string {
+	return "must hold at least one host; every value must be a host address, and each host may stand once"
+}
+
+func (v hostsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	hosts := HostMap{StringValue: req.ConfigValue}
+	if hosts.Len() == 0 {
+		resp.Diagnostics.Append(validatordiag.InvalidAttributeValueDiagnostic(req.Path, "map must contain at least 1 elements", "0"))
+		return
+	}
+	if hosts.Len() > manyHosts {
+		resp.Diagnostics.AddAttributeWarning(req.Path, "Many Hosts", fmt.Sprintf("One resource with %d hosts takes long to plan, and leaves much to "+
+			"look through where something fails. With more than %d, cut the map into shards and use for_each; the guide \"Large fleets\" "+
+			"in the provider's documentation has an example.", hosts.Len(), manyHosts))
+	}
+	for key, address := range hosts.All() {
+		if address.Null {
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; "+fleet.AddressForms)
+		}
+	}
+	// The supplier id plays no part in telling hosts apart here: see fleet.HostID.
+	_, faults := fleet.NewInventory(hosts.Known(), 0)
+	for _, fault := range faults {
+		AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+	}
+}

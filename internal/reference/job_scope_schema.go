@@ -1,0 +1,86 @@
+package reference
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+)
+
+// scopeType is what a scope of JOB is.
+type scopeType string
+
+var scopeTypes = []scopeType{"biz", "biz_set"}
+
+const scopeNote = "Changing this forces replacement, except between `bk_biz_id` and the `scope` of the same business."
+
+// scopeMoves tells whether a plan is about another scope. The business of a
+// bk_biz_id and of a scope is the same: JOB's documents changed the name.
+func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
+	var next, prior JobModel
+	for _, from := range []struct {
+		get func(context.Context, path.Path, any) diag.Diagnostics
+		to  *JobModel
+	}{{plan.GetAttribute, &next}, {state.GetAttribute, &prior}} {
+		if from.get(ctx, path.Root("scope"), &from.to.Scope).HasError() || from.get(ctx, path.Root("bk_biz_id"), &from.to.BizID).HasError() {
+			return true
+		}
+	}
+	if !Known(ctx, next.Scope, next.BizID) {
+		return true
+	}
+	_, nextName, _ := next.scopeToAPI(ctx)
+	_, priorName, _ := prior.scopeToAPI(ctx)
+	return nextName != priorName
+}
+
+func jobScopeAttribute(replaces bool) schema.SingleNestedAttribute {
+	attribute := schema.SingleNestedAttribute{
+		MarkdownDescription: "Scope of resources that the hosts belong to. Exactly one of `scope` and `bk_biz_id` is needed.",
+		Optional:            true,
+		Attributes: map[string]schema.Attribute{
+			"type": schema.StringAttribute{
+				MarkdownDescription: "A business or a set of them. " + OneOf(scopeTypes),
+				Required:            true,
+				Validators:          []validator.String{stringvalidator.OneOf(AsStrings(scopeTypes)...)},
+			},
+			"id": schema.StringAttribute{
+				MarkdownDescription: "Id of the business or the set.",
+				Required:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+		},
+	}
+	if replaces {
+		attribute.MarkdownDescription += " " + scopeNote
+		attribute.PlanModifiers = []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(
+			func(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
+				resp.RequiresReplace = scopeMoves(ctx, req.Plan, req.State)
+			}, scopeNote, scopeNote)}
+	}
+	return attribute
+}
+
+func jobBizIDAttribute(replaces bool) schema.Int64Attribute {
+	attribute := schema.Int64Attribute{
+		MarkdownDescription: "Id of the business that the hosts belong to, as older releases of JOB want it.",
+		Optional:            true,
+		Validators:          []validator.Int64{int64validator.AtLeast(1)},
+	}
+	if replaces {
+		attribute.MarkdownDescription += " " + scopeNote
+		attribute.PlanModifiers = []planmodifier.Int64{int64planmodifier.RequiresReplaceIf(
+			func(ctx context.Context, req planmodifier.Int64Request, resp *int64planmodifier.RequiresReplaceIfFuncResponse) {
+				resp.RequiresReplace = scopeMoves(ctx, req.Plan, req.State)
+			}, scopeNote, scopeNote)}
+	}
+	return attribute
+}

@@ -1,0 +1,128 @@
+package reference
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+)
+
+type specModel struct {
+	Identity         identityModel          `tfsdk:"identity"`
+	Control          controlModel           `tfsdk:"control"`
+	Resource         *resourceModel         `tfsdk:"resource"`
+	MonitorPolicy    monitorPolicyModel     `tfsdk:"monitor_policy"`
+	WarnReportPolicy *warnReportPolicyModel `tfsdk:"warn_report_policy"`
+	ConfigMap        []configFileModel      `tfsdk:"configmap"`
+}
+
+type identityModel struct {
+	ProcName   types.String `tfsdk:"proc_name"`
+	SetupPath  types.String `tfsdk:"setup_path"`
+	PIDPath    types.String `tfsdk:"pid_path"`
+	User       types.String `tfsdk:"user"`
+	ConfigPath types.String `tfsdk:"config_path"`
+	LogPath    types.String `tfsdk:"log_path"`
+	IndexKey   types.String `tfsdk:"index_key"`
+}
+
+type controlModel struct {
+	StartCmd   types.String `tfsdk:"start_cmd"`
+	StopCmd    types.String `tfsdk:"stop_cmd"`
+	RestartCmd types.String `tfsdk:"restart_cmd"`
+	ReloadCmd  types.String `tfsdk:"reload_cmd"`
+	KillCmd    types.String `tfsdk:"kill_cmd"`
+	VersionCmd types.String `tfsdk:"version_cmd"`
+	HealthCmd  types.String `tfsdk:"health_cmd"`
+}
+
+type resourceModel struct {
+	CPU  types.Float64 `tfsdk:"cpu"`
+	Mem  types.Float64 `tfsdk:"mem"`
+	FD   types.Int64   `tfsdk:"fd"`
+	Disk types.Int64   `tfsdk:"disk"`
+	Net  types.Int64   `tfsdk:"net"`
+}
+
+type monitorPolicyModel struct {
+	AutoType       types.Int64  `tfsdk:"auto_type"`
+	StartCheckSecs types.Int64  `tfsdk:"start_check_secs"`
+	StopCheckSecs  types.Int64  `tfsdk:"stop_check_secs"`
+	StartRetries   types.Int64  `tfsdk:"start_retries"`
+	StartInterval  types.Int64  `tfsdk:"start_interval"`
+	CrontabRule    types.String `tfsdk:"crontab_rule"`
+	OpTimeout      types.Int64  `tfsdk:"op_timeout"`
+}
+
+type warnReportPolicyModel struct {
+	ReportID types.Int64 `tfsdk:"report_id"`
+}
+
+type configFileModel struct {
+	Path types.String `tfsdk:"path"`
+	MD5  types.String `tfsdk:"md5"`
+}
+
+// specToAPI gives nil for a null spec.
+func specToAPI(ctx context.Context, spec types.Object) (*gse.Spec, diag.Diagnostics) {
+	if spec.IsNull() {
+		return nil, nil
+	}
+	var m specModel
+	diags := spec.As(ctx, &m, basetypes.ObjectAsOptions{})
+	if diags.HasError() {
+		return nil, diags
+	}
+	return m.toAPI(), diags
+}
+
+func (m specModel) toAPI() *gse.Spec {
+	spec := &gse.Spec{
+		Identity: gse.Identity{
+			IndexKey:   m.Identity.IndexKey.ValueStringPointer(),
+			ProcName:   m.Identity.ProcName.ValueString(),
+			SetupPath:  m.Identity.SetupPath.ValueString(),
+			PIDPath:    m.Identity.PIDPath.ValueString(),
+			ConfigPath: m.Identity.ConfigPath.ValueStringPointer(),
+			LogPath:    m.Identity.LogPath.ValueStringPointer(),
+			User:       m.Identity.User.ValueString(),
+		},
+		Control: gse.Control{
+			StartCmd:   m.Control.StartCmd.ValueStringPointer(),
+			StopCmd:    m.Control.StopCmd.ValueStringPointer(),
+			RestartCmd: m.Control.RestartCmd.ValueStringPointer(),
+			ReloadCmd:  m.Control.ReloadCmd.ValueStringPointer(),
+			KillCmd:    m.Control.KillCmd.ValueStringPointer(),
+			VersionCmd: m.Control.VersionCmd.ValueStringPointer(),
+			HealthCmd:  m.Control.HealthCmd.ValueStringPointer(),
+		},
+		MonitorPolicy: gse.MonitorPolicy{
+			AutoType:       m.MonitorPolicy.AutoType.ValueInt64(),
+			StartCheckSecs: m.MonitorPolicy.StartCheckSecs.ValueInt64Pointer(),
+			StopCheckSecs:  m.MonitorPolicy.StopCheckSecs.ValueInt64Pointer(),
+			StartRetries:   m.MonitorPolicy.StartRetries.ValueInt64Pointer(),
+			StartInterval:  m.MonitorPolicy.StartInterval.ValueInt64Pointer(),
+			CrontabRule:    m.MonitorPolicy.CrontabRule.ValueStringPointer(),
+		},
+		OpTimeout: m.MonitorPolicy.OpTimeout.ValueInt64Pointer(),
+	}
+	if m.Resource != nil {
+		spec.Resource = &gse.Resource{
+			CPU:  m.Resource.CPU.ValueFloat64(),
+			Mem:  m.Resource.Mem.ValueFloat64(),
+			FD:   m.Resource.FD.ValueInt64Pointer(),
+			Disk: m.Resource.Disk.ValueInt64Pointer(),
+			Net:  m.Resource.Net.ValueInt64Pointer(),
+		}
+	}
+	if m.WarnReportPolicy != nil {
+		spec.WarnReportPolicy = &gse.WarnReportPolicy{ReportID: m.WarnReportPolicy.ReportID.ValueInt64Pointer()}
+	}
+	for _, file := range m.ConfigMap {
+		spec.ConfigMap = append(spec.ConfigMap, gse.ConfigFile{Path: file.Path.ValueStringPointer(), MD5: file.MD5.ValueStringPointer()})
+	}
+	return spec
+}

@@ -1,0 +1,43 @@
+package reference
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// StringMap is a map of strings without its null and unknown elements; nil for a
+// null map.
+func StringMap(m types.Map) map[string]string {
+	if m.IsNull() || m.IsUnknown() {
+		return nil
+	}
+	plain := make(map[string]string, len(m.Elements()))
+	for key, element := range m.Elements() {
+		if value, ok := element.(types.String); ok && !value.IsNull() && !value.IsUnknown() {
+			plain[key] = value.ValueString()
+		}
+	}
+	return plain
+}
+
+// StringMapValue is the way back. A nil map is an empty one.
+func StringMapValue(plain map[string]string) types.Map {
+	elements := make(map[string]attr.Value, len(plain))
+	for key, value := range plain {
+		elements[key] = types.StringValue(value)
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// Known tells whether a value has no unknown part.
+func Known(ctx context.Context, values ...attr.Value) bool {
+	for _, value := range values {
+		raw, err := value.ToTerraformValue(ctx)
+		if err != nil || !raw.IsFullyKnown() {
+			return false
+		}
+	}
+	return true
+}
