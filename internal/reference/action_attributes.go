@@ -5,7 +5,8 @@ import (
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// ActionAttributes are a resource's attributes as an action takes them.
+// ActionAttributes converts attributes of a resource to those of an action. Computed,
+// Default and plan modifiers have no place there and are left out.
 func ActionAttributes(attributes map[string]resource.Attribute) map[string]action.Attribute {
 	return actionForms.attributes(attributes)
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// attributeForms make attributes of another kind of object, whose interface is A,
-// out of a resource's. The framework has a set of types for each kind; writing the
-// long schema of a spec once for each would let them drift apart. Of a resource's
-// attributes only those that a user sets have another form. It keeps every property
-// that it has too; defaults and plan modifiers are a resource's alone, and an action
-// has nothing sensitive.
+// attributeForms converts the attributes of a resource to those of another kind of
+// object, whose attribute interface is A. The framework has a set of types for each
+// kind; writing the long schema of a spec once for each would let them drift apart.
+// Only attributes that a user sets are converted. They keep every property that the
+// other kind has as well; defaults and plan modifiers belong to resources alone, and an
+// action has nothing sensitive.
 type attributeForms[A any] struct {
 	text       func(schema.StringAttribute) A
 	integer    func(schema.Int64Attribute) A

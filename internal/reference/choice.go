@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
-// OneOf formats a closed set for a description, from the slice that validates it.
+// OneOf is the sentence of a description that lists the allowed values, such as
+// "One of `a`, `b`." It takes the slice that validates them.
 func OneOf[T ~string](values []T) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
@@ -18,7 +19,8 @@ func OneOf[T ~string](values []T) string {
 	return "One of " + strings.Join(quoted, ", ") + "."
 }
 
-// ChoiceAttribute is one of a few words, fallback where nothing is said.
+// ChoiceAttribute is an optional string attribute that takes one of all, and is
+// fallback if it is not set.
 func ChoiceAttribute[T ~string](fallback T, all []T, description string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: description,
@@ -29,7 +31,7 @@ func ChoiceAttribute[T ~string](fallback T, all []T, description string) schema.
 	}
 }
 
-// AsStrings is a closed set for a validator.
+// AsStrings returns the values as strings, as validators want them.
 func AsStrings[T ~string](values []T) []string {
 	plain := make([]string, len(values))
 	for i, v := range values {

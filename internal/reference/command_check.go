@@ -11,15 +11,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// commandAttributes are the fields of spec.control by the operation that runs
-// them.
+// commandAttributes is the name of the command that each operation runs: a field of
+// spec.control for GSE, of process for JOB.
 var commandAttributes = map[fleet.Operation]string{
 	fleet.Start: "start_cmd", fleet.Stop: "stop_cmd", fleet.Restart: "restart_cmd",
 	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
 }
 
-// CheckCommand refuses an operation whose command is not there, before anything
-// runs.
+// CheckCommand returns an error, before anything runs, if the operation needs a command
+// that the configuration does not set. What is not known yet passes.
 func CheckCommand(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
 	var diags diag.Diagnostics
 	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]

@@ -5,7 +5,8 @@ import (
 	resource "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// DataSourceAttributes are a resource's attributes as a data source takes them.
+// DataSourceAttributes converts attributes of a resource to those of a data source.
+// Computed, Default and plan modifiers are left out: these are a user's to set.
 func DataSourceAttributes(attributes map[string]resource.Attribute) map[string]datasource.Attribute {
 	return dataSourceForms.attributes(attributes)
 }

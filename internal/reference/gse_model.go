@@ -15,14 +15,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// GSEModel is meta, hosts and spec as an object has them. Each may be
-// unknown while planning, so they are kept as values until something needs them.
+// GSEModel holds the values of meta, hosts and spec. Each may be unknown while
+// planning, so they are kept as Terraform values until something needs them.
 type GSEModel struct {
 	Meta  types.Object `tfsdk:"meta"`
 	Hosts HostMap      `tfsdk:"hosts"`
 	Spec  types.Object `tfsdk:"spec"`
 }
 
+// Identifier is "<namespace>:<name>".
 func (m *GSEModel) Identifier(ctx context.Context) types.String {
 	namespace, _ := m.Meta.Attributes()["namespace"].(types.String)
 	name, _ := m.Meta.Attributes()["name"].(types.String)
@@ -32,6 +33,7 @@ func (m *GSEModel) Identifier(ctx context.Context) types.String {
 	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
+// Check finds nothing: the validators of the schema see all there is to see.
 func (m *GSEModel) Check(*platform.Platform) diag.Diagnostics { return nil }
 
 func (m *GSEModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
@@ -45,10 +47,13 @@ func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Obj
 	return control, at
 }
 
+// HostsMap is the value of hosts.
 func (m *GSEModel) HostsMap() *HostMap { return &m.Hosts }
 
 func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
 
+// Open converts the model for GSE's API. A null spec gives a process whose status can
+// be read only from what the platform has cached.
 func (m *GSEModel) Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	meta, d := MetaToAPI(ctx, m.Meta)

@@ -4,18 +4,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// Options are the few ways in which meta, hosts and spec differ between
-// the objects that take them.
+// Options are the ways in which meta, hosts and spec differ between the objects that
+// take them.
 type Options struct {
-	// replaceOnRename: a process of another name is another object.
+	// ReplaceOnRename makes a changed namespace or name replace the object.
 	ReplaceOnRename bool
-	// registers: resource limits are required for registering alone.
+	// Registers makes spec.resource required: only a registration needs the limits.
 	Registers bool
-	// optionalSpec: a cached status needs no spec.
+	// OptionalSpec makes spec optional: a cached status can be read without one.
 	OptionalSpec bool
 }
 
-// GSEAttributes are meta, hosts and spec.
+// GSEAttributes declares meta, hosts and spec, by name.
 func GSEAttributes(o Options) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"meta":  metaAttribute(o),

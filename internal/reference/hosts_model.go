@@ -9,8 +9,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// InventoryOf parses a hosts map. Values that are not known are left out, which
-// only a plan may do.
+// InventoryOf parses a hosts map; supplier is the supplier id of addresses that name
+// none. An address that cannot be used is an error at its key. Hosts whose address is
+// not known yet are left out, so before an apply acts on the result, all must be known.
 func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
@@ -20,8 +21,9 @@ func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics
 	return inventory, diags
 }
 
-// CheckHosts finds what only the provider block can tell of hosts. Hosts that are
-// not known yet are left out.
+// CheckHosts reports errors in hosts that depend on the provider's settings, such as an
+// agent id where the platform takes none. It reports nothing while the provider is not
+// configured, and skips hosts that are not known yet.
 func CheckHosts(p *platform.Platform, m Model) diag.Diagnostics {
 	if !p.Ready() {
 		return nil
@@ -30,7 +32,7 @@ func CheckHosts(p *platform.Platform, m Model) diag.Diagnostics {
 	return diags
 }
 
-// checkedInventory are the hosts, and what CheckHosts finds.
+// checkedInventory returns the hosts, and what CheckHosts reports about them.
 func checkedInventory(p *platform.Platform, m Model) (fleet.Inventory, diag.Diagnostics) {
 	inventory, diags := InventoryOf(*m.HostsMap(), p.Supplier)
 	diags.Append(m.Check(p)...)

@@ -13,12 +13,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
 
-// hostsDescription explains the hosts map; every object has the same.
+// hostsDescription describes hosts, which every object has.
 const hostsDescription = "The hosts, as a map of host key to host address. The key is a name for people: it stands in plans, " +
 	"messages and results, and renaming it calls nothing. Hosts are told apart by their address: " + fleet.AddressForms +
 	". Without `bk_supplier_id` the provider's is used. At least one host; each host once. More than 50,000 bring a warning: cut them into shards."
 
-// hostsAttribute is a map of strings, which the framework takes for a string.
+// hostsAttribute is a map of strings to users and a string to the framework: see
+// package fold.
 func hostsAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: hostsDescription,
@@ -28,14 +29,14 @@ func hostsAttribute() schema.StringAttribute {
 	}
 }
 
-// jobHostsAttribute is hosts without agent ids, which JOB does not know.
+// jobHostsAttribute is hosts for JOB, which takes no agent ids.
 func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
 	attribute.MarkdownDescription += " JOB does not know agent ids."
 	return attribute
 }
 
-// manyHosts is from where on a resource had better be cut into shards.
+// manyHosts is the number of hosts above which a resource is better split into shards.
 const manyHosts = 50000
 
 // hostsValidator checks a folded hosts map.
@@ -66,7 +67,7 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; "+fleet.AddressForms)
 		}
 	}
-	// The supplier id plays no part in telling hosts apart here: see fleet.HostID.
+	// The supplier id does not matter for finding duplicates: see fleet.HostID.
 	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
 		AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())

@@ -5,8 +5,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 )
 
-// AddInvalid says the path in words as well: inside an object Terraform can show
-// no more than the line at which the block begins.
+// AddInvalid adds an error about the attribute at a path: what is wrong with it, without
+// a full stop. The path is in the text as well, because inside an object Terraform shows
+// only the line on which the block begins.
 func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	diags.AddAttributeError(at, summary, "Attribute "+at.String()+": "+what+".")
 }

@@ -19,17 +19,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// JobModel is scope, process and hosts as an object has them.
+// JobModel holds the values of scope or bk_biz_id, process and hosts.
 type JobModel struct {
 	Scope   types.Object `tfsdk:"scope"`
 	BizID   types.Int64  `tfsdk:"bk_biz_id"`
 	Process types.Object `tfsdk:"process"`
 	Hosts   HostMap      `tfsdk:"hosts"`
 
-	// Registration is set by the one object that has a choice.
+	// Registration is the API that registers. Only the object that offers a choice sets
+	// it.
 	Registration job.Registration `tfsdk:"-"`
 }
 
+// Identifier is "<scope>:<key>", where the key is value_key or else the path of the
+// binary.
 func (m *JobModel) Identifier(ctx context.Context) types.String {
 	if !Known(ctx, m.Scope, m.BizID, m.Process) {
 		return types.StringUnknown()
@@ -41,7 +44,7 @@ func (m *JobModel) Identifier(ctx context.Context) types.String {
 	return types.StringValue(id)
 }
 
-// name is the id, and how a sentence about the process begins.
+// name returns the id, and how a sentence about the process begins.
 func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
 	_, scope, diags := m.scopeToAPI(ctx)
 	var p jobProcessModel
@@ -51,7 +54,8 @@ func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, d
 	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
 }
 
-// Check also finds that there is no way to JOB.
+// Check reports a periodic process without a period, which JOB would refuse, and a
+// provider that is not configured to reach JOB.
 func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	kind, isKind := m.Process.Attributes()["type"].(types.Int64)
@@ -68,6 +72,7 @@ func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
 
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
+// HostsMap is the value of hosts.
 func (m *JobModel) HostsMap() *HostMap { return &m.Hosts }
 
 func (m *JobModel) definition() []attr.Value {
@@ -78,6 +83,7 @@ func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.P
 	return m.Process, path.Root("process")
 }
 
+// Open converts the model for JOB's API.
 func (m *JobModel) Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics) {
 	if p.Job == nil {
 		return Target{}, diag.Diagnostics{diagnose.NoJob()}

@@ -4,7 +4,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// JobNote stands at the top of the page of each JOB object.
+// JobNote begins the description of each JOB object. It ends with a space.
 const JobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
 	"name are the way. "
 

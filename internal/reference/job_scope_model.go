@@ -16,7 +16,7 @@ type jobScopeModel struct {
 	ID   types.String `tfsdk:"id"`
 }
 
-// scopeToAPI also gives the scope as ids and sentences name it.
+// scopeToAPI also returns the scope as it is written in ids and sentences, "biz:2".
 func (m *JobModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
 	if m.Scope.IsNull() {
 		return job.Scope{BizID: m.BizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(m.BizID.ValueInt64(), 10), nil

@@ -15,15 +15,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 )
 
-// scopeType is what a scope of JOB is.
+// scopeType is a kind of scope that JOB knows.
 type scopeType string
 
 var scopeTypes = []scopeType{"biz", "biz_set"}
 
 const scopeNote = "Changing this forces replacement, except between `bk_biz_id` and the `scope` of the same business."
 
-// scopeMoves tells whether a plan is about another scope. The business of a
-// bk_biz_id and of a scope is the same: JOB's documents changed the name.
+// scopeMoves reports whether a plan is about another scope. A bk_biz_id and a scope can
+// name the same business: JOB's documents changed how it is written.
 func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
 	var next, prior JobModel
 	for _, from := range []struct {

@@ -16,8 +16,8 @@ type metaModel struct {
 	Labels    types.Map    `tfsdk:"labels"`
 }
 
-// MetaToAPI gives the name and the labels of the object's own, without default
-// labels and fingerprint.
+// MetaToAPI converts meta. The labels are the object's own, without the provider's
+// default labels and fingerprint.
 func MetaToAPI(ctx context.Context, meta types.Object) (gse.Meta, diag.Diagnostics) {
 	var m metaModel
 	diags := meta.As(ctx, &m, basetypes.ObjectAsOptions{})

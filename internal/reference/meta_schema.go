@@ -47,6 +47,8 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 	}
 }
 
+// NameValidator accepts a part of a process's name: at least one character, no white
+// space and none of the forbidden characters.
 func NameValidator(forbidden string) validator.String {
 	return stringvalidator.RegexMatches(
 		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),

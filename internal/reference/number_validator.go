@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
-// percentValidator: the platform takes 0 and then stops the process at once, again
-// and again.
+// percentValidator does not accept 0: the platform does, and then stops the process at
+// once, again and again.
 func percentValidator() validator.Float64 {
 	return aboveZero{
 		max: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
@@ -16,14 +16,15 @@ func percentValidator() validator.Float64 {
 	}
 }
 
+// RateValidator accepts a number of requests per second: more than 0, at most 100,000.
 func RateValidator() validator.Float64 {
 	return aboveZero{max: 100000, summary: "Invalid Rate", unit: "requests a second", zero: "For no limit, leave it out"}
 }
 
-// aboveZero wants more than nothing, up to a maximum.
+// aboveZero accepts numbers above 0, up to a maximum.
 type aboveZero struct {
 	max                 float64
-	summary, unit, zero string // zero is what to know of 0
+	summary, unit, zero string // zero says what to do instead of 0, or what it would do
 }
 
 func (v aboveZero) Description(context.Context) string {

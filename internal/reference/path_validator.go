@@ -19,8 +19,8 @@ func optionalPath(description string) schema.StringAttribute {
 	}
 }
 
-// absolutePathValidator takes absolute paths of Linux and of Windows: which of
-// the two a host is, only the host knows.
+// absolutePathValidator accepts absolute paths of Linux and of Windows: which of the two
+// a host runs, only the host knows. With file, a path that ends as a directory is refused.
 type absolutePathValidator struct{ file bool }
 
 var windowsAbsolute = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)

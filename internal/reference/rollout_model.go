@@ -17,7 +17,7 @@ type rolloutModel struct {
 	MaxFailedHosts types.Int64  `tfsdk:"max_failed_hosts"`
 }
 
-// RolloutToAPI gives the zero rollout for null.
+// RolloutToAPI converts rollout. A null value is one wave of all hosts.
 func RolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
 	if rollout.IsNull() {
 		return fleet.Rollout{}, nil

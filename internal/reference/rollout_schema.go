@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
+// RolloutAttribute declares rollout; description is the sentence that says what happens
+// in waves.
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	// Without it there is one wave, and nothing to pause between.
 	batchSize := path.MatchRelative().AtParent().AtName("batch_size")
@@ -39,9 +41,9 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	}
 }
 
-// rolloutValidator warns of a rollout without waves: Terraform drops an attribute
-// that it does not know from an object, and a misspelt batch_size would be missed when
-// the whole fleet restarts at once.
+// rolloutValidator warns of a rollout without waves: Terraform drops attributes that an
+// object does not have, so a misspelt batch_size would go unnoticed until the whole fleet
+// restarts at once.
 type rolloutValidator struct{}
 
 func (rolloutValidator) Description(context.Context) string { return "should set batch_size" }

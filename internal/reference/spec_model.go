@@ -66,7 +66,7 @@ type configFileModel struct {
 	MD5  types.String `tfsdk:"md5"`
 }
 
-// specToAPI gives nil for a null spec.
+// specToAPI returns nil for a null spec.
 func specToAPI(ctx context.Context, spec types.Object) (*gse.Spec, diag.Diagnostics) {
 	if spec.IsNull() {
 		return nil, nil

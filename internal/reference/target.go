@@ -10,24 +10,26 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// Target is a process as the clients know it.
+// Target is a process, and the hosts that it is about, as the clients know them.
 type Target struct {
-	// id is what Terraform calls it, title how a sentence about it begins.
+	// ID is the object's id in Terraform, Title how a sentence about the process begins.
 	ID, Title string
 	Hosts     fleet.Inventory
 	Process   fleet.Process
-	// desired is what its registrations are held against, but for Ensure.
+	// Desired is what registrations are compared with. Ensure is for the caller to set.
 	Desired fleet.Desired
-	// importAdvice tells how to import a registration that somebody else made, while
-	// the resource is not in state; empty where it cannot be imported.
+	// ImportAdvice says how to import a registration that somebody else made. It begins
+	// with a space, and is empty if the object cannot be imported.
 	ImportAdvice string
 }
 
-// TimeoutOf is one of the methods of timeouts.Value.
+// TimeoutOf is a method of timeouts.Value, such as Create: it returns the configured
+// timeout, or else the default.
 type TimeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
 
-// Begin is what the methods of a resource have in common before their calls: the
-// clients' view of its model, and the one deadline.
+// Begin prepares the calls of a resource's method: it converts the model and sets the
+// one deadline. It appends to diags if the calls cannot be made. cancel must be called in
+// any case.
 func Begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(context.Context, M, *platform.Platform) (O, diag.Diagnostics),
 	timeout TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics,
 ) (o O, deadlined context.Context, cancel context.CancelFunc) {
@@ -46,7 +48,7 @@ func Begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(
 	return o, deadlined, cancel
 }
 
-// Only keeps what a map by host key says of hosts that did not come out well.
+// Only returns the entries of a map by host key that belong to failed hosts.
 func Only(byKey map[string]string, inventory fleet.Inventory, failures fleet.Results) map[string]string {
 	left := make(map[string]string, len(failures))
 	for key, host := range inventory.All {

@@ -9,16 +9,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
-// Deadlines where the configuration sets none. A platform that works answers a
-// registration in seconds; a broken agent may never answer.
+// Timeouts if the configuration sets none. A healthy platform answers a registration in
+// seconds; a broken agent may never answer.
 const (
 	DefaultChangeTimeout = 10 * time.Minute
 	DefaultReadTimeout   = 2 * time.Minute
 )
 
+// TimeoutsDescription describes the timeouts of every object.
 const TimeoutsDescription = "Deadlines. When one is up, what is known is kept, and the hosts without a verdict are named."
 
-// TimeoutsAttribute adds the description that the library leaves out.
+// TimeoutsAttribute declares timeouts, with the description that the library leaves out
+// and a validator that refuses a deadline that is over at once.
 func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute {
 	attribute := timeouts.Attributes(ctx, opts)
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
@@ -34,16 +36,18 @@ func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 	return attribute
 }
 
-// DeadlineAttribute is the one deadline of what is no resource.
+// DeadlineAttribute declares the one deadline of an action or a data source. what is the
+// noun phrase that TimeoutDescription takes.
 func DeadlineAttribute(name, what string, defaultTimeout time.Duration) map[string]schema.Attribute {
 	return map[string]schema.Attribute{name: schema.StringAttribute{
 		MarkdownDescription: TimeoutDescription(what, defaultTimeout), Optional: true, Validators: deadlineValidators,
 	}}
 }
 
-// The library's own validator takes a deadline that is over at once.
+// The library's own validator accepts a deadline that is over at once.
 var deadlineValidators = []validator.String{DurationValidator{Min: time.Millisecond}}
 
+// TimeoutDescription describes one deadline; what is a noun phrase for what it limits.
 func TimeoutDescription(what string, defaultTimeout time.Duration) string {
 	return "Time for " + what + ", a duration such as `\"15m\"`. Defaults to `" + defaultTimeout.String() + "`."
 }

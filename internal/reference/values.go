@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// StringMap is a map of strings without its null and unknown elements; nil for a
-// null map.
+// StringMap converts a map of strings, without its null and unknown elements. A null or
+// unknown map is nil.
 func StringMap(m types.Map) map[string]string {
 	if m.IsNull() || m.IsUnknown() {
 		return nil
@@ -22,7 +22,7 @@ func StringMap(m types.Map) map[string]string {
 	return plain
 }
 
-// StringMapValue is the way back. A nil map is an empty one.
+// StringMapValue converts back. A nil map becomes an empty one, not null.
 func StringMapValue(plain map[string]string) types.Map {
 	elements := make(map[string]attr.Value, len(plain))
 	for key, value := range plain {
@@ -31,7 +31,7 @@ func StringMapValue(plain map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// Known tells whether a value has no unknown part.
+// Known reports whether no value is unknown or has an unknown part.
 func Known(ctx context.Context, values ...attr.Value) bool {
 	for _, value := range values {
 		raw, err := value.ToTerraformValue(ctx)
