@@ -15,8 +15,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// Summaries are constant: Terraform prints the address beside them, and folds
-// warnings of one summary into one.
+// Summaries are constant: Terraform prints the address beside them, and merges warnings
+// that have the same summary.
 const (
 	SummaryInvalidHost     = "Invalid Host"
 	SummaryInvalidProvider = "Invalid Provider Setting"
@@ -31,16 +31,17 @@ const (
 	tooBusy   = "Set requests_per_second, or lower max_concurrent_requests."
 )
 
+// ReportBug ends the text of errors that no user can do anything about.
 const ReportBug = "This is a bug in the provider; please report it."
 
-// CallFailed is the diagnostic of a call that failed as a whole. what says
-// in one sentence what was not done.
+// CallFailed is the error for a call that failed as a whole. what is a sentence that says
+// what was not done; the platform's answer and advice follow it.
 func CallFailed(summary, what string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, what+"\n\n"+explain(err))
 }
 
-// UnlessInterrupted takes an interrupt for an error: hosts that were not waited for
-// are not unknown, nobody has the answer to the question.
+// UnlessInterrupted returns err, or an error if ctx was interrupted: hosts that were not
+// waited for must not be reported as unknown.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if err == nil && fleet.Interrupted(ctx.Err()) {
 		return errors.New("interrupted before every host had answered")
@@ -48,8 +49,8 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// explain is the platform's answer or the fault of the way to it, the request
-// id, and what to do.
+// explain says what the platform answered or why it was not reached, with the URL and
+// the request id, and what to do.
 func explain(err error) string {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) {
@@ -61,7 +62,7 @@ func explain(err error) string {
 	}
 	if failure.Kind == bkapi.KindCanceled {
 		if before := troubleIn(err); before != nil {
-			failure = before // that the time was up says less than what went wrong until then
+			failure = before // what went wrong before says more than that time ran out
 		}
 	}
 	if todo := advice(failure); todo != "" {
@@ -70,7 +71,7 @@ func explain(err error) string {
 	return text
 }
 
-// NoJob is the diagnostic for a JOB object where there is no way to JOB.
+// NoJob is the error for a JOB object if the provider is not configured to reach JOB.
 func NoJob() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
 		"The endpoint of the provider block is GSE's API gateway, and JOB's process APIs are behind the ESB alone. Set job_endpoint to the ESB.")
@@ -137,7 +138,7 @@ func trustAdvice(e *bkapi.Error) string {
 // statusAdvice is advice by HTTP status.
 func statusAdvice(e *bkapi.Error) string {
 	switch e.Status {
-	case 400, 401, 403: // the gateway says 400 of an application that it does not know
+	case 400, 401, 403: // the gateway answers 400 to an application that it does not know
 		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants that API by API."
 	case 404:
 		return fmt.Sprintf("There is no API %s at this address of the %s. Check the provider's endpoint, and whether its gateway is esb or apigw: now it is %s.",
@@ -150,31 +151,32 @@ func statusAdvice(e *bkapi.Error) string {
 	return inTrouble
 }
 
-// NotReady is the diagnostic for a call that must be made while settings of the
-// provider block still wait for values of other resources.
+// NotReady is the error for a call that has to be made while settings of the provider
+// block are unknown, because they depend on resources that are not applied yet.
 func NotReady(unknown []string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
 		"The platform must be called now, but these settings of the provider block are not known before apply: "+
 			strings.Join(unknown, ", ")+".\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
 }
 
-// NotEvaluated is the diagnostic for a call without any provider block.
+// NotEvaluated is the error for a call that is made before the provider is configured.
 func NotEvaluated() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured, "The provider block was not evaluated. "+ReportBug)
 }
 
-// NotRefreshed is NotReady for a refresh, which can do without.
+// NotRefreshed is NotReady for a refresh, which can be left out: a warning.
 func NotRefreshed(unknown []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Not Refreshed",
 		"The platform was not asked, because these settings of the provider block are not known before apply: "+
 			strings.Join(unknown, ", ")+". The plan goes by what is in state.")
 }
 
+// Bug is the error for something that only a bug in the provider can cause.
 func Bug(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryBug, Sentence(err.Error())+" "+ReportBug)
 }
 
-// Sentence begins with a capital and ends with a full stop.
+// Sentence gives text, such as an error's, a capital letter and a full stop.
 func Sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -187,10 +189,11 @@ func Sentence(text string) string {
 	return text
 }
 
-// WithoutStop is for the errors of functions, which Terraform ends with a full stop
+// WithoutStop removes a full stop at the end, for errors of functions: Terraform adds one
 // of its own.
 func WithoutStop(text string) string { return strings.TrimSuffix(text, ".") }
 
+// ProcessTitle is how a sentence about a process begins.
 func ProcessTitle(namespace, name string) string {
 	return fmt.Sprintf("Process %q in namespace %q", name, namespace)
 }

@@ -7,13 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestHostRows(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// How much of a fleet's trouble one diagnostic shows.
+// How much one diagnostic shows.
 const (
 	maxRows        = 20
 	maxOutputLines = 3
 	maxLineRunes   = 160
 )
 
-// What the next run does about hosts that failed.
+// Sentences that say what the next run does about hosts that failed.
 const (
 	RetriedAlone   = "Mend the cause and apply again: only these hosts are called."
 	DestroyedAlone = "Mend the cause and destroy again: only these hosts are called."
@@ -33,9 +33,9 @@ const (
 	ReasonTimeUp      = "no verdict when the time was up"
 )
 
-// Rows is one row for each host that did not come out well, sorted by reason
-// and then by key, with the beginning of the command's own output under it; the
-// rest is counted. Errors of whole calls, tasks and requests follow.
+// Rows lists hosts that failed, one on a line, by reason and then by key, each with the
+// first lines of the command's output; hosts beyond the first 20 are counted. The ids of
+// tasks and requests, and errors of whole calls, follow. The text ends with a newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	type row struct {
 		key, address, reason, output string
@@ -101,7 +101,7 @@ func joined(what, more string) string {
 	return what + " (" + more + ")"
 }
 
-// output is the beginning of what a command printed, indented.
+// output returns the first lines of what a command printed, indented.
 func output(message string) string {
 	var (
 		text  strings.Builder
@@ -125,7 +125,8 @@ func output(message string) string {
 	return text.String()
 }
 
-// printable keeps a command's output from steering the terminal.
+// printable removes control characters, by which a command's output could control the
+// terminal.
 func printable(r rune) rune {
 	if r == '\t' {
 		return ' '
@@ -136,8 +137,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// trailer is what the platform's administrators ask for: tasks, requests, and
-// the errors of whole calls.
+// trailer is what the platform's administrators will ask for: the ids of tasks and
+// requests, and the errors of whole calls.
 func trailer(failures fleet.Results) string {
 	var tasks, requests, errs []string
 	for _, o := range failures {
@@ -170,7 +171,7 @@ func trailer(failures fleet.Results) string {
 	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
 }
 
-// timeUp tells whether the deadline cut anything off.
+// timeUp reports whether the deadline cut anything off.
 func timeUp(failures fleet.Results) bool {
 	for _, o := range failures {
 		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {
@@ -180,19 +181,20 @@ func timeUp(failures fleet.Results) bool {
 	return false
 }
 
-// interruptedOrUp: the row says so already, and there is nothing to add.
+// interruptedOrUp reports whether a host was cut off by an interrupt or the deadline: its
+// row says so already, and there is nothing to add.
 func interruptedOrUp(o fleet.Outcome) bool {
 	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
 }
 
-// troubled tells whether a wait that was cut off had been going badly: then there
-// is more to say than that it took too long.
+// troubled reports whether a wait that was cut off had failed before: then there is more
+// to say than that it took too long.
 func troubled(err error) bool {
 	var last *bkapi.Error
 	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
 }
 
-// troubleIn is what went wrong in a call before the time was up, nil if nothing did.
+// troubleIn returns what went wrong in a call before time ran out, nil if nothing did.
 func troubleIn(err error) *bkapi.Error {
 	switch wrapped := err.(type) { //nolint:errorlint // every error of the tree is looked at, not the first of a type
 	case *bkapi.Error:
@@ -219,14 +221,14 @@ func enumerated(ids []string) string {
 	return strings.Join(unique, ", ")
 }
 
-// distinct is sorted, each once, without the empty one.
+// distinct returns texts sorted, each once, without the empty one.
 func distinct(texts []string) []string {
 	texts = slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-// CountHosts counts hosts in words.
+// CountHosts is "n of m hosts".
 func CountHosts(n, of int) string {
 	return fmt.Sprintf("%d of %d hosts", n, of)
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Reasons reads a map of host key to reason (out_of_sync, failed_hosts), by
-// host.
+// Reasons converts reasons by host key, as state keeps them (out_of_sync, failed_hosts),
+// to reasons by host. Keys that no host has are left out.
 func Reasons(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string, len(byKey))
 	for key, host := range hosts.All {
@@ -16,7 +16,7 @@ func Reasons(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]stri
 	return reasons
 }
 
-// ReasonsBy makes a reason of each failure.
+// ReasonsBy returns the reason that say gives for each failure.
 func ReasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet.Host]string {
 	reasons := make(map[fleet.Host]string, len(failures))
 	for host, o := range failures {
@@ -25,7 +25,8 @@ func ReasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet
 	return reasons
 }
 
-// ReasonsByKey writes reasons by host key, for the hosts that the inventory holds.
+// ReasonsByKey converts reasons back to reasons by host key. Hosts that are not in the
+// inventory are left out.
 func ReasonsByKey(hosts fleet.Inventory, reasons map[fleet.Host]string) map[string]string {
 	byKey := make(map[string]string, len(reasons))
 	for host, reason := range reasons {
@@ -36,7 +37,8 @@ func ReasonsByKey(hosts fleet.Inventory, reasons map[fleet.Host]string) map[stri
 	return byKey
 }
 
-// WithoutSupplier finds the reason of a host whose supplier id changed as well.
+// WithoutSupplier returns reasons by host without its supplier id, for hosts whose
+// supplier id may have changed.
 func WithoutSupplier(reasons map[fleet.Host]string) map[fleet.HostID]string {
 	byID := make(map[fleet.HostID]string, len(reasons))
 	for host, reason := range reasons {

@@ -13,6 +13,7 @@ import (
 
 var _ function.Function = hostFunction{}
 
+// NewHost returns host: an IP address and a cloud area to a host address.
 func NewHost() function.Function { return hostFunction{} }
 
 type hostFunction struct{}
@@ -52,7 +53,8 @@ func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *func
 	resp.Error = resp.Result.Set(ctx, host.Address())
 }
 
-// cloudParameter is the one that makes an address out of an ip.
+// cloudParameter is the cloud area, which together with an IP address makes a host
+// address.
 func cloudParameter() function.Parameter {
 	return function.Int64Parameter{Name: "bk_cloud_id", MarkdownDescription: "Id of the cloud area that the ip belongs to; `0` is the direct one."}
 }
@@ -64,7 +66,8 @@ func checkCloud(position, cloud int64) *function.FuncError {
 	return nil
 }
 
-// hostAt leaves the supplier id to the provider block, which no function knows.
+// hostAt returns the host at an IP address. It names no supplier id, so that resources
+// use the one of the provider block, which no function knows.
 func hostAt(ip string, cloud int64) (fleet.Host, error) {
 	address, err := netip.ParseAddr(ip)
 	switch {

@@ -13,6 +13,7 @@ import (
 
 var _ function.Function = parseHostFunction{}
 
+// NewParseHost returns parse_host: a host address to an object of its parts.
 func NewParseHost() function.Function { return parseHostFunction{} }
 
 type parseHostFunction struct{}

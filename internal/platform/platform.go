@@ -1,3 +1,5 @@
+// Package platform holds what the provider block is resolved to and every object works
+// with: the clients, and the settings that are not the clients' business.
 package platform
 
 import (
@@ -14,26 +16,30 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
-// Platform is what resources and data sources get from the provider block.
+// Platform is what Configure of a resource, data source or action receives.
 type Platform struct {
 	GSE *gse.Client
-	// job is nil where the provider block names no ESB.
+	// Job is nil if the provider is not configured to reach the ESB.
 	Job *job.Client
-	// unknown are the attributes of the provider block whose values are not known
-	// yet. A plan goes on without them; gse is nil then.
+	// Unknown are the attributes of the provider block whose values are not known yet.
+	// If there are any, a plan goes on without calls, and GSE is nil.
 	Unknown []string
 
-	// pace is how often actions tell how far they have come.
+	// Pace is how often actions report their progress.
 	Pace Pace
 
-	Gateway          bkapi.Gateway
-	Supplier         int
-	DefaultLabels    map[string]string
+	Gateway bkapi.Gateway
+	// Supplier is the supplier id of host addresses that name none.
+	Supplier int
+	// DefaultLabels are merged under the labels of every registration.
+	DefaultLabels map[string]string
+	// FingerprintLabel is the label that carries the fingerprint of the declaration; ""
+	// for none.
 	FingerprintLabel string
 }
 
-// From is what an object's Configure keeps: nil while the provider is
-// not configured, as in a validation.
+// From returns the platform that an object's Configure is given: nil while the provider
+// is not configured, as in a validation. Anything else is a bug and appended to diags.
 func From(data any, diags *diag.Diagnostics) *Platform {
 	if data == nil {
 		return nil
@@ -45,10 +51,11 @@ func From(data any, diags *diag.Diagnostics) *Platform {
 	return p
 }
 
-// Ready tells whether calls can be made.
+// Ready reports whether calls can be made. A nil platform is not ready.
 func (p *Platform) Ready() bool { return p != nil && p.GSE != nil }
 
-// Desired puts together what registrations of a process are held against.
+// Desired returns what registrations of a process are compared with. Without a spec
+// there is no fingerprint, and the spec is not compared.
 func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec) (fleet.Desired, error) {
 	labels := mergedLabels(p.DefaultLabels, meta.Labels)
 	desired := fleet.Desired{FingerprintLabel: p.FingerprintLabel, Labels: labels, HasSpec: spec != nil}
@@ -60,7 +67,8 @@ func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec) (fleet.Desired, error)
 	return desired, err
 }
 
-// NotReady says why calls cannot be made.
+// NotReady is the error that says why calls cannot be made, for a platform that is not
+// Ready.
 func (p *Platform) NotReady() diag.Diagnostic {
 	if p == nil {
 		return diagnose.NotEvaluated()
@@ -68,7 +76,8 @@ func (p *Platform) NotReady() diag.Diagnostic {
 	return diagnose.NotReady(p.Unknown)
 }
 
-// OwnLabels are labels on file less those that the provider adds.
+// OwnLabels returns labels without those that the provider adds: its fingerprint, and
+// default labels that have their default value.
 func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, value string) bool {
@@ -78,7 +87,7 @@ func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// mergedLabels puts the object's labels over the provider's.
+// mergedLabels merges the provider's labels with the object's, which win.
 func mergedLabels(defaults, own map[string]string) map[string]string {
 	merged := make(map[string]string, len(defaults)+len(own))
 	maps.Copy(merged, defaults)
@@ -86,13 +95,15 @@ func mergedLabels(defaults, own map[string]string) map[string]string {
 	return merged
 }
 
-// Pace is how often the progress of an operation is told.
+// Pace is how often the progress of an operation is reported.
 type Pace struct {
+	// Now is the clock.
 	Now func() time.Time
-	// Between two messages.
+	// A change is reported once MinInterval has passed since the last message. After
+	// MaxInterval there is a message even if nothing has changed.
 	MinInterval, MaxInterval time.Duration
 }
 
-// DefaultPace leaves a terminal readable, and a pipeline that ends silent jobs
-// content.
+// DefaultPace keeps a terminal readable, and reports often enough for pipelines that end
+// jobs without output.
 var DefaultPace = Pace{Now: time.Now, MinInterval: time.Second, MaxInterval: 30 * time.Second}

@@ -22,7 +22,7 @@ var (
 	_ datasource.DataSourceWithValidateConfig = (*processStatusDataSource)(nil)
 )
 
-// statusMode is where a status comes from.
+// statusMode is the source of a status.
 type statusMode string
 
 const (
@@ -32,6 +32,7 @@ const (
 
 var statusModes = []statusMode{modeLive, modeCached}
 
+// NewDataSource returns bk_process_status.
 func NewDataSource() datasource.DataSource { return &processStatusDataSource{} }
 
 type processStatusDataSource struct{ platform *platform.Platform }

@@ -21,6 +21,7 @@ var (
 	_ datasource.DataSourceWithValidateConfig   = (*jobProcessStatusDataSource)(nil)
 )
 
+// NewJobDataSource returns bk_job_process_status.
 func NewJobDataSource() datasource.DataSource { return &jobProcessStatusDataSource{} }
 
 type jobProcessStatusDataSource struct{ platform *platform.Platform }

@@ -16,7 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// statusModel is what data sources of a status have in common.
+// statusModel holds the values that both data sources have.
 type statusModel struct {
 	Timeouts          timeouts.Value `tfsdk:"timeouts"`
 	Statuses          types.Map      `tfsdk:"statuses"`
@@ -26,7 +26,7 @@ type statusModel struct {
 	UnknownCount      types.Int64    `tfsdk:"unknown_count"`
 }
 
-// statusType is an element of statuses.
+// statusType is the type of an element of statuses.
 var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"state":         types.StringType,
 	"hosted":        types.BoolType,
@@ -38,7 +38,8 @@ var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"error_message": types.StringType,
 }}
 
-// statusAttributes are those of statusModel.
+// statusAttributes declares what statusModel holds. unregistered is a sentence about when
+// that state occurs.
 func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	limits := timeouts.Attributes(ctx)
@@ -74,7 +75,7 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 	return attributes
 }
 
-// read asks for the status of every host and fills the model.
+// read asks for the status of every host and sets the computed values.
 func (m *statusModel) read(ctx context.Context, p *platform.Platform, which reference.Model,
 	ask func(fleet.Process, context.Context, []fleet.Host) (map[fleet.Host]fleet.Status, error),
 ) diag.Diagnostics {
@@ -149,7 +150,7 @@ func statusValue(s fleet.Status) types.Object {
 	return types.ObjectValueMust(statusType.AttrTypes, values)
 }
 
-// statusUnknown is the one warning about hosts that did not answer.
+// statusUnknown is the one warning about all hosts that did not answer.
 func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) diag.Diagnostic {
 	failures := make(fleet.Results)
 	for host, status := range statuses {

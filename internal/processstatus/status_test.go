@@ -3,13 +3,12 @@ package processstatus
 import (
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
 func TestStatusUnknown(t *testing.T) {

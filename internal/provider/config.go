@@ -27,10 +27,10 @@ import (
 
 const summaryMissingSetting = "Missing Provider Setting"
 
-// resolve makes the platform out of the provider block and the environment. It sends
-// nothing: a wrong secret shows when a call is made.
+// resolve makes the platform from the provider block and the environment. It sends no
+// request: a wrong secret shows when the first call is made.
 func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*platform.Platform, diag.Diagnostics) {
-	s := NewSettings()
+	s := newSettings()
 	unknown, diags := s.resolve(ctx, block)
 	if len(unknown) > 0 {
 		return &platform.Platform{Unknown: unknown}, nil
@@ -50,7 +50,7 @@ func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformV
 }
 
 // resolve reads every setting from the block, or else from the environment. unknown are
-// those that wait for another resource; while there are any, nothing is read.
+// the settings whose values are not known yet; if there are any, nothing is read.
 func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []string, diags diag.Diagnostics) {
 	values := block.Attributes()
 	identified := false
@@ -103,8 +103,8 @@ func (s *settings) fromEnvironment(d setting) error {
 	return kind.parse(text)
 }
 
-// invalid is the diagnostic of a setting that cannot be used. It names the environment
-// variable where the value came from there.
+// invalid is the error for a setting that cannot be used. If its value came from the
+// environment, it names the variable.
 func (s *settings) invalid(name, why string) diag.Diagnostic {
 	source := "Attribute " + name
 	if given := s.given[name]; given != "" && given != name {
@@ -113,7 +113,8 @@ func (s *settings) invalid(name, why string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root(name), diagnose.SummaryInvalidProvider, source+": "+why+".")
 }
 
-// checkIdentity wants one user on whose behalf calls are made.
+// checkIdentity adds an error unless exactly one user is set, on whose behalf calls are
+// made.
 func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	var names, variables, users []string
 	last := ""
@@ -137,7 +138,7 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	}
 }
 
-// checkLabels keeps the provider's own label free.
+// checkLabels adds an error if a default label is the one that the provider itself uses.
 func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	if _, taken := s.defaultLabels[s.fingerprintLabel]; taken {
 		reference.AddInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
@@ -145,8 +146,8 @@ func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	}
 }
 
-// readCertificates wants at least one certificate: an empty file would be as good as
-// none, and whoever names a file means to trust what is in it.
+// readCertificates reads ca_cert_file. A file without a certificate is an error: without
+// one the file would have no effect, and whoever names it means to trust what is in it.
 func (s *settings) readCertificates(diags *diag.Diagnostics) {
 	if s.caCertFile == "" {
 		return
@@ -162,7 +163,7 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 	s.API.CACert = text
 }
 
-// connect gives nil where the clients cannot work with the settings.
+// connect returns nil if the clients cannot work with the settings.
 func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Platform {
 	s.API.Gateway = bkapi.Gateway(s.gateway)
 	s.API.Limits = bkapi.NewLimits(s.maxConcurrent, s.requestsPerSecond)
@@ -172,12 +173,12 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	}
 	client, err := bkapi.New(s.API)
 	if err != nil {
-		diags.Append(s.ConfigError(err, "endpoint"))
+		diags.Append(s.configError(err, "endpoint"))
 		return nil
 	}
 	jobClient, err := p.connectJob(s)
 	if err != nil {
-		diags.Append(s.ConfigError(err, "job_endpoint"))
+		diags.Append(s.configError(err, "job_endpoint"))
 		return nil
 	}
 	return &platform.Platform{
@@ -191,7 +192,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	}
 }
 
-// connectJob gives nil where no ESB is known: JOB's process APIs are nowhere else.
+// connectJob returns nil if no ESB is known: JOB's process APIs are nowhere else.
 func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	if s.jobEndpoint == "" && s.API.Gateway != bkapi.ESB {
 		return nil, nil
@@ -205,9 +206,9 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
 }
 
-// ConfigError says what the request path says of its configuration in the names of the
+// configError rewords an error of the clients' configuration with the names of the
 // provider block. endpoint is the setting that bkapi.Config.Endpoint comes from.
-func (s *settings) ConfigError(err error, endpoint string) diag.Diagnostic {
+func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 	var bad *bkapi.ConfigError
 	if !errors.As(err, &bad) {
 		return diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, diagnose.Sentence(err.Error()))
@@ -232,7 +233,7 @@ func (s *settings) ConfigError(err error, endpoint string) diag.Diagnostic {
 	return s.invalid(name, strings.NewReplacer(renames...).Replace(bad.Reason))
 }
 
-// warn tells of settings that work and give away more than they should.
+// warn adds warnings about settings that work but expose more than they should.
 func (s *settings) warn(diags *diag.Diagnostics) {
 	if s.API.InsecureSkipVerify {
 		diags.AddAttributeWarning(path.Root("insecure_skip_verify"), "Certificate Not Verified",
@@ -252,8 +253,8 @@ func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 		"The "+name+" "+endpoint+" is not encrypted, so app_secret can be read on the way. Use https.")
 }
 
-// userAgent follows the form of the other providers. The version that OpenTofu
-// reports here is that of the Terraform it stands in for.
+// userAgent has the form that other providers use. The version that OpenTofu reports is
+// that of the Terraform release it is compatible with.
 func userAgent(version, terraformVersion string) string {
 	agent := fmt.Sprintf("Terraform/%s (+https://www.terraform.io) terraform-provider-bk/%s", terraformVersion, version)
 	if more := strings.TrimSpace(os.Getenv("TF_APPEND_USER_AGENT")); more != "" {

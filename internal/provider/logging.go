@@ -7,12 +7,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 )
 
-// logSubsystem has a level of its own: TF_LOG_PROVIDER_BK_GSE=DEBUG shows the
-// calls without Terraform's noise.
+// logSubsystem has a level of its own: TF_LOG_PROVIDER_BK_GSE=DEBUG logs the calls and
+// leaves out Terraform's own lines.
 const logSubsystem = "gse"
 
-// newLogger is a logger for the clients that writes to Terraform's log, with the
-// context of the call in hand, so that lines carry the fields of the right RPC.
+// newLogger returns the clients' logger, which writes to Terraform's log with the context
+// of the call at hand, so that each line has the fields of the right RPC.
 func newLogger() *slog.Logger { return slog.New(tflogHandler{}) }
 
 type tflogHandler struct {
@@ -20,7 +20,7 @@ type tflogHandler struct {
 	group string
 }
 
-// Enabled leaves the choice to Terraform's own levels.
+// Enabled leaves filtering to Terraform's own levels.
 func (tflogHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h tflogHandler) Handle(ctx context.Context, record slog.Record) error {

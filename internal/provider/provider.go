@@ -34,8 +34,8 @@ func (p *bkProvider) Metadata(_ context.Context, _ provider.MetadataRequest, res
 
 func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	attributes := make(map[string]schema.Attribute)
-	for _, d := range NewSettings().declared {
-		attributes[d.name] = d.kind.Attribute(d)
+	for _, d := range newSettings().declared {
+		attributes[d.name] = d.kind.attribute(d)
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts processes through BlueKing's GSE agent: registers them, operates them and reads their status.",
@@ -55,7 +55,7 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 		return
 	}
 	if len(platform.Unknown) > 0 && req.ClientCapabilities.DeferralAllowed {
-		// Where the client can, all that needs the platform waits for the next apply.
+		// If the client can defer, everything that needs the platform waits for the next apply.
 		resp.Deferred = &provider.Deferred{Reason: provider.DeferredReasonProviderConfigUnknown}
 	}
 	resp.ResourceData = platform

@@ -20,7 +20,7 @@ const envPanic = "BK_TEST_PANIC"
 // What a panic prints of the provider's own values holds no credential.
 func TestSecrets_areNotInPanics(t *testing.T) {
 	t.Parallel()
-	settings := NewSettings()
+	settings := newSettings()
 	settings.API.Endpoint, settings.API.AppCode = "https://"+canary.Witness+".example.com", "app"
 	settings.API.AppSecret, settings.API.Token = canary.Secret, canary.Token
 	var diags diag.Diagnostics

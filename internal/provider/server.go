@@ -14,53 +14,55 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// stopGrace is how long a stop waits for actions to tell how they ended.
+// stopGrace is how long a stop waits for actions to report how they ended.
 const stopGrace = 800 * time.Millisecond
 
-// Options are what a provider is served with.
+// Options are what differs between a provider that is served to users and one in tests.
 type Options struct {
 	Version string
-	// Backoff is between two questions for a result.
+	// Backoff is the wait between two queries for a result.
 	Backoff poll.Backoff
-	// Pace is how often an action tells how far it has come.
+	// Pace is how often an action reports its progress.
 	Pace platform.Pace
 }
 
-// DefaultOptions serve the provider of the given version as users have it.
+// DefaultOptions are those with which users get the provider of the given version.
 func DefaultOptions(version string) Options {
 	return Options{Version: version, Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace}
 }
 
-// Server is the framework's, but that a stop waits for actions.
+// Server is the framework's server, except that a stop waits for actions to end.
 //
-// What terraform-plugin-go (v0.31.0, InvokeAction in tf6server) gets from an action
-// after a stop it throws away: the action would end without a word, and Terraform
-// would take it for a success. It counts as stopped when StopProvider returns, and
-// the framework ends the contexts of actions as the first thing there. So this
-// server returns from StopProvider when they are through.
+// terraform-plugin-go (v0.31.0, InvokeAction in tf6server) discards what it gets from an
+// action after a stop: the action would end without a word, and Terraform would take that
+// for success. A stop begins for it when StopProvider returns, and the first thing that the
+// framework does in StopProvider is to cancel the contexts of actions. So this server
+// returns from StopProvider only once they have ended.
 type Server struct {
 	*fold.Server
 
 	mu      sync.Mutex
-	actions map[chan struct{}]struct{} // each is closed when the action is through
+	actions map[chan struct{}]struct{} // each is closed when its action has ended
 }
 
-// NewServer serves the provider.
+// NewServer returns a server of the provider. It takes one provider block: every
+// configured provider has a server of its own.
 func NewServer(o Options) *Server {
 	serves := providerserver.NewProtocol6(&bkProvider{o})()
 	whole, ok := serves.(fold.Framework)
 	if !ok {
-		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // met by whatever starts a provider first
+		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // every test that starts a provider would see it
 	}
 	return &Server{Server: fold.NewServer(whole, "hosts"), actions: make(map[chan struct{}]struct{})}
 }
 
+// InvokeAction runs an action, which counts as running until its last event is taken.
 func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	stream, err := s.Server.InvokeAction(ctx, req)
 	if err != nil || stream == nil {
 		return stream, err
 	}
-	// From now on, and not only when somebody listens: the framework has begun.
+	// It counts from now on, not from when its events are read: it has begun.
 	end := s.begin()
 	return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
 		defer end()
@@ -68,27 +70,29 @@ func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRe
 	}}, nil
 }
 
-// Begin counts an action as running until the function that it returns is called.
+// begin counts an action as running until the function that it returns is called.
 func (s *Server) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	through := make(chan struct{})
-	s.actions[through] = struct{}{}
+	ended := make(chan struct{})
+	s.actions[ended] = struct{}{}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.actions, through)
-		close(through)
+		delete(s.actions, ended)
+		close(ended)
 	}
 }
 
+// StopProvider cancels what is running and waits for actions to end, for stopGrace at
+// most.
 func (s *Server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
 	resp, err := s.Server.StopProvider(ctx, req)
-	enough := time.After(stopGrace)
-	for _, through := range s.running() {
+	grace := time.After(stopGrace)
+	for _, ended := range s.running() {
 		select {
-		case <-through:
-		case <-enough:
+		case <-ended:
+		case <-grace:
 			return resp, err
 		}
 	}
@@ -99,8 +103,8 @@ func (s *Server) running() []chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running := make([]chan struct{}, 0, len(s.actions))
-	for through := range s.actions {
-		running = append(running, through)
+	for ended := range s.actions {
+		running = append(running, ended)
 	}
 	return running
 }

@@ -20,18 +20,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// kind is the type of a setting. Like a value of package flag it holds where the
-// setting is kept, and puts its default there when it is made.
+// kind is the type of a setting. Like a value of package flag it holds a pointer to where
+// the setting is kept, and its constructor stores the default there.
 type kind interface {
-	Attribute(d setting) schema.Attribute
-	// note is what a description says of the kind and the default, "" for nothing.
+	attribute(d setting) schema.Attribute
+	// note is what the description says about the kind and the default, "" for nothing.
 	note() string
-	// set takes a value of the provider block. The validators of the attribute have
-	// seen it.
+	// set stores a value of the provider block, which has passed the validators of the
+	// attribute.
 	set(value attr.Value) error
 }
 
-// parser is a kind that can be given in the environment.
+// parser is a kind whose value can be set in the environment.
 type parser interface {
 	parse(text string) error
 }
@@ -48,7 +48,7 @@ func newText(into *string, standard string) textKind {
 	return textKind{into, standard}
 }
 
-func (k textKind) Attribute(d setting) schema.Attribute {
+func (k textKind) attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret}
 }
 
@@ -66,7 +66,7 @@ func (k textKind) parse(text string) error {
 	return nil
 }
 
-// textOf is "" where there is none.
+// textOf returns the text of a string value, "" for null and for other types.
 func textOf(value attr.Value) string {
 	text, _ := value.(types.String)
 	return text.ValueString()
@@ -88,8 +88,8 @@ func (k urlKind) parse(text string) error {
 	return nil
 }
 
-// quotedURL is a URL of the user's for a message: one that cannot be used may have a
-// password in it.
+// quotedURL returns a user's URL for a message, but not if there may be a password in
+// it.
 func quotedURL(endpoint string) string {
 	if strings.Contains(endpoint, "@") {
 		return "the URL"
@@ -107,7 +107,7 @@ func newChoice(into *string, choices []string) choiceKind {
 	return choiceKind{newText(into, choices[0]), choices}
 }
 
-func (k choiceKind) Attribute(d setting) schema.Attribute {
+func (k choiceKind) attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.String{stringvalidator.OneOf(k.choices...)},
 	}
@@ -128,7 +128,7 @@ type numberKind struct {
 	standard, min, max int
 }
 
-// noMax is the most of a number that has no other.
+// noMax is the maximum of a number that has none.
 const noMax = math.MaxInt
 
 func newNumber(into *int, standard, minimum, maximum int) numberKind {
@@ -136,7 +136,7 @@ func newNumber(into *int, standard, minimum, maximum int) numberKind {
 	return numberKind{into, standard, minimum, maximum}
 }
 
-func (k numberKind) Attribute(d setting) schema.Attribute {
+func (k numberKind) attribute(d setting) schema.Attribute {
 	var limits validator.Int64 = int64validator.Between(int64(k.min), int64(k.max))
 	if k.max == noMax {
 		limits = int64validator.AtLeast(int64(k.min))
@@ -165,12 +165,12 @@ func (k numberKind) parse(text string) error {
 	}
 }
 
-// rateKind has no default, which is no limit.
+// rateKind is a number of requests per second. There is no limit by default.
 type rateKind struct{ into *float64 }
 
 func newRate(into *float64) rateKind { return rateKind{into} }
 
-func (k rateKind) Attribute(d setting) schema.Attribute {
+func (k rateKind) attribute(d setting) schema.Attribute {
 	return schema.Float64Attribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.Float64{reference.RateValidator()},
 	}
@@ -194,7 +194,7 @@ func newDuration(into *time.Duration, standard time.Duration) durationKind {
 	return durationKind{into, standard}
 }
 
-func (k durationKind) Attribute(d setting) schema.Attribute {
+func (k durationKind) attribute(d setting) schema.Attribute {
 	return schema.StringAttribute{
 		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret,
 		Validators: []validator.String{reference.DurationValidator{Min: time.Millisecond}},
@@ -216,7 +216,7 @@ type switchKind struct{ into *bool }
 
 func newSwitch(into *bool) switchKind { return switchKind{into} }
 
-func (k switchKind) Attribute(d setting) schema.Attribute {
+func (k switchKind) attribute(d setting) schema.Attribute {
 	return schema.BoolAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret}
 }
 
@@ -242,7 +242,7 @@ type labelsKind struct{ into *map[string]string }
 
 func newLabels(into *map[string]string) labelsKind { return labelsKind{into} }
 
-func (k labelsKind) Attribute(d setting) schema.Attribute {
+func (k labelsKind) attribute(d setting) schema.Attribute {
 	return schema.MapAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, ElementType: types.StringType}
 }
 

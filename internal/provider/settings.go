@@ -11,8 +11,8 @@ import (
 
 const defaultFingerprintLabel = "tf_spec"
 
-// Settings are the values that the provider works by: those of the provider block, of
-// the environment, and defaults.
+// settings are the values that the provider works with: from the provider block, the
+// environment, and defaults.
 type settings struct {
 	// API is exported so that fmt finds its Format, which hides the secrets.
 	API bkapi.Config
@@ -31,33 +31,33 @@ type settings struct {
 	fingerprintLabel string
 
 	declared []setting
-	// given is what a setting was given by: its name, or its environment variable. An
-	// empty text is as good as none.
+	// given maps a setting's name to what set it: its own name for the provider block, or
+	// its environment variable. An empty text sets nothing.
 	given map[string]string
 }
 
-// NewSettings has the default of each.
-func NewSettings() *settings {
+// newSettings returns settings that have their defaults.
+func newSettings() *settings {
 	s := &settings{given: make(map[string]string)}
 	s.declared = s.declare()
 	return s
 }
 
-// setting is what the provider block, the environment, the documentation and messages
-// know of one setting.
+// setting is one setting, as the provider block, the environment, the documentation and
+// messages need it.
 type setting struct {
 	name        string
-	env         string // variable that serves where the block says nothing; "" for none
+	env         string // variable that is used if the block does not set it; "" for none
 	description string
 	kind        kind // its type, its default, and where its value is kept
 	required    bool // in the block or in the environment
 	secret      bool
 	identity    bool   // names a user; the block's identity wins over all of the environment's
-	field       string // of bkapi.Config, whose errors name it; "" for none
+	field       string // field of bkapi.Config that it sets, which errors name; "" for none
 }
 
-// declare lists every setting, and gives each its default. What is to be known of a
-// setting stands here and nowhere else; config.go has what is about several of them.
+// declare lists every setting, and stores its default. Everything about a setting is
+// declared here and nowhere else; config.go has what is about several of them.
 func (s *settings) declare() []setting {
 	return []setting{
 		{
@@ -156,7 +156,7 @@ func (s *settings) declare() []setting {
 	}
 }
 
-// markdown is the description with what can be told from the rest.
+// markdown is the description, completed with what follows from the other fields.
 func (d setting) markdown() string {
 	text := d.description
 	if d.required {

@@ -1,19 +1,14 @@
 package provider_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
-	"github.com/blueking/terraform-provider-bk/internal/provider"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
@@ -44,19 +39,6 @@ func TestSettings_everyOneHasARow(t *testing.T) {
 		}
 	}
 }
-
-// Variables that other tests set.
-const (
-	envEndpoint    = "BK_ENDPOINT"
-	envGateway     = "BK_GATEWAY"
-	envJobEndpoint = "BK_JOB_ENDPOINT"
-	envAppCode     = "BK_APP_CODE"
-	envAppSecret   = "BK_APP_SECRET"
-	envUsername    = "BK_USERNAME"
-	envToken       = "BK_TOKEN"
-	envAccessToken = "BK_ACCESS_TOKEN"
-	envInsecure    = "BK_INSECURE_SKIP_VERIFY"
-)
 
 // look is what is seen with given values of a row's setting, nil for none.
 func (row settingRow) look(t *testing.T, attribute any, variable string) string {
@@ -96,7 +78,7 @@ func TestSettings_attribute(t *testing.T) {
 	}
 }
 
-// The environment serves where the provider block says nothing.
+// The environment is used for settings that the provider block does not set.
 //
 //nolint:paralleltest // it sets environment variables
 func TestSettings_environment(t *testing.T) {
@@ -221,34 +203,5 @@ func TestSettings_bad(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// What the request path says of its configuration is said in the names of the provider
-// block.
-func TestSettings_configError(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		err  error
-		want string
-	}{
-		"field":         {&bkapi.ConfigError{Field: "MaxRetries", Reason: "negative"}, `max_retries: Attribute max_retries: negative.`},
-		"other-fields":  {&bkapi.ConfigError{Field: "Username", Reason: "one of Username, Token and AccessToken is required"}, `username: Attribute username: one of username, token and access_token is required.`},
-		"part-of-other": {&bkapi.ConfigError{Field: "AccessToken", Reason: "not together with Token"}, `access_token: Attribute access_token: not together with token.`},
-		"endpoint":      {&bkapi.ConfigError{Field: "Endpoint", Reason: "has a query"}, `job_endpoint: Attribute job_endpoint: has a query.`},
-		"no-setting":    {&bkapi.ConfigError{Field: "UserAgent", Reason: "has a control character"}, `UserAgent: has a control character.`},
-		"another-error": {errors.New("encoding credentials"), "Encoding credentials."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := provider.NewSettings().ConfigError(test.err, "job_endpoint")
-			said := got.Detail()
-			if at, ok := got.(diag.DiagnosticWithPath); ok {
-				said = at.Path().String() + ": " + said
-			}
-			if said != test.want || got.Summary() != diagnose.SummaryInvalidProvider {
-				t.Errorf("said %q, want %q", said, test.want)
-			}
-		})
 	}
 }
