@@ -11,7 +11,7 @@ import (
 // BK_TEST_ROUNDS sets another number of rounds. A round is named after its seed:
 // BK_TEST_SEED with that number begins with the same one, as in
 //
-//	BK_TEST_SEED=4711 BK_TEST_ROUNDS=1 go test -run TestLostConnections ./internal/provider
+//	BK_TEST_SEED=4711 BK_TEST_ROUNDS=1 go test -run TestLostConnections ./internal/interruption
 //
 // What runs side by side within a round has no order of its own, so it may take more
 // than one try to see the same thing again.
