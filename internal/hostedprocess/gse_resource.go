@@ -21,10 +21,13 @@ var (
 	_ resource.ResourceWithValidateConfig = (*hostedProcessResource)(nil)
 )
 
-func NewResource() resource.Resource { return &hostedProcessResource{} }
+// NewResource makes bk_hosted_process.
+func NewResource() resource.Resource {
+	return &hostedProcessResource{hostedResource{newModel: func() hostedModel { return new(hostedProcessModel) }}}
+}
 
 type hostedProcessResource struct {
-	hostedResource[hostedProcessModel, *hostedProcessModel]
+	hostedResource
 }
 
 func (r *hostedProcessResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {

@@ -51,10 +51,13 @@ func (m *jobHostedProcessModel) vanishes() bool { return false }
 
 func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, fleet.Report) {}
 
-func NewJobResource() resource.Resource { return &jobHostedProcessResource{} }
+// NewJobResource makes bk_job_hosted_process.
+func NewJobResource() resource.Resource {
+	return &jobHostedProcessResource{hostedResource{newModel: func() hostedModel { return new(jobHostedProcessModel) }}}
+}
 
 type jobHostedProcessResource struct {
-	hostedResource[jobHostedProcessModel, *jobHostedProcessModel]
+	hostedResource
 }
 
 func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {

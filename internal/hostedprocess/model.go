@@ -61,17 +61,23 @@ type hostedProcess struct {
 	rollout fleet.Rollout
 }
 
-func hostedToAPI(ctx context.Context, m hostedModel, p *platform.Platform) (hostedProcess, diag.Diagnostics) {
-	var (
-		h     hostedProcess
-		diags diag.Diagnostics
-	)
-	h.Target, diags = m.Open(ctx, p)
-	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
-	rollout, d := reference.RolloutToAPI(ctx, m.lifecycle().Rollout)
-	h.rollout = rollout
+// open converts a model for the clients, or says why it cannot.
+func (r *hostedResource) open(ctx context.Context, m hostedModel, diags *diag.Diagnostics) hostedProcess {
+	var h hostedProcess
+	if diags.HasError() {
+		return h
+	}
+	if !r.platform.Ready() {
+		diags.Append(r.platform.NotReady())
+		return h
+	}
+	var d diag.Diagnostics
+	h.Target, d = m.Open(ctx, r.platform)
 	diags.Append(d...)
-	return h, diags
+	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	h.rollout, d = reference.RolloutToAPI(ctx, m.lifecycle().Rollout)
+	diags.Append(d...)
+	return h
 }
 
 // stateReason is an outcome as out_of_sync keeps it: first what is left to do,

@@ -11,16 +11,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		return // a destroy needs no plan of ours
 	}
-	var model M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	plan, state := r.newModel(), r.newModel()
+	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan := P(&model)
 	id := plan.Identifier(ctx)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
 	resp.Diagnostics.Append(reference.CheckHosts(r.platform, plan)...)
@@ -28,9 +27,7 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 		return
 	}
 
-	var was M
-	resp.Diagnostics.Append(req.State.Get(ctx, &was)...)
-	state := P(&was)
+	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -58,7 +55,7 @@ func (r *hostedResource[M, P]) ModifyPlan(ctx context.Context, req resource.Modi
 // onlyProviderChanged tells whether registrations differ from the declaration
 // although the resource's own definition did not change: no attribute of the
 // resource would show that.
-func (r *hostedResource[M, P]) onlyProviderChanged(ctx context.Context, plan, state P, last applied) bool {
+func (r *hostedResource) onlyProviderChanged(ctx context.Context, plan, state hostedModel, last applied) bool {
 	if !r.platform.Ready() || !reference.SameDefinition(plan, state) {
 		return false
 	}

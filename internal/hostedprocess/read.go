@@ -10,16 +10,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var model M
-	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
+func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	model := r.newModel()
+	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	state := P(&model).lifecycle()
+	state := model.lifecycle()
 	// First of all, because a state without identity (an older Terraform, or
 	// OpenTofu before 1.12) must not fail where the resource turns out to be gone.
-	identity, diags := P(&model).resourceIdentity(ctx)
+	identity, diags := model.resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	if r.platform != nil && len(r.platform.Unknown) > 0 {
@@ -28,7 +28,8 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 	}
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
+	h := r.open(ctx, model, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
@@ -47,12 +48,12 @@ func (r *hostedResource[M, P]) Read(ctx context.Context, req resource.ReadReques
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
-	if P(&model).vanishes() && allGone(report, h.Hosts.Len()) {
+	if model.vanishes() && allGone(report, h.Hosts.Len()) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
 	if !h.Desired.HasSpec {
-		P(&model).complete(ctx, r.platform, report)
+		model.complete(ctx, r.platform, report)
 	}
 	state.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(h.Hosts, driftReasons(report, held, last, diagnose.Reasons(reference.StringMap(state.OutOfSync), h.Hosts))))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)

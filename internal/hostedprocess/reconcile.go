@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -13,10 +12,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
-
-func (r *hostedResource[M, P]) begin(ctx context.Context, m P, timeout reference.TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics) (hostedProcess, context.Context, context.CancelFunc) {
-	return reference.Begin[hostedModel](ctx, r.platform, m, hostedToAPI, timeout, defaultTimeout, diags)
-}
 
 // hostedPast is what an update starts from.
 type hostedPast struct {

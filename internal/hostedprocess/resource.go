@@ -14,21 +14,22 @@ import (
 )
 
 // hostedResource is the life of a resource that keeps a process registered,
-// whichever API it goes through: M is its model.
-type hostedResource[M any, P interface {
-	*M
-	hostedModel
-}] struct{ platform *platform.Platform }
+// whichever API it goes through.
+type hostedResource struct {
+	platform *platform.Platform
+	newModel func() hostedModel
+}
 
-func (r *hostedResource[M, P]) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+func (r *hostedResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
 	r.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
-func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var model M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
-	plan := P(&model).lifecycle()
-	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
+func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	model := r.newModel()
+	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
+	plan := model.lifecycle()
+	h := r.open(ctx, model, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
@@ -45,7 +46,7 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 		resp.Diagnostics.Append(createFailed(h, failures))
 		return
 	}
-	identity, diags := P(&model).resourceIdentity(ctx)
+	identity, diags := model.resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.ID)
@@ -61,22 +62,22 @@ func (r *hostedResource[M, P]) Create(ctx context.Context, req resource.CreateRe
 	}
 }
 
-func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var model, before M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &before)...)
-	plan, state := P(&model).lifecycle(), P(&before).lifecycle()
+func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	model, before := r.newModel(), r.newModel()
+	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
+	plan, state := model.lifecycle(), before.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h, ctx, cancel := r.begin(ctx, &model, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	h := r.open(ctx, model, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
-	past, diags := hostedToAPI(ctx, P(&before), r.platform)
-	resp.Diagnostics.Append(diags...)
+	past := r.open(ctx, before, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -106,12 +107,12 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	released := h.releaseRemoved(ctx, past, last, diagnose.Reasons(reference.StringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
 
 	failures, stuck := results.Failures(), released.Failures()
-	identity, diags := P(&model).resourceIdentity(ctx)
+	identity, diags := model.resourceIdentity(ctx)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
 	plan.ID = types.StringValue(h.ID)
-	hosts := P(&model).HostsMap()
-	*hosts = withStuck(*hosts, *P(&before).HostsMap(), prior, stuck)
+	hosts := model.HostsMap()
+	*hosts = withStuck(*hosts, *before.HostsMap(), prior, stuck)
 	reasons := updateReasons(failures, was)
 	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.Desired)))
 	left, _ := reference.InventoryOf(*hosts, r.platform.Supplier)
@@ -128,13 +129,14 @@ func (r *hostedResource[M, P]) Update(ctx context.Context, req resource.UpdateRe
 	}
 }
 
-func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	var model M
-	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
-	state := P(&model).lifecycle()
+func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	model := r.newModel()
+	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
+	state := model.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h, ctx, cancel := r.begin(ctx, &model, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	h := r.open(ctx, model, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
@@ -155,7 +157,7 @@ func (r *hostedResource[M, P]) Delete(ctx context.Context, req resource.DeleteRe
 	}
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
-	hosts := P(&model).HostsMap()
+	hosts := model.HostsMap()
 	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), h.Hosts, stuck))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)

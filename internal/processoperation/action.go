@@ -43,19 +43,19 @@ func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
 	return attributes
 }
 
-// operatedAction runs an operation when it is told to, whichever API it goes
-// through: M is its model. It keeps nothing, so every run is on every host.
-type operatedAction[M any, P interface {
-	*M
-	invokedModel
-}] struct{ platform *platform.Platform }
+// operationAction runs an operation when it is told to, whichever API it goes through.
+// It keeps nothing, so every run is on every host.
+type operationAction struct {
+	platform *platform.Platform
+	newModel func() invokedModel
+}
 
-func (a *operatedAction[M, P]) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+func (a *operationAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
 	a.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
-func (a *operatedAction[M, P]) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
-	model := P(new(M))
+func (a *operationAction) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
+	model := a.newModel()
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(model.Check(nil)...)
@@ -65,12 +65,12 @@ func (a *operatedAction[M, P]) ValidateConfig(ctx context.Context, req action.Va
 
 // ModifyPlan checks once more, because a plan knows what a validation does not:
 // the provider block, and what other objects give.
-func (a *operatedAction[M, P]) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+func (a *operationAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	_, diags := a.Check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 }
 
-func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+func (a *operationAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	if !a.platform.Ready() {
 		resp.Diagnostics.Append(a.platform.NotReady())
 		return
@@ -80,15 +80,12 @@ func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	o, diags := operationToAPI(ctx, model, a.platform)
-	resp.Diagnostics.Append(diags...)
-	limit, diags := model.invocation().Timeouts.Invoke(ctx, reference.DefaultChangeTimeout)
-	resp.Diagnostics.Append(diags...)
+	o := openOperation(ctx, a.platform, model, &resp.Diagnostics)
+	run, cancel := reference.WithDeadline(ctx, model.invocation().Timeouts.Invoke, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	run, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 
 	report := newProgress(a.platform.Pace, string(o.operation)+" "+o.ID, func(message string) {
 		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
@@ -107,8 +104,8 @@ func (a *operatedAction[M, P]) Invoke(ctx context.Context, req action.InvokeRequ
 
 // Check finds what can be found before anything runs. What is not known yet is
 // left out.
-func (a *operatedAction[M, P]) Check(ctx context.Context, config tfsdk.Config) (P, diag.Diagnostics) {
-	model := P(new(M))
+func (a *operationAction) Check(ctx context.Context, config tfsdk.Config) (invokedModel, diag.Diagnostics) {
+	model := a.newModel()
 	diags := config.Get(ctx, model)
 	if diags.HasError() {
 		return model, diags

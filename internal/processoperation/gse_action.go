@@ -23,10 +23,13 @@ type processInvocationModel struct {
 	invocationModel
 }
 
-func NewAction() action.Action { return &processOperationAction{} }
+// NewAction makes the action bk_process_operation.
+func NewAction() action.Action {
+	return &processOperationAction{operationAction{newModel: func() invokedModel { return new(processInvocationModel) }}}
+}
 
 type processOperationAction struct {
-	operatedAction[processInvocationModel, *processInvocationModel]
+	operationAction
 }
 
 func (a *processOperationAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {

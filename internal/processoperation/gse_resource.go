@@ -18,10 +18,13 @@ var (
 	_ resource.ResourceWithValidateConfig = (*processOperationResource)(nil)
 )
 
-func NewResource() resource.Resource { return &processOperationResource{} }
+// NewResource makes bk_process_operation.
+func NewResource() resource.Resource {
+	return &processOperationResource{operationResource{newModel: func() operatedModel { return new(processOperationModel) }}}
+}
 
 type processOperationResource struct {
-	operatedResource[processOperationModel, *processOperationModel]
+	operationResource
 }
 
 func (r *processOperationResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {

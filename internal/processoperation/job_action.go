@@ -26,10 +26,13 @@ type jobProcessInvocationModel struct {
 	invocationModel
 }
 
-func NewJobAction() action.Action { return &jobProcessOperationAction{} }
+// NewJobAction makes the action bk_job_process_operation.
+func NewJobAction() action.Action {
+	return &jobProcessOperationAction{operationAction{newModel: func() invokedModel { return new(jobProcessInvocationModel) }}}
+}
 
 type jobProcessOperationAction struct {
-	operatedAction[jobProcessInvocationModel, *jobProcessInvocationModel]
+	operationAction
 }
 
 func (a *jobProcessOperationAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {

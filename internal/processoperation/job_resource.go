@@ -26,10 +26,13 @@ type jobProcessOperationModel struct {
 	runModel
 }
 
-func NewJobResource() resource.Resource { return &jobProcessOperationResource{} }
+// NewJobResource makes bk_job_process_operation.
+func NewJobResource() resource.Resource {
+	return &jobProcessOperationResource{operationResource{newModel: func() operatedModel { return new(jobProcessOperationModel) }}}
+}
 
 type jobProcessOperationResource struct {
-	operatedResource[jobProcessOperationModel, *jobProcessOperationModel]
+	operationResource
 }
 
 func (r *jobProcessOperationResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {

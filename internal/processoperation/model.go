@@ -60,13 +60,22 @@ type processOperation struct {
 	rollout   fleet.Rollout
 }
 
-func operationToAPI(ctx context.Context, m operationModel, p *platform.Platform) (processOperation, diag.Diagnostics) {
+// openOperation converts a model for the clients, or says why it cannot.
+func openOperation(ctx context.Context, p *platform.Platform, m operationModel, diags *diag.Diagnostics) processOperation {
 	o := processOperation{operation: fleet.Operation(m.inputs().Operation.ValueString())}
-	var diags, d diag.Diagnostics
-	o.Target, diags = m.Open(ctx, p)
+	if diags.HasError() {
+		return o
+	}
+	if !p.Ready() {
+		diags.Append(p.NotReady())
+		return o
+	}
+	var d diag.Diagnostics
+	o.Target, d = m.Open(ctx, p)
+	diags.Append(d...)
 	o.rollout, d = reference.RolloutToAPI(ctx, m.inputs().Rollout)
 	diags.Append(d...)
-	return o, diags
+	return o
 }
 
 // inDoubt tells whether a reason leaves open that the operation worked.

@@ -19,7 +19,7 @@ type dueHosts struct {
 	unsure  map[fleet.Host]bool // those of them on which it may have worked
 }
 
-func (r *operatedResource[M, P]) due(plan, state P) dueHosts {
+func (r *operationResource) due(plan, state operatedModel) dueHosts {
 	supplier := 0
 	if r.platform != nil {
 		supplier = r.platform.Supplier

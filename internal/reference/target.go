@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // Target is a process, and the hosts that it is about, as the clients know them.
@@ -27,25 +26,12 @@ type Target struct {
 // timeout, or else the default.
 type TimeoutOf func(ctx context.Context, defaultTimeout time.Duration) (time.Duration, diag.Diagnostics)
 
-// Begin prepares the calls of a resource's method: it converts the model and sets the
-// one deadline. It appends to diags if the calls cannot be made. cancel must be called in
-// any case.
-func Begin[M, O any](ctx context.Context, p *platform.Platform, m M, toAPI func(context.Context, M, *platform.Platform) (O, diag.Diagnostics),
-	timeout TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics,
-) (o O, deadlined context.Context, cancel context.CancelFunc) {
-	if diags.HasError() {
-		return o, ctx, func() {}
-	}
-	if !p.Ready() {
-		diags.Append(p.NotReady())
-		return o, ctx, func() {}
-	}
+// WithDeadline gives ctx the one deadline of a resource's method: the configured timeout,
+// or else the default. cancel must be called in any case.
+func WithDeadline(ctx context.Context, timeout TimeoutOf, defaultTimeout time.Duration, diags *diag.Diagnostics) (context.Context, context.CancelFunc) {
 	limit, d := timeout(ctx, defaultTimeout)
 	diags.Append(d...)
-	o, d = toAPI(ctx, m, p)
-	diags.Append(d...)
-	deadlined, cancel = context.WithTimeout(ctx, limit)
-	return o, deadlined, cancel
+	return context.WithTimeout(ctx, limit)
 }
 
 // Only returns the entries of a map by host key that belong to failed hosts.
