@@ -1,48 +1,148 @@
 package diagnose
 
 import (
+	"strings"
+
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Reasons converts reasons by host key, as state keeps them (out_of_sync, failed_hosts),
-// to reasons by host. Keys that no host has are left out.
-func Reasons(byKey map[string]string, hosts fleet.Inventory) map[fleet.Host]string {
-	reasons := make(map[fleet.Host]string, len(byKey))
-	for key, host := range hosts.All {
-		if reason, ok := byKey[key]; ok {
-			reasons[host] = reason
+// Code says in state what is the matter with a host. The next apply decides by it
+// alone; the list is closed, and a code that was released keeps its meaning.
+type Code string
+
+// The codes of out_of_sync. NotRegistered, NotHosted and NotRunning are what is
+// missing; the host was never registered by the resource, or was and is no more
+// (Unregistered).
+const (
+	NotRegistered     Code = "not_registered"
+	Unregistered      Code = "unregistered"
+	Unconfirmed       Code = "unconfirmed" // it may be registered: nobody heard the answer
+	RegisteredByOther Code = "registered_by_other"
+	OtherSpec         Code = "other_spec"
+	OtherLabels       Code = "other_labels"
+	NotHosted         Code = "not_hosted"
+	NotRunning        Code = "not_running"
+)
+
+// The codes of failed_hosts.
+const (
+	Failed         Code = "failed"
+	OutcomeUnknown Code = "outcome_unknown" // sent, and nobody heard the answer
+	NoVerdict      Code = "no_verdict"      // the time was up first
+	Interrupted    Code = "interrupted"
+	NotTried       Code = "not_tried"
+)
+
+// Codes are all of them.
+func Codes() []Code {
+	return []Code{
+		NotRegistered, Unregistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning,
+		Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried,
+	}
+}
+
+// InDoubt reports whether the operation may have worked all the same.
+func (c Code) InDoubt() bool { return c == OutcomeUnknown || c == NoVerdict || c == Interrupted }
+
+// HostStatus is what state says of one host.
+type HostStatus struct {
+	Code Code
+	Text string // for people
+}
+
+// String is what stands in state: the code, and behind a colon the text. ParseHostStatus
+// reads it back.
+func (s HostStatus) String() string {
+	if s.Text == "" {
+		return string(s.Code)
+	}
+	return string(s.Code) + ": " + s.Text
+}
+
+// ParseHostStatus reads what String wrote, and the sentences of releases that had no
+// codes. otherwise is the code of what is neither.
+func ParseHostStatus(text string, otherwise Code) HostStatus {
+	code, rest, _ := strings.Cut(text, ": ")
+	for _, known := range Codes() {
+		if code == string(known) {
+			return HostStatus{known, rest}
 		}
 	}
-	return reasons
-}
-
-// ReasonsBy returns the reason that say gives for each failure.
-func ReasonsBy(say func(fleet.Outcome) string, failures fleet.Results) map[fleet.Host]string {
-	reasons := make(map[fleet.Host]string, len(failures))
-	for host, o := range failures {
-		reasons[host] = say(o)
+	for _, old := range sentences {
+		if strings.HasPrefix(text, old.begin) {
+			return HostStatus{old.code, strings.TrimPrefix(strings.TrimPrefix(text, old.begin), ": ")}
+		}
 	}
-	return reasons
+	return HostStatus{otherwise, text}
 }
 
-// ReasonsByKey converts reasons back to reasons by host key. Hosts that are not in the
-// inventory are left out.
-func ReasonsByKey(hosts fleet.Inventory, reasons map[fleet.Host]string) map[string]string {
-	byKey := make(map[string]string, len(reasons))
-	for host, reason := range reasons {
-		if hosts.Has(host) {
-			byKey[hosts.Key(host)] = reason
+// sentences began what state said before there were codes (until release 0.1). They are
+// read, and never written.
+var sentences = []struct {
+	begin string
+	code  Code
+}{
+	{"registration not confirmed", Unconfirmed},
+	{"registered by somebody else", RegisteredByOther},
+	{"registered with another spec", OtherSpec},
+	{"registered with other labels", OtherLabels},
+	{"registered but not hosted", NotHosted},
+	{"hosted but not running", NotRunning},
+	{"not registered", NotRegistered},
+	{"outcome unknown", OutcomeUnknown},
+	{"no verdict when the time was up", NoVerdict},
+	{"interrupted", Interrupted},
+	{"not tried", NotTried},
+}
+
+// OperationStatus is what failed_hosts says of an outcome.
+func OperationStatus(o fleet.Outcome) HostStatus { return HostStatus{operationCode(o), Reason(o)} }
+
+func operationCode(o fleet.Outcome) Code {
+	switch {
+	case o.Verdict == fleet.Lost:
+		return OutcomeUnknown
+	case o.Verdict == fleet.NotTried:
+		return NotTried
+	case o.Verdict != fleet.Pending:
+		return Failed
+	case fleet.Interrupted(o.Err):
+		return Interrupted
+	case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to tell
+		return OutcomeUnknown
+	}
+	return NoVerdict
+}
+
+// InDoubt reports whether any outcome leaves open that the operation worked.
+func InDoubt(results fleet.Results) bool {
+	for _, o := range results {
+		if operationCode(o).InDoubt() {
+			return true
+		}
+	}
+	return false
+}
+
+// Statuses reads a map of host key to status (out_of_sync, failed_hosts). Hosts are told
+// apart without their supplier id, which may be spelt out or not.
+func Statuses(byKey map[string]string, hosts fleet.Inventory, otherwise Code) map[fleet.HostID]HostStatus {
+	statuses := make(map[fleet.HostID]HostStatus, len(byKey))
+	for key, host := range hosts.All {
+		if text, ok := byKey[key]; ok {
+			statuses[host.WithoutSupplier()] = ParseHostStatus(text, otherwise)
+		}
+	}
+	return statuses
+}
+
+// StatusesByKey writes statuses by host key, for the hosts that the inventory holds.
+func StatusesByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) map[string]string {
+	byKey := make(map[string]string, len(statuses))
+	for key, host := range hosts.All {
+		if status, ok := statuses[host.WithoutSupplier()]; ok {
+			byKey[key] = status.String()
 		}
 	}
 	return byKey
-}
-
-// WithoutSupplier returns reasons by host without its supplier id, for hosts whose
-// supplier id may have changed.
-func WithoutSupplier(reasons map[fleet.Host]string) map[fleet.HostID]string {
-	byID := make(map[fleet.HostID]string, len(reasons))
-	for host, reason := range reasons {
-		byID[host.WithoutSupplier()] = reason
-	}
-	return byID
 }
