@@ -78,4 +78,8 @@ type Process interface {
 	// LiveStatus asks the agents. It cannot tell a process that is not
 	// registered from one that is registered but neither hosted nor running.
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
+	// OtherNames are the other names of hosts, an agent id for an address and an
+	// address for an agent id, of those of which the platform tells one. An error says
+	// that it could not be asked.
+	OtherNames(ctx context.Context, hosts []Host) (map[Host]HostID, error)
 }

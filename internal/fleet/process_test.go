@@ -44,6 +44,9 @@ type process struct {
 	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
 	cached, live                     func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
+	// others is what OtherNames answers.
+	others map[fleet.Host]fleet.HostID
+
 	// waits has LiveStatus hear nothing until its time is up.
 	waits bool
 
@@ -86,6 +89,10 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 		return nil, ctx.Err()
 	}
 	return p.status("live", p.live, hosts)
+}
+
+func (p *process) OtherNames(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
+	return p.others, nil
 }
 
 func (p *process) answer(name string, say func([]fleet.Host) fleet.Results, hosts []fleet.Host) fleet.Results {

@@ -88,12 +88,8 @@ func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeat
 // unregister learns the other names of hosts first, because results may come under
 // those: once a host is unhosted, no row tells them any more.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	unnamed := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
-		_, known := p.client.alias(h)
-		return known
-	})
-	if len(unnamed) > 0 && p.spec != nil {
-		p.learnAliases(ctx, unnamed)
+	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
+		_, _ = p.rows(ctx, unnamed) // results may still come under the names that were asked for
 	}
 	return f.multi(ctx, p, fleet.Unsupervise, hosts)
 }

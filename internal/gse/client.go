@@ -34,22 +34,6 @@ func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *
 	return client
 }
 
-// learn keeps that a row gave two names to one host.
-func (c *Client) learn(agent, address fleet.HostID) {
-	c.aliases.Store(agent, address)
-	c.aliases.Store(address, agent)
-}
-
-// alias is the other name of a host, where a row has told it.
-func (c *Client) alias(h fleet.Host) (fleet.HostID, bool) {
-	other, known := c.aliases.Load(h.WithoutSupplier())
-	if !known {
-		return fleet.HostID{}, false
-	}
-	id, ok := other.(fleet.HostID)
-	return id, ok
-}
-
 // Process is one process on the platform of this client. spec may be nil where
 // only CachedStatus and Unregister are called.
 func (c *Client) Process(meta Meta, spec *Spec) *Process {

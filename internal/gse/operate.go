@@ -16,9 +16,10 @@ type operateRequest struct {
 	Spec   operateSpec `json:"spec"`
 }
 
-// task is `data` of operate_proc_v2 and the body of get_proc_operate_result_v2.
+// task is `data` of operate_proc_v2 and the body of get_proc_operate_result_v2. Its id
+// goes back as text, which is what the document has, however it came.
 type task struct {
-	ID string `json:"task_id"`
+	ID procapi.TaskID `json:"task_id"`
 }
 
 // Operate implements fleet.Process.
@@ -51,16 +52,16 @@ func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation,
 	r.Send = func(ctx context.Context) (string, bkapi.Reply, error) {
 		var accepted task
 		reply, err := p.client.api.Call(ctx, api, body, &accepted)
-		return accepted.ID, reply, err
+		return string(accepted.ID), reply, err
 	}
-	results := &taskResults{Process: p, hosts: hosts}
+	results := &taskResults{Process: p, hosts: hosts, query: op == procapi.Query}
 	return procapi.Tasks{Options: p.client.opts, Keys: p.taskKeys, Result: results.ask}.Submit(ctx, r, hosts)
 }
 
 func (p *Process) taskKeys(h fleet.Host) []string {
 	keys := []string{keyV2(h.WithoutSupplier(), p.meta)}
 	// The gateway falls back to the address for an agent id at times.
-	if other, known := p.client.alias(h); known {
+	if other, known := p.client.alias(h.WithoutSupplier()); known {
 		keys = append(keys, keyV2(other, p.meta))
 	}
 	return append(keys, otherKey(h, keyV1(h, p.meta))...)
@@ -70,6 +71,7 @@ func (p *Process) taskKeys(h fleet.Host) []string {
 type taskResults struct {
 	*Process
 	hosts   []fleet.Host
+	query   bool
 	learned bool // whether other names were looked for
 }
 
@@ -77,13 +79,16 @@ type taskResults struct {
 // are not known, those are looked for.
 func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
 	var answers procapi.ResultMap
-	reply, err := t.client.api.Call(ctx, t.client.face.endpoint(apiResult, true), task{ID: id}, &answers)
+	reply, err := t.client.api.Call(ctx, t.client.face.endpoint(apiResult, true), task{ID: procapi.TaskID(id)}, &answers)
+	if t.query && t.client.face.renames() {
+		t.learnFrom(answers)
+	}
 	if t.learned {
 		return answers, reply, err
 	}
 	if unnamed := t.unnamed(answers); len(unnamed) > 0 {
-		t.learnAliases(ctx, unnamed)
 		t.learned = true
+		_, _ = t.rows(ctx, unnamed) // results may still come under the names that were asked for
 	}
 	return answers, reply, err
 }
@@ -96,7 +101,7 @@ func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
 	}
 	var unnamed []fleet.Host
 	for _, h := range t.hosts {
-		_, other := t.client.alias(h)
+		_, other := t.client.alias(h.WithoutSupplier())
 		if _, found := answers[keyV2(h.WithoutSupplier(), t.meta)]; !found && !other {
 			unnamed = append(unnamed, h)
 		}
@@ -105,10 +110,4 @@ func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
 		return nil
 	}
 	return unnamed
-}
-
-// learnAliases reads what is on file for hosts, since a row has both names of a host.
-// Where it cannot be read, results may still come under the names that were asked for.
-func (p *Process) learnAliases(ctx context.Context, hosts []fleet.Host) {
-	_, _ = p.CachedStatus(ctx, hosts)
 }

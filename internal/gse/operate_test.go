@@ -49,7 +49,8 @@ func TestOperate_accepting(t *testing.T) {
 		"empty-task-id":        {once, []exchange{start(procapitest.Data(noIDYet))}, fleet.Lost, "named no task"},
 		"null-task-id":         {once, []exchange{start(procapitest.Data(`{"task_id":null}`))}, fleet.Lost, "named no task"},
 		"no-task":              {once, []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
-		"number-for-task-id":   {once, []exchange{start(procapitest.Data(`{"task_id":7}`))}, fleet.Lost, ""},
+		"number-for-task-id":   {once, []exchange{start(procapitest.Data(`{"task_id":12345678901234567890}`)), finished}, fleet.Done, ""},
+		"list-for-task-id":     {once, []exchange{start(procapitest.Data(`{"task_id":["T"]}`))}, fleet.Lost, ""},
 		"host-empty-task-id":   {fleet.Supervise, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
 		"unhost-empty-task-id": {fleet.Unsupervise, []exchange{start(procapitest.Data(noIDYet))}, fleet.Failed, "named no task"},
 	}

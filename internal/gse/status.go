@@ -79,6 +79,19 @@ type procRow struct {
 	MemUsage     procapi.Number `json:"mem_usage"`
 }
 
+// rowNames are the members of a content that name its host, which are those of a row
+// or of a row's host. The platform sends a content as a document inside a string; some
+// of its faces as an object.
+func rowNames(content json.RawMessage) procRow {
+	var document string
+	if json.Unmarshal(content, &document) == nil {
+		content = json.RawMessage(document)
+	}
+	var row procRow
+	_ = json.Unmarshal(content, &row.Host) // what cannot be read names nothing
+	return row
+}
+
 // host is where a row belongs by its address. The gateway may leave the address
 // out, or put the agent id inside it.
 func (r procRow) host(supplier int) (fleet.Host, bool) {
@@ -127,6 +140,11 @@ func (r procRow) status() fleet.Status {
 
 // CachedStatus implements fleet.Process. A host without a row is not registered.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return p.rows(ctx, hosts)
+}
+
+// rows asks for the rows of hosts, and learns from them.
+func (p *Process) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	var (
 		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
 		api      = p.client.face.endpoint(apiStatus, true)

@@ -139,7 +139,7 @@ type step struct {
 
 // task is `data` of manage_proc and operate_process.
 type task struct {
-	ID string `json:"bk_gse_taskid"`
+	ID procapi.TaskID `json:"bk_gse_taskid"`
 }
 
 // run takes a step on the hosts that JOB can name, with a request for each batch.
@@ -155,7 +155,7 @@ func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi
 		r.Send = func(ctx context.Context) (string, bkapi.Reply, error) {
 			var accepted task
 			reply, err := p.client.api.Call(ctx, api, requestOf(s.api, p.scope, s.opType, p.info, batch), &accepted)
-			return accepted.ID, reply, err
+			return string(accepted.ID), reply, err
 		}
 		return tasks.Submit(ctx, r, batch)
 	})

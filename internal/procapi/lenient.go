@@ -73,6 +73,21 @@ func isPlain(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw)
 }
 
+// TaskID is the id of a task: a string by the documents, and a number with some servers.
+// It goes back as a string.
+type TaskID string
+
+// UnmarshalJSON fails for what is neither, so that it reads as an answer that got lost:
+// the operation was accepted.
+func (id *TaskID) UnmarshalJSON(raw []byte) error {
+	var number json.Number // takes a string only where that holds a number
+	if json.Unmarshal(raw, &number) == nil {
+		*id = TaskID(number)
+		return nil
+	}
+	return json.Unmarshal(raw, (*string)(id))
+}
+
 // Texts is a JSON object of texts. null is an empty one, which is how some
 // servers write it; anything else, and nothing at all, is nil.
 type Texts map[string]string

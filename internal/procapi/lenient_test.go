@@ -2,6 +2,7 @@ package procapi
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,24 @@ func TestNumber_Int(t *testing.T) {
 		var n Number
 		if err := json.Unmarshal([]byte(raw), &n); err != nil || n.Int() != want {
 			t.Errorf("%s: got %d, %v, want %d", raw, n.Int(), err, want)
+		}
+	}
+}
+
+func TestTaskID(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]TaskID{`"GSETASK:1"`: "GSETASK:1", `12345678901234567890`: "12345678901234567890", `"7"`: "7", `null`: "", `""`: ""} {
+		var got struct{ ID TaskID }
+		if err := json.Unmarshal([]byte(`{"id":`+raw+`}`), &got); err != nil || got.ID != want {
+			t.Errorf("%s: got %q, %v, want %q", raw, got.ID, err, want)
+		}
+		if text, err := json.Marshal(got.ID); err != nil || string(text) != strconv.Quote(string(want)) {
+			t.Errorf("%s goes back as %s, %v", raw, text, err)
+		}
+	}
+	for _, raw := range []string{`{}`, `["T"]`, `true`} {
+		if err := json.Unmarshal([]byte(raw), new(TaskID)); err == nil {
+			t.Errorf("%s was taken for a task id", raw)
 		}
 	}
 }

@@ -1,0 +1,87 @@
+package gse
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// learn keeps that the platform gave two names to one host.
+func (c *Client) learn(agent, address fleet.HostID) {
+	c.aliases.Store(agent, address)
+	c.aliases.Store(address, agent)
+}
+
+// alias is the other name of a host, where the platform has told it.
+func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
+	other, known := c.aliases.Load(id)
+	if !known {
+		return fleet.HostID{}, false
+	}
+	alias, ok := other.(fleet.HostID)
+	return alias, ok
+}
+
+// unnamed are the hosts whose other name is not known.
+func (c *Client) unnamed(hosts []fleet.Host) []fleet.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
+		_, known := c.alias(h.WithoutSupplier())
+		return known
+	})
+}
+
+// OtherNames implements fleet.Process. A row tells both names of a host, and where none
+// does an agent may, whether it has the process or not.
+func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
+	if !p.client.face.renames() {
+		return nil, nil //nolint:nilnil // no host has another name here
+	}
+	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 {
+		if _, err := p.rows(ctx, unnamed); err != nil {
+			return nil, err
+		}
+	}
+	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
+		if _, err := p.LiveStatus(ctx, unnamed); err != nil {
+			return nil, err
+		}
+	}
+	others := make(map[fleet.Host]fleet.HostID, len(hosts))
+	for _, h := range hosts {
+		if other, known := p.client.alias(h.WithoutSupplier()); known {
+			others[h] = other
+		}
+	}
+	return others, nil
+}
+
+// learnFrom takes the names of hosts from what their agents said: the key of a result
+// has one, and its content may have the other.
+func (p *Process) learnFrom(answers procapi.ResultMap) {
+	process := ":" + p.meta.Namespace + ":" + p.meta.Name
+	for key, answer := range answers {
+		name, ours := strings.CutSuffix(key, process)
+		if !ours || answer.Code != procapi.CodeOK {
+			continue
+		}
+		host, err := fleet.ParseHost(name, 0)
+		if err != nil || host.Address() != name {
+			continue
+		}
+		id := host.WithoutSupplier()
+		if _, known := p.client.alias(id); known {
+			continue
+		}
+		said := rowNames(answer.Content)
+		if agent, ok := said.agent(); ok && host.AgentID() == "" {
+			p.client.learn(agent.WithoutSupplier(), id)
+		}
+		// The cloud area must stand there: 0 is one like any other.
+		if address, ok := said.host(0); ok && host.AgentID() != "" && said.Host.CloudID.Known {
+			p.client.learn(id, address.WithoutSupplier())
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package gse
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// named is what an agent says that answers under key, with these members beside the
+// process, as a pair of said.
+func named(key, members string) []string {
+	content := asText(`{` + members + `,"process":[{"instance":[{"pid":-1,"isAuto":false}]}]}`)
+	return []string{key + ":gse:proc-test", `{"error_code":0,"content":` + content + `}`}
+}
+
+// A row tells both names of a host, and where none does the agents are asked.
+func TestGateway_otherNames(t *testing.T) {
+	t.Parallel()
+	const addressA = "0:10.0.0.1"
+	var (
+		both    = gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
+		refused = refusal(1306000, "null")
+		asked   = func(pairs ...string) []exchange { return []exchange{cached(), accepted, result(said(pairs...))} }
+	)
+	tests := map[string]struct {
+		host  string
+		steps []exchange
+		want  string // "" where nobody tells
+		fails bool
+	}{
+		"row-of-agent":            {agentA, []exchange{cached(both)}, addressA, false},
+		"row-of-address":          {addressA, []exchange{cached(both)}, agentA, false},
+		"content-of-address":      {addressA, asked(named(addressA, `"ip":"10.0.0.1","bk_agent_id":"`+agentA+`"`)...), agentA, false},
+		"content-of-agent":        {agentA, asked(named(agentA, `"ip":"10.0.0.1","bk_cloud_id":0`)...), addressA, false},
+		"content-and-other-key":   {addressA, asked(named(agentA, `"ip":"10.0.0.1","bk_cloud_id":0`)...), agentA, false},
+		"other-key-and-agent":     {agentA, asked(named(addressA, `"ip":"10.0.0.1","bk_agent_id":"`+agentA+`"`)...), addressA, false},
+		"content-without-cloud":   {agentA, asked(named(agentA, `"ip":"10.0.0.1"`)...), "", false},
+		"content-without-agent":   {addressA, asked(named(addressA, `"ip":"10.0.0.1","bk_cloud_id":0`)...), "", false},
+		"content-of-another-name": {addressA, asked(append(named(addressA, `"ip":"10.0.0.1"`), "x"+agentA+":gse:proc", `{"error_code":0,"content":{"ip":"10.0.0.1","bk_cloud_id":0}}`)...), "", false},
+		"agent-away":              {addressA, asked(addressA+":gse:proc-test", code(117)), "", false},
+		"file-closed":             {addressA, []exchange{{API: apiStatus, Reply: refused}}, "", true},
+		"agents-not-asked":        {addressA, []exchange{cached(), {API: apiOperate, Reply: refused}}, "", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newGateway(t, test.steps...)
+			p := gatewayProcess(t, url, sampleSpec())
+			h := procapitest.Parse(t, test.host)
+			want := make(map[fleet.Host]fleet.HostID)
+			if test.want != "" {
+				want[h[0]] = procapitest.Parse(t, test.want)[0].WithoutSupplier()
+			}
+			got, err := p.OtherNames(t.Context(), h)
+			if (err != nil) != test.fails || !cmp.Equal(want, got, cmpopts.EquateComparable(fleet.Host{}, fleet.HostID{}), cmpopts.EquateEmpty()) {
+				t.Fatalf("got %v, %v, want %v", got, err, want)
+			}
+			if test.want == "" {
+				return
+			}
+			// What is known is not asked for.
+			if again, err := p.OtherNames(t.Context(), h); err != nil || len(again) != 1 {
+				t.Errorf("again: got %v, %v", again, err)
+			}
+		})
+	}
+}
+
+// Where there is no spec there is no query, and where hosts have one name no call.
+func TestOtherNames_notAsked(t *testing.T) {
+	t.Parallel()
+	script, url := newGateway(t, cached())
+	if got, err := gatewayProcess(t, url, nil).OtherNames(t.Context(), hosts(1)); err != nil || len(got) > 0 {
+		t.Errorf("without a spec: got %v, %v", got, err)
+	}
+	if n := len(script.Requests()); n != 1 {
+		t.Errorf("without a spec: got %d requests, want one for the rows", n)
+	}
+	script, url = newScript(t)
+	if got, err := quick(t, url).Process(sampleMeta, sampleSpec()).OtherNames(t.Context(), hosts(1)); err != nil || got != nil {
+		t.Errorf("ESB: got %v, %v", got, err)
+	}
+	if n := len(script.Requests()); n != 0 {
+		t.Errorf("ESB: got %d requests, want none", n)
+	}
+}
+
+// Many hosts of both kinds cost a call of each kind a batch, and none is mixed up.
+func TestGatewayFlow_otherNames(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p := gatewaySim(t, sim, 0)
+	sim.AddAgent(agentA, "0:10.0.0.1")
+	sim.AddAgent(agentB, "0:10.0.0.2")
+	inventory := procapitest.Parse(t, agentA, "0:10.0.0.2", "0:10.0.0.3")
+	if failures := p.Operate(t.Context(), fleet.Supervise, inventory[:1], nil).Failures(); len(failures) > 0 {
+		t.Fatal(failures)
+	}
+	sim.ResetCalls()
+	got, err := p.OtherNames(t.Context(), inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{agentA: "0:10.0.0.1", "0:10.0.0.2": agentB}
+	named := make(map[string]string)
+	for h, other := range got {
+		named[h.Address()] = other.Address()
+	}
+	if diff := cmp.Diff(want, named); diff != "" {
+		t.Errorf("other names (-want +got):\n%s", diff)
+	}
+	wantCounts(t, sim, map[string]int{apiStatus: 2, apiOperate: 1, apiResult: 1}, 1)
+}
