@@ -41,6 +41,19 @@ func Codes() []Code {
 	}
 }
 
+// Drifted says in words what a refresh found.
+func Drifted(c Code) string { return drifted[c] }
+
+var drifted = map[Code]string{
+	NotRegistered:     "the platform does not know the process here",
+	Unregistered:      "the platform no longer knows the process here",
+	RegisteredByOther: "somebody else registered it",
+	OtherSpec:         "registered with another spec, or anew by another tool",
+	OtherLabels:       "registered with other labels",
+	NotHosted:         "the agent does not host it",
+	NotRunning:        "it does not run",
+}
+
 // InDoubt reports whether the operation may have worked all the same.
 func (c Code) InDoubt() bool { return c == OutcomeUnknown || c == NoVerdict || c == Interrupted }
 

@@ -11,10 +11,10 @@ var esbOnlyFace = []providertest.Face{providertest.FaceESB}
 
 // Reasons, as state has them to begin with.
 const (
-	specDiffers  = "registered with another spec: the call failed"
-	notConfirmed = "registration not confirmed: "
-	notHosted    = "registered but not hosted: "
-	notRunning   = "hosted but not running: "
+	specDiffers  = "other_spec: the call failed"
+	notConfirmed = "unconfirmed: "
+	notHosted    = "not_hosted: "
+	notRunning   = "not_running: "
 )
 
 // What state says of hosts whose outcome is open.

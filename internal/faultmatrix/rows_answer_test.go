@@ -87,7 +87,7 @@ func statusFaults() []fault {
 			name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs from release 3.7 on.",
 			pattern: patternRefused, faces: []providertest.Face{providertest.FaceJOB}, fault: &simulator.Fault{HTTPStatus: 404},
 			except: map[providertest.Operation]cell{
-				providertest.OnUpdate: {ending: fails, reason: "registered with another spec: this platform's JOB does not have the process API", tries: 1},
+				providertest.OnUpdate: {ending: fails, reason: "other_spec: this platform's JOB does not have the process API", tries: 1},
 				providertest.OnRun:    {ending: warns, reason: notRunning + "this platform's JOB does not have the process API", tries: 1},
 			},
 		},

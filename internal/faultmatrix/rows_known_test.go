@@ -93,8 +93,8 @@ func consoleFaults() []fault {
 			name: "stopped-at-console-job", title: "Somebody stops the process on a host of JOB, where registered is hosted", pattern: patternConsole,
 			hit: []int{2}, faces: jobFace, arrange: stop,
 			except: map[providertest.Operation]cell{
-				providertest.OnRead:    {ending: drifts, reason: "not registered", tries: 2},
-				providertest.OnReadRun: {ending: drifts, reason: "not registered", tries: 2},
+				providertest.OnRead:    {ending: drifts, reason: "not_registered", tries: 2},
+				providertest.OnReadRun: {ending: drifts, reason: "not_registered", tries: 2},
 				providertest.OnKeepRun: {ending: well, tries: 2},
 			},
 		},
@@ -109,7 +109,7 @@ func consoleFaults() []fault {
 		{
 			name: "unregistered-during-plan-esb", title: "The same through the ESB, which then refuses to update the registration", says: "process is not registered",
 			pattern: patternConsoleGone, hit: []int{2}, between: unregister, faces: esbOnlyFace,
-			except: map[providertest.Operation]cell{providertest.OnUpdate: {ending: fails, reason: "registered with another spec", tries: 1}},
+			except: map[providertest.Operation]cell{providertest.OnUpdate: {ending: fails, reason: "other_spec", tries: 1}},
 		},
 	}
 }

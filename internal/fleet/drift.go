@@ -29,14 +29,19 @@ type Desired struct {
 	// spec nor the labels of a registration are compared.
 	FingerprintLabel string
 	Fingerprint      string
-	// Labels are those of the registration, without the fingerprint.
+	// Labels are those of the registration, without the fingerprint and the owner.
 	Labels map[string]string
+	// OwnerLabel is the label that carries Owner, the id of the object that registers.
+	// With "" nobody can tell whose a registration is.
+	OwnerLabel, Owner string
+	// Uncounted is what registering sends beyond what the fingerprint counts.
+	Uncounted string
 	// HasSpec is false after an import: a live query needs a spec, so what is on
 	// file must do.
 	HasSpec bool
 }
 
-// AllLabels are the labels that a registration carries, the fingerprint among
+// AllLabels are the labels that a registration carries, fingerprint and owner among
 // them.
 func (d Desired) AllLabels() map[string]string {
 	if d.FingerprintLabel == "" {
@@ -44,9 +49,12 @@ func (d Desired) AllLabels() map[string]string {
 	}
 	labels := maps.Clone(d.Labels)
 	if labels == nil {
-		labels = make(map[string]string, 1)
+		labels = make(map[string]string, 2)
 	}
 	labels[d.FingerprintLabel] = d.Fingerprint
+	if d.OwnerLabel != "" && d.Owner != "" {
+		labels[d.OwnerLabel] = d.Owner
+	}
 	return labels
 }
 
@@ -55,27 +63,15 @@ type Drift string
 
 // Every way in which a host can differ from what is desired.
 const (
-	NotRegistered Drift = "not registered"
-	// Foreign is a registration that was there before ours; it is nobody's to
-	// replace or to remove but its owner's, until it is adopted.
-	Foreign     Drift = "registered by somebody else"
-	OtherSpec   Drift = "registered with another spec"
-	OtherLabels Drift = "registered with other labels"
-	NotHosted   Drift = "registered but not hosted"
-	NotRunning  Drift = "hosted but not running"
+	NotRegistered Drift = "not_registered"
+	// Foreign is a registration of somebody else's; it is nobody's to replace or to
+	// remove but its owner's, until it is adopted.
+	Foreign     Drift = "registered_by_other"
+	OtherSpec   Drift = "other_spec"
+	OtherLabels Drift = "other_labels"
+	NotHosted   Drift = "not_hosted"
+	NotRunning  Drift = "not_running"
 )
-
-// ParseDrift finds the drift that a reason (as Report and state carry it) speaks
-// of; a reason of another kind gives NotRegistered, the case in which nothing is
-// taken for granted.
-func ParseDrift(reason string) Drift {
-	for _, d := range []Drift{Foreign, OtherSpec, OtherLabels, NotHosted, NotRunning} {
-		if strings.HasPrefix(reason, string(d)) {
-			return d
-		}
-	}
-	return NotRegistered
-}
 
 // Report is what an inspection found.
 type Report struct {
@@ -168,10 +164,28 @@ func (d Desired) judgeLabels(labels map[string]string) Drift {
 	default:
 		return OtherSpec
 	}
-	if !maps.Equal(labels, d.AllLabels()) {
-		return OtherLabels
+	// Labels that a platform or a colleague added change nothing of what was declared.
+	for key, value := range d.Labels {
+		if carried, found := labels[key]; !found || carried != value {
+			return OtherLabels
+		}
 	}
 	return ""
+}
+
+// OwnedByOther reports whether a registration names an owner that is not d's. One that
+// names nobody, as after a console registered it, tells nothing.
+func (d Desired) OwnedByOther(s Status) bool {
+	if d.OwnerLabel == "" || s.State == Unregistered {
+		return false
+	}
+	owner := s.Labels[d.OwnerLabel]
+	return owner != "" && owner != d.Owner
+}
+
+// Owns reports whether a registration names d's object as its owner.
+func (d Desired) Owns(s Status) bool {
+	return d.OwnerLabel != "" && d.Owner != "" && s.State != Unregistered && s.Labels[d.OwnerLabel] == d.Owner
 }
 
 // Ours reports whether a registration is the very one that is desired.

@@ -104,7 +104,7 @@ func TestInspect(t *testing.T) {
 		"labels/other-fingerprint":   {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
 		"labels/other-version":       {hosted, labelled(row(fleet.Running, true, 5), carrying("v2-ffffffffffffffff")), nil, ""},
 		"labels/other-version-down":  {running, labelled(row(fleet.Stopped, true, 5), carrying("v2-ffffffffffffffff")), says(live(fleet.Stopped, true, 5)), fleet.NotRunning},
-		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
+		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint}), nil, ""},
 		"labels/one-fewer":           {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
 		"labels/before-hosting":      {hosted, labelled(row(fleet.Running, false, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 5)), fleet.OtherSpec},
 		"labels/stale":               {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), ""},
@@ -300,24 +300,6 @@ func TestDeclared_Ours(t *testing.T) {
 				t.Errorf("got %t, want %t", got, test.want)
 			}
 		})
-	}
-}
-
-func TestParseDrift(t *testing.T) {
-	t.Parallel()
-	for _, drift := range []fleet.Drift{
-		fleet.NotRegistered, fleet.Foreign, fleet.OtherSpec, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning,
-	} {
-		for _, reason := range []string{string(drift), string(drift) + ": 117, the agent is abnormal or not found"} {
-			if got := fleet.ParseDrift(reason); got != drift {
-				t.Errorf("%q: got %q, want %q", reason, got, drift)
-			}
-		}
-	}
-	for _, reason := range []string{"", "a reason of a later release"} {
-		if got := fleet.ParseDrift(reason); got != fleet.NotRegistered {
-			t.Errorf("%q: got %q, want %q", reason, got, fleet.NotRegistered)
-		}
 	}
 }
 

@@ -72,6 +72,18 @@ func (r Inventory) Has(host Host) bool {
 	return ok
 }
 
+// KeyOf is the key of the host with this id, false where the inventory does not hold it.
+func (r Inventory) KeyOf(id HostID) (string, bool) {
+	key, ok := r.index[id]
+	return key, ok
+}
+
+// Mixed reports whether some hosts are named by agent id and others by address.
+func (r Inventory) Mixed() bool {
+	byID := len(r.Pick(func(h Host) bool { return h.AgentID() != "" }))
+	return byID > 0 && byID < r.Len()
+}
+
 // SupplierOf is the supplier id that the inventory has for a host that it holds.
 func (r Inventory) SupplierOf(host Host) int {
 	i, _ := slices.BinarySearch(r.keys, r.index[host.WithoutSupplier()])

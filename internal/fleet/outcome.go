@@ -42,6 +42,10 @@ type Outcome struct {
 	// Repeated: the call was made more than once for this host, so "already done"
 	// may well be our own doing.
 	Repeated bool
+	// Unreachable: asked after a failure, the agent did not answer.
+	Unreachable bool
+	// TookOver: the registration was there before, and was replaced.
+	TookOver bool
 	// Left is what is still not as desired after a Reconcile; empty where the
 	// host is.
 	Left      Drift

@@ -11,9 +11,8 @@ type Change struct {
 	// Reregister those where it is registered with something else, Settle those
 	// where only hosting or running may be missing.
 	Register, Reregister, Settle []Host
-	// Adopt tells on which hosts a registration that somebody else made is taken
-	// over; nil on none.
-	Adopt func(Host) bool
+	// Adopt takes over registrations that somebody else made.
+	Adopt bool
 	// Order gives the waves their order; hosts of the change that it leaves out
 	// are not touched.
 	Order   []Host
@@ -28,14 +27,16 @@ func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
 	})
 	results := c.Rollout.Run(ctx, touched, func(ctx context.Context, wave Wave) Results {
 		results := make(Results, len(wave.Hosts))
-		results.Merge(registerAll(ctx, p, want, pick(wave.Hosts, register), c.Adopt))
+		registered := registerAll(ctx, p, want, pick(wave.Hosts, register), c.Adopt)
+		results.Merge(registered)
 		if hosts := pick(wave.Hosts, reregister); len(hosts) > 0 {
 			results.Merge(p.Reregister(ctx, hosts))
 		}
 		results.Merge(Same(pick(wave.Hosts, settle), Outcome{Verdict: Done}))
-		registered := results.Succeeded(wave.Hosts)
-		results.Merge(bringUp(ctx, p, want.Ensure, registered))
-		results.leave(registered, func(Host) Drift {
+		up := results.Succeeded(wave.Hosts)
+		results.Merge(bringUp(ctx, p, want.Ensure, up))
+		results.tookOver(registered)
+		results.leave(up, func(Host) Drift {
 			if want.Ensure == EnsureRunning {
 				return NotRunning
 			}
@@ -57,6 +58,17 @@ func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
 	return results
 }
 
+// tookOver keeps what registering found, whatever came after it.
+func (r Results) tookOver(registered Results) {
+	for h, o := range registered {
+		if o.TookOver {
+			kept := r[h]
+			kept.TookOver = true
+			r[h] = kept
+		}
+	}
+}
+
 // leave says of hosts that did not come out well what is left to do there,
 // unless that is said already.
 func (r Results) leave(hosts []Host, left func(Host) Drift) {
@@ -68,9 +80,9 @@ func (r Results) leave(hosts []Host, left func(Host) Drift) {
 	}
 }
 
-// registerAll registers, and decides what a registration that is there already
-// means: taken over, our own, or somebody else's.
-func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, adopt func(Host) bool) Results {
+// registerAll registers, and decides what a registration that is there already means:
+// it is taken over where it is our own or adopted, and left to its owner otherwise.
+func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, adopt bool) Results {
 	if len(hosts) == 0 {
 		return nil
 	}
@@ -78,37 +90,55 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 	taken := pickFunc(hosts, func(h Host) bool {
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
-	if adopt != nil {
-		if adopted := pickFunc(taken, adopt); len(adopted) > 0 {
-			results.Merge(p.Reregister(ctx, adopted))
+	claimed := taken
+	if len(taken) > 0 && !adopt {
+		onFile, err := p.CachedStatus(ctx, taken)
+		claimed = nil
+		for _, h := range taken {
+			o, claim := want.meet(results[h], onFile[h], err)
+			results[h] = o
+			if claim {
+				claimed = append(claimed, h)
+			}
 		}
-		taken = pickFunc(taken, func(h Host) bool { return !adopt(h) })
 	}
-	if len(taken) == 0 {
-		return results
-	}
-	onFile, err := p.CachedStatus(ctx, taken)
-	for _, h := range taken {
-		outcome := results[h]
-		switch {
-		case err != nil && outcome.Repeated:
-			// Somebody's, or our own from the time before: nobody can tell.
-			outcome.AlreadyDone, outcome.Verdict, outcome.Err, outcome.Left = false, Lost, err, NotRegistered
-		case err != nil:
-			outcome.AlreadyDone, outcome.Err, outcome.Left = false, err, Foreign
-		case want.Ours(onFile[h]):
-			// An earlier create that was cut off before its state was saved.
-			outcome = Outcome{Verdict: Done, AlreadyDone: true}
-		case outcome.Repeated && (onFile[h].State == Unregistered || want.FingerprintLabel == ""):
-			// We asked twice and the file does not name another owner: the first
-			// time did it.
-			outcome = Outcome{Verdict: Done, AlreadyDone: true}
-		default:
-			outcome.Left = Foreign
+	if len(claimed) > 0 {
+		for h, o := range p.Reregister(ctx, claimed) {
+			o.TookOver = true
+			results[h] = o
 		}
-		results[h] = outcome
 	}
 	return results
+}
+
+// meet decides what a registration that was there already is: o is what registering
+// said, onFile what the file says, unless reading it failed. Whoever registers last
+// owns, so what is to be taken over is claimed by registering it once more.
+func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim bool) {
+	unread := err != nil || onFile.State == Unregistered || onFile.State == Unknown || onFile.Labels == nil
+	switch {
+	case o.Repeated && d.FingerprintLabel == "":
+		// The first time did it, as far as anybody can tell.
+		return Outcome{Verdict: Done, AlreadyDone: true}, false
+	case o.Repeated && unread:
+		// Somebody's, or our own from the time before: a file that lags is no proof of
+		// either, and the next apply asks again.
+		o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
+		o.Meaning = "registered already; whether by the request before this one could not be read"
+		return o, false
+	case unread:
+	case d.Ours(onFile) && (d.OwnerLabel == "" || d.Owns(onFile)):
+		return Outcome{Verdict: Done, AlreadyDone: true}, false
+	case d.Ours(onFile), d.Owns(onFile):
+		// An earlier create of this declaration that was cut off, or an earlier
+		// declaration of this object.
+		return o, true
+	}
+	o.Err, o.Left = err, Foreign
+	if err != nil {
+		o.AlreadyDone = false
+	}
+	return o, false
 }
 
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be

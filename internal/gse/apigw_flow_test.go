@@ -158,7 +158,7 @@ func TestGatewayFlow_createAgain(t *testing.T) {
 	if calls := sim.Calls(); calls.Count(apiMulti) != 2 || len(calls.Of(apiMulti).On(agentB)) > 0 {
 		t.Errorf("got %d requests, %d of them for %s", calls.Count(apiMulti), len(calls.Of(apiMulti).On(agentB)), agentB)
 	}
-	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory, Adopt: func(fleet.Host) bool { return true }})
+	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory, Adopt: true})
 	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(at(sim, inventory[1]).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want %s to be adopted", failures, agentB)
 	}

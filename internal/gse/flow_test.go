@@ -195,7 +195,7 @@ func TestFlow_createAgain(t *testing.T) {
 			t.Errorf("failures: %v", failures)
 		}
 	}
-	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: func(fleet.Host) bool { return true }})
+	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: true})
 	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(on(sim, 2).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want host 2 to be adopted", failures)
 	}

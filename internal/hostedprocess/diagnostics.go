@@ -39,18 +39,18 @@ func createPartial(h hostedProcess, failures fleet.Results, as reference.OnParti
 		"The next plan shows an update that retries these hosts alone."+taken)
 }
 
-// createUnconfirmed is a create that may have registered hosts and heard of none. It
-// is an error, as the platform was as good as away; and what may be there has to be
-// remembered, so that Terraform taints the resource.
-func createUnconfirmed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
+// createNowhere is a create after which no host is as declared, although some may be
+// registered. It is an error, as there is nothing to go on with; and what is there has to
+// be remembered, so Terraform taints the resource.
+func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	taken := ""
 	if anyTaken(failures) {
 		taken = "\n\n" + takenAdvice
 	}
-	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s, as far as is known.\n\n%s\n"+
-		"Mend the cause and apply again. What may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
+	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n"+
+		"Mend the cause and apply again. What is or may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
-		h.Title, diagnose.CountHosts(len(failures), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), taken))
+		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), taken))
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
@@ -63,6 +63,13 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagn
 }
 
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
+	for _, o := range stuck {
+		if o.Unreachable {
+			todo += "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent; for a destroy, " +
+				"apply that first."
+			break
+		}
+	}
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
 		h.Title, diagnose.CountHosts(len(stuck), tried), purpose, diagnose.Rows(keys, stuck), todo))
 }

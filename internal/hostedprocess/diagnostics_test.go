@@ -35,8 +35,8 @@ Where it is registered already, somebody else did that; such a host is neither c
 	if diff := cmp.Diff(want, createPartial(h, failures, reference.PartialWarn).Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := stateReason(failures[hosts[1]]); got != "registered by somebody else: 850, the process is registered already" {
-		t.Errorf("state reason %q", got)
+	if got := statusesOf(failures)[hosts[1].WithoutSupplier()].String(); got != "registered_by_other: 850, the process is registered already" {
+		t.Errorf("status %q", got)
 	}
 }
 

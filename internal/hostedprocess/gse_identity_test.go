@@ -37,7 +37,7 @@ func TestHostedProcess_identity(t *testing.T) {
 				t.Fatal(said)
 			}
 			expect("refreshed")
-			config["on_destroy"] = "stop"
+			config["adopt_existing"] = true
 			if _, said := resource.ApplyUnrefreshed(config); len(said) > 0 {
 				t.Fatal(said)
 			}

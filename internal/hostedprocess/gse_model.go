@@ -16,7 +16,16 @@ import (
 
 type hostedProcessModel struct {
 	reference.GSEModel
+	LabelsAll types.Map `tfsdk:"labels_all"`
 	lifecycleModel
+}
+
+func (m *hostedProcessModel) setSent(d fleet.Desired) {
+	m.Fingerprint, m.LabelsAll = types.StringValue(d.Fingerprint), reference.StringMapValue(d.Labels)
+}
+
+func (m *hostedProcessModel) sent() map[string]any {
+	return map[string]any{"fingerprint": m.Fingerprint, "labels_all": m.LabelsAll}
 }
 
 type hostedProcessIdentityModel struct {
@@ -47,4 +56,15 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 		attributes["labels"] = reference.StringMapValue(labels)
 	}
 	m.Meta = types.ObjectValueMust(m.Meta.AttributeTypes(ctx), attributes)
+	m.complement(p, report)
+}
+
+// complement shows what is registered as registering would show it.
+func (m *hostedProcessModel) complement(p *platform.Platform, report fleet.Report) {
+	m.Fingerprint, m.LabelsAll = types.StringNull(), types.MapNull(types.StringType)
+	for _, status := range report.Cached {
+		if fingerprint := status.Labels[p.FingerprintLabel]; p.FingerprintLabel != "" && fingerprint != "" {
+			m.Fingerprint = types.StringValue(fingerprint)
+		}
+	}
 }

@@ -54,7 +54,7 @@ func TestAccHostedProcessResource_foreignOwner(t *testing.T) {
 			sim := providertest.NewSim(t)
 			config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: `on_destroy = "kill"`}.String()
 			reason := resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-2",
-				"registered by somebody else: 850, the process is registered already")
+				"registered_by_other: 850, the process is registered already")
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: providertest.Factories,
 				Steps: []resource.TestStep{
@@ -147,7 +147,7 @@ func TestAccHostedProcessResource_createCutOff(t *testing.T) {
 				Config:             config,
 				ExpectNonEmptyPlan: true,
 				Check: resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1",
-					"registration not confirmed: no verdict when the time was up (115, still in progress)"),
+					"unconfirmed: no verdict when the time was up (115, still in progress)"),
 			},
 			mended,
 		},

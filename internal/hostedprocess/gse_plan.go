@@ -54,10 +54,12 @@ func checkLabels(p *platform.Platform, meta types.Object) diag.Diagnostics {
 	if !ok || p.FingerprintLabel == "" {
 		return diags
 	}
-	if _, taken := reference.StringMap(labels)[p.FingerprintLabel]; taken {
-		diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(p.FingerprintLabel), "Invalid Label",
-			fmt.Sprintf("The provider writes the fingerprint of the spec into the label %q. Use another label, or set spec_fingerprint_label "+
-				"in the provider block to a label that is free.", p.FingerprintLabel))
+	for label, holds := range map[string]string{p.FingerprintLabel: "fingerprint of the spec", p.OwnerLabel(): "owner of the registration"} {
+		if _, taken := reference.StringMap(labels)[label]; taken {
+			diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(label), "Invalid Label",
+				fmt.Sprintf("The provider writes the %s into the label %q. Use another label, or set spec_fingerprint_label "+
+					"in the provider block to a label that is free.", holds, label))
+		}
 	}
 	return diags
 }

@@ -25,11 +25,11 @@ func TestHostedProcess_gatewayHostsOnce(t *testing.T) {
 		"all": {nil, []string{hosting("3", 1, 2, 3), hosting("4", 1, 2, 3), hosting("3", 1, 2, 3)}, map[string]string{}},
 		"one-cannot-be-unhosted": {
 			[]int{2}, []string{hosting("3", 1, 2, 3), hosting("4", 1, 2, 3), hosting("3", 1, 3)},
-			map[string]string{"web-2": "registered with another spec"},
+			map[string]string{"web-2": "other_spec"},
 		},
 		"none-can-be-unhosted": {
 			[]int{1, 2, 3}, []string{hosting("3", 1, 2, 3), hosting("4", 1, 2, 3)},
-			map[string]string{"web-1": "registered with another spec", "web-2": "registered with another spec", "web-3": "registered with another spec"},
+			map[string]string{"web-1": "other_spec", "web-2": "other_spec", "web-3": "other_spec"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

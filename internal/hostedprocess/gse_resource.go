@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -37,6 +38,12 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
 	maps.Copy(attributes, lifecycleAttributes(ctx))
+	attributes["labels_all"] = schema.MapAttribute{
+		MarkdownDescription: "All labels that registering sends, the provider's `default_labels` among them, without those that carry the fingerprint and " +
+			"the owner.",
+		Computed:    true,
+		ElementType: types.StringType,
+	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and mends " +
 			"drift host by host. Destroying it unregisters it; the process itself goes on running unless `on_destroy` says otherwise.",

@@ -151,9 +151,9 @@ func TestAccHostedProcessResource_driftIsMended(t *testing.T) {
 				ExpectNonEmptyPlan: true,
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "3"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1", "not registered"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "registered but not hosted"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "registered with another spec"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1", "not_registered"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "not_hosted"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "other_spec"),
 				),
 			},
 			{

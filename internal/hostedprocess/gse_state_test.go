@@ -23,7 +23,7 @@ func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(3), "spec": providertest.WholeSpec("./a.sh"), "ensure": "registered",
 	}
-	if _, said := resource.Apply(config); !strings.Contains(resource.Reasons("out_of_sync")["web-3"], "registered by somebody else") {
+	if _, said := resource.Apply(config); !strings.Contains(resource.Reasons("out_of_sync")["web-3"], "registered_by_other") {
 		t.Fatalf("web-3 is not taken for somebody else's: %s", said)
 	}
 	if err := sim.Register(providertest.Address(1), "web", "nginx", nil, `{"identity":{}}`); err != nil {
@@ -134,7 +134,7 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 				if _, said := resource.Apply(config("./b.sh", 1)); !said.Failed() {
 					t.Fatalf("web-2 has left: %s", said)
 				}
-				if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered with another spec: 117") {
+				if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "other_spec: 117") {
 					t.Errorf("web-2 is %q", reason)
 				}
 				if address := providertest.Texts(resource.Attribute("hosts"))["web-2"]; address != providertest.Address(2) {
@@ -182,7 +182,7 @@ func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	}
 
 	resource.Refresh()
-	if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered with another spec: 117") {
+	if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "other_spec: 117") {
 		t.Errorf("web-2 is %q", reason)
 	}
 	if _, said := resource.Apply(config("./b.sh")); len(said) > 0 {

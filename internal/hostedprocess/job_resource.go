@@ -34,9 +34,9 @@ type jobHostedProcessModel struct {
 	lifecycleModel
 }
 
-func (m *jobHostedProcessModel) Open(ctx context.Context, p *platform.Platform) (reference.Target, diag.Diagnostics) {
+func (m *jobHostedProcessModel) Open(ctx context.Context, p *platform.Platform, owner string) (reference.Target, diag.Diagnostics) {
 	m.Registration = job.Registration(m.RegistrationAPI.ValueString())
-	return m.JobModel.Open(ctx, p)
+	return m.JobModel.Open(ctx, p, owner)
 }
 
 // resourceIdentity is nil: nothing on the platform finds a process again by less
@@ -48,6 +48,14 @@ func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Dia
 // vanishes is false: on JOB registered is hosted, and a stop on every host is no
 // end of the process.
 func (m *jobHostedProcessModel) vanishes() bool { return false }
+
+func (m *jobHostedProcessModel) setSent(d fleet.Desired) {
+	m.Fingerprint = types.StringValue(d.Fingerprint)
+}
+
+func (m *jobHostedProcessModel) sent() map[string]any {
+	return map[string]any{"fingerprint": m.Fingerprint}
+}
 
 func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, fleet.Report) {}
 

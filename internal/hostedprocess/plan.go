@@ -2,12 +2,12 @@ package hostedprocess
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -23,7 +23,11 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	id := plan.Identifier(ctx)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
 	resp.Diagnostics.Append(reference.CheckHosts(r.platform, plan)...)
-	if resp.Diagnostics.HasError() || req.State.Raw.IsNull() {
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	desired, known := r.planSent(ctx, plan, resp)
+	if req.State.Raw.IsNull() {
 		return
 	}
 
@@ -43,22 +47,37 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		// What registering depends on in the provider block shows when the values
 		// are there; a plan may not say something now that turns out otherwise.
 		outOfSync = types.MapUnknown(types.StringType)
-	case everApplied && r.onlyProviderChanged(ctx, plan, state, last):
+	case everApplied && known && !last.registeredAs(desired):
+		// The update may find that a host cannot be registered anew.
 		outOfSync = types.MapUnknown(types.StringType)
-		resp.Diagnostics.AddWarning("Labels Changed In The Provider Block",
-			fmt.Sprintf("default_labels or spec_fingerprint_label is not what %s was registered with, so its %d hosts are registered again. "+
-				"The plan shows it as a change of out_of_sync.", id.ValueString(), plan.HostsMap().Len()))
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
 }
 
-// onlyProviderChanged tells whether registrations differ from the declaration
-// although the resource's own definition did not change: no attribute of the
-// resource would show that.
-func (r *hostedResource) onlyProviderChanged(ctx context.Context, plan, state hostedModel, last applied) bool {
-	if !r.platform.Ready() || !reference.SameDefinition(plan, state) {
-		return false
+// planSent plans the attributes that show what registering sends, so that a change of
+// the provider block is a line of the plan. They are unknown while any part of it is.
+func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *resource.ModifyPlanResponse) (fleet.Desired, bool) {
+	unknown := map[string]any{}
+	for name := range plan.sent() {
+		unknown[name] = types.StringUnknown()
+		if name == "labels_all" {
+			unknown[name] = types.MapUnknown(types.StringType)
+		}
 	}
-	o, diags := plan.Open(ctx, r.platform)
-	return !diags.HasError() && !last.registeredAs(o.Desired)
+	var desired fleet.Desired
+	known := r.platform.Ready() && reference.DefinitionKnown(ctx, plan)
+	if known {
+		target, diags := plan.Open(ctx, r.platform, "")
+		known = !diags.HasError()
+		desired = target.Desired
+	}
+	values := unknown
+	if known {
+		plan.setSent(desired)
+		values = plan.sent()
+	}
+	for name, value := range values {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	return desired, known
 }

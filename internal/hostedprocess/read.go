@@ -19,16 +19,14 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	state := model.lifecycle()
 	// First of all, because a state without identity (an older Terraform, or
 	// OpenTofu before 1.12) must not fail where the resource turns out to be gone.
-	identity, diags := model.resourceIdentity(ctx)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
+	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	if r.platform != nil && len(r.platform.Unknown) > 0 {
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h := r.open(ctx, model, &resp.Diagnostics)
+	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
@@ -48,14 +46,21 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
-	if model.vanishes() && allGone(report, h.Hosts.Len()) {
+	// With something to be done before the process goes, it is not gone before that is
+	// done.
+	stays := state.OnDestroy.ValueString() != "" && state.OnDestroy.ValueString() != string(fleet.DestroyUnregister)
+	if model.vanishes() && !stays && allGone(report, h.Hosts.Len()) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
 	if !h.Desired.HasSpec {
 		model.complete(ctx, r.platform, report)
+		resp.Diagnostics.Append(saveImported(ctx, resp.Private, h.Desired, report.Cached)...)
+	} else if state.Fingerprint.IsNull() && everApplied {
+		model.setSent(held) // state of a release that did not keep it
 	}
-	state.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(h.Hosts, driftReasons(report, held, last, diagnose.Reasons(reference.StringMap(state.OutOfSync), h.Hosts))))
+	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
+	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
@@ -72,37 +77,51 @@ func allGone(report fleet.Report, hosts int) bool {
 	return gone == hosts
 }
 
-// driftReasons keeps the longer story that state tells of the same drift, and
+// driftStatuses keeps the longer story that state tells of the same drift, and
 // all that a refresh cannot know better: hosts that could not be asked, owners who
 // were there before us, and registrations that failed where nothing on file proves
 // that they were made good.
-func driftReasons(report fleet.Report, held fleet.Desired, last applied, known map[fleet.Host]string) map[fleet.Host]string {
-	reasons := make(map[fleet.Host]string)
+func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for host, drift := range report.Drift {
-		reasons[host] = string(drift)
+		code := diagnose.Code(drift)
+		if drift == fleet.NotRegistered {
+			code = diagnose.Unregistered // it was registered, or state would say that it was not
+		}
+		statuses[host.WithoutSupplier()] = diagnose.HostStatus{Code: code, Text: diagnose.Drifted(code)}
 	}
-	for host, story := range known {
-		found, drifted := report.Drift[host]
-		_, unreachable := report.Unreachable[host]
-		switch told := fleet.ParseDrift(story); {
-		case unconfirmed(story) && drifted && found != fleet.NotRegistered && held.FingerprintLabel != "":
+	byID := func(of map[fleet.Host]fleet.Status) map[fleet.HostID]fleet.Status {
+		found := make(map[fleet.HostID]fleet.Status, len(of))
+		for host, status := range of {
+			found[host.WithoutSupplier()] = status
+		}
+		return found
+	}
+	cached, unreachable := byID(report.Cached), byID(report.Unreachable)
+	for id, was := range known {
+		found, drifted := statuses[id]
+		_, away := unreachable[id]
+		missing := drifted && found.Code == diagnose.Unregistered
+		switch {
+		case was.Code == diagnose.Unconfirmed && drifted && !missing && held.FingerprintLabel != "":
 			// Whoever registered it, it was not us; or it was, with what we sent before.
-			if !last.ours(held, report.Cached[host]) {
-				reasons[host] = string(fleet.Foreign)
+			if !last.ours(held, cached[id]) {
+				statuses[id] = diagnose.HostStatus{Code: diagnose.RegisteredByOther, Text: diagnose.Drifted(diagnose.RegisteredByOther)}
 			}
-		case unreachable, drifted && found == told:
-			reasons[host] = story
-		case told == fleet.Foreign:
-			if found != fleet.NotRegistered && !held.Ours(report.Cached[host]) {
-				reasons[host] = story
+		case away, drifted && found.Code == was.Code, missing && (was.Code == diagnose.NotRegistered || was.Code == diagnose.Unconfirmed):
+			statuses[id] = was
+		case was.Code == diagnose.RegisteredByOther:
+			if !missing && !held.Ours(cached[id]) {
+				statuses[id] = was
 			}
-		case told == fleet.NotRegistered, told == fleet.OtherSpec, told == fleet.OtherLabels:
+		case was.Code == diagnose.NotRegistered, was.Code == diagnose.Unregistered, was.Code == diagnose.Unconfirmed,
+			was.Code == diagnose.OtherSpec, was.Code == diagnose.OtherLabels:
 			// That it is not hosted or does not run is less, and mended along with it.
-			lesser := !drifted || found == fleet.NotHosted || found == fleet.NotRunning
-			if lesser && !held.Ours(report.Cached[host]) {
-				reasons[host] = story
+			lesser := !drifted || found.Code == diagnose.NotHosted || found.Code == diagnose.NotRunning
+			if lesser && !held.Ours(cached[id]) {
+				statuses[id] = was
 			}
 		}
 	}
-	return reasons
+	return statuses
 }

@@ -1,10 +1,14 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -28,16 +32,27 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	plan := model.lifecycle()
-	h := r.open(ctx, model, &resp.Diagnostics)
+	h := r.open(ctx, model, newOwner(), &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	release, err := h.hold(ctx)
+	if err != nil {
+		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
+			" was not registered, because another resource was still changing it.", err))
+		return
+	}
+	defer release()
+	resp.Diagnostics.Append(h.checkNames(ctx)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
 
 	hosts := h.Hosts.Hosts()
-	results := fleet.Reconcile(ctx, h.Process, h.Desired, fleet.Change{
-		Register: hosts, Order: hosts, Adopt: func(fleet.Host) bool { return plan.AdoptExisting.ValueBool() }, Rollout: h.rollout,
+	results := h.reconcile(ctx, fleet.Change{
+		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
 	})
 
 	failures := results.Failures()
@@ -46,19 +61,18 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		resp.Diagnostics.Append(createFailed(h, failures))
 		return
 	}
-	identity, diags := model.resourceIdentity(ctx)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
+	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
-	plan.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(h.Hosts, diagnose.ReasonsBy(stateReason, failures)))
+	model.setSent(h.Desired)
+	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.Desired))...)
-	if len(failures) > 0 {
-		diagnostic := createPartial(h, failures, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()))
-		if nothingConfirmed(results) {
-			diagnostic = createUnconfirmed(h, failures)
-		}
-		resp.Diagnostics.Append(diagnostic)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.Desired, h.supplier))...)
+	switch {
+	case len(failures) == 0:
+	case len(failures) == len(results) && !anyTakenOver(results):
+		resp.Diagnostics.Append(createNowhere(h, failures))
+	default:
+		resp.Diagnostics.Append(createPartial(h, failures, reference.OnPartialCreate(plan.OnPartialCreate.ValueString())))
 	}
 }
 
@@ -66,67 +80,49 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model, before := r.newModel(), r.newModel()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
-	plan, state := model.lifecycle(), before.lifecycle()
+	plan := model.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h := r.open(ctx, model, &resp.Diagnostics)
+	last.Owner = cmp.Or(last.Owner, newOwner())
+	h := r.open(ctx, model, last.Owner, &resp.Diagnostics)
+	// Hosts that leave are released as they were registered. Where that cannot be
+	// read any more nothing is begun, or they would be forgotten.
+	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// Hosts that leave are released as they were registered. Where that cannot be
-	// read any more nothing is begun, or they would be forgotten.
-	past := r.open(ctx, before, &resp.Diagnostics)
+	if !everApplied && prior.Desired.HasSpec {
+		last, everApplied = appliedAs(prior.Desired, prior.supplier), true
+	}
+	u := update{
+		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
+		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
+		leave: leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
+	}
+	if err := u.run(ctx, &resp.Diagnostics); err != nil {
+		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
+			" was left as it is, because its status could not be read.", err))
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	prior := past.Hosts
-	if !everApplied && past.Desired.HasSpec {
-		last, everApplied = appliedAs(past.Desired), true
-	}
 
-	was := diagnose.WithoutSupplier(diagnose.Reasons(reference.StringMap(state.OutOfSync), prior))
-	change, found, err := h.change(ctx, hostedPast{
-		hosts:      prior,
-		outOfSync:  was,
-		ensure:     fleet.Ensure(state.Ensure.ValueString()),
-		applied:    last,
-		hasApplied: everApplied,
-		adopts:     plan.AdoptExisting.ValueBool(),
-	})
-	if err != nil {
-		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
-			" was left as it is, because its status could not be read.", err))
-		return
-	}
-	results := fleet.Reconcile(ctx, h.Process, h.Desired, change)
-	for host := range found.unread {
-		results[host] = fleet.Outcome{Verdict: fleet.Failed, Left: fleet.NotRegistered, Meaning: meaningUnread}
-	}
-	released := h.releaseRemoved(ctx, past, last, diagnose.Reasons(reference.StringMap(state.OutOfSync), prior), fleet.OnDestroy(plan.OnDestroy.ValueString()), results)
-
-	failures, stuck := results.Failures(), released.Failures()
-	identity, diags := model.resourceIdentity(ctx)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, identity)...)
+	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
+	model.setSent(h.Desired)
 	hosts := model.HostsMap()
-	*hosts = withStuck(*hosts, *before.HostsMap(), prior, stuck)
-	reasons := updateReasons(failures, was)
-	maps.Copy(reasons, stuckReasons(stuck, was, !last.registeredAs(h.Desired)))
-	left, _ := reference.InventoryOf(*hosts, r.platform.Supplier)
-	plan.OutOfSync = reference.StringMapValue(diagnose.ReasonsByKey(left, reasons))
+	*hosts = withStuck(*hosts, *before.HostsMap(), prior.Hosts, u.stuck)
+	statuses := statusesOf(u.failures)
+	maps.Copy(statuses, u.stuckStatuses())
+	left, _ := reference.InventoryOf(*hosts, h.supplier)
+	plan.setStatuses(left, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	applied := appliedAs(h.Desired)
-	applied.Earlier = last.earlier(h.Desired, reasons)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, applied)...)
-	if len(failures) > 0 {
-		resp.Diagnostics.Append(updateFailed(h, len(results), failures))
-	}
-	if len(stuck) > 0 {
-		resp.Diagnostics.Append(releaseFailed(h, prior, len(released), stuck, "leave the resource", diagnose.RetriedAlone))
-	}
+	now := appliedAs(h.Desired, h.supplier)
+	now.Earlier = last.earlier(h.Desired, statuses)
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
+	resp.Diagnostics.Append(u.diagnostics()...)
 }
 
 func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
@@ -135,23 +131,34 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	state := model.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	h := r.open(ctx, model, &resp.Diagnostics)
+	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-
 	if !everApplied {
-		last = appliedAs(h.Desired)
+		last = appliedAs(h.Desired, h.supplier)
 	}
-	first := fleet.OnDestroy(state.OnDestroy.ValueString())
+	l := leave{
+		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
+		statuses: state.statuses(h.Hosts),
+	}
 	if !h.Desired.HasSpec {
-		first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
+		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
-	results := h.release(ctx, h.Hosts.Hosts(), last, diagnose.Reasons(reference.StringMap(state.OutOfSync), h.Hosts), first, h.rollout)
+	release, err := h.hold(ctx)
+	if err != nil {
+		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Unregister Hosted Process", h.Title+
+			" was not unregistered, because another resource was still changing it.", err))
+		return
+	}
+	defer release()
 
-	stuck := results.Failures()
+	gone := h.release(ctx, h.Hosts.Hosts(), l, h.rollout)
+
+	resp.Diagnostics.Append(gone.warnings(h, h.Hosts)...)
+	stuck := gone.results.Failures()
 	if len(stuck) == 0 {
 		return
 	}
@@ -161,5 +168,84 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), h.Hosts, stuck))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(results), stuck, "be destroyed", diagnose.DestroyedAlone))
+	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone))
+}
+
+// reconcile makes hosts as declared, and notes whose they are now.
+func (h hostedProcess) reconcile(ctx context.Context, change fleet.Change) fleet.Results {
+	results := fleet.Reconcile(ctx, h.Process, h.Desired, change)
+	if h.owners != nil {
+		var registered []fleet.Host
+		for host, o := range results {
+			if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.Foreign && o.Left != fleet.OtherSpec) {
+				registered = append(registered, host)
+			}
+		}
+		h.owners.Registered(h.ID, registered, h.Desired.Owner)
+	}
+	return results
+}
+
+// checkNames refuses two names of one machine.
+func (h hostedProcess) checkNames(ctx context.Context) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if !h.Hosts.Mixed() {
+		return diags
+	}
+	others, err := h.Process.OtherNames(ctx, h.Hosts.Hosts())
+	if err != nil {
+		diags.Append(diagnose.CallFailed("Unable to Tell Hosts Apart", h.Title+
+			" was left as it is, because some of its hosts are named by agent id and some by address, and whether two of them are one machine could not be asked.", err))
+		return diags
+	}
+	for key, host := range h.Hosts.All {
+		if twin, found := h.Hosts.KeyOf(others[host]); found && host.AgentID() != "" {
+			reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost,
+				fmt.Sprintf("%q is the agent id of the host under key %q; name each machine once", host.AgentID(), twin))
+		}
+	}
+	return diags
+}
+
+// saveIdentity does nothing for a resource without identity.
+func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedModel) diag.Diagnostics {
+	identity, diags := model.resourceIdentity(ctx)
+	if to == nil || identity == nil {
+		return diags
+	}
+	return append(diags, to.Set(ctx, identity)...)
+}
+
+// anyRegistered reports whether a create left anything that state must remember:
+// what is registered, and what may be.
+func anyRegistered(results fleet.Results) bool {
+	for _, o := range results {
+		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.Foreign) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
+			return true
+		}
+	}
+	return false
+}
+
+func anyTakenOver(results fleet.Results) bool {
+	for _, o := range results {
+		if o.TookOver {
+			return true
+		}
+	}
+	return false
+}
+
+// statusesOf are what state says of failures: what is left to do, by which the next
+// update chooses its call, and why the last attempt failed.
+func statusesOf(failures fleet.Results) map[fleet.HostID]diagnose.HostStatus {
+	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
+	for host, o := range failures {
+		status := diagnose.HostStatus{Code: diagnose.Code(o.Left), Text: diagnose.Reason(o)}
+		if o.Left == fleet.NotRegistered && (o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
+			status.Code = diagnose.Unconfirmed
+		}
+		statuses[host.WithoutSupplier()] = status
+	}
+	return statuses
 }

@@ -11,6 +11,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
+// codesText lists the codes of out_of_sync.
+const codesText = "The codes are `not_registered`, `unregistered` (by somebody else, after it was registered), `unconfirmed` (it may be registered), " +
+	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted` and `not_running`."
+
 // lifecycleAttributes are those of lifecycleModel.
 func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
@@ -33,6 +37,12 @@ func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 			string(fleet.DestroyUnregister)+"`: it goes on running, and nobody revives it. `"+string(fleet.DestroyStop)+"` or `"+
 			string(fleet.DestroyKill)+"`: it is stopped or killed first; where that fails, the host stays registered. Defaults to `"+
 			string(fleet.DestroyUnregister)+"`.")
+	attributes["forget_unreachable"] = schema.BoolAttribute{
+		MarkdownDescription: "Let hosts that leave `hosts`, or are destroyed, go from state although their agent does not answer, with a warning that names " +
+			"them. For machines that are gone for good: one that comes back goes on hosting the process. Without it such a host stays in state, and " +
+			"the apply fails. Defaults to `false`.",
+		Optional: true,
+	}
 	attributes["rollout"] = reference.RolloutAttribute("Registers, re-registers, starts and unregisters in waves.")
 	attributes["timeouts"] = reference.TimeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,
@@ -45,8 +55,13 @@ func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 		MarkdownDescription: "`namespace:name`.",
 		Computed:            true,
 	}
+	attributes["fingerprint"] = schema.StringAttribute{
+		MarkdownDescription: "Fingerprint of what is declared: it changes whenever the hosts are registered with something else. Name it in the `triggers` of an " +
+			"operation that is to run then.",
+		Computed: true,
+	}
 	attributes["out_of_sync"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts that are not as declared, as a map of host key to the reason. Empty when all is well. While it is not empty, " +
+		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason. " + codesText + " Empty when all is well. While it is not empty, " +
 			"every plan shows an update that mends those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,

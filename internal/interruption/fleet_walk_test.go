@@ -51,7 +51,7 @@ func TestAccFleetWalk(t *testing.T) {
 				ExpectNonEmptyPlan: true,
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "7"),
-					reason(77, "not registered: 117, the agent is abnormal or not found"),
+					reason(77, "not_registered: 117, the agent is abnormal or not found"),
 					sim.ExpectHostCalls(map[string]int{"register_proc_info": hosts}),
 				),
 			},
@@ -79,7 +79,7 @@ func TestAccFleetWalk(t *testing.T) {
 				ExpectNonEmptyPlan: true,
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "3"),
-					reason(10, "registered with another spec"), reason(20, "registered with another spec"), reason(30, "registered with another spec"),
+					reason(10, "other_spec"), reason(20, "other_spec"), reason(30, "other_spec"),
 				),
 			},
 			{

@@ -62,12 +62,12 @@ func TestInterrupt(t *testing.T) {
 	}{
 		"create": {
 			object: providertest.HostedType, after: hosted("./a.sh"), api: "register_proc_info", attribute: "out_of_sync",
-			reasons: map[string]string{"web-2": "registration not confirmed: interrupted", "web-3": "not registered: " + later},
+			reasons: map[string]string{"web-2": "unconfirmed: interrupted", "web-3": "not_registered: " + later},
 			said:    "WARNING: Hosted Process Created In Part",
 		},
 		"update": {
 			object: providertest.HostedType, before: hosted("./a.sh"), after: hosted("./b.sh"), api: "update_proc_info", attribute: "out_of_sync",
-			reasons: map[string]string{"web-2": "registered with another spec: interrupted", "web-3": "registered with another spec: " + later},
+			reasons: map[string]string{"web-2": "other_spec: interrupted", "web-3": "other_spec: " + later},
 			said:    "ERROR: Unable to Update Hosted Process",
 		},
 		"destroy": {

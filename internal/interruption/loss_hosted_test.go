@@ -152,7 +152,7 @@ func TestHostedProcess_lostCreate(t *testing.T) {
 	said := diags.String()
 	want := map[string]string{}
 	for key := range providertest.HostsOf(2) {
-		want[key] = "registration not confirmed: outcome unknown (the operation was sent and its answer got lost)"
+		want[key] = "unconfirmed: outcome unknown (the operation was sent and its answer got lost)"
 	}
 	if diff := cmp.Diff(want, resource.Reasons("out_of_sync")); diff != "" {
 		t.Errorf("out_of_sync (-want +got):\n%s", diff)
@@ -186,14 +186,14 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 		"retried": func(resource *providertest.Core) {
 			resource.Untaint()
 			resource.ApplyUnrefreshed(config)
-			if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
+			if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered_by_other") {
 				t.Errorf("web-1 is %q", reason)
 			}
 		},
 		"refreshed and retried": func(resource *providertest.Core) {
 			resource.Untaint()
 			resource.Apply(config)
-			if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
+			if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered_by_other") {
 				t.Errorf("web-1 is %q", reason)
 			}
 		},
@@ -201,7 +201,7 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 			if kind, said := resource.Apply(config); kind != providertest.PlanReplace || said.Failed() {
 				t.Errorf("%s: %s", kind, said)
 			}
-			if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered by somebody else") {
+			if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered_by_other") {
 				t.Errorf("web-1 is %q", reason)
 			}
 		},
@@ -261,7 +261,7 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	}
 	resource.Untaint()
 	_, said := resource.ApplyUnrefreshed(config)
-	if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.Contains(said.String(), unread) || reason != "registration not confirmed: "+unread {
+	if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.Contains(said.String(), unread) || reason != "unconfirmed: "+unread {
 		t.Errorf("the update said: %s\nand web-1 is %q", said, reason)
 	}
 	if calls := sim.Changes(); len(calls) > 0 {
@@ -292,7 +292,7 @@ func TestHostedProcess_lostTwice(t *testing.T) {
 	resource.Untaint()
 	resource.ApplyUnrefreshed(config("./b.sh"))
 	sim.Mend()
-	if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registration not confirmed") {
+	if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "unconfirmed") {
 		t.Fatalf("web-1 is %q", reason)
 	}
 	if said := resource.DestroyUnrefreshed(); len(said) > 0 || len(sim.Processes()) > 0 {
@@ -337,13 +337,13 @@ func TestHostedProcess_leaveWhileOthersFail(t *testing.T) {
 	fails(2)
 	fails(4)
 	resource.Apply(config(nil, 1, 2, 3))
-	if reasons := resource.Reasons("out_of_sync"); !strings.HasPrefix(reasons["web-1"], "registered by somebody else") || !strings.HasPrefix(reasons["web-2"], "not registered") {
+	if reasons := resource.Reasons("out_of_sync"); !strings.HasPrefix(reasons["web-1"], "registered_by_other") || !strings.HasPrefix(reasons["web-2"], "not_registered") {
 		t.Fatalf("after the create: %v", reasons)
 	}
 
 	resource.ApplyUnrefreshed(config(map[string]any{"batch_size": 1}, 3, 4))
 	reasons := resource.Reasons("out_of_sync")
-	if _, kept := reasons["web-1"]; kept || !strings.HasPrefix(reasons["web-2"], "not registered") || !strings.HasPrefix(reasons["web-4"], "not registered") {
+	if _, kept := reasons["web-1"]; kept || !strings.HasPrefix(reasons["web-2"], "not_registered") || !strings.HasPrefix(reasons["web-4"], "not_registered") {
 		t.Errorf("after the update: %v", reasons)
 	}
 

@@ -36,6 +36,9 @@ type Platform struct {
 	// FingerprintLabel is the label that carries the fingerprint of the declaration; ""
 	// for none.
 	FingerprintLabel string
+
+	// Owners is shared by the objects of this provider.
+	Owners *Owners
 }
 
 // From returns the platform that an object's Configure is given: nil while the provider
@@ -56,9 +59,9 @@ func (p *Platform) Ready() bool { return p != nil && p.GSE != nil }
 
 // Desired returns what registrations of a process are compared with. Without a spec
 // there is no fingerprint, and the spec is not compared.
-func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec) (fleet.Desired, error) {
+func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.Desired, error) {
 	labels := mergedLabels(p.DefaultLabels, meta.Labels)
-	desired := fleet.Desired{FingerprintLabel: p.FingerprintLabel, Labels: labels, HasSpec: spec != nil}
+	desired := fleet.Desired{FingerprintLabel: p.FingerprintLabel, OwnerLabel: p.OwnerLabel(), Owner: owner, Labels: labels, HasSpec: spec != nil}
 	if spec == nil {
 		return desired, nil
 	}
@@ -82,9 +85,18 @@ func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, value string) bool {
 		defaultValue, isDefault := p.DefaultLabels[key]
-		return key == p.FingerprintLabel || (isDefault && defaultValue == value)
+		return key == p.FingerprintLabel || key == p.OwnerLabel() || (isDefault && defaultValue == value)
 	})
 	return own
+}
+
+// OwnerLabel is the label that carries the id of the object that registered, "" where
+// there is none.
+func (p *Platform) OwnerLabel() string {
+	if p.FingerprintLabel == "" {
+		return ""
+	}
+	return p.FingerprintLabel + "_owner"
 }
 
 // mergedLabels merges the provider's labels with the object's, which win.

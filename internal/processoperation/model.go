@@ -71,7 +71,7 @@ func openOperation(ctx context.Context, p *platform.Platform, m operationModel, 
 		return o
 	}
 	var d diag.Diagnostics
-	o.Target, d = m.Open(ctx, p)
+	o.Target, d = m.Open(ctx, p, "")
 	diags.Append(d...)
 	o.rollout, d = reference.RolloutToAPI(ctx, m.inputs().Rollout)
 	diags.Append(d...)

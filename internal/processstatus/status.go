@@ -83,7 +83,7 @@ func (m *statusModel) read(ctx context.Context, p *platform.Platform, which refe
 		return diag.Diagnostics{p.NotReady()}
 	}
 	limit, diags := m.Timeouts.Read(ctx, reference.DefaultReadTimeout)
-	o, d := which.Open(ctx, p)
+	o, d := which.Open(ctx, p, "")
 	diags.Append(d...)
 	if diags.HasError() {
 		return diags

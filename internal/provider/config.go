@@ -182,6 +182,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		return nil
 	}
 	return &platform.Platform{
+		Owners:           &platform.Owners{},
 		Job:              jobClient,
 		GSE:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
 		Pace:             p.Pace,

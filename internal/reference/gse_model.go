@@ -2,6 +2,7 @@ package reference
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -54,7 +55,7 @@ func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spe
 
 // Open converts the model for GSE's API. A null spec gives a process whose status can
 // be read only from what the platform has cached.
-func (m *GSEModel) Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics) {
+func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	meta, d := MetaToAPI(ctx, m.Meta)
 	diags.Append(d...)
@@ -65,9 +66,13 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform) (Target, diag
 	if diags.HasError() {
 		return Target{}, diags
 	}
-	desired, err := p.Desired(meta, spec)
+	desired, err := p.Desired(meta, spec, owner)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))
+	}
+	if p.Gateway == bkapi.APIGW && spec != nil && spec.OpTimeout != nil {
+		// Registering is hosting there, which sends the timeout along.
+		desired.Uncounted = strconv.FormatInt(*spec.OpTimeout, 10)
 	}
 	o := Target{
 		ID:      meta.Namespace + ":" + meta.Name,

@@ -21,6 +21,9 @@ func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics
 	return inventory, diags
 }
 
+// HostsPath is where the hosts stand in every object.
+func HostsPath() path.Path { return path.Root("hosts") }
+
 // CheckHosts reports errors in hosts that depend on the provider's settings, such as an
 // agent id where the platform takes none. It reports nothing while the provider is not
 // configured, and skips hosts that are not known yet.

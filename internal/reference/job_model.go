@@ -84,7 +84,7 @@ func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.P
 }
 
 // Open converts the model for JOB's API.
-func (m *JobModel) Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics) {
+func (m *JobModel) Open(ctx context.Context, p *platform.Platform, _ string) (Target, diag.Diagnostics) {
 	if p.Job == nil {
 		return Target{}, diag.Diagnostics{diagnose.NoJob()}
 	}

@@ -15,8 +15,9 @@ import (
 // Model is the part of an object's values that says which process it is about, and on
 // which hosts. GSE and JOB name processes differently; everything after Open is the same.
 type Model interface {
-	// Open returns the process on the platform. Every value must be known.
-	Open(ctx context.Context, p *platform.Platform) (Target, diag.Diagnostics)
+	// Open returns the process on the platform. Every value must be known. owner is the
+	// id of the object that registers, "" for one that does not.
+	Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics)
 	// Identifier is the object's id, unknown while any part of it is.
 	Identifier(ctx context.Context) types.String
 	// Check reports what the platform would refuse or silently change. p is nil while
@@ -45,3 +46,6 @@ func SameDefinition(a, b Model) bool {
 	}
 	return true
 }
+
+// DefinitionKnown reports whether everything but the hosts is known.
+func DefinitionKnown(ctx context.Context, m Model) bool { return Known(ctx, m.definition()...) }

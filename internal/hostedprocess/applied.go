@@ -1,0 +1,148 @@
+package hostedprocess
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// applied is what was last registered. It is kept beside state, because a
+// registration also depends on the provider block (default_labels, bk_supplier_id),
+// whose earlier values are nowhere else.
+type applied struct {
+	FingerprintLabel string            `json:"fingerprint_label"`
+	Fingerprint      string            `json:"fingerprint"`
+	Labels           map[string]string `json:"labels"`
+	// Earlier are fingerprints that were sent before, kept while a host may have one
+	// of them and nobody knows.
+	Earlier []string `json:"earlier,omitempty"`
+	// Owner is the id of this resource object, which its registrations carry.
+	Owner string `json:"owner,omitempty"`
+	// Supplier was the provider's bk_supplier_id, Uncounted what registering sent beyond
+	// the fingerprint. Both are null in state of a release that did not keep them.
+	Supplier  *int    `json:"supplier,omitempty"`
+	Uncounted *string `json:"uncounted,omitempty"`
+}
+
+const appliedKey = "applied"
+
+func appliedAs(d fleet.Desired, supplier int) applied {
+	return applied{
+		FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels,
+		Owner: d.Owner, Supplier: &supplier, Uncounted: &d.Uncounted,
+	}
+}
+
+// newOwner is the id of a resource object that has none yet.
+func newOwner() string { return rand.Text()[:16] }
+
+type privateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+type privateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+func saveApplied(ctx context.Context, to privateWriter, a applied) diag.Diagnostics {
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return diag.Diagnostics{diagnose.Bug(err)}
+	}
+	return to.SetKey(ctx, appliedKey, raw)
+}
+
+// loadApplied gives false where nothing was kept: after an import, when state has no
+// spec either, and after a provider died in an update, of which Terraform (1.11.4)
+// keeps the attributes of before and nothing else.
+func loadApplied(ctx context.Context, from privateReader) (applied, bool, diag.Diagnostics) {
+	var a applied
+	raw, diags := from.GetKey(ctx, appliedKey)
+	if len(raw) > 0 && json.Unmarshal(raw, &a) == nil {
+		return a, true, diags
+	}
+	// What cannot be read is as good as nothing kept: hosts are looked at anew.
+	raw, d := from.GetKey(ctx, importedKey)
+	diags.Append(d...)
+	var owner string
+	_ = json.Unmarshal(raw, &owner)
+	return applied{Owner: owner}, false, diags
+}
+
+// importedKey keeps the owner that an import has found: whoever imports goes on as the
+// object that registered.
+const importedKey = "imported_owner"
+
+// saveImported keeps the one owner whom all registrations name.
+func saveImported(ctx context.Context, to privateWriter, d fleet.Desired, cached map[fleet.Host]fleet.Status) diag.Diagnostics {
+	owners := make(map[string]bool)
+	for _, status := range cached {
+		if owner := status.Labels[d.OwnerLabel]; d.OwnerLabel != "" && owner != "" {
+			owners[owner] = true
+		}
+	}
+	if len(owners) != 1 {
+		return nil
+	}
+	for owner := range owners {
+		raw, err := json.Marshal(owner)
+		if err != nil {
+			return diag.Diagnostics{diagnose.Bug(err)}
+		}
+		return to.SetKey(ctx, importedKey, raw)
+	}
+	return nil
+}
+
+// registeredAs reports whether a declaration is what was last registered. It goes
+// by what registering sends and not by attributes, so that a change of anything else
+// makes no call.
+func (a applied) registeredAs(d fleet.Desired) bool {
+	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels) &&
+		(a.Uncounted == nil || *a.Uncounted == d.Uncounted)
+}
+
+// held puts what was last registered in the place of what is declared now: drift
+// is a difference from what was applied, a plan shows the rest.
+func (a applied) held(d fleet.Desired) fleet.Desired {
+	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner = a.FingerprintLabel, a.Fingerprint, a.Labels, a.Owner
+	if d.FingerprintLabel == "" {
+		d.OwnerLabel = ""
+	}
+	return d
+}
+
+// ours reports whether a registration is one that this object sent.
+func (a applied) ours(d fleet.Desired, s fleet.Status) bool {
+	held := a.held(d)
+	if held.OwnedByOther(s) {
+		return false
+	}
+	if held.Owns(s) || held.Ours(s) || d.Ours(s) {
+		return true
+	}
+	return slices.ContainsFunc(a.Earlier, func(fingerprint string) bool {
+		held.Fingerprint = fingerprint
+		return held.Ours(s)
+	})
+}
+
+// earlier are the fingerprints that hosts in doubt may carry once d was sent as
+// well; none where no host is in doubt.
+func (a applied) earlier(d fleet.Desired, statuses map[fleet.HostID]diagnose.HostStatus) []string {
+	for _, status := range statuses {
+		if status.Code == diagnose.Unconfirmed {
+			sent := append(slices.Clone(a.Earlier), a.Fingerprint)
+			slices.Sort(sent)
+			return slices.DeleteFunc(slices.Compact(sent), func(f string) bool { return f == "" || f == d.Fingerprint })
+		}
+	}
+	return nil
+}

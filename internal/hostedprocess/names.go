@@ -1,0 +1,127 @@
+package hostedprocess
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// names are hosts that did not leave, but are called otherwise now: by agent id in place
+// of an address, or the other way round.
+type names struct {
+	// now is the new name of a machine by the old one.
+	now map[fleet.Host]fleet.Host
+	// unresolved are hosts that left while others of the other form came, of which
+	// nothing tells whether they are the same machines.
+	unresolved map[fleet.Host]bool
+}
+
+// renamed finds them among the hosts that left and those that are declared.
+func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory) (names, error) {
+	found := names{now: make(map[fleet.Host]fleet.Host), unresolved: make(map[fleet.Host]bool)}
+	removed, added := prior.Without(h.Hosts), h.Hosts.Without(prior)
+	suspects := otherForm(removed, h.Hosts.Hosts())
+	if len(suspects) == 0 {
+		return found, nil
+	}
+	others, err := h.Process.OtherNames(ctx, append(suspects, otherForm(h.Hosts.Hosts(), removed)...))
+	if err != nil {
+		return found, fmt.Errorf("asking whether hosts are called by another name now: %w", err)
+	}
+	byID := make(map[fleet.HostID]fleet.Host, h.Hosts.Len())
+	for _, host := range h.Hosts.Hosts() {
+		byID[host.WithoutSupplier()] = host
+		if other, known := others[host]; known {
+			byID[other] = host
+		}
+	}
+	for _, old := range removed {
+		host, same := byID[old.WithoutSupplier()]
+		if other, known := others[old]; !same && known {
+			host, same = byID[other]
+		}
+		_, known := others[old]
+		switch {
+		case same:
+			found.now[old] = host
+		case !known && len(otherForm([]fleet.Host{old}, added)) > 0:
+			found.unresolved[old] = true
+		}
+	}
+	return found, nil
+}
+
+// otherForm are those of the hosts that are named in another form than some of others.
+func otherForm(hosts, others []fleet.Host) []fleet.Host {
+	var byID, byAddress bool
+	for _, h := range others {
+		byID, byAddress = byID || h.AgentID() != "", byAddress || h.AgentID() == ""
+	}
+	var found []fleet.Host
+	for _, h := range hosts {
+		if (h.AgentID() != "" && byAddress) || (h.AgentID() == "" && byID) {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// dropNames unregisters the old names of machines whose new name is registered. Where the
+// platform keeps one entry for both names, that undoes the new one as well: so it is asked
+// for afterwards, and put back.
+func (h hostedProcess) dropNames(ctx context.Context, prior hostedProcess, n names, done fleet.Results, gone *released) {
+	if !prior.Desired.HasSpec { // imported and never applied
+		prior.Process = h.Process
+	}
+	var old, now []fleet.Host
+	for was, is := range n.now {
+		if o, touched := done[is]; touched && !o.OK() {
+			continue // the old name goes once the new one stands
+		}
+		old, now = append(old, was), append(now, is)
+	}
+	if len(old) > 0 {
+		gone.add(prior.Process.Unregister(ctx, old))
+	}
+	for was := range n.unresolved {
+		if o, left := gone.results[was]; left && o.OK() {
+			// Whichever of the added hosts it may have been.
+			now = append(now, otherForm(h.Hosts.Without(prior.Hosts), []fleet.Host{was})...)
+		}
+	}
+	h.putBack(ctx, now, done)
+}
+
+// putBack registers hosts once more that were found not to be hosted any more.
+func (h hostedProcess) putBack(ctx context.Context, hosts []fleet.Host, done fleet.Results) {
+	if len(hosts) == 0 {
+		return
+	}
+	live, err := h.Process.LiveStatus(ctx, hosts)
+	var again []fleet.Host
+	for _, host := range hosts {
+		s := live[host]
+		if o, touched := done[host]; touched && !o.OK() {
+			continue
+		}
+		if err != nil || s.State == fleet.Unknown {
+			done[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Left: fleet.NotHosted,
+				Meaning: "its old name was unregistered, and whether it is still hosted under the new one could not be asked"}
+			continue
+		}
+		if s.HostedKnown && s.Hosted {
+			continue
+		}
+		again = append(again, host)
+	}
+	if len(again) == 0 {
+		return
+	}
+	for host, o := range h.Process.Reregister(ctx, again) {
+		if !o.OK() {
+			o.Left = fleet.NotRegistered
+		}
+		done[host] = o
+	}
+}

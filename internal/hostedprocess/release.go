@@ -1,0 +1,151 @@
+package hostedprocess
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// leave is how hosts are let go.
+type leave struct {
+	last     applied
+	statuses map[fleet.HostID]diagnose.HostStatus
+	first    fleet.OnDestroy
+	forget   bool // forget_unreachable
+}
+
+// released is what became of hosts that were to be let go.
+type released struct {
+	// results hold those that needed a call, and those that could not go.
+	results fleet.Results
+	// owned belong to another object now, and were left alone.
+	owned []fleet.Host
+	// forgotten could not be asked, and were to be forgotten then.
+	forgotten fleet.Results
+}
+
+func (r *released) add(results fleet.Results) {
+	if r.results == nil {
+		r.results = make(fleet.Results)
+	}
+	r.results.Merge(results)
+}
+
+// meaningUnread: whose a registration is could not be found out.
+const meaningUnread = "who registered it could not be read"
+
+// release lets go of hosts. Only what is ours is touched: what was never registered by
+// this object, and what another owns by now, is left as it is.
+func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave, rollout fleet.Rollout) released {
+	gone := released{results: make(fleet.Results), forgotten: make(fleet.Results)}
+	ours := h.ours(ctx, hosts, l, &gone)
+	// What never came to be registered was not started by us, and is not ours to stop.
+	spared := make(map[fleet.Host]bool)
+	for _, host := range ours {
+		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
+	}
+	gone.results.Merge(fleet.Release(ctx, h.Process, ours, l.first, spared, rollout))
+	if l.forget {
+		for host, o := range gone.results {
+			if !o.OK() && o.Unreachable {
+				gone.forgotten[host] = o
+				delete(gone.results, host)
+			}
+		}
+	}
+	return gone
+}
+
+// ours are the hosts on which the registration is this object's. What is not known
+// cannot go.
+func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	if l.last.FingerprintLabel == "" || len(hosts) == 0 {
+		// Without labels nobody can tell, and what was registered counts as ours.
+		return keep(hosts, func(host fleet.Host) bool {
+			return l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther
+		})
+	}
+	onFile, err := h.Process.CachedStatus(ctx, hosts)
+	var (
+		ours, unsure []fleet.Host
+		held         = l.last.held(h.Desired)
+	)
+	for _, host := range hosts {
+		status, out := l.statuses[host.WithoutSupplier()]
+		file := onFile[host]
+		other := held.OwnedByOther(file)
+		if h.owners != nil {
+			if owner := h.owners.Of(h.ID, host); owner != "" {
+				other = owner != l.last.Owner
+			}
+		}
+		foreign := out && status.Code == diagnose.RegisteredByOther
+		doubtful := out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
+		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
+		switch {
+		case other && !foreign:
+			gone.owned = append(gone.owned, host)
+		case err != nil && foreign, other:
+		case err != nil:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
+		case !doubtful, told && l.last.ours(h.Desired, file):
+			ours = append(ours, host)
+		case told, foreign: // somebody else's
+		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
+			// The platform refused to register it, and has nothing on file.
+		default:
+			unsure = append(unsure, host)
+		}
+	}
+	h.askAgents(ctx, unsure, gone)
+	return ours
+}
+
+// askAgents settles hosts of which nobody knows whether they were registered. What is
+// not hosted was not, or is no more; what is hosted may be anybody's.
+func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *released) {
+	if len(hosts) == 0 {
+		return
+	}
+	live, err := h.Process.LiveStatus(ctx, hosts)
+	for _, host := range hosts {
+		s := live[host]
+		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
+			continue
+		}
+		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
+			Unreachable: err == nil && s.State == fleet.Unknown}
+	}
+}
+
+// warnings tell of hosts that were let go without having been unregistered.
+func (r released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if len(r.owned) > 0 {
+		rows := fleet.Same(r.owned, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since"})
+		diags.AddWarning("Hosts Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one: a replacement that was "+
+			"created first, a resource that was renamed without a moved block, or another configuration. It was left as it is there, hosted and running, "+
+			"and is no longer managed by this one.\n\n%s", h.Title, diagnose.CountHosts(len(r.owned), keys.Len()), diagnose.Rows(keys, rows)))
+	}
+	if len(r.forgotten) > 0 {
+		diags.AddWarning("Unreachable Hosts Forgotten", fmt.Sprintf("%s could not be unregistered on %s, whose agents do not answer, and "+
+			"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent goes on hosting the process, and nobody "+
+			"here knows of it.\n\n%s", h.Title, diagnose.CountHosts(len(r.forgotten), keys.Len()), diagnose.Rows(keys, maps.Clone(r.forgotten))))
+	}
+	return diags
+}
+
+func keep(hosts []fleet.Host, wanted func(fleet.Host) bool) []fleet.Host {
+	var kept []fleet.Host
+	for _, host := range hosts {
+		if wanted(host) {
+			kept = append(kept, host)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,199 @@
+package hostedprocess
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// update brings a process from what it was to what is declared.
+type update struct {
+	h, prior    hostedProcess
+	last        applied
+	everApplied bool
+	statuses    map[fleet.HostID]diagnose.HostStatus // of the prior hosts
+	priorEnsure fleet.Ensure
+	adopt       bool // adopt_existing
+	leave       leave
+
+	// What came of it.
+	tried    int
+	failures fleet.Results // hosts that are not as declared
+	gone     released      // hosts that left
+	stuck    fleet.Results // those of them that could not
+}
+
+// run does it. An error means that nothing was begun.
+func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
+	release, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
+	if err != nil {
+		return err
+	}
+	defer release()
+	diags.Append(u.h.checkNames(ctx)...)
+	if diags.HasError() {
+		return nil
+	}
+	names, err := u.h.renamed(ctx, u.prior.Hosts)
+	if err != nil {
+		return err
+	}
+	change, err := u.change(ctx, names)
+	if err != nil {
+		return err
+	}
+	results := u.h.reconcile(ctx, change)
+	u.gone = u.release(ctx, names, results)
+	u.h.dropNames(ctx, u.prior, names, results, &u.gone)
+	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
+	return nil
+}
+
+// change is the difference that the update has to bring about. What is as declared is
+// not in it, and so not called.
+func (u *update) change(ctx context.Context, names names) (fleet.Change, error) {
+	change := fleet.Change{
+		// New hosts, renamed ones among them, are judged as at create.
+		Register: u.h.Hosts.Without(u.prior.Hosts),
+		Order:    u.h.Hosts.Hosts(),
+		Adopt:    u.adopt,
+		Rollout:  u.h.rollout,
+	}
+	kept := u.h.Hosts.Pick(u.prior.Hosts.Has)
+	if !u.everApplied {
+		err := u.compare(ctx, kept, &change)
+		return change, err
+	}
+	var (
+		changed = !u.last.registeredAs(u.h.Desired)
+		raised  = slices.Index(fleet.Ensures(), u.h.Desired.Ensure) > slices.Index(fleet.Ensures(), u.priorEnsure)
+	)
+	for _, host := range kept {
+		status, out := u.statuses[host.WithoutSupplier()]
+		switch code := status.Code; {
+		case out && (code == diagnose.NotRegistered || code == diagnose.Unregistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther):
+			change.Register = append(change.Register, host)
+		case changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels):
+			change.Reregister = append(change.Reregister, host)
+		case out, raised:
+			change.Settle = append(change.Settle, host)
+		}
+	}
+	return change, nil
+}
+
+// compare sorts hosts by what the platform has on file, for a process whose last
+// registration is not known: the first apply after an import.
+func (u *update) compare(ctx context.Context, hosts []fleet.Host, change *fleet.Change) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	onFile, err := u.h.Process.CachedStatus(ctx, hosts)
+	if err != nil {
+		return fmt.Errorf("reading the cached status: %w", err)
+	}
+	for _, host := range hosts {
+		switch status := onFile[host]; {
+		case u.h.Desired.Ours(status) && !u.h.Desired.OwnedByOther(status):
+			change.Settle = append(change.Settle, host)
+		case status.State == fleet.Unregistered:
+			change.Register = append(change.Register, host)
+		default:
+			change.Reregister = append(change.Reregister, host)
+		}
+	}
+	return nil
+}
+
+// release lets go of the hosts that left, as they were registered. What the update has
+// used up of the rollout's patience counts here as well.
+func (u *update) release(ctx context.Context, names names, done fleet.Results) released {
+	removed := slices.DeleteFunc(u.prior.Hosts.Without(u.h.Hosts), func(host fleet.Host) bool {
+		_, renamed := names.now[host]
+		return renamed
+	})
+	prior, rollout := u.prior, u.h.rollout
+	if !prior.Desired.HasSpec { // imported and never applied
+		prior.Process = u.h.Process
+	}
+	if rollout.BatchSize > 0 {
+		if rollout.MaxFailed -= len(done.Failures()); rollout.MaxFailed < 0 {
+			return released{results: fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})}
+		}
+	}
+	l := u.leave
+	l.statuses = u.statuses
+	if l.first != fleet.DestroyUnregister && len(names.unresolved) > 0 {
+		// It may be the machine that another name is new for.
+		unsure := slices.DeleteFunc(slices.Clone(removed), func(h fleet.Host) bool { return !names.unresolved[h] })
+		removed = slices.DeleteFunc(removed, func(h fleet.Host) bool { return names.unresolved[h] })
+		gone := prior.release(ctx, removed, l, rollout)
+		gone.results.Merge(fleet.Same(unsure, fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningMayBeRenamed}))
+		return gone
+	}
+	return prior.release(ctx, removed, l, rollout)
+}
+
+// meaningMayBeRenamed: nothing tells whether a host left or changed its name.
+const meaningMayBeRenamed = "not stopped, because nothing tells whether it is the machine that another of the hosts is a new name for; " +
+	"take it out of hosts in an apply of its own"
+
+// stuckStatuses is what state says of hosts that could not leave, and might come back.
+// Where there was nothing of ours, that goes on to decide what may be done to them.
+// The others were not told of a declaration that has changed.
+func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
+	statuses := make(map[fleet.HostID]diagnose.HostStatus)
+	changed := !u.last.registeredAs(u.h.Desired)
+	for host, o := range u.stuck {
+		id := host.WithoutSupplier()
+		status, out := u.statuses[id]
+		nothingOfOurs := out && status.Code != diagnose.OtherSpec && status.Code != diagnose.OtherLabels &&
+			status.Code != diagnose.NotHosted && status.Code != diagnose.NotRunning
+		switch {
+		case nothingOfOurs:
+			statuses[id] = status
+		case changed:
+			statuses[id] = diagnose.HostStatus{Code: diagnose.OtherSpec, Text: diagnose.Reason(o)}
+		case out:
+			statuses[id] = status
+		}
+	}
+	return statuses
+}
+
+// diagnostics are what is said of it.
+func (u *update) diagnostics() diag.Diagnostics {
+	diags := u.gone.warnings(u.h, u.prior.Hosts)
+	if len(u.failures) > 0 {
+		diags.Append(updateFailed(u.h, u.tried, u.failures))
+	}
+	if len(u.stuck) > 0 {
+		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone))
+	}
+	return diags
+}
+
+// withStuck keeps hosts in state that could not be unregistered, so that the
+// next plan shows them leaving again. A key that the plan gave to another host
+// is not theirs any more; their address is a key then.
+func withStuck(hosts, before reference.HostMap, prior fleet.Inventory, stuck fleet.Results) reference.HostMap {
+	if len(stuck) == 0 {
+		return hosts
+	}
+	all, was := hosts.Known(), before.Known()
+	for host := range stuck {
+		key := prior.Key(host)
+		address := was[key]
+		if _, taken := all[key]; taken {
+			key = host.String()
+		}
+		all[key] = address
+	}
+	return reference.NewHostMap(all)
+}

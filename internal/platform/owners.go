@@ -1,0 +1,93 @@
+package platform
+
+import (
+	"context"
+	"sync"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// Owners knows which object of this provider registered a process last. The platform's
+// file tells that too, minutes later; within one run two objects may be about the same
+// process (create_before_destroy, a rename without `moved`), and then this decides.
+// The zero value is ready to use.
+type Owners struct {
+	mu   sync.Mutex
+	last map[registration]string
+	busy map[registration]chan struct{} // closed when whoever holds it lets go
+}
+
+// registration is a process on a host.
+type registration struct {
+	process string // the id of the object
+	host    fleet.HostID
+}
+
+// Hold waits until no other object changes the process on these hosts, and keeps others
+// waiting until release is called.
+func (o *Owners) Hold(ctx context.Context, process string, hosts []fleet.Host) (release func(), err error) {
+	for {
+		wait := o.tryHold(process, hosts)
+		if wait == nil {
+			return func() { o.release(process, hosts) }, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryHold gives what to wait for, nil where the hosts are held now.
+func (o *Owners) tryHold(process string, hosts []fleet.Host) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, h := range hosts {
+		if held, busy := o.busy[registration{process, h.WithoutSupplier()}]; busy {
+			return held
+		}
+	}
+	if o.busy == nil {
+		o.busy = make(map[registration]chan struct{})
+	}
+	through := make(chan struct{})
+	for _, h := range hosts {
+		o.busy[registration{process, h.WithoutSupplier()}] = through
+	}
+	return nil
+}
+
+func (o *Owners) release(process string, hosts []fleet.Host) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, h := range hosts {
+		key := registration{process, h.WithoutSupplier()}
+		if i == 0 {
+			close(o.busy[key])
+		}
+		delete(o.busy, key)
+	}
+}
+
+// Registered notes that owner registered the process on these hosts.
+func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
+	if owner == "" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last == nil {
+		o.last = make(map[registration]string)
+	}
+	for _, h := range hosts {
+		o.last[registration{process, h.WithoutSupplier()}] = owner
+	}
+}
+
+// Of is who registered the process on a host last in this run, "" where nobody did.
+func (o *Owners) Of(process string, host fleet.Host) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last[registration{process, host.WithoutSupplier()}]
+}
