@@ -140,7 +140,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	return providertest.PlanCreate
 }
 
-// filed tells whether the platform can show what the operation did: it keeps a file of
+// filed reports whether the platform can show what the operation did: it keeps a file of
 // registrations, except for JOB, where the agents know what runs.
 func (r *faultRun) filed() bool {
 	return r.on == providertest.OnRun || r.face != providertest.FaceJOB && slices.Contains([]providertest.Operation{providertest.OnCreate, providertest.OnConfirm, providertest.OnHost, providertest.OnUpdate, providertest.OnKeepRun}, r.on)
@@ -202,7 +202,7 @@ func (r *faultRun) acted() map[int]bool {
 	return acted
 }
 
-// executed tells whether a host did something since the record began.
+// executed reports whether a host did something since the record began.
 func (r *faultRun) executed(n int, action string) bool {
 	return slices.ContainsFunc(r.sim.Executions(), func(e simulator.Execution) bool {
 		return e.Action == action && e.Host == r.address(n) && e.Code == simulator.CodeOK

@@ -139,7 +139,7 @@ func pageSectionOf(p *pattern, cells []matrixCell) pageSection {
 	return s
 }
 
-// excepted tells whether a cell is another than its fault's pattern has.
+// excepted reports whether a cell is another than its fault's pattern has.
 func (c matrixCell) excepted() bool {
 	_, excepted := c.fault.except[c.on]
 	return excepted

@@ -51,7 +51,7 @@ func newHostedLife(b *testing.B, hosts int) *hostedLife {
 		addresses[fmt.Sprintf("web-%05d", i)] = providertest.Address(i + 1)
 	}
 	config := providertest.HostedConfigOf(addresses)
-	schema := life.Schema.ResourceSchemas[providertest.BenchType]
+	schema := life.Schema.ResourceSchemas[providertest.HostedType]
 	life.config = life.Dynamic(schema, config)
 	proposed := maps.Clone(config)
 	maps.Copy(proposed, map[string]any{
@@ -74,7 +74,7 @@ func newHostedLife(b *testing.B, hosts int) *hostedLife {
 }
 
 func (l *hostedLife) decode(v *tfprotov6.DynamicValue) tftypes.Value {
-	value, err := v.Unmarshal(l.Schema.ResourceSchemas[providertest.BenchType].ValueType())
+	value, err := v.Unmarshal(l.Schema.ResourceSchemas[providertest.HostedType].ValueType())
 	if err != nil {
 		l.T.Fatal(err)
 	}
@@ -82,26 +82,26 @@ func (l *hostedLife) decode(v *tfprotov6.DynamicValue) tftypes.Value {
 }
 
 func (l *hostedLife) Validate() {
-	resp, err := l.Server.ValidateResourceConfig(l.T.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: providertest.BenchType, Config: l.config})
+	resp, err := l.Server.ValidateResourceConfig(l.T.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: providertest.HostedType, Config: l.config})
 	l.Fine(err, resp.Diagnostics)
 }
 
 // Plan is one that finds nothing to do.
 func (l *hostedLife) Plan() {
 	resp, err := l.Server.PlanResourceChange(l.T.Context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: providertest.BenchType, Config: l.config, PriorState: l.state, PriorPrivate: l.private, ProposedNewState: l.state,
+		TypeName: providertest.HostedType, Config: l.config, PriorState: l.state, PriorPrivate: l.private, ProposedNewState: l.state,
 	})
 	l.Fine(err, resp.Diagnostics)
 }
 
 // upgrade is asked for with every state that is read, whatever its version.
 func (l *hostedLife) upgrade() {
-	resp, err := l.Server.UpgradeResourceState(l.T.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: providertest.BenchType, RawState: l.stored})
+	resp, err := l.Server.UpgradeResourceState(l.T.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: providertest.HostedType, RawState: l.stored})
 	l.Fine(err, resp.Diagnostics)
 }
 
 func (l *hostedLife) Read() {
-	resp, err := l.Server.ReadResource(l.T.Context(), &tfprotov6.ReadResourceRequest{TypeName: providertest.BenchType, CurrentState: l.state, Private: l.private})
+	resp, err := l.Server.ReadResource(l.T.Context(), &tfprotov6.ReadResourceRequest{TypeName: providertest.HostedType, CurrentState: l.state, Private: l.private})
 	l.Fine(err, resp.Diagnostics)
 }
 
@@ -109,11 +109,11 @@ func (l *hostedLife) Read() {
 // create whose answer got lost: so it can be repeated.
 func (l *hostedLife) create() {
 	planned, err := l.Server.PlanResourceChange(l.T.Context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: providertest.BenchType, Config: l.config, PriorState: l.none, ProposedNewState: l.proposed,
+		TypeName: providertest.HostedType, Config: l.config, PriorState: l.none, ProposedNewState: l.proposed,
 	})
 	l.Fine(err, planned.Diagnostics)
 	applied, err := l.Server.ApplyResourceChange(l.T.Context(), &tfprotov6.ApplyResourceChangeRequest{
-		TypeName: providertest.BenchType, Config: l.config, PriorState: l.none, PlannedState: planned.PlannedState, PlannedPrivate: planned.PlannedPrivate,
+		TypeName: providertest.HostedType, Config: l.config, PriorState: l.none, PlannedState: planned.PlannedState, PlannedPrivate: planned.PlannedPrivate,
 	})
 	l.Fine(err, applied.Diagnostics)
 	l.state, l.private = applied.NewState, applied.Private

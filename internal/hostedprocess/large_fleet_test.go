@@ -20,7 +20,7 @@ func TestHosts_many(t *testing.T) {
 	addresses := make(map[string]string, warnedAbove+1)
 	validate := func() string {
 		resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
-			TypeName: providertest.BenchType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.BenchType], providertest.HostedConfigOf(addresses)),
+			TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.HostedType], providertest.HostedConfigOf(addresses)),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -252,7 +252,7 @@ func (r *lossRound) action() {
 	}
 }
 
-// Open tells whether a reason leaves open that the operation worked.
+// Open reports whether a reason leaves open that the operation worked.
 func open(reason string) bool {
 	return strings.HasPrefix(reason, "outcome unknown") || strings.HasPrefix(reason, "no verdict when the time was up") || strings.HasPrefix(reason, "interrupted")
 }

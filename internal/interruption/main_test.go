@@ -1,3 +1,5 @@
+// Package interruption cuts applies off: by Ctrl-C, by killing the provider or the CLI, and
+// by losing connections. It checks that no host is lost and no operation runs twice.
 package interruption
 
 import (

@@ -15,15 +15,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// CLI runs a real CLI with a real provider process, for what a provider
-// served by the test process cannot show: signals, exit codes, what is printed.
+// CLI runs a real CLI with a real provider process, for what a provider served by the
+// test's own process cannot show: signals, exit codes, output.
 type CLI struct {
 	T   *testing.T
-	Dir string
-	Env []string
+	Dir string   // working directory, with the configuration and the state
+	Env []string // whole environment of the CLI
 }
 
-// ProviderBinary is built once for all tests of a run.
+// ProviderBinary builds the provider, once for all tests of a run, and returns the
+// directory that it is in.
 var ProviderBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "terraform-provider-bk")
 	if err != nil {
@@ -36,7 +37,8 @@ var ProviderBinary = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// NewCLI is a directory with a configuration for the simulator.
+// NewCLI returns a CLI with a configuration, whose provider block is empty: settings for
+// the simulator are in the environment.
 func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	t.Helper()
 	c := NewEmptyCLI(t)
@@ -46,7 +48,8 @@ func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	return c
 }
 
-// NewEmptyCLI is a directory without a configuration.
+// NewEmptyCLI returns a CLI without a configuration. It skips the test unless acceptance
+// tests run.
 func NewEmptyCLI(t *testing.T) *CLI {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
@@ -62,18 +65,19 @@ func NewEmptyCLI(t *testing.T) *CLI {
 	return c
 }
 
-// Configure replaces the configuration.
+// Configure replaces the configuration, apart from the provider block, which is empty.
 func (c *CLI) Configure(config string) {
 	c.T.Helper()
 	c.ConfigureWith("provider \"bk\" {}\n", config)
 }
 
-// ConfigureWith also replaces the provider block.
+// ConfigureWith replaces the configuration and the provider block.
 func (c *CLI) ConfigureWith(provider, config string) {
 	c.T.Helper()
 	c.Write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"+provider+config)
 }
 
+// Write writes a file in the CLI's directory.
 func (c *CLI) Write(name, text string) {
 	c.T.Helper()
 	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
@@ -81,7 +85,8 @@ func (c *CLI) Write(name, text string) {
 	}
 }
 
-// Command is the CLI with arguments, in the directory.
+// Command returns a command of the CLI that is not started yet, and where its output will
+// be.
 func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.Builder) {
 	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	if path == "" {
@@ -94,7 +99,7 @@ func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.
 	return cmd, &out
 }
 
-// Run gives the exit code and what was printed.
+// Run returns the exit code and what was printed to stdout and stderr.
 func (c *CLI) Run(args ...string) (int, string) {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), args...)
@@ -106,7 +111,7 @@ func (c *CLI) Run(args ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// Expect runs and wants an exit code.
+// Expect is Run, and fails the test unless the exit code is as given.
 func (c *CLI) Expect(code int, args ...string) string {
 	c.T.Helper()
 	got, out := c.Run(args...)
@@ -116,9 +121,9 @@ func (c *CLI) Expect(code int, args ...string) string {
 	return out
 }
 
-// Interrupt runs a command, presses Ctrl-C when it is time, and gives what was
-// printed. It fails the test where the command goes on for long: what it waits for
-// would take an hour.
+// Interrupt runs a command, presses Ctrl-C once isTime returns true, and returns what was
+// printed. It fails the test if the command does not end soon after: left alone, it would
+// take an hour.
 func (c *CLI) Interrupt(command string, isTime func() bool) string {
 	c.T.Helper()
 	cmd, out := c.Command(c.T.Context(), command, "-auto-approve")

@@ -12,15 +12,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Object is a resource or a data source in a configuration.
+// Object is a resource or a data source in a configuration. Its name is "test".
 type Object struct {
 	Block  string // "resource" or "data"
 	Typ    string
 	Config map[string]any
 }
 
-// ConfigureJSON replaces the configuration, and writes it as Terraform's JSON: that
-// takes the same maps as the protocol.
+// ConfigureJSON replaces the configuration by one object. It writes Terraform's JSON, which
+// takes the same maps as Protocol.
 func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 	c.T.Helper()
 	text, err := json.MarshalIndent(map[string]any{
@@ -36,17 +36,17 @@ func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 
 // Printed is what a command printed with -json.
 type Printed struct {
-	Code   int
+	Code   int // exit code
 	Said   Diagnostics
-	Action PlanKind // on the one resource
-	Text   string
+	Action PlanKind // planned for the one resource
+	Text   string   // everything, unparsed
 }
 
 var plannedActions = map[string]PlanKind{
 	"create": PlanCreate, "update": PlanUpdate, "replace": PlanReplace, "delete": PlanDestroy,
 }
 
-// Tell runs a command with -json.
+// Tell runs a command with -json and parses what it prints.
 func (c *CLI) Tell(args ...string) Printed {
 	c.T.Helper()
 	code, text := c.Run(slices.Insert(slices.Clone(args), 1, "-json")...)
@@ -81,8 +81,8 @@ func (c *CLI) Tell(args ...string) Printed {
 	return run
 }
 
-// Planned are the attributes of the one object as the refresh of a plan that was
-// kept found them.
+// Planned returns the attributes of the one object as the refresh of a saved plan found
+// them, nil if it found no object.
 func (c *CLI) Planned(file string) map[string]any {
 	c.T.Helper()
 	text := c.Expect(0, "show", "-json", file)
@@ -104,8 +104,8 @@ func (c *CLI) Planned(file string) map[string]any {
 	return nil
 }
 
-// InState are the attributes of the one resource in state, none where there is
-// none, and its status: "tainted" or nothing.
+// InState returns the attributes of the one resource in state, nil if there is none, and
+// its status: "tainted" or "".
 func (c *CLI) InState() (attributes map[string]any, status string) {
 	c.T.Helper()
 	text, err := os.ReadFile(filepath.Join(c.Dir, "terraform.tfstate"))

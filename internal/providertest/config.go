@@ -7,6 +7,19 @@ import (
 	"strings"
 )
 
+// Types and addresses of the objects in configurations of this package.
+const (
+	HostedType       = "bk_hosted_process"
+	HostedAddress    = HostedType + ".test"
+	ActionType       = "bk_process_operation"
+	OperationAddress = ActionType + ".test"
+	StatusAddress    = "data.bk_process_status.test"
+)
+
+// WithSpec is the spec in a StatusConfig.
+const WithSpec = "spec = bk_hosted_process.test.spec"
+
+// HostedConfigOf is a bk_hosted_process on addresses by host key, for Protocol.
 func HostedConfigOf(addresses map[string]string) map[string]any {
 	return map[string]any{
 		"meta":  map[string]any{"namespace": "web", "name": "nginx"},
@@ -20,8 +33,7 @@ func HostedConfigOf(addresses map[string]string) map[string]any {
 	}
 }
 
-const BenchType = "bk_hosted_process"
-
+// AddressList returns the addresses of hosts by number.
 func AddressList(numbers []int) []string {
 	list := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -30,22 +42,20 @@ func AddressList(numbers []int) []string {
 	return list
 }
 
-const HostedType = "bk_hosted_process"
-
-const HostedAddress = "bk_hosted_process.test"
-
+// Addresses is AddressList sorted and in one string, as Sim.Changes writes the hosts of a
+// call.
 func Addresses(numbers ...int) string {
 	return strings.Join(slices.Sorted(slices.Values(AddressList(numbers))), " ")
 }
 
-// Wrapped matches a pattern wherever a CLI breaks its lines.
+// Wrapped compiles a pattern whose spaces match line breaks as well, wherever a CLI wraps
+// its output.
 func Wrapped(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `[\s│]+`))
 }
 
-const ActionType = "bk_process_operation"
-
-// Invocation is a configuration of the action on hosts web-1 to web-n.
+// Invocation is a configuration of the action bk_process_operation on hosts web-1 to
+// web-n, for Protocol; more holds further attributes.
 func Invocation(operation string, hosts int, more map[string]any) map[string]any {
 	config := map[string]any{
 		"meta":      map[string]any{"namespace": "web", "name": "nginx"},
@@ -59,6 +69,7 @@ func Invocation(operation string, hosts int, more map[string]any) map[string]any
 	return config
 }
 
+// HostsOf is a hosts map of web-1 to web-n, for Protocol; n is at most 9.
 func HostsOf(n int) map[string]string {
 	hosts := make(map[string]string, n)
 	for _, number := range HostNumbers(n) {
@@ -67,7 +78,8 @@ func HostsOf(n int) map[string]string {
 	return hosts
 }
 
-// Spec has no command but one that starts, and one that restarts.
+// Spec is a spec without resource limits whose start_cmd is start, for Protocol. It has no
+// reload_cmd and no kill_cmd.
 func Spec(start string) map[string]any {
 	return map[string]any{
 		"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
@@ -76,14 +88,12 @@ func Spec(start string) map[string]any {
 	}
 }
 
-const OperationAddress = "bk_process_operation.test"
-
-// OperationConfig is a hosted process and an operation on it.
+// OperationConfig is a bk_hosted_process and a bk_process_operation on it, in HCL.
 type OperationConfig struct {
 	Hosted    HostedConfig
 	Operation string
 	Hosts     string // HCL of the operation's hosts; those of the hosted process by default
-	More      string
+	More      string // further attributes
 }
 
 func (c OperationConfig) String() string {
@@ -101,8 +111,8 @@ resource "bk_process_operation" "test" {
 `, c.Hosts, c.Operation, c.More)
 }
 
-const StatusAddress = "data.bk_process_status.test"
-
+// StatusConfig is a bk_process_status of the hosted process, in HCL; more holds further
+// attributes.
 func StatusConfig(more string) string {
 	return fmt.Sprintf(`
 data "bk_process_status" "test" {
@@ -113,18 +123,16 @@ data "bk_process_status" "test" {
 `, more)
 }
 
-const WithSpec = "spec = bk_hosted_process.test.spec"
-
-// ProviderBlock writes settings, separated by commas, on lines of their own.
+// ProviderBlock is a provider block of settings that are separated by ", ".
 func ProviderBlock(settings string) string {
 	return "provider \"bk\" {\n" + commaToLine.Replace(settings) + "\n}\n"
 }
 
-// HostedConfig is a bk_hosted_process.
+// HostedConfig is a bk_hosted_process, in HCL.
 type HostedConfig struct {
 	Hosts  string // HCL of the hosts map
-	Labels string // HCL of meta.labels
-	Start  string // start_cmd
+	Labels string // HCL of meta.labels; null by default
+	Start  string // start_cmd; ./start.sh by default
 	More   string // further attributes
 }
 
@@ -149,5 +157,5 @@ resource "bk_hosted_process" "test" {
 `, c.Hosts, c.Labels, SpecConfig(c.Start), c.More)
 }
 
-// commaToLine turns a list of settings into lines of a block.
+// commaToLine puts settings on lines of their own.
 var commaToLine = strings.NewReplacer(", ", "\n  ")

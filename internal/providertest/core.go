@@ -8,33 +8,34 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Core is as much of Terraform as a resource sees of it: refresh, plan, apply and
-// what is kept in state between them. It is there for tests with hundreds of runs,
-// for which a CLI is too slow; what it does on errors is what Terraform was seen to
-// do (TestAccFaultMatrix takes the same cases through a real one).
+// Core is as much of Terraform as a resource sees: refresh, plan, apply, and what is kept
+// in state between them. It is for tests with hundreds of runs, for which a CLI is too
+// slow. What it does on errors is what Terraform was seen to do (TestAccFaultMatrix runs
+// the same cases with a real CLI).
 type Core struct {
 	*Protocol
 	typ string
 	*Kept
-	// between, if not nil, happens between a plan and its apply.
+	// Between, if not nil, is called between a plan and its apply.
 	Between func()
-	// fresh, if not nil, starts the provider that applies: Terraform has one for a plan
-	// and another for its apply, which knows nothing of what the first has learnt.
+	// Fresh, if not nil, starts the provider that applies: Terraform runs one provider for
+	// a plan and another for its apply, which knows nothing of what the first has learnt.
 	Fresh func() *Protocol
 }
 
-// Kept is what state has of one resource. Several runs, each with a provider of
-// its own, hand it on.
+// Kept is what state holds of one resource. Runs hand it on to each other, each with a
+// provider of its own.
 type Kept struct {
-	State    tftypes.Value // null where there is none
+	State    tftypes.Value // null if the resource is not in state
 	Private  []byte
 	Identity *tfprotov6.ResourceIdentityData
 	Tainted  bool
 }
 
-// PlanKind is what a plan is going to do.
+// PlanKind is what a plan does to the one resource.
 type PlanKind string
 
+// What a plan can do.
 const (
 	PlanNothing PlanKind = "no changes"
 	PlanCreate  PlanKind = "create"
@@ -43,10 +44,11 @@ const (
 	PlanDestroy PlanKind = "destroy"
 )
 
-// Changes tells whether a plan was made and had something to do.
+// Changes reports whether a plan was made and would change something.
 func (k PlanKind) Changes() bool { return k != "" && k != PlanNothing }
 
-// CoreOf runs one resource, from what is kept of it.
+// CoreOf returns a Core for one resource of a type; k is what state holds of it, a pointer
+// to a zero Kept if it does not exist yet.
 func (p *Protocol) CoreOf(typ string, k *Kept) *Core {
 	p.T.Helper()
 	if k.State.Type() == nil {
@@ -64,6 +66,7 @@ func (c *Core) wire(v tftypes.Value) *tfprotov6.DynamicValue {
 	return &value
 }
 
+// Unwire decodes a value of the resource's type.
 func (c *Core) Unwire(v *tfprotov6.DynamicValue) tftypes.Value {
 	c.T.Helper()
 	value, err := v.Unmarshal(c.Schema.ResourceSchemas[c.typ].ValueType())
@@ -73,7 +76,7 @@ func (c *Core) Unwire(v *tfprotov6.DynamicValue) tftypes.Value {
 	return value
 }
 
-// Refresh reads the resource. Where that fails, state stays what it was.
+// Refresh reads the resource. If that fails, state stays as it was.
 func (c *Core) Refresh() Diagnostics {
 	c.T.Helper()
 	if c.State.IsNull() {
@@ -92,8 +95,8 @@ func (c *Core) Refresh() Diagnostics {
 	return resp.Diagnostics
 }
 
-// corePlan is a plan that can be applied.
-type corePlan struct {
+// Plan is a plan of one resource.
+type Plan struct {
 	Action           PlanKind
 	config, proposed tftypes.Value
 	planned          *tfprotov6.DynamicValue
@@ -101,26 +104,26 @@ type corePlan struct {
 	identity         *tfprotov6.ResourceIdentityData
 }
 
-// Plan refreshes and compares with a configuration, nil for a destroy.
-func (c *Core) Plan(config map[string]any) (corePlan, Diagnostics) {
+// Plan refreshes the resource and plans a configuration, nil for a destroy.
+func (c *Core) Plan(config map[string]any) (Plan, Diagnostics) {
 	c.T.Helper()
 	refreshed := c.Refresh()
 	if refreshed.Failed() {
-		return corePlan{}, refreshed
+		return Plan{}, refreshed
 	}
 	p, said := c.planUnrefreshed(config)
 	return p, append(refreshed, said...)
 }
 
-// planUnrefreshed is plan with -refresh=false. What is tainted is planned as if it
-// were not there, and then replaced.
-func (c *Core) planUnrefreshed(config map[string]any) (corePlan, Diagnostics) {
+// planUnrefreshed is Plan with -refresh=false. A tainted resource is planned as if it did
+// not exist, and is replaced.
+func (c *Core) planUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	c.T.Helper()
 	c.Tainted = c.Tainted && !c.State.IsNull()
 	var (
 		schema  = c.Schema.ResourceSchemas[c.typ]
 		nothing = tftypes.NewValue(schema.ValueType(), nil)
-		p       = corePlan{config: nothing}
+		p       = Plan{config: nothing}
 		prior   = *c.Kept
 	)
 	if config != nil {
@@ -138,7 +141,7 @@ func (c *Core) planUnrefreshed(config map[string]any) (corePlan, Diagnostics) {
 		c.T.Fatal(err)
 	}
 	if diags := Diagnostics(resp.Diagnostics); diags.Failed() {
-		return corePlan{}, diags
+		return Plan{}, diags
 	}
 	p.planned, p.private, p.identity = resp.PlannedState, resp.PlannedPrivate, resp.PlannedIdentity
 	planned := c.Unwire(resp.PlannedState)
@@ -159,8 +162,8 @@ func (c *Core) planUnrefreshed(config map[string]any) (corePlan, Diagnostics) {
 	return p, resp.Diagnostics
 }
 
-// proposedState is the configuration with what is computed taken from the prior
-// state, if there is one.
+// proposedState is the configuration, with computed attributes taken from the prior
+// state if there is one.
 func proposedState(tb testing.TB, schema *tfprotov6.Schema, prior, config tftypes.Value) tftypes.Value {
 	tb.Helper()
 	if config.IsNull() {
@@ -178,7 +181,7 @@ func proposedState(tb testing.TB, schema *tfprotov6.Schema, prior, config tftype
 	return tftypes.NewValue(schema.ValueType(), configured)
 }
 
-// AttributesOf are those of an object, none where it is null.
+// AttributesOf returns the attributes of an object, none if it is null.
 func AttributesOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	tb.Helper()
 	attributes := make(map[string]tftypes.Value)
@@ -191,7 +194,8 @@ func AttributesOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	return attributes
 }
 
-// Apply refreshes, plans and does it.
+// Apply refreshes, plans a configuration (nil for a destroy) and applies the plan. It
+// returns what was planned, "" if the refresh failed.
 func (c *Core) Apply(config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	refreshed := c.Refresh()
@@ -202,7 +206,7 @@ func (c *Core) Apply(config map[string]any) (PlanKind, Diagnostics) {
 	return kind, append(refreshed, said...)
 }
 
-// ApplyUnrefreshed is apply with -refresh=false.
+// ApplyUnrefreshed is Apply with -refresh=false.
 func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	p, said := c.planUnrefreshed(config)
@@ -250,7 +254,7 @@ func (c *Core) DestroyUnrefreshed() Diagnostics {
 	return said
 }
 
-// Untaint is `terraform untaint`.
+// Untaint is `terraform untaint`. It fails the test if the resource is not tainted.
 func (c *Core) Untaint() {
 	c.T.Helper()
 	if !c.Tainted {
@@ -259,8 +263,8 @@ func (c *Core) Untaint() {
 	c.Tainted = false
 }
 
-// consistent fails the test where Terraform would speak of an inconsistent result
-// after apply.
+// consistent fails the test if Terraform would report an inconsistent result after
+// apply.
 func (c *Core) consistent(planned *tfprotov6.DynamicValue, state tftypes.Value) {
 	c.T.Helper()
 	want := c.Unwire(planned)
@@ -283,7 +287,7 @@ func (c *Core) consistent(planned *tfprotov6.DynamicValue, state tftypes.Value) 
 	}
 }
 
-// Imports is `terraform import`, which refreshes what was imported.
+// Imports is `terraform import`, which refreshes what it imported.
 func (c *Core) Imports(id string) Diagnostics {
 	c.T.Helper()
 	resp, err := c.Server.ImportResourceState(c.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
@@ -298,7 +302,7 @@ func (c *Core) Imports(id string) Diagnostics {
 	return append(resp.Diagnostics, c.Refresh()...)
 }
 
-// Attribute is an attribute of the state as Go has it, nil without a state.
+// Attribute returns an attribute in state as Plain does, nil if there is no state.
 func (c *Core) Attribute(name string) any {
 	c.T.Helper()
 	value, ok := AttributesOf(c.T, c.State)[name]
@@ -308,13 +312,14 @@ func (c *Core) Attribute(name string) any {
 	return Plain(c.T, value)
 }
 
-// Reasons is what state says of hosts in one of its maps.
+// Reasons returns an attribute in state that is a map of reasons by host key, such as
+// out_of_sync.
 func (c *Core) Reasons(attribute string) map[string]string {
 	c.T.Helper()
 	return Texts(c.Attribute(attribute))
 }
 
-// ReadData reads a data source.
+// ReadData reads a data source. Its values are nil if there was an error.
 func (p *Protocol) ReadData(typ string, config map[string]any) (map[string]any, Diagnostics) {
 	p.T.Helper()
 	schema := p.Schema.DataSourceSchemas[typ]
@@ -332,16 +337,17 @@ func (p *Protocol) ReadData(typ string, config map[string]any) (map[string]any, 
 	return values, resp.Diagnostics
 }
 
-// Diagnostics are what one run said.
+// Diagnostics are what the provider reported in one run.
 type Diagnostics []*tfprotov6.Diagnostic
 
+// Failed reports whether there is an error among them.
 func (d Diagnostics) Failed() bool {
 	return slices.ContainsFunc(d, func(one *tfprotov6.Diagnostic) bool { return one.Severity == tfprotov6.DiagnosticSeverityError })
 }
 
 func (d Diagnostics) String() string { return DiagnosticsText(d) }
 
-// Severity is that of the worst, "" where nothing was said.
+// Severity is "error" or "warning", that of the worst, and "" if there are none.
 func (d Diagnostics) Severity() string {
 	switch {
 	case d.Failed():

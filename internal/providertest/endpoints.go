@@ -12,8 +12,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// EndpointTable reads the table of docs/index.md for those who grant permissions
-// to the application: object → gateway → APIs.
+// EndpointTable reads the table of docs/index.md by which permissions are granted to the
+// application: the APIs that each object calls, by type and gateway.
 func EndpointTable() (map[string]map[bkapi.Gateway][]string, error) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "index.md"))
 	if err != nil {
@@ -37,13 +37,13 @@ func EndpointTable() (map[string]map[bkapi.Gateway][]string, error) {
 	return table, nil
 }
 
-// recorded are the APIs that any test of this run called, by gateway.
+// recorded are the APIs that the tests of this run called, by gateway.
 var recorded = struct {
 	mu   sync.Mutex
 	apis map[bkapi.Gateway]map[string]bool
 }{apis: map[bkapi.Gateway]map[string]bool{bkapi.ESB: {}, bkapi.APIGW: {}}}
 
-// record keeps what a simulator was asked for.
+// record remembers which APIs of a simulator were called.
 func (s *Sim) record() {
 	recorded.mu.Lock()
 	defer recorded.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Sim) record() {
 	}
 }
 
-// checkRecorded finds calls that the table does not tell of.
+// checkRecorded returns an error for a call that the table does not list.
 func checkRecorded() error {
 	table, err := EndpointTable()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// ReadExample returns a file of examples/, whose path is given with slashes.
 func ReadExample(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", filepath.FromSlash(file)))
@@ -15,7 +16,7 @@ func ReadExample(t *testing.T, file string) string {
 	return string(text)
 }
 
-// What other examples refer to.
+// Examples that others refer to.
 const (
 	HostedExample    = "resources/bk_hosted_process/resource.tf"
 	JobHostedExample = "resources/bk_job_hosted_process/resource.tf"

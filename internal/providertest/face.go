@@ -8,71 +8,81 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Face is a way into the platform, with the objects that go by it. The matrix
-// chooses its own, whatever BK_TEST_GATEWAY says: it is about all of them.
+// Face is a way into the platform, with the objects that use it. The fault matrix chooses
+// the face itself, whatever BK_TEST_GATEWAY says: it is about all of them.
 type Face string
 
+// The faces.
 const (
 	FaceESB     Face = "esb"
 	FaceGateway Face = "apigw"
 	FaceJOB     Face = "job"
 )
 
-// Operation is a column of the matrix.
+// Operation is what Terraform is doing when a fault is met: a column of the matrix.
 type Operation string
 
+// What CRUD of a resource and a read of a data source do.
 const (
 	OnCreate Operation = "create"
 	OnRead   Operation = "refresh"
 	OnUpdate Operation = "update"
 	OnDelete Operation = "destroy"
 	OnStatus Operation = "status"
-	// Operations of the process itself.
+)
+
+// Operations of the process itself.
+const (
 	OnOperate Operation = "start"
 	OnStop    Operation = "stop"
 	OnKill    Operation = "kill"
 	OnRestart Operation = "restart"
 	OnReload  Operation = "reload"
-	// A refresh asks the agents where what is on file looks changed.
+)
+
+// Operations that come to a request of their own.
+const (
+	// OnAsk is a refresh that asks the agents, because the cached status looks changed.
 	OnAsk Operation = "refresh, agents asked"
-	// Where the platform answers later, the question for the answer can fail alone.
+	// OnConfirm and OnWait query the result of a task, which can fail by itself.
 	OnConfirm Operation = "create, result asked for"
 	OnWait    Operation = "start, result asked for"
-	// A create goes on from registering to hosting or starting, and a refresh looks
-	// at more, where ensure says so. Everywhere else it is "registered".
+	// OnHost and OnRun go on from registering to hosting or starting, and OnReadRun and
+	// OnKeepRun look at more, because of ensure. For all others ensure is "registered".
 	OnHost    Operation = "create, hosted"
 	OnRun     Operation = "create, running"
 	OnReadRun Operation = "refresh, running"
 	OnKeepRun Operation = "update, running"
-	// What is on file can be read by itself.
+	// OnCached, OnImport and OnList read nothing but what the platform has on file.
 	OnCached Operation = "status, cached"
 	OnImport Operation = "import"
 	OnList   Operation = "list"
 )
 
-// Command is the number and the name of the operation of the process that an
-// operation of the matrix comes to.
-type command struct {
+// Command is an operation of the process: its number in the API, and its name.
+type Command struct {
 	Op   int
 	Name string
 }
 
-var Commands = map[Operation]command{
+// Commands are the operations of the process that operations of the matrix send.
+var Commands = map[Operation]Command{
 	OnOperate: {simulator.OpStart, "start"}, OnWait: {simulator.OpStart, "start"}, OnRun: {simulator.OpStart, "start"},
 	OnStop: {simulator.OpStop, "stop"}, OnKill: {simulator.OpKill, "kill"},
 	OnRestart: {simulator.OpRestart, "restart"}, OnReload: {simulator.OpReload, "reload"},
 }
 
-// Path is the operation in the name of a test.
+// Path is the operation as part of a test's name.
 func (o Operation) Path() string { return strings.NewReplacer(", ", "-", " ", "-").Replace(string(o)) }
 
-// Target is the request on which everything of an operation depends.
+// Target is the request on which an operation depends.
 type Target struct {
 	API string
-	Op  *int
+	Op  *int // op type; nil if the API has none
 }
 
-// Target is nil where the operation makes no such request.
+// Target returns the request on which an operation depends, nil if it makes none by this
+// face.
 func (f Face) Target(o Operation) *Target {
 	gse := map[Operation]Target{
 		OnCreate:  {API: "register_proc_info"},
@@ -97,7 +107,7 @@ func (f Face) Target(o Operation) *Target {
 		gse[OnUpdate] = Target{"operate_proc_multi", new(simulator.OpHost)}
 		gse[OnDelete] = Target{"operate_proc_multi", new(simulator.OpUnhost)}
 		gse[OnKeepRun] = gse[OnUpdate]
-		delete(gse, OnHost) // registering hosts
+		delete(gse, OnHost) // on the gateway, registering is hosting
 	case FaceJOB:
 		operate = "operate_process"
 		gse = map[Operation]Target{
@@ -125,12 +135,12 @@ func (f Face) Target(o Operation) *Target {
 	return &found
 }
 
-// Calls are those of a target.
+// Calls returns the calls that were made to the target.
 func (t Target) Calls(all simulator.CallList) simulator.CallList {
 	return slices.DeleteFunc(all.Of(t.API), func(c simulator.Call) bool { return t.Op != nil && c.Op != *t.Op })
 }
 
-// Process is how the simulator knows the process of the matrix.
+// Process returns the name by which the simulator knows the process of the matrix.
 func (f Face) Process() (namespace, name string) {
 	if f == FaceJOB {
 		return "job", "/srv/web/nginx"
@@ -138,7 +148,7 @@ func (f Face) Process() (namespace, name string) {
 	return "web", "nginx"
 }
 
-// settings are the provider block that leads to a simulator by this face.
+// SettingsFor is a provider block for the simulator by this face.
 func (s *Sim) SettingsFor(f Face) map[string]any {
 	settings := s.Settings()
 	settings["gateway"] = string(FaceESB)
@@ -149,7 +159,8 @@ func (s *Sim) SettingsFor(f Face) map[string]any {
 	return settings
 }
 
-// Model points an object at the process.
+// Reference is the part of an object's configuration that says which process it is about,
+// on hosts web-1 to web-n.
 func (f Face) Reference(start string, hosts int) map[string]any {
 	addresses := make(map[string]string, hosts)
 	for n := 1; n <= hosts; n++ {
@@ -176,7 +187,7 @@ func (f Face) Reference(start string, hosts int) map[string]any {
 	}
 }
 
-// TypeName is the type of the object that an operation is about.
+// TypeName is the type of the object that does an operation.
 func (f Face) TypeName(o Operation) string {
 	prefix := "bk_"
 	if f == FaceJOB {
@@ -192,9 +203,10 @@ func (f Face) TypeName(o Operation) string {
 	}
 }
 
+// HostKey is the key of host n.
 func HostKey(n int) string { return "web-" + strconv.Itoa(n) }
 
-// ResultAPI is where the result of a task is asked for.
+// ResultAPI is the API that returns the result of a task.
 func (f Face) ResultAPI() string {
 	if f == FaceJOB {
 		return "get_proc_result"
@@ -202,41 +214,43 @@ func (f Face) ResultAPI() string {
 	return "get_proc_operate_result_v2"
 }
 
-// Answers tells whether an operation is a call that answers for each host at once,
-// and is repeated where that answer is 115. The others become tasks.
+// Answers reports whether an operation is a call that answers for each host at once, and
+// is repeated for hosts whose answer is 115. Other calls start tasks.
 func (f Face) Answers(o Operation) bool {
 	return f == FaceESB && slices.Contains([]Operation{OnCreate, OnUpdate, OnKeepRun, OnDelete}, o)
 }
 
-// Operates tells operations of the process itself.
+// Operates reports whether it is an operation of the process itself.
 func (o Operation) Operates() bool {
 	_, is := Commands[o]
 	return is && o != OnRun
 }
 
-// Reads tells operations of a data source.
+// Reads reports whether it is the read of a data source.
 func (o Operation) Reads() bool { return o == OnStatus || o == OnCached }
 
+// Updates reports whether it is the update of a resource.
 func (o Operation) Updates() bool { return o == OnUpdate || o == OnKeepRun }
 
+// Refreshes reports whether it is the refresh of a resource.
 func (o Operation) Refreshes() bool { return o == OnRead || o == OnAsk || o == OnReadRun }
 
-// Looks tells operations that leave no state behind.
+// Looks reports whether it leaves nothing in the state of a resource.
 func (o Operation) Looks() bool {
 	return slices.Contains([]Operation{OnStatus, OnCached, OnImport, OnList}, o)
 }
 
-// First tells operations that begin without a state.
+// First reports whether it begins without a state.
 func (o Operation) First() bool {
 	return o.Operates() || slices.Contains([]Operation{OnCreate, OnConfirm, OnHost, OnRun}, o)
 }
 
-// OnCLI tells whether a CLI can be asked for the operation. A list takes a later one
-// than these tests may have, and the import of what cannot be found another
-// configuration than the one that goes on from it.
+// OnCLI reports whether the tests with a CLI include it. A list needs a later CLI than
+// there may be, and an import that finds nothing needs another configuration than the
+// steps after it.
 func (o Operation) OnCLI() bool { return o != OnImport && o != OnList }
 
-// Method is how timeouts call what an operation does.
+// Method is the attribute of timeouts that limits it.
 func (o Operation) Method() string {
 	switch o {
 	case OnRead, OnAsk, OnReadRun, OnStatus, OnCached:
@@ -250,7 +264,7 @@ func (o Operation) Method() string {
 	}
 }
 
-// ExitCode is that of a plan with -detailed-exitcode.
+// ExitCode is the exit code of a plan with -detailed-exitcode.
 func (k PlanKind) ExitCode() int {
 	if k == PlanNothing {
 		return 0

@@ -10,14 +10,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// Gateway is the way into the platform that the acceptance tests take. The
-// same tests run over both: BK_TEST_GATEWAY changes the provider block and
-// nothing else, and what they expect is written as the calls of the ESB.
+// Gateway is the way into the platform that tests use, from BK_TEST_GATEWAY. The same tests
+// run over both: only the provider block differs, and the calls that tests expect are
+// written as those of the ESB.
 var Gateway = bkapi.Gateway(cmp.Or(os.Getenv("BK_TEST_GATEWAY"), string(bkapi.ESB)))
 
-// OnGateway translates calls as changes() lists them. The gateway has no
-// endpoints that register: hosting does it (op 3 of operate_proc_multi), and so
-// there is no second call that hosts.
+// OnGateway translates calls of the ESB, as Sim.Changes lists them, to those of Gateway. The
+// API gateway has no endpoints that register: hosting does it (op 3 of
+// operate_proc_multi), so there is no second call that hosts.
 func OnGateway(esb []string) []string {
 	if Gateway != bkapi.APIGW {
 		return esb
@@ -49,8 +49,8 @@ func OnGateway(esb []string) []string {
 	return translated
 }
 
-// FaultOn is the API, and its op type if it has one, that a fault of an ESB
-// endpoint is about on the gateway of this run.
+// FaultOn translates an API of the ESB, for a fault, to that of Gateway and its op type, nil
+// if it has none.
 func FaultOn(api string) (string, *int) {
 	if Gateway == bkapi.APIGW {
 		switch api {

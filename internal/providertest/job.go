@@ -7,11 +7,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 )
 
-// JobConfig is a process over JOB; what is left out has a default.
+// JobConfig is a bk_job_hosted_process, in HCL. Scope and Process have defaults; More holds
+// further attributes.
 type JobConfig struct {
 	Scope, Process, Hosts, More string
 }
 
+// Reference is scope, hosts and process, in HCL.
 func (c JobConfig) Reference() string {
 	if c.Scope == "" {
 		c.Scope = `scope = { type = "biz", id = "2" }`
@@ -22,6 +24,7 @@ func (c JobConfig) Reference() string {
 	return fmt.Sprintf("  %s\n  hosts = %s\n  process = %s\n", c.Scope, c.Hosts, c.Process)
 }
 
+// JobProcess is the HCL of process, with start as its start_cmd.
 func JobProcess(start string) string {
 	return fmt.Sprintf(`{
     proc_name   = "nginx"
@@ -40,13 +43,14 @@ func (c JobConfig) String() string {
 	return fmt.Sprintf("resource \"bk_job_hosted_process\" \"test\" {\n%s  %s\n}\n", c.Reference(), c.More)
 }
 
-// JobStep is step for a JOB object.
+// JobStep is Step for a JOB object at a Terraform address.
 func (s *Sim) JobStep(config, address string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
 	step := s.Step(config, action, changes...)
 	step.ConfigPlanChecks.PreApply = []plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}
 	return step
 }
 
+// JobProvider is ProviderConfig for JOB objects.
 func (s *Sim) JobProvider(more ...string) string {
 	return s.ProviderConfig(append(more, fmt.Sprintf("job_endpoint = %q", s.URL))...)
 }

@@ -9,8 +9,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package that serves the provider. It fails where a
-// test called an API that the docs do not list, or left something behind.
+// Main is the TestMain of a package that serves the provider. The run fails if a test
+// called an API that the docs do not list, or left a goroutine behind. Host names are not
+// resolved: tests ask nobody beyond this machine.
 func Main(m *testing.M) {
 	knowNoHost()
 	code := m.Run()

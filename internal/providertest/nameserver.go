@@ -8,12 +8,10 @@ import (
 	"net"
 )
 
-// Quiet is for servers whose complaints about their clients are what a test is
-// about.
+// Quiet discards the log of a server whose complaints about its clients are expected.
 var Quiet = log.New(io.Discard, "", 0)
 
-// knowNoHost answers every question of this process to the DNS by itself, and says
-// that there is no such host: tests ask nobody beyond this machine.
+// knowNoHost answers every DNS query of this process with "no such host".
 func knowNoHost() {
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		asking, answering := net.Pipe()
@@ -25,8 +23,8 @@ func knowNoHost() {
 	}}
 }
 
-// answerNoSuchHost speaks DNS over TCP: a length, and the question turned into its
-// own answer by two bits and a code.
+// answerNoSuchHost speaks DNS over TCP: a length, and the query, which two bits and a code
+// turn into its own answer.
 func answerNoSuchHost(conn net.Conn) {
 	const answer, noSuchHost = 0x80, 3
 	for {

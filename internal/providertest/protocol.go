@@ -20,18 +20,19 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Protocol speaks to the provider as Terraform does, for what the Terraform at
-// hand may be too old to ask for.
+// Protocol speaks to the provider as Terraform does. It needs no CLI, and does what the CLI
+// at hand may be too old for.
 type Protocol struct {
 	T      testing.TB
 	Server *provider.Server
-	// over is set when an action has told how it ended.
+	// Over is set when an action has reported how it ended.
 	Over   atomic.Bool
 	Schema *tfprotov6.GetProviderSchemaResponse
-	// until is what its calls are made with, if not the test's own context.
+	// Until, if not nil, is the context of its calls instead of the test's own.
 	Until context.Context
 }
 
+// Context is the context of its calls.
 func (p *Protocol) Context() context.Context {
 	if p.Until != nil {
 		return p.Until
@@ -39,11 +40,11 @@ func (p *Protocol) Context() context.Context {
 	return p.T.Context()
 }
 
-// NotKnown stands for a value that a plan does not know yet.
+// NotKnown stands for an unknown value in a configuration.
 type NotKnown struct{}
 
-// NewProtocol serves a provider whose clock stands still and that tells every
-// change.
+// NewProtocol serves a provider that is not configured yet. Its clock stands still, and
+// actions report every change.
 func NewProtocol(tb testing.TB) *Protocol {
 	tb.Helper()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -58,12 +59,12 @@ func NewProtocol(tb testing.TB) *Protocol {
 	return p
 }
 
-// servedSchema is asked for once: it takes longer than most tests.
+// servedSchema is requested once: that takes longer than most tests.
 var servedSchema = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
-	return provider.NewServer(provider.DefaultOptions("test")).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	return provider.NewServer(provider.DefaultOptions("test")).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{}) //nolint:forbidigo // for all tests, so the context of none
 })
 
-// Configured also points it at a simulator; more holds further settings.
+// Configured serves a provider for the simulator; more holds further settings.
 func (s *Sim) Configured(tb testing.TB, more ...map[string]any) *Protocol {
 	tb.Helper()
 	settings := s.Settings()
@@ -73,7 +74,7 @@ func (s *Sim) Configured(tb testing.TB, more ...map[string]any) *Protocol {
 	return ConfiguredWith(tb, settings)
 }
 
-// ConfiguredWith gives it a provider block.
+// ConfiguredWith serves a provider with a provider block.
 func ConfiguredWith(tb testing.TB, settings map[string]any) *Protocol {
 	tb.Helper()
 	p := NewProtocol(tb)
@@ -84,6 +85,7 @@ func ConfiguredWith(tb testing.TB, settings map[string]any) *Protocol {
 	return p
 }
 
+// Settings is a provider block for the simulator, for Protocol.
 func (s *Sim) Settings() map[string]any {
 	return map[string]any{
 		"endpoint": s.URL, "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
@@ -91,7 +93,7 @@ func (s *Sim) Settings() map[string]any {
 	}
 }
 
-// Fine fails the test on an error.
+// Fine fails the test if there is an error or any diagnostic.
 func (p *Protocol) Fine(err error, diags []*tfprotov6.Diagnostic) {
 	p.T.Helper()
 	if err != nil {
@@ -102,7 +104,7 @@ func (p *Protocol) Fine(err error, diags []*tfprotov6.Diagnostic) {
 	}
 }
 
-// Dynamic writes a configuration. Attributes that it does not name are null.
+// Dynamic encodes a configuration. Attributes that it does not name are null.
 func (p *Protocol) Dynamic(schema *tfprotov6.Schema, config map[string]any) *tfprotov6.DynamicValue {
 	p.T.Helper()
 	value, err := tfprotov6.NewDynamicValue(schema.ValueType(), ValueOf(schema.ValueType(), config))
@@ -112,6 +114,8 @@ func (p *Protocol) Dynamic(schema *tfprotov6.Schema, config map[string]any) *tfp
 	return &value
 }
 
+// ValueOf converts a Go value to a Terraform value of a type: nil to null, NotKnown to
+// unknown. It panics if the value does not fit.
 func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 	switch v := v.(type) {
 	case nil:
@@ -160,8 +164,8 @@ func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 	panic(fmt.Sprintf("no value for %T", v))
 }
 
-// DiagnosticsText is everything that the provider said, as a terminal would have
-// it without wrapping.
+// DiagnosticsText is everything that the provider reported, as a terminal would show it
+// without wrapping.
 func DiagnosticsText(diags []*tfprotov6.Diagnostic) string {
 	texts := make([]string, len(diags))
 	for i, d := range diags {
@@ -170,7 +174,8 @@ func DiagnosticsText(diags []*tfprotov6.Diagnostic) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Plain is a value as Go has it, for a comparison: nil where it is null.
+// Plain converts a Terraform value back to Go, for comparisons: null to nil, numbers to
+// int, objects and maps to map[string]any.
 func Plain(tb testing.TB, v tftypes.Value) any {
 	tb.Helper()
 	if v.IsNull() {
@@ -214,7 +219,7 @@ func Plain(tb testing.TB, v tftypes.Value) any {
 	return attributes
 }
 
-// Invoke runs an action and gives what it told on the way and at its end.
+// Invoke runs an action and returns its progress messages, and its diagnostics at the end.
 func (p *Protocol) Invoke(ctx context.Context, name string, config map[string]any) (progress []string, end string) {
 	p.T.Helper()
 	stream, err := p.Server.InvokeAction(ctx, &tfprotov6.InvokeActionRequest{
@@ -235,7 +240,7 @@ func (p *Protocol) Invoke(ctx context.Context, name string, config map[string]an
 	return progress, end
 }
 
-// ValidateAction and PlanAction give what is said before anything runs.
+// ValidateAction returns what the provider reports about the configuration of an action.
 func (p *Protocol) ValidateAction(name string, config map[string]any) string {
 	p.T.Helper()
 	resp, err := p.Server.ValidateActionConfig(p.T.Context(), &tfprotov6.ValidateActionConfigRequest{
@@ -247,6 +252,7 @@ func (p *Protocol) ValidateAction(name string, config map[string]any) string {
 	return DiagnosticsText(resp.Diagnostics)
 }
 
+// PlanAction returns what the provider reports when an action is planned.
 func (p *Protocol) PlanAction(name string, config map[string]any) string {
 	p.T.Helper()
 	resp, err := p.Server.PlanAction(p.T.Context(), &tfprotov6.PlanActionRequest{
@@ -258,14 +264,15 @@ func (p *Protocol) PlanAction(name string, config map[string]any) string {
 	return DiagnosticsText(resp.Diagnostics)
 }
 
-// Listed is one result of a list.
+// Listed is one result of a list. Identity and Resource are as Plain returns them, nil if
+// the result has none.
 type Listed struct {
 	Name     string
 	Identity any
 	Resource any
 }
 
-// List gives the hosted processes that are found, and what was said of them.
+// List lists bk_hosted_process and returns the results, and diagnostics about others.
 func (p *Protocol) List(request tfprotov6.ListResourceRequest, config map[string]any) (results []Listed, said string) {
 	p.T.Helper()
 	request.TypeName, request.Config = HostedType, p.Dynamic(p.Schema.ListResourceSchemas[HostedType], config)
@@ -294,6 +301,7 @@ func (p *Protocol) List(request tfprotov6.ListResourceRequest, config map[string
 	return results, said
 }
 
+// Read decodes a value and converts it as Plain does.
 func (p *Protocol) Read(raw *tfprotov6.DynamicValue, typ tftypes.Type) any {
 	p.T.Helper()
 	value, err := raw.Unmarshal(typ)
@@ -303,7 +311,7 @@ func (p *Protocol) Read(raw *tfprotov6.DynamicValue, typ tftypes.Type) any {
 	return Plain(p.T, value)
 }
 
-// Call runs a function.
+// Call runs a function and returns its result, or the text of its error.
 func (p *Protocol) Call(name string, arguments ...any) (result any, fault string) {
 	p.T.Helper()
 	signature := p.Schema.Functions[name]

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// InRounds runs a test so many times, each time with a source of chance of its own.
-// BK_TEST_ROUNDS sets another number of rounds. A round is named after its seed:
-// BK_TEST_SEED with that number begins with the same one, as in
+// InRounds runs a test as often as ordinary says, or BK_TEST_ROUNDS, each round with a
+// random source of its own. A round is named after its seed; with that in BK_TEST_SEED the
+// first round is the same again:
 //
 //	BK_TEST_SEED=4711 BK_TEST_ROUNDS=1 go test -run TestLostConnections ./internal/interruption
 //
-// What runs side by side within a round has no order of its own, so it may take more
-// than one try to see the same thing again.
+// What runs concurrently within a round has no fixed order, so it may take more than one
+// attempt to see the same thing again.
 func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.Rand)) {
 	t.Helper()
 	rounds := int(numberFromEnv(t, "BK_TEST_ROUNDS", uint64(ordinary))) //nolint:gosec // a small number

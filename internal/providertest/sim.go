@@ -16,8 +16,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Factories serve the provider in this process, waiting in milliseconds
-// where users wait in seconds.
+// Factories serve the provider in the test's own process, for terraform-plugin-testing. It
+// waits milliseconds where users wait seconds.
 var Factories = map[string]func() (tfprotov6.ProviderServer, error){
 	"bk": func() (tfprotov6.ProviderServer, error) {
 		options := provider.DefaultOptions("test")
@@ -26,20 +26,20 @@ var Factories = map[string]func() (tfprotov6.ProviderServer, error){
 	},
 }
 
-// Sim is a simulator with its URL.
+// Sim is a simulator that listens at a URL.
 type Sim struct {
 	*simulator.Server
 	URL string
 }
 
-// NewSim serves a simulator with 10.0.0.0/8 as virtual hosts. The test fails at
-// its end if the provider sent anything that the documents do not describe.
+// NewSim serves a simulator with 10.0.0.0/8 as virtual hosts until the test ends. The test
+// fails if the provider sent anything that the platform's documents do not describe.
 func NewSim(tb testing.TB) *Sim {
 	tb.Helper()
 	return NewSimBehind(tb, func(sim http.Handler) http.Handler { return sim })
 }
 
-// NewSimBehind puts something between the simulator and those who call it.
+// NewSimBehind is NewSim with a handler in front of the simulator.
 func NewSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *Sim {
 	tb.Helper()
 	sim := &simulator.Server{}
@@ -59,7 +59,7 @@ func NewSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *Sim {
 	return served
 }
 
-// ProviderConfig is a provider block for the simulator; more holds further
+// ProviderConfig is a provider block for the simulator, in HCL; more holds further
 // attributes.
 func (s *Sim) ProviderConfig(more ...string) string {
 	return fmt.Sprintf(`
@@ -78,9 +78,10 @@ provider "bk" {
 `, s.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret, strings.Join(more, "\n  "), Gateway)
 }
 
-// HostsConfig is a hosts map with keys web-1, web-2, … for consecutive addresses.
+// HostsConfig is a hosts map of web-1 to web-n, in HCL.
 func HostsConfig(n int) string { return HostsConfigOf(HostNumbers(n)...) }
 
+// HostNumbers returns 1 to n.
 func HostNumbers(n int) []int {
 	numbers := make([]int, n)
 	for i := range numbers {
@@ -89,6 +90,7 @@ func HostNumbers(n int) []int {
 	return numbers
 }
 
+// HostsConfigOf is a hosts map of hosts by number, in HCL.
 func HostsConfigOf(numbers ...int) string {
 	var text strings.Builder
 	text.WriteString("{\n")
@@ -102,6 +104,8 @@ func HostsConfigOf(numbers ...int) string {
 // Address is the address of host web-n.
 func Address(n int) string { return fmt.Sprintf("0:10.0.%d.%d", n/250, n%250+1) }
 
+// SpecConfig is a spec with every command and resource limits, in HCL; start is its
+// start_cmd.
 func SpecConfig(start string) string {
 	return fmt.Sprintf(`{
     identity = {
@@ -122,7 +126,7 @@ func SpecConfig(start string) string {
   }`, start)
 }
 
-// Colleague registers a process by hand.
+// Colleague registers a process on hosts by number, as somebody else with another spec.
 func (s *Sim) Colleague(t *testing.T, namespace, name string, labels map[string]string, hosts ...int) {
 	t.Helper()
 	for _, n := range hosts {
@@ -132,7 +136,8 @@ func (s *Sim) Colleague(t *testing.T, namespace, name string, labels map[string]
 	}
 }
 
-// Registered makes somebody register the process on hosts web-1 to web-n.
+// Registered registers the process on hosts web-1 to web-n, as somebody else with the
+// usual spec.
 func (s *Sim) Registered(tb testing.TB, n int) {
 	tb.Helper()
 	for _, number := range HostNumbers(n) {

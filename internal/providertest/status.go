@@ -8,17 +8,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
+// CachedStatus reads bk_process_status with mode "cached"; see Status.
 func (p *Protocol) CachedStatus(ctx context.Context) string {
 	p.T.Helper()
 	return p.Status(ctx, map[string]any{"mode": "cached"})
 }
 
+// LiveStatus reads bk_process_status, for which the agents are asked; see Status.
 func (p *Protocol) LiveStatus(ctx context.Context) string {
 	p.T.Helper()
 	return p.Status(ctx, map[string]any{"spec": Spec("./start.sh")})
 }
 
-// Status is what reading a status says and what it leaves in state.
+// Status reads bk_process_status on host web-1 and returns the diagnostics and the values
+// as text; more holds further attributes.
 func (p *Protocol) Status(ctx context.Context, more map[string]any) string {
 	p.T.Helper()
 	const name = "bk_process_status"
@@ -36,7 +39,7 @@ func (p *Protocol) Status(ctx context.Context, more map[string]any) string {
 	return said
 }
 
-// Configure gives what is said of settings.
+// Configure configures the provider and returns the diagnostics as text.
 func (p *Protocol) Configure(settings map[string]any) string {
 	p.T.Helper()
 	resp, err := p.Server.ConfigureProvider(p.T.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.Dynamic(p.Schema.Provider, settings)})
@@ -46,7 +49,7 @@ func (p *Protocol) Configure(settings map[string]any) string {
 	return DiagnosticsText(resp.Diagnostics)
 }
 
-// Validate is what a plan begins with.
+// Validate validates a configuration, which is how a plan begins. nil is a destroy.
 func (c *Core) Validate(config map[string]any) Diagnostics {
 	c.T.Helper()
 	if config == nil {
@@ -61,7 +64,7 @@ func (c *Core) Validate(config map[string]any) Diagnostics {
 	return resp.Diagnostics
 }
 
-// ValidateData is the same for a data source.
+// ValidateData validates the configuration of a data source.
 func (p *Protocol) ValidateData(typ string, config map[string]any) Diagnostics {
 	p.T.Helper()
 	resp, err := p.Server.ValidateDataResourceConfig(p.Context(), &tfprotov6.ValidateDataResourceConfigRequest{
@@ -73,7 +76,7 @@ func (p *Protocol) ValidateData(typ string, config map[string]any) Diagnostics {
 	return resp.Diagnostics
 }
 
-// IdentityOf is an identity as Go has it, nil where there is none.
+// IdentityOf returns the identity of a hosted process as Plain does, nil if there is none.
 func (p *Protocol) IdentityOf(identity *tfprotov6.ResourceIdentityData) any {
 	p.T.Helper()
 	if identity == nil || identity.IdentityData == nil {
@@ -86,7 +89,8 @@ func (p *Protocol) IdentityOf(identity *tfprotov6.ResourceIdentityData) any {
 	return p.Read(identity.IdentityData, schemas.IdentitySchemas[HostedType].ValueType())
 }
 
-// Applied applies a configuration that is valid.
+// Applied validates and applies a configuration. It fails the test if either reports
+// anything.
 func (c *Core) Applied(config map[string]any) {
 	c.T.Helper()
 	if said := c.Validate(config); len(said) > 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Changes are the calls that change something, each with its hosts, sorted:
-// "register_proc_info 0:10.0.0.2 0:10.0.0.3", or "operate_proc_v2/3 …" with the
-// op type. Calls side by side have no order of their own.
+// Changes returns the calls that change something, each with its hosts:
+// "register_proc_info 0:10.0.0.2 0:10.0.0.3", or "operate_proc_v2/3 …" with the op type.
+// They are sorted, because concurrent calls have no fixed order.
 func (s *Sim) Changes() []string {
 	changes := []string{}
 	for _, call := range s.Calls() {
@@ -32,8 +32,8 @@ func (s *Sim) Changes() []string {
 	return changes
 }
 
-// ExpectChanges is a check of a step: exactly these changes since the step began
-// (see step), none for no argument.
+// ExpectChanges checks that Changes since the step began are exactly these, which are
+// written as calls of the ESB (see OnGateway). No argument means no changes.
 func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		if diff := cmp.Diff(append([]string{}, OnGateway(want)...), s.Changes()); diff != "" {
@@ -43,8 +43,8 @@ func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
 	}
 }
 
-// Step applies a configuration, expects the plan action and the changing calls,
-// and an empty plan afterwards.
+// Step applies a configuration and expects the action on bk_hosted_process.test, the
+// changes (see ExpectChanges), and an empty plan afterwards.
 func (s *Sim) Step(config string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
 	return resource.TestStep{
 		PreConfig: s.ResetCalls,
@@ -57,7 +57,8 @@ func (s *Sim) Step(config string, action plancheck.ResourceActionType, changes .
 	}
 }
 
-// FailHosts makes an API fail on hosts.
+// FailHosts makes an API, which is named as on the ESB, fail on hosts by number, and
+// forgets the calls made so far.
 func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
 	fault := simulator.Fault{Code: &code, Message: message}
 	fault.API, fault.Op = FaultOn(api)
@@ -68,12 +69,14 @@ func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
 	s.ResetCalls()
 }
 
+// Mend ends all faults, and forgets the calls made so far.
 func (s *Sim) Mend() {
 	s.ClearFaults()
 	s.ResetCalls()
 }
 
-// ExpectHostCalls counts the hosts of the calls of one API.
+// ExpectHostCalls checks on how many hosts each API was called, which are named as on the
+// ESB. A host that is called twice counts twice.
 func (s *Sim) ExpectHostCalls(want map[string]int) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		type endpoint struct {

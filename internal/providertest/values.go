@@ -11,6 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// StatesOf returns state by host key from the values of a status data source.
 func StatesOf(values map[string]any) map[string]string {
 	if values == nil {
 		return nil
@@ -24,7 +25,7 @@ func StatesOf(values map[string]any) map[string]string {
 	return states
 }
 
-// Texts is a map of strings out of a state, nil where there is none.
+// Texts converts a map of strings as Plain returns it, nil if there is none.
 func Texts(v any) map[string]string {
 	values, ok := v.(map[string]any)
 	if !ok {
@@ -37,12 +38,13 @@ func Texts(v any) map[string]string {
 	return byKey
 }
 
+// HostsIn returns the hosts map of a state as Plain returns it.
 func HostsIn(state any) map[string]string {
 	values, _ := state.(map[string]any)
 	return Texts(values["hosts"])
 }
 
-// Told are the hosts of a diagnostic with the reasons given.
+// Told returns the reasons by host key that a diagnostic lists.
 func Told(said string) map[string]string {
 	rows := make(map[string]string)
 	for _, match := range regexp.MustCompile(`(?m)^  (web-\d+) \(\S+\): (.*)$`).FindAllStringSubmatch(said, -1) {
@@ -51,7 +53,7 @@ func Told(said string) map[string]string {
 	return rows
 }
 
-// WholeSpec is a spec with every command and its limits.
+// WholeSpec is Spec with every operation's command and resource limits.
 func WholeSpec(start string) map[string]any {
 	spec := Spec(start)
 	spec["control"] = map[string]any{
@@ -61,12 +63,12 @@ func WholeSpec(start string) map[string]any {
 	return spec
 }
 
-// StartsWith tells whether the platform holds a process with this start_cmd.
+// StartsWith reports whether a process is registered with this start_cmd.
 func StartsWith(process simulator.Process, start string) bool {
 	return strings.Contains(string(process.Spec), fmt.Sprintf("%q:%q", "start_cmd", start))
 }
 
-// LogBuffer is written by the provider's workers.
+// LogBuffer keeps a log that is written concurrently.
 type LogBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -78,7 +80,7 @@ func (b *LogBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String is the log as a reader has it, in which JSON's own escapes hide nothing.
+// String returns the log with its JSON decoded, so that escapes hide nothing.
 func (b *LogBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -31,7 +31,7 @@ func TestRollout_withoutWaves(t *testing.T) {
 				config["rollout"] = c.rollout
 			}
 			resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
-				TypeName: providertest.BenchType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.BenchType], config),
+				TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.HostedType], config),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -133,8 +133,8 @@ func echoed(s *providertest.Sim, p *providertest.Protocol, place, echo string) s
 	return said
 }
 
-// started is what the start of a process says.
-func started(p *providertest.Protocol, ctx context.Context) string {
+// started starts a process and returns everything that is reported.
+func started(p *providertest.Protocol, ctx context.Context) string { //nolint:revive // in the order of the method expressions beside it
 	p.T.Helper()
 	progress, end := p.Invoke(ctx, providertest.ActionType, providertest.Invocation("start", 1, nil))
 	return strings.Join(append(progress, end), "\n")

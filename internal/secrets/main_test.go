@@ -1,3 +1,5 @@
+// Package secrets puts secrets into every setting and every answer of the platform, and
+// looks for them in everything that is printed, logged or kept in state.
 package secrets
 
 import (

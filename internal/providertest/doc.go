@@ -1,0 +1,12 @@
+// Package providertest is what tests of the provider have in common: a simulator (Sim),
+// and three ways to make a provider work against it.
+//
+//   - Factories and Sim.Step, for terraform-plugin-testing and a real CLI that talks to a
+//     provider in the test's own process
+//   - CLI, for a real CLI and a provider process of its own: signals, exit codes, output
+//   - Protocol and Core, which speak to the provider as Terraform does, without a CLI:
+//     fast enough for hundreds of runs
+//
+// Tests use hosts web-1, web-2, … whose addresses Address gives, and unless they say
+// otherwise the process nginx in namespace web.
+package providertest
