@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	inTrouble = "The platform, or something on the way to it, is in trouble. Apply again when it is well."
+	inTrouble = "The platform, or something on the way to it, is failing. Apply again once it has recovered."
 	tooBusy   = "Set requests_per_second, or lower max_concurrent_requests."
 )
 
@@ -74,24 +74,24 @@ func explain(err error) string {
 // NoJob is the error for a JOB object if the provider is not configured to reach JOB.
 func NoJob() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
-		"The endpoint of the provider block is GSE's API gateway, and JOB's process APIs are behind the ESB alone. Set job_endpoint to the ESB.")
+		"The provider's endpoint is GSE's API gateway, but JOB's process APIs are available only through the ESB. Set job_endpoint to the URL of the ESB.")
 }
 
 // advice is what a user can do about a failed call.
 func advice(e *bkapi.Error) string {
 	if job.IsRemoved(e) {
-		return "JOB has no process APIs from release 3.7 on. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
-			"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` forgets what cannot be asked for any more."
+		return "JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
+			"call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read."
 	}
 	switch e.Kind {
 	case bkapi.KindConnect:
-		return "Check that the provider's endpoint is right and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
+		return "Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
 	case bkapi.KindTLS:
 		return trustAdvice(e)
 	case bkapi.KindRedirect:
-		return "If that is where the platform lives, set the provider's endpoint to it: credentials are never sent along with a redirect."
+		return "If that is the address of the platform, set the provider's endpoint to it: redirects are not followed, so that credentials go nowhere else."
 	case bkapi.KindFormat:
-		return "Something other than the API answers there, often a login page or a proxy. Check the provider's endpoint and gateway."
+		return "Something other than the API answered, often a login page or a proxy. Check the provider's endpoint and gateway."
 	case bkapi.KindRefused:
 		switch {
 		case e.TurnedAway():
@@ -99,12 +99,12 @@ func advice(e *bkapi.Error) string {
 		case bkapi.IsTransient(e), bkapi.IsOutcomeUnknown(e):
 			return inTrouble
 		}
-		return "Those are the platform's own words. If they speak of the application, check app_code and app_secret, and that it may call " +
+		return "The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call " +
 			e.API + "; otherwise ask the platform's administrators and quote the request id."
 	case bkapi.KindLost:
 		return inTrouble
 	case bkapi.KindCanceled:
-		return "If the time was up, raise the timeouts of this object."
+		return "If time ran out, raise the timeouts of this object."
 	case bkapi.KindStatus:
 		return statusAdvice(e)
 	default: // a request that cannot be built is for the developers
@@ -121,17 +121,17 @@ func trustAdvice(e *bkapi.Error) string {
 	)
 	switch {
 	case errors.As(e, new(tls.RecordHeaderError)):
-		return "What answers there does not speak TLS. Check whether the provider's endpoint begins with https, and its port."
+		return "The server at this address does not speak TLS. Check the scheme and the port of the provider's endpoint."
 	case errors.As(e, &unknown):
-		return "If the platform's certificate comes from an authority of your own, set ca_cert_file to that authority's certificate."
+		return "If the platform's certificate was issued by a private authority, set ca_cert_file to that authority's certificate."
 	case errors.As(e, &name):
-		return "The certificate is for another host. Name the platform in the endpoint as its certificate does."
+		return "The certificate is for another host name. Use a name in the provider's endpoint that the certificate is valid for."
 	case errors.As(e, &invalid) && invalid.Reason == x509.Expired:
-		return "The platform's certificate is not valid at this time. Have it renewed, and check this machine's clock."
+		return "The platform's certificate has expired or is not valid yet. Check this machine's clock, or have the certificate renewed."
 	case errors.As(e, &invalid):
-		return "The platform's certificate does not serve this purpose. Have its administrators issue another."
+		return "The platform's certificate is not valid for this purpose. Ask its administrators for another one."
 	default:
-		return "The provider speaks TLS 1.2 and later. Check that the endpoint's scheme and port are those of a server that does too."
+		return "The provider requires TLS 1.2 or later. Check that the scheme and the port of its endpoint are those of a server that supports it."
 	}
 }
 
@@ -139,9 +139,9 @@ func trustAdvice(e *bkapi.Error) string {
 func statusAdvice(e *bkapi.Error) string {
 	switch e.Status {
 	case 400, 401, 403: // the gateway answers 400 to an application that it does not know
-		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants that API by API."
+		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants each API separately."
 	case 404:
-		return fmt.Sprintf("There is no API %s at this address of the %s. Check the provider's endpoint, and whether its gateway is esb or apigw: now it is %s.",
+		return fmt.Sprintf("The API %s was not found at this address of the %s. Check the provider's endpoint, and whether gateway should be esb or apigw; it is %s now.",
 			e.API, map[bkapi.Gateway]string{bkapi.ESB: "ESB", bkapi.APIGW: "API gateway"}[e.Gateway], e.Gateway)
 	case 413:
 		return "Lower max_hosts_per_request."
@@ -155,8 +155,8 @@ func statusAdvice(e *bkapi.Error) string {
 // block are unknown, because they depend on resources that are not applied yet.
 func NotReady(unknown []string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
-		"The platform must be called now, but these settings of the provider block are not known before apply: "+
-			strings.Join(unknown, ", ")+".\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
+		"The platform has to be called now, but these settings of the provider block are not known until apply: "+
+			strings.Join(unknown, ", ")+".\n\nMake this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.")
 }
 
 // NotEvaluated is the error for a call that is made before the provider is configured.
@@ -167,8 +167,8 @@ func NotEvaluated() diag.Diagnostic {
 // NotRefreshed is NotReady for a refresh, which can be left out: a warning.
 func NotRefreshed(unknown []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Not Refreshed",
-		"The platform was not asked, because these settings of the provider block are not known before apply: "+
-			strings.Join(unknown, ", ")+". The plan goes by what is in state.")
+		"The platform was not asked, because these settings of the provider block are not known until apply: "+
+			strings.Join(unknown, ", ")+". The plan is based on what is in state.")
 }
 
 // Bug is the error for something that only a bug in the provider can cause.

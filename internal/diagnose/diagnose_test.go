@@ -63,7 +63,7 @@ Request: r1, r2
   h01 (0:10.0.0.1): no verdict when the time was up (115, still in progress)
   h03 (0:10.0.0.3): not tried: too many hosts had failed before its wave
 
-The time for this was up, and what was sent may still take effect. If the platform is only slow, raise the timeouts of this object.
+Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.
 `,
 		},
 		"a-call-that-failed-is-told-once": {
@@ -76,7 +76,7 @@ The time for this was up, and what was sent may still take effect. If the platfo
 
 operate_proc_v2: no usable answer from https://paas/x after the request was sent: EOF (request id r9).
 
-The platform, or something on the way to it, is in trouble. Apply again when it is well.
+The platform, or something on the way to it, is failing. Apply again once it has recovered.
 `,
 		},
 		"a-wait-that-was-going-badly": {
@@ -93,9 +93,9 @@ Task: GSETASK:1, GSETASK:2
 
 asking for the result of task GSETASK:1: context deadline exceeded; the answer before: get_proc_operate_result_v2: HTTP 502 Bad Gateway from https://paas/x (3 tries in 1s, request id r7).
 
-The platform, or something on the way to it, is in trouble. Apply again when it is well.
+The platform, or something on the way to it, is failing. Apply again once it has recovered.
 
-The time for this was up, and what was sent may still take effect. If the platform is only slow, raise the timeouts of this object.
+Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.
 `,
 		},
 		"nobody-tells-the-result": {
@@ -106,7 +106,7 @@ Task: GSETASK:1
 
 get_proc_operate_result_v2: HTTP 502 Bad Gateway from https://paas/x (3 tries in 1s, request id r7).
 
-The platform, or something on the way to it, is in trouble. Apply again when it is well.
+The platform, or something on the way to it, is failing. Apply again once it has recovered.
 `,
 		},
 		"capped": {
@@ -138,13 +138,13 @@ func TestSettingsNotKnown(t *testing.T) {
 	}{
 		"not-ready": {
 			NotReady([]string{"app_secret", "endpoint"}), diag.SeverityError, "Provider Not Configured Yet",
-			"The platform must be called now, but these settings of the provider block are not known before apply: app_secret, endpoint.\n\n" +
-				"Let this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.",
+			"The platform has to be called now, but these settings of the provider block are not known until apply: app_secret, endpoint.\n\n" +
+				"Make this object depend on the resources that they come from (depends_on), apply those first (with -target), or set known values.",
 		},
 		"not-refreshed": {
 			NotRefreshed([]string{"endpoint"}), diag.SeverityWarning, "Not Refreshed",
-			"The platform was not asked, because these settings of the provider block are not known before apply: endpoint. " +
-				"The plan goes by what is in state.",
+			"The platform was not asked, because these settings of the provider block are not known until apply: endpoint. " +
+				"The plan is based on what is in state.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,24 +169,24 @@ func TestExplain(t *testing.T) {
 		"connect": {
 			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindConnect, Attempts: 1, Err: errors.New("connection refused")},
 			"operate_proc_v2: no connection to https://paas/x: connection refused.\n\n" +
-				"Check that the provider's endpoint is right and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed.",
+				"Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed.",
 		},
 		"forbidden": {
 			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 403, Sent: true, Attempts: 1, RequestID: "r1", Message: "no permission"},
 			"operate_proc_v2: HTTP 403 Forbidden from https://paas/x: no permission (request id r1).\n\n" +
-				"Check app_code, app_secret and the user, and that the application may call operate_proc_v2: the platform grants that API by API.",
+				"Check app_code, app_secret and the user, and that the application may call operate_proc_v2: the platform grants each API separately.",
 		},
 		"refused": {
 			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"},
 			"operate_proc_v2: refused by the platform: bad luck (code 7, request id r1).\nURL: https://paas/x\n\n" +
-				"Those are the platform's own words. If they speak of the application, check app_code and app_secret, and that it may call operate_proc_v2; " +
+				"The message is the platform's own. If it is about the application, check app_code and app_secret, and that the application may call operate_proc_v2; " +
 				"otherwise ask the platform's administrators and quote the request id.",
 		},
 		"job-removed": {
 			bkapi.Error{API: "operate_process", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 404, Sent: true, Attempts: 1},
 			"operate_process: HTTP 404 Not Found from https://paas/x.\n\n" +
-				"JOB has no process APIs from release 3.7 on. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
-				"speak to GSE itself: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` forgets what cannot be asked for any more.",
+				"JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
+				"call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ const (
 
 // Sentences that say what the next run does about hosts that failed.
 const (
-	RetriedAlone   = "Mend the cause and apply again: only these hosts are called."
-	DestroyedAlone = "Mend the cause and destroy again: only these hosts are called."
+	RetriedAlone   = "Fix the cause and apply again: only these hosts are called."
+	DestroyedAlone = "Fix the cause and destroy again: only these hosts are called."
 )
 
 // Reasons that leave open whether the platform did what was asked. State keeps
@@ -157,7 +157,7 @@ func trailer(failures fleet.Results) string {
 	}
 	paragraphs := distinct(errs)
 	if timeUp(failures) {
-		paragraphs = append(paragraphs, "The time for this was up, and what was sent may still take effect. If the platform is only slow, raise the timeouts of this object.")
+		paragraphs = append(paragraphs, "Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.")
 	}
 	if len(paragraphs) > maxOutputLines {
 		paragraphs = paragraphs[:maxOutputLines]

@@ -80,11 +80,11 @@ func statusFaults() []fault {
 			fault: &simulator.Fault{HTTPStatus: 403, Body: `{"code":1640301,"message":"App has no permission to the resource","data":null,"result":false}`},
 		},
 		fault{
-			name: "404", title: "HTTP 404: there is no such API", says: "at this address of the API gateway. Check the provider's endpoint, and whether its gateway is esb or apigw: now it is apigw.", pattern: patternRefused,
+			name: "404", title: "HTTP 404: there is no such API", says: "at this address of the API gateway. Check the provider's endpoint, and whether gateway should be esb or apigw; it is apigw now.", pattern: patternRefused,
 			faces: []providertest.Face{providertest.FaceGateway}, fault: &simulator.Fault{HTTPStatus: 404},
 		},
 		fault{
-			name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs from release 3.7 on.",
+			name: "404-job", title: "HTTP 404 from JOB, which has no process APIs from 3.7 on", says: "JOB has no process APIs as of release 3.7.",
 			pattern: patternRefused, faces: []providertest.Face{providertest.FaceJOB}, fault: &simulator.Fault{HTTPStatus: 404},
 			except: map[providertest.Operation]cell{
 				providertest.OnUpdate: {ending: fails, reason: "other_spec: this platform's JOB does not have the process API", tries: 1},

@@ -200,10 +200,10 @@ func declaredFaults() []fault {
 	row := func(name, title, says string, declare func(map[string]any), by ...providertest.Face) fault {
 		return fault{name: name, title: title, says: says, pattern: patternDeclared, faces: by, declare: declare}
 	}
-	specless := row("no-spec", "The agents are asked without a spec, by the name alone", "can only be asked about a process with its full spec",
+	specless := row("no-spec", "The agents are asked without a spec, by the name alone", "Asking the agents about a process requires its full spec",
 		func(config map[string]any) { config["spec"] = nil }, gseFaces...)
 	specless.except = map[providertest.Operation]cell{providertest.OnCreate: {}, providertest.OnUpdate: {}, providertest.OnOperate: {}}
-	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "an agent id is only understood by GSE's API gateway",
+	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "only GSE's API gateway accepts agent ids",
 		host("0200000007525400f355781710390005465c"), providertest.FaceESB, providertest.FaceJOB)
 	agentless.except = map[providertest.Operation]cell{providertest.OnUpdate: {}, providertest.OnStatus: {}} // found once the provider block is known, after a refresh
 	ended := row("one-shot-running", "A one-shot process, of which `ensure` wants that it runs", "goes on running", func(config map[string]any) {

@@ -34,7 +34,7 @@ func networkFaults() []fault {
 			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.serveTLS(certificate{ip: "127.9.9.9"}, true) },
 		},
 		{
-			name: "no-tls", title: "The server does not speak TLS", says: "What answers there does not speak TLS.",
+			name: "no-tls", title: "The server does not speak TLS", says: "The server at this address does not speak TLS.",
 			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.settings["endpoint"] = "https" + r.sim.URL[len("http"):] },
 		},
 

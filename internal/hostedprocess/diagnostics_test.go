@@ -69,8 +69,8 @@ func TestHostedDiagnostics(t *testing.T) {
 		"update-not-sent": {
 			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` +
-				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nThe time for this was up, and what was sent may still take effect. " +
-				"If the platform is only slow, raise the timeouts of this object.\n\nMend the cause and apply again: only these hosts are called.",
+				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out, and what was already sent may still take effect. " +
+				"If the platform is just slow, raise the timeouts of this object.\n\nFix the cause and apply again: only these hosts are called.",
 		},
 		"create-partial-as-error": {
 			createPartial(h, away, reference.PartialError), diag.SeverityError, "Hosted Process Created In Part",
@@ -81,12 +81,12 @@ func TestHostedDiagnostics(t *testing.T) {
 		"update-failed": {
 			updateFailed(h, 2, away), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
-				"\nMend the cause and apply again: only these hosts are called.",
+				"\nFix the cause and apply again: only these hosts are called.",
 		},
 		"release-failed": {
 			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
 			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
-				"\nMend the cause and destroy again: only these hosts are called.",
+				"\nFix the cause and destroy again: only these hosts are called.",
 		},
 		"unreachable": {
 			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}),

@@ -27,7 +27,7 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		return providertest.HostedConfig{Hosts: providertest.HostsConfig(1), More: hcl}.String()
 	}
 	for name, c := range map[string]struct{ config, want string }{
-		"no-hosts":              {hosts("{}"), `hosts map must contain at least 1 elements`},
+		"no-hosts":              {hosts("{}"), `hosts must contain at least one host`},
 		"address-without-cloud": {hosts(`{ a = "10.0.0.1" }`), `"10.0.0.1" has no bk_cloud_id`},
 		"address-not-an-ip":     {hosts(`{ a = "0:web-1" }`), `"web-1" is not an IP address`},
 		"null-address":          {hosts(`{ a = null }`), `the address is null`},
@@ -37,8 +37,8 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		"pid-path-a-directory":  {replace(`"/srv/web/nginx.pid"`, `"/srv/web/"`), `absolute path of a file`},
 		"log-path-relative":     {replace(`user       =`, "log_path = \"logs\"\n      user ="), `must be an absolute path`},
 		"empty-user":            {replace(`"root"`, `""`), `spec.identity.user`},
-		"cpu-zero":              {replace(`cpu = 30`, `cpu = 0`), `spec.resource.cpu: the value must be above 0 and up to 100 percent of the whole machine; got 0`},
-		"mem-over-100":          {replace(`mem = 10`, `mem = 101`), `spec.resource.mem: the value must be above 0 and up to 100 percent of the whole machine; got 101`},
+		"cpu-zero":              {replace(`cpu = 30`, `cpu = 0`), `spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got 0`},
+		"mem-over-100":          {replace(`mem = 10`, `mem = 101`), `spec.resource.mem: the value must be more than 0 and at most 100 percent of the whole machine; got 101`},
 		"no-resource":           {replace(`resource       = { cpu = 30, mem = 10 }`, ""), `"resource" is required`},
 		"auto-type-unknown":     {replace(`auto_type = 1`, `auto_type = 3`), `must be one of`},
 		"start-check-secs-zero": {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 0`), `start_check_secs value must be at least 1`},

@@ -159,7 +159,7 @@ func TestAccJob_validation(t *testing.T) {
 		"no-cycle-time":      {providertest.JobConfig{Process: strings.Replace(providertest.JobProcess("a"), "type        = 1", "", 1)}, `process.cycle_time: a periodic process`},
 		"no-pid-path":        {providertest.JobConfig{Process: strings.Replace(providertest.JobProcess("a"), `pid_path    = "/srv/web/nginx.pid"`, "", 1)}, `"pid_path" is required`},
 		"no-owner":           {providertest.JobConfig{More: `registration_api = "manage_proc"`}, `manage_proc requires an owner`},
-		"agent-id":           {providertest.JobConfig{Hosts: `{ a = "0200000007525400f355781710390005465c" }`}, `only understood by GSE's API gateway`},
+		"agent-id":           {providertest.JobConfig{Hosts: `{ a = "0200000007525400f355781710390005465c" }`}, `only GSE's API gateway accepts agent ids`},
 		"running-and-no-typ": {providertest.JobConfig{Process: strings.Replace(providertest.JobProcess("a"), "type        = 1", "cycle_time = 5", 1), More: `ensure = "running"`}, `Only a resident process`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestAccJob_removed(t *testing.T) {
 		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{{
 			Config:      sim.JobProvider() + providertest.JobConfig{Hosts: providertest.HostsConfig(1)}.String(),
-			ExpectError: providertest.Wrapped(`JOB has no process APIs from release 3.7 on[\s\S]*bk_hosted_process`),
+			ExpectError: providertest.Wrapped(`JOB has no process APIs as of release 3.7[\s\S]*bk_hosted_process`),
 		}},
 	})
 	sim.ResetViolations()
@@ -269,7 +269,7 @@ func TestAccJob_noESB(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{{
-			Config: block + providertest.JobConfig{Hosts: providertest.HostsConfig(1)}.String(), PlanOnly: true, ExpectError: providertest.Wrapped(`Set job_endpoint to the ESB`),
+			Config: block + providertest.JobConfig{Hosts: providertest.HostsConfig(1)}.String(), PlanOnly: true, ExpectError: providertest.Wrapped(`Set job_endpoint to the URL of the ESB`),
 		}},
 	})
 }

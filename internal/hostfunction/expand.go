@@ -25,8 +25,8 @@ func (expandFunction) Metadata(_ context.Context, _ function.MetadataRequest, re
 func (expandFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "IP addresses of a range",
-		MarkdownDescription: "Lists the IP addresses that a range stands for, in the order in which it names them: " + fleet.RangeForms +
-			fmt.Sprintf(". At most %d. It calls nothing.", fleet.MaxExpanded),
+		MarkdownDescription: "Returns the IP addresses of a range, in the order in which the range names them: " + fleet.RangeForms +
+			fmt.Sprintf(". A range has at most %d addresses. The function makes no calls.", fleet.MaxExpanded),
 		Parameters: []function.Parameter{
 			function.StringParameter{Name: "range", MarkdownDescription: "Range of IPv4 addresses."},
 		},

@@ -25,7 +25,7 @@ func (hostFunction) Metadata(_ context.Context, _ function.MetadataRequest, resp
 func (hostFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary:             "Address of a host",
-		MarkdownDescription: "Gives the address of a host, as the `hosts` map of resources takes it. It calls nothing.",
+		MarkdownDescription: "Returns the address of a host in the form that the `hosts` map of resources takes. The function makes no calls.",
 		Parameters: []function.Parameter{
 			function.StringParameter{Name: "ip", MarkdownDescription: "IPv4 or IPv6 address."},
 			cloudParameter(),
@@ -56,12 +56,12 @@ func (hostFunction) Run(ctx context.Context, req function.RunRequest, resp *func
 // cloudParameter is the cloud area, which together with an IP address makes a host
 // address.
 func cloudParameter() function.Parameter {
-	return function.Int64Parameter{Name: "bk_cloud_id", MarkdownDescription: "Id of the cloud area that the ip belongs to; `0` is the direct one."}
+	return function.Int64Parameter{Name: "bk_cloud_id", MarkdownDescription: "ID of the cloud area that the IP address belongs to; `0` is the area of direct connections."}
 }
 
 func checkCloud(position, cloud int64) *function.FuncError {
 	if cloud < 0 {
-		return function.NewArgumentFuncError(position, fmt.Sprintf("A bk_cloud_id is a whole number from 0; got %d", cloud))
+		return function.NewArgumentFuncError(position, fmt.Sprintf("bk_cloud_id must be at least 0; got %d", cloud))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func hostAt(ip string, cloud int64) (fleet.Host, error) {
 	case err != nil:
 		return fleet.Host{}, fmt.Errorf("%q is not an IP address", ip)
 	case address.Zone() != "":
-		return fleet.Host{}, fmt.Errorf("%q has a zone, which means nothing to another machine", ip)
+		return fleet.Host{}, fmt.Errorf("%q has a zone, which has no meaning on another machine", ip)
 	}
 	return fleet.NewHost(int(cloud), 0, address), nil
 }

@@ -23,8 +23,8 @@ func (hostsFunction) Metadata(_ context.Context, _ function.MetadataRequest, res
 func (hostsFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Map of hosts",
-		MarkdownDescription: "Makes a map for the `hosts` of resources out of IP addresses: each ip is the key of its host. " +
-			"An ip that stands twice is an error. It calls nothing.",
+		MarkdownDescription: "Makes a map for the `hosts` of resources from IP addresses: each address is the key of its host. " +
+			"An address that appears twice is an error. The function makes no calls.",
 		Parameters: []function.Parameter{
 			function.ListParameter{Name: "ips", ElementType: types.StringType, MarkdownDescription: "IPv4 or IPv6 addresses."},
 			cloudParameter(),
@@ -57,7 +57,7 @@ func (hostsFunction) Run(ctx context.Context, req function.RunRequest, resp *fun
 		}
 		key := host.IP().String()
 		if _, twice := hosts[key]; twice {
-			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d: %s stands twice; name each host once", i, key))
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("Element %d: %s appears more than once", i, key))
 			return
 		}
 		hosts[key] = host.Address()

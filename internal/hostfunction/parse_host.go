@@ -32,9 +32,9 @@ func (parseHostFunction) Metadata(_ context.Context, _ function.MetadataRequest,
 func (parseHostFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Parts of a host address",
-		MarkdownDescription: "Takes an address apart, as the `hosts` map of resources takes it: " + fleet.AddressForms + ". " +
-			"Gives an object of `ip`, `bk_cloud_id`, `bk_supplier_id` and `agent_id`; what the address does not name is null. " +
-			"Without a `bk_supplier_id` in the address, resources use the provider's. It calls nothing.",
+		MarkdownDescription: "Splits an address of the `hosts` map of resources into its parts: " + fleet.AddressForms + ". " +
+			"Returns an object with `ip`, `bk_cloud_id`, `bk_supplier_id` and `agent_id`; parts that the address does not have are null. " +
+			"If it has no `bk_supplier_id`, resources use the provider's. The function makes no calls.",
 		Parameters: []function.Parameter{
 			function.StringParameter{Name: "address", MarkdownDescription: "Address of a host."},
 		},

@@ -196,7 +196,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 	const (
 		noReload = `Attribute spec.control.reload_cmd: the operation "reload" runs this command, which is not set.`
 		noHost   = "Attribute hosts: there is no host to run the operation on."
-		agentID  = "an agent id is only understood by GSE's API gateway"
+		agentID  = "only GSE's API gateway accepts agent ids"
 	)
 	for name, c := range map[string]struct {
 		operation      string
@@ -204,7 +204,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 		validate, plan string // parts of what is said
 	}{
 		"command-missing":   {operation: "reload", validate: noReload, plan: noReload},
-		"no-hosts":          {operation: "start", more: map[string]any{"hosts": map[string]string{}}, validate: "Attribute hosts map must contain at least 1 elements", plan: noHost},
+		"no-hosts":          {operation: "start", more: map[string]any{"hosts": map[string]string{}}, validate: "Attribute hosts must contain at least one host", plan: noHost},
 		"unknown-operation": {operation: "resurrect", validate: "Attribute operation value must be one of"},
 		"host-twice":        {operation: "start", more: map[string]any{"hosts": map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}}, validate: `is the same host as`, plan: "is the same host as"},
 		"bad-timeout":       {operation: "start", more: map[string]any{"timeouts": map[string]any{"invoke": "soon"}}, validate: "soon"},

@@ -245,7 +245,7 @@ func TestAccProcessOperationResource_validation(t *testing.T) {
 		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{
 			{Config: config(providertest.OperationConfig{Operation: "pause"}), ExpectError: regexp.MustCompile(`operation value must be\s+one of`)},
-			{Config: config(providertest.OperationConfig{Operation: "start", Hosts: "{}"}), ExpectError: regexp.MustCompile(`at least 1 elements`)},
+			{Config: config(providertest.OperationConfig{Operation: "start", Hosts: "{}"}), ExpectError: regexp.MustCompile(`at least one host`)},
 			{
 				Config: sim.ProviderConfig() + fmt.Sprintf(`
 resource "bk_process_operation" "test" {

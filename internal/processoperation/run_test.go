@@ -30,7 +30,7 @@ func TestOperationFailed(t *testing.T) {
 Task: GSETASK:7
 Request: r7
 
-Mend the cause and apply again: only these hosts are called.`
+Fix the cause and apply again: only these hosts are called.`
 	if diff := cmp.Diff(want, got.Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

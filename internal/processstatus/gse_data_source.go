@@ -50,14 +50,14 @@ func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.Met
 func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := reference.DataSourceAttributes(reference.GSEAttributes(reference.Options{OptionalSpec: true}))
 	attributes["mode"] = schema.StringAttribute{
-		MarkdownDescription: "Where the answer comes from. `" + string(modeLive) + "`: the agents are asked, which needs `spec` and takes a moment. `" +
-			string(modeCached) + "`: what the platform has on file, which is quick and may lag by minutes. Defaults to `" + string(modeLive) + "`.",
+		MarkdownDescription: "Source of the status. `" + string(modeLive) + "`: the agents, which takes a moment and requires `spec`. `" +
+			string(modeCached) + "`: the last status that the platform knows, which is quick and may be minutes old. Defaults to `" + string(modeLive) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(statusModes)...)},
 	}
-	maps.Copy(attributes, statusAttributes(ctx, "An agent cannot tell a process that is not registered from one that is stopped, so `unregistered` comes with mode `cached` only."))
+	maps.Copy(attributes, statusAttributes(ctx, "An agent cannot tell a process that is not registered from one that is stopped, so `unregistered` occurs only in mode `cached`."))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads what a process is doing on each host. A host that does not answer is `unknown`, with the reason; only a call that " +
+		MarkdownDescription: "Reads the status of a process on each host. A host that does not answer is `unknown`, with the reason; only a call that " +
 			"fails as a whole is an error.",
 		Attributes: attributes,
 	}
@@ -75,7 +75,7 @@ func (d *processStatusDataSource) ValidateConfig(ctx context.Context, req dataso
 	}
 	if config.Spec.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("spec"), "Missing Spec",
-			`The agents can only be asked about a process with its full spec. Set spec, or set mode = "cached".`)
+			`Asking the agents about a process requires its full spec. Set spec, or set mode = "cached".`)
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.Sc
 	attributes := reference.DataSourceAttributes(reference.JobAttributes(false))
 	maps.Copy(attributes, statusAttributes(ctx, "`unregistered` does not occur here: an agent cannot tell a process that is not registered from one that is stopped."))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: reference.JobNote + "Reads what a process is doing on each host through BlueKing JOB. The agents are asked: JOB keeps no file. A host " +
+		MarkdownDescription: reference.JobNote + "Reads the status of a process on each host through BlueKing JOB. The agents are always asked, as JOB caches no status. A host " +
 			"that does not answer is `unknown`, with the reason; only a call that fails as a whole is an error.",
 		Attributes: attributes,
 	}

@@ -45,7 +45,7 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = reference.TimeoutsDescription
-		nested.Attributes = reference.DataSourceAttributes(reference.DeadlineAttribute("read", "the whole read; a host without an answer by then is `unknown`", reference.DefaultReadTimeout))
+		nested.Attributes = reference.DataSourceAttributes(reference.DeadlineAttribute("read", "the whole read, after which a host that has not answered is `unknown`", reference.DefaultReadTimeout))
 		limits = nested
 	}
 	attributes["timeouts"] = limits
@@ -57,13 +57,13 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 				MarkdownDescription: "One of `running`, `stopped`, `unregistered`, `unknown`. " + unregistered,
 				Computed:            true,
 			},
-			"hosted":        schema.BoolAttribute{MarkdownDescription: "Whether the agent revives the process; null where the answer does not say.", Computed: true},
-			"pid":           schema.Int64Attribute{MarkdownDescription: "Process id, null unless it runs.", Computed: true},
-			"version":       schema.StringAttribute{MarkdownDescription: "First line of what `version_cmd` printed, null where there is none.", Computed: true},
-			"cpu_usage":     schema.Float64Attribute{MarkdownDescription: "CPU usage in percent of the whole machine, null unless it runs.", Computed: true},
-			"mem_usage":     schema.Float64Attribute{MarkdownDescription: "Memory usage in percent of the whole machine, null unless it runs.", Computed: true},
-			"error_code":    schema.Int64Attribute{MarkdownDescription: "The platform's code where the state is `unknown`, else null.", Computed: true},
-			"error_message": schema.StringAttribute{MarkdownDescription: "Why the state is `unknown`, else null.", Computed: true},
+			"hosted":        schema.BoolAttribute{MarkdownDescription: "Whether the process is hosted: the agent restarts it when it dies. Null if the answer does not say.", Computed: true},
+			"pid":           schema.Int64Attribute{MarkdownDescription: "Process ID. Null unless the process is running.", Computed: true},
+			"version":       schema.StringAttribute{MarkdownDescription: "First line that `version_cmd` printed. Null if there is none.", Computed: true},
+			"cpu_usage":     schema.Float64Attribute{MarkdownDescription: "CPU usage, as a percentage of the whole machine. Null unless the process is running.", Computed: true},
+			"mem_usage":     schema.Float64Attribute{MarkdownDescription: "Memory usage, as a percentage of the whole machine. Null unless the process is running.", Computed: true},
+			"error_code":    schema.Int64Attribute{MarkdownDescription: "The platform's error code if the state is `unknown`, otherwise null.", Computed: true},
+			"error_message": schema.StringAttribute{MarkdownDescription: "Why the state is `unknown`, otherwise null.", Computed: true},
 		}},
 	}
 	for name, state := range map[string]fleet.State{
@@ -93,7 +93,7 @@ func (m *statusModel) read(ctx context.Context, p *platform.Platform, which refe
 
 	statuses, err := ask(o.Process, ctx, o.Hosts.Hosts())
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
-		diags.Append(diagnose.CallFailed("Unable to Read Process Status", o.Title+" could not be asked for.", err))
+		diags.Append(diagnose.CallFailed("Unable to Read Process Status", o.Title+" could not be queried.", err))
 		return diags
 	}
 	m.fromAPI(o.Hosts, statuses)
@@ -158,6 +158,6 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
 		}
 	}
-	return diag.NewWarningDiagnostic("Process Status Unknown", fmt.Sprintf("%s did not answer on %s.\n\n%s\nCheck the agents on these hosts.",
+	return diag.NewWarningDiagnostic("Process Status Unknown", fmt.Sprintf("%s has an unknown status on %s.\n\n%s\nCheck the agents on these hosts.",
 		title, diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))
 }

@@ -18,7 +18,7 @@ func TestStatusUnknown(t *testing.T) {
 	if got.Severity() != diag.SeverityWarning || got.Summary() != "Process Status Unknown" {
 		t.Errorf("%s %q", got.Severity(), got.Summary())
 	}
-	want := `Process "nginx" in namespace "web" did not answer on 1 of 3 hosts.` +
+	want := `Process "nginx" in namespace "web" has an unknown status on 1 of 3 hosts.` +
 		"\n\n  h02 (0:10.0.0.2): the agent had not answered\n\nCheck the agents on these hosts."
 	if diff := cmp.Diff(want, got.Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -130,7 +130,7 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	switch len(users) {
 	case 1:
 	case 0:
-		diags.AddAttributeError(path.Root(names[0]), summaryMissingSetting, "Nobody is named on whose behalf the platform is called. Set one of "+
+		diags.AddAttributeError(path.Root(names[0]), summaryMissingSetting, "No user is set on whose behalf to call the platform. Set one of "+
 			strings.Join(names, ", ")+", or one of the environment variables "+strings.Join(variables, ", ")+".")
 	default:
 		diags.AddAttributeError(path.Root(last), diagnose.SummaryInvalidProvider,
@@ -142,7 +142,7 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 func (s *settings) checkLabels(diags *diag.Diagnostics) {
 	if _, taken := s.defaultLabels[s.fingerprintLabel]; taken {
 		reference.AddInvalid(diags, path.Root("default_labels").AtMapKey(s.fingerprintLabel), "Invalid Label",
-			"the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free")
+			"the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free")
 	}
 }
 
@@ -157,8 +157,8 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 	case err != nil:
 		diags.Append(s.invalid("ca_cert_file", err.Error()))
 	case !x509.NewCertPool().AppendCertsFromPEM(text):
-		diags.Append(s.invalid("ca_cert_file", s.caCertFile+" holds no certificate that can be read; it takes certificates in PEM form, "+
-			"which begin with -----BEGIN CERTIFICATE-----"))
+		diags.Append(s.invalid("ca_cert_file", s.caCertFile+" contains no readable certificate; certificates must be in PEM format, "+
+			"and begin with -----BEGIN CERTIFICATE-----"))
 	}
 	s.API.CACert = text
 }
@@ -238,8 +238,8 @@ func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 func (s *settings) warn(diags *diag.Diagnostics) {
 	if s.API.InsecureSkipVerify {
 		diags.AddAttributeWarning(path.Root("insecure_skip_verify"), "Certificate Not Verified",
-			"The platform's certificate is not verified, so whoever is on the way to "+s.API.Endpoint+" can read and change everything, "+
-				"app_secret included. Set ca_cert_file to the certificate of your authority instead.")
+			"The platform's certificate is not verified, so anyone between this machine and "+s.API.Endpoint+" can read and change "+
+				"everything, including app_secret. Set ca_cert_file to the certificate of your authority instead.")
 	}
 	warnPlainHTTP(diags, "endpoint", s.API.Endpoint)
 	warnPlainHTTP(diags, "job_endpoint", s.jobEndpoint)
@@ -250,8 +250,8 @@ func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
 		return
 	}
-	diags.AddAttributeWarning(path.Root(name), "Credentials Sent In The Clear",
-		"The "+name+" "+endpoint+" is not encrypted, so app_secret can be read on the way. Use https.")
+	diags.AddAttributeWarning(path.Root(name), "Credentials Sent in the Clear",
+		"Connections to the "+name+" "+endpoint+" are not encrypted, so app_secret can be read on the way. Use https.")
 }
 
 // userAgent has the form that other providers use. The version that OpenTofu reports is

@@ -32,7 +32,7 @@ func TestAccProvider_settings(t *testing.T) {
 		"no-endpoint":       {`app_code = "a", app_secret = "b", username = "c"`, `endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT`},
 		"endpoint-relative": {`endpoint = "paas.example.com", app_code = "a", app_secret = "b", username = "c"`, `is not an absolute http or https URL`},
 		"no-secret":         {`endpoint = "https://127.0.0.1:1", app_code = "a", username = "c"`, `app_secret is not set`},
-		"no-user":           {`endpoint = "https://127.0.0.1:1", app_code = "a", app_secret = "b"`, `Nobody is named on whose behalf`},
+		"no-user":           {`endpoint = "https://127.0.0.1:1", app_code = "a", app_secret = "b"`, `No user is set on whose behalf`},
 		"two-users":         {`endpoint = "https://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", token = "d"`, `More than one user identity is set: username, token`},
 		"endpoint-user":     {`endpoint = "https://me:pw@127.0.0.1:1", app_code = "a", app_secret = "b", username = "c"`, `Attribute endpoint: has user information`},
 		"job-relative":      {`endpoint = "https://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", job_endpoint = "jobs.example.com"`, `"jobs.example.com" is not an absolute http or https URL`},
@@ -43,7 +43,7 @@ func TestAccProvider_settings(t *testing.T) {
 		"supplier":          {`bk_supplier_id = -1`, `at least 0`},
 		"retry-wait":        {`retry_wait_min = "1"`, `Invalid Duration`},
 		"max-hosts":         {`max_hosts_per_request = 0`, `between 1 and`},
-		"rate":              {`requests_per_second = 0`, `Invalid Rate[\s\S]*above 0 and up to 100000 requests a second; got 0. For no limit`},
+		"rate":              {`requests_per_second = 0`, `Invalid Rate[\s\S]*more than 0 and at most 100000 requests per second; got 0. To set no limit`},
 		"no-ca-file":        {`endpoint = "https://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", ca_cert_file = "/nonexistent.pem"`, `no such file`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAccProvider_callFails(t *testing.T) {
 		"result-false":  {simulator.Fault{EnvelopeCode: &code, EnvelopeMessage: "System error"}, `refused by the platform: System error \(code 1306000, request id \w+\)\.[\s\S]*URL: http://127[\s\S]*quote the request id`},
 		"html-page":     {simulator.Fault{HTTPStatus: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html><title>Login</title></html>"}, `is not one of the platform's[\s\S]*text/html[\s\S]*often a login page or a proxy`},
 		"forbidden":     {simulator.Fault{HTTPStatus: 403, Body: `{"code": 1640301, "message": "app has no permission"}`}, `HTTP 403 Forbidden from http://127[\s\S]*app has no permission[\s\S]*the application may call get_proc_status_v2`},
-		"not-found":     {simulator.Fault{HTTPStatus: 404, Body: `404`}, `HTTP 404 Not Found[\s\S]*whether its gateway is esb or apigw`},
+		"not-found":     {simulator.Fault{HTTPStatus: 404, Body: `404`}, `HTTP 404 Not Found[\s\S]*whether gateway should be esb or apigw`},
 		"too-large":     {simulator.Fault{HTTPStatus: 413}, `Lower max_hosts_per_request`},
 		"rate-limited":  {simulator.Fault{HTTPStatus: 429}, `HTTP 429[\s\S]*Set requests_per_second`},
 		"bad-gateway":   {simulator.Fault{HTTPStatus: 502, Body: "<html>" + longPage + "</html>"}, `HTTP 502 Bad Gateway[\s\S]*5 tries`},
@@ -116,7 +116,7 @@ func TestAccProvider_noConnection(t *testing.T) {
 		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{{
 			Config:      providertest.ProviderBlock(`endpoint = "http://127.0.0.1:1", app_code = "a", app_secret = "b", username = "c", max_retries = 1, retry_wait_min = "1ms"`) + statusOnly,
-			ExpectError: providertest.Wrapped(`no connection to http://127.0.0.1:1/[\s\S]*connection refused[\s\S]*Check that the provider's endpoint is right`),
+			ExpectError: providertest.Wrapped(`no connection to http://127.0.0.1:1/[\s\S]*connection refused[\s\S]*Check that the provider's endpoint is correct`),
 		}},
 	})
 }

@@ -33,7 +33,7 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 					t.Fatal(said)
 				}
 				said := p.CachedStatus(t.Context())
-				for _, want := range []string{"redirect to " + target.URL + " not followed", "credentials are never sent along with a redirect"} {
+				for _, want := range []string{"redirect to " + target.URL + " not followed", "so that credentials go nowhere else"} {
 					if !strings.Contains(said, want) {
 						t.Errorf("said %q, want %q", said, want)
 					}
@@ -54,7 +54,7 @@ func TestProvider_warnsOfPlainHTTP(t *testing.T) {
 	const (
 		secure  = "https://paas.example.com"
 		plain   = "http://paas.example.com"
-		warning = "WARNING: Credentials Sent In The Clear\n\nThe %s http"
+		warning = "WARNING: Credentials Sent in the Clear\n\nConnections to the %s http"
 	)
 	for name, test := range map[string]struct {
 		endpoint, job any
@@ -115,7 +115,7 @@ func TestProvider_warnsOfEnvironment(t *testing.T) {
 	t.Setenv("BK_JOB_ENDPOINT", "http://job.example.com")
 	t.Setenv("BK_INSECURE_SKIP_VERIFY", "true")
 	said := providertest.NewProtocol(t).Configure(map[string]any{"app_code": "a", "app_secret": "b", "username": "c"})
-	for _, want := range []string{"The endpoint http://paas.example.com is not encrypted", "The job_endpoint http://job.example.com is not encrypted", "Certificate Not Verified"} {
+	for _, want := range []string{"Connections to the endpoint http://paas.example.com are not encrypted", "Connections to the job_endpoint http://job.example.com are not encrypted", "Certificate Not Verified"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("said %q, want %q", said, want)
 		}

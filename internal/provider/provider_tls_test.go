@@ -109,25 +109,25 @@ func TestProvider_trustsServersByTheirCertificate(t *testing.T) {
 		"not-checked": {settings: map[string]any{"insecure_skip_verify": true}},
 		"expired": {
 			settings: known, change: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) },
-			want: []string{"certificate has expired or is not yet valid", "Have it renewed, and check this machine's clock"},
+			want: []string{"certificate has expired or is not yet valid", "Check this machine's clock, or have the certificate renewed"},
 		},
 		"early": {
 			settings: known, change: func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) },
-			want: []string{"certificate has expired or is not yet valid", "check this machine's clock"},
+			want: []string{"certificate has expired or is not yet valid", "Check this machine's clock"},
 		},
 		"other-host": {
 			settings: known, change: func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 9)} },
-			want: []string{"certificate is valid for 127.0.0.9, not 127.0.0.1", "Name the platform in the endpoint as its certificate does"},
+			want: []string{"certificate is valid for 127.0.0.9, not 127.0.0.1", "Use a name in the provider's endpoint that the certificate is valid for"},
 		},
 		"client-certificate": {
 			settings: known, change: func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} },
-			want: []string{"incompatible key usage", "Have its administrators issue another"},
+			want: []string{"incompatible key usage", "Ask its administrators for another one"},
 		},
 		"tls-1.2": {settings: known, version: tls.VersionTLS12},
-		"tls-1.1": {settings: known, version: tls.VersionTLS11, want: []string{"protocol version", "speaks TLS 1.2 and later"}},
+		"tls-1.1": {settings: known, version: tls.VersionTLS11, want: []string{"protocol version", "requires TLS 1.2 or later"}},
 		"tls-1.1-not-checked": {
 			settings: map[string]any{"insecure_skip_verify": true}, version: tls.VersionTLS11,
-			want: []string{"protocol version", "speaks TLS 1.2 and later"},
+			want: []string{"protocol version", "requires TLS 1.2 or later"},
 		},
 		"no-tls": {settings: known, plain: true, want: []string{"does not look like a TLS handshake", "does not speak TLS"}},
 	}
@@ -183,7 +183,7 @@ func TestProvider_wantsCertificatesInTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const noCertificate = "holds no certificate that can be read; it takes certificates in PEM form"
+	const noCertificate = "contains no readable certificate; certificates must be in PEM format"
 	for name, test := range map[string]struct{ file, want string }{
 		"good":      {file(t, authority.pem()), ""},
 		"beside":    {file(t, append([]byte("# the authority of the test\n"), authority.pem()...)), ""},

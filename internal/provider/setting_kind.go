@@ -117,7 +117,7 @@ func (k choiceKind) note() string { return reference.OneOf(k.choices) + " " + k.
 
 func (k choiceKind) parse(text string) error {
 	if !slices.Contains(k.choices, text) {
-		return fmt.Errorf(`%q is none of "%s"`, text, strings.Join(k.choices, `", "`))
+		return fmt.Errorf(`%q is not one of "%s"`, text, strings.Join(k.choices, `", "`))
 	}
 	*k.into = text
 	return nil
@@ -159,7 +159,7 @@ func (k numberKind) parse(text string) error {
 		*k.into = number
 		return nil
 	case k.max == noMax:
-		return fmt.Errorf("%q is not a whole number from %d", text, k.min)
+		return fmt.Errorf("%q is not a whole number of at least %d", text, k.min)
 	default:
 		return fmt.Errorf("%q is not a whole number from %d to %d", text, k.min, k.max)
 	}

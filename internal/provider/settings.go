@@ -62,24 +62,24 @@ func (s *settings) declare() []setting {
 	return []setting{
 		{
 			name: "endpoint", env: "BK_ENDPOINT", field: "Endpoint", required: true, kind: newURL(&s.API.Endpoint),
-			description: "Base URL of the ESB (`https://paas.example.com`), or with `gateway = \"apigw\"` of the gateway's stage " +
+			description: "Base URL of the ESB (`https://paas.example.com`) or, with `gateway = \"apigw\"`, of the gateway's stage " +
 				"(`https://bkapi.example.com/api/bk-gse/prod`).",
 		},
 		{
 			name: "gateway", env: "BK_GATEWAY", field: "Gateway", kind: newChoice(&s.gateway, reference.AsStrings(bkapi.Gateways())),
-			description: "Which way into the platform `endpoint` is.",
+			description: "What kind of gateway to the platform `endpoint` is.",
 		},
 		{
 			name: "job_endpoint", env: "BK_JOB_ENDPOINT", kind: newURL(&s.jobEndpoint),
-			description: "Base URL of the ESB for the `bk_job_*` objects. Defaults to `endpoint` where that is an ESB.",
+			description: "Base URL of the ESB for the `bk_job_*` objects. Defaults to `endpoint` if that is an ESB.",
 		},
 		{
 			name: "job_api", env: "BK_JOB_API", kind: newChoice(&s.jobAPI, reference.AsStrings(job.APIs())),
-			description: "Generation of JOB, which is a part of its URL.",
+			description: "Generation of the JOB API, which is part of its URL.",
 		},
 		{
 			name: "app_code", env: "BK_APP_CODE", field: "AppCode", required: true, kind: newText(&s.API.AppCode, ""),
-			description: "Id of the BlueKing application that calls the APIs.",
+			description: "Code of the BlueKing application that calls the APIs.",
 		},
 		{
 			name: "app_secret", env: "BK_APP_SECRET", field: "AppSecret", required: true, secret: true, kind: newText(&s.API.AppSecret, ""),
@@ -87,7 +87,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "username", env: "BK_USERNAME", field: "Username", identity: true, kind: newText(&s.API.Username, ""),
-			description: "User on whose behalf calls are made; the application must be on the list of those that need no login. " +
+			description: "User on whose behalf calls are made; the application must be on the platform's list of applications that need no login. " +
 				"One of `username`, `token` and `access_token` is required.",
 		},
 		{
@@ -100,38 +100,38 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "tenant_id", env: "BK_TENANT_ID", field: "TenantID", kind: newText(&s.API.TenantID, ""),
-			description: "Tenant, sent as `X-Bk-Tenant-Id`. For platforms with several tenants.",
+			description: "Tenant, sent as `X-Bk-Tenant-Id`. For platforms with more than one tenant.",
 		},
 		{
 			name: "bk_supplier_id", env: "BK_SUPPLIER_ID", kind: newNumber(&s.supplier, 0, 0, noMax),
-			description: "Supplier id of hosts whose address names none.",
+			description: "Supplier ID of hosts whose address has none.",
 		},
 		{
 			name: "default_labels", kind: newLabels(&s.defaultLabels),
-			description: "Labels that are merged under the `meta.labels` of every registration; the resource's own label wins. " +
+			description: "Labels that are added to the `meta.labels` of every registration; a resource's own label takes precedence. " +
 				"Changing them re-registers.",
 		},
 		{
 			name: "spec_fingerprint_label", kind: newText(&s.fingerprintLabel, defaultFingerprintLabel),
-			description: "Label that carries a fingerprint of the declared spec and labels. By it the provider sees that somebody " +
+			description: "Label for a fingerprint of the declared spec and labels. It shows the provider that somebody has " +
 				"registered a host with another spec, which no API returns. `\"\"` turns it off.",
 		},
 		{
 			name: "max_hosts_per_request", kind: newNumber(&s.maxHosts, procapi.DefaultMaxHosts, 1, 10000),
-			description: "Most hosts in one request; what is more is split.",
+			description: "Maximum number of hosts in a request. Larger requests are split.",
 		},
 		{
 			name: "max_concurrent_requests", kind: newNumber(&s.maxConcurrent, 8, 1, noMax),
-			description: "Most requests at once, over all resources of this provider.",
+			description: "Maximum number of concurrent requests, across all resources of this provider.",
 		},
 		{
 			name: "requests_per_second", kind: newRate(&s.requestsPerSecond),
-			description: "Most requests a second, over all resources of this provider. Not limited by default.",
+			description: "Maximum number of requests per second, across all resources of this provider. Unlimited by default.",
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How often a call is repeated after a fault that may pass: no connection, HTTP 408, 429, 500, 502, 503 or 504, " +
-				"the ESB's own codes for these, or a lost answer. An operation is repeated only where nothing was sent or the platform turned it away.",
+			description: "How many times a call is repeated after a transient fault: no connection, HTTP 408, 429, 500, 502, 503 or 504, " +
+				"the ESB's own codes for these, or a lost answer. An operation is repeated only if nothing was sent or the platform turned it away.",
 		},
 		{
 			name: "retry_wait_min", field: "RetryWaitMin", kind: newDuration(&s.API.RetryWaitMin, time.Second),
@@ -143,15 +143,15 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "request_timeout", field: "RequestTimeout", kind: newDuration(&s.API.RequestTimeout, time.Minute),
-			description: "Time for one try of a call.",
+			description: "Time limit for one attempt of a call.",
 		},
 		{
 			name: "ca_cert_file", env: "BK_CA_CERT_FILE", field: "CACert", kind: newText(&s.caCertFile, ""),
-			description: "File with PEM certificates that are trusted besides the system's.",
+			description: "File with PEM certificates to trust in addition to the system's.",
 		},
 		{
 			name: "insecure_skip_verify", env: "BK_INSECURE_SKIP_VERIFY", kind: newSwitch(&s.API.InsecureSkipVerify),
-			description: "Do not verify the platform's certificate. Whoever is on the way can then read the secret.",
+			description: "Do not verify the platform's certificate. Anyone between this machine and the platform can then read the secret.",
 		},
 	}
 }

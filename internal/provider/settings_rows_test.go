@@ -53,7 +53,7 @@ var settingRows = map[string]settingRow{
 		bad: []badSetting{
 			{value: "soap", want: `gateway: Invalid Attribute Value Match: Attribute gateway value must be one of: ["esb" "apigw"], got: "soap"`},
 			{value: "", want: `gateway: Invalid Attribute Value Match: Attribute gateway value must be one of: ["esb" "apigw"], got: ""`},
-			{env: "soap", want: `gateway: Invalid Provider Setting: Environment variable BK_GATEWAY: "soap" is none of "esb", "apigw".`},
+			{env: "soap", want: `gateway: Invalid Provider Setting: Environment variable BK_GATEWAY: "soap" is not one of "esb", "apigw".`},
 		},
 	},
 	"gateway-esb": {
@@ -81,7 +81,7 @@ var settingRows = map[string]settingRow{
 		env: "BK_JOB_API", envValue: "jobv3", envWant: "here/api/c/compapi/v2/jobv3/operate_process/",
 		bad: []badSetting{
 			{value: "jobv9", want: `job_api: Invalid Attribute Value Match: Attribute job_api value must be one of: ["jobv3" "job"], got: "jobv9"`},
-			{env: "jobv9", want: `job_api: Invalid Provider Setting: Environment variable BK_JOB_API: "jobv9" is none of "jobv3", "job".`},
+			{env: "jobv9", want: `job_api: Invalid Provider Setting: Environment variable BK_JOB_API: "jobv9" is not one of "jobv3", "job".`},
 		},
 	},
 	"job_api-jobv3": {
@@ -109,8 +109,8 @@ var settingRows = map[string]settingRow{
 		setting: "username", seen: members("bk_username", "bk_token", "access_token"),
 		value: "our-user", want: "bk_username=our-user", env: "BK_USERNAME", envValue: "user-of-env", envWant: "bk_username=user-of-env",
 		bad: []badSetting{
-			{value: nil, want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token, access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
-			{value: "", want: `username: Missing Provider Setting: Nobody is named on whose behalf the platform is called. Set one of username, token, access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
+			{value: nil, want: `username: Missing Provider Setting: No user is set on whose behalf to call the platform. Set one of username, token, access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
+			{value: "", want: `username: Missing Provider Setting: No user is set on whose behalf to call the platform. Set one of username, token, access_token, or one of the environment variables BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN.`},
 		},
 	},
 	"token": {
@@ -141,8 +141,8 @@ var settingRows = map[string]settingRow{
 		value: 17, want: "17", env: "BK_SUPPLIER_ID", envValue: "23", envWant: "23",
 		bad: []badSetting{
 			{value: -1, want: `bk_supplier_id: Invalid Attribute Value: Attribute bk_supplier_id value must be at least 0, got: -1`},
-			{env: "-1", want: `bk_supplier_id: Invalid Provider Setting: Environment variable BK_SUPPLIER_ID: "-1" is not a whole number from 0.`},
-			{env: "x", want: `bk_supplier_id: Invalid Provider Setting: Environment variable BK_SUPPLIER_ID: "x" is not a whole number from 0.`},
+			{env: "-1", want: `bk_supplier_id: Invalid Provider Setting: Environment variable BK_SUPPLIER_ID: "-1" is not a whole number of at least 0.`},
+			{env: "x", want: `bk_supplier_id: Invalid Provider Setting: Environment variable BK_SUPPLIER_ID: "x" is not a whole number of at least 0.`},
 		},
 	},
 	"bk_supplier_id-zero": {
@@ -153,15 +153,15 @@ var settingRows = map[string]settingRow{
 		setting: "default_labels", seen: (*settingScene).labels, with: map[string]any{"spec_fingerprint_label": ""},
 		value: map[string]string{"team": "sre"}, want: "map[team:sre]",
 		bad: []badSetting{
-			{value: map[string]string{"tf_spec": "x"}, with: map[string]any{"spec_fingerprint_label": nil}, want: `default_labels["tf_spec"]: Invalid Label: Attribute default_labels["tf_spec"]: the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free.`},
-			{value: map[string]string{"mark": "x"}, with: map[string]any{"spec_fingerprint_label": "mark"}, want: `default_labels["mark"]: Invalid Label: Attribute default_labels["mark"]: the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free.`},
+			{value: map[string]string{"tf_spec": "x"}, with: map[string]any{"spec_fingerprint_label": nil}, want: `default_labels["tf_spec"]: Invalid Label: Attribute default_labels["tf_spec"]: the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free.`},
+			{value: map[string]string{"mark": "x"}, with: map[string]any{"spec_fingerprint_label": "mark"}, want: `default_labels["mark"]: Invalid Label: Attribute default_labels["mark"]: the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free.`},
 		},
 	},
 	"spec_fingerprint_label": {
 		setting: "spec_fingerprint_label", seen: (*settingScene).labels,
 		value: "mark", want: "map[mark:…]", byDefault: "map[tf_spec:…]",
 		bad: []badSetting{
-			{value: "team", with: map[string]any{"default_labels": map[string]string{"team": "sre"}}, want: `default_labels["team"]: Invalid Label: Attribute default_labels["team"]: the provider writes the fingerprint of the spec into this label; use another, or set spec_fingerprint_label to one that is free.`},
+			{value: "team", with: map[string]any{"default_labels": map[string]string{"team": "sre"}}, want: `default_labels["team"]: Invalid Label: Attribute default_labels["team"]: the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free.`},
 		},
 	},
 	"max_hosts_per_request": {
@@ -189,9 +189,9 @@ var settingRows = map[string]settingRow{
 		value: 0.0125, want: "0.0125",
 		fits: []any{100000},
 		bad: []badSetting{
-			{value: 0, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be above 0 and up to 100000 requests a second; got 0. For no limit, leave it out.`},
-			{value: -1, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be above 0 and up to 100000 requests a second; got -1. For no limit, leave it out.`},
-			{value: 100001, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be above 0 and up to 100000 requests a second; got 100001.`},
+			{value: 0, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be more than 0 and at most 100000 requests per second; got 0. To set no limit, leave it out.`},
+			{value: -1, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be more than 0 and at most 100000 requests per second; got -1. To set no limit, leave it out.`},
+			{value: 100001, want: `requests_per_second: Invalid Rate: Attribute requests_per_second: the value must be more than 0 and at most 100000 requests per second; got 100001.`},
 		},
 	},
 	"max_retries": {

@@ -172,8 +172,8 @@ func (s *settingScene) waitsFor(t *testing.T, setting string, config *tfprotov6.
 	if plan, said := s.CoreOf(providertest.HostedType, &providertest.Kept{}).Plan(hostedSettings()); plan.Action != providertest.PlanCreate || len(said) > 0 {
 		t.Errorf("planned to %s and said: %s", plan.Action, said)
 	}
-	want := fmt.Sprintf("ERROR: Provider Not Configured Yet\n\nThe platform must be called now, but these settings of the provider block are not known "+
-		"before apply: %s.\n\nLet this object depend on the resources that they come from (depends_on), apply those first (with -target), or set "+
+	want := fmt.Sprintf("ERROR: Provider Not Configured Yet\n\nThe platform has to be called now, but these settings of the provider block are not known "+
+		"until apply: %s.\n\nMake this object depend on the resources that they come from (depends_on), apply those first (with -target), or set "+
 		"known values.", setting)
 	_, said := s.ReadData("bk_process_status", map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "mode": "cached"})
 	if diff := cmp.Diff(want, said.String()); diff != "" {

@@ -33,11 +33,11 @@ func TestUnconfigured(t *testing.T) {
 		t.Errorf("the plan of an action said %s", said)
 	}
 	progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
-	if len(progress) > 0 || !strings.Contains(end, "are not known before apply: endpoint.") {
+	if len(progress) > 0 || !strings.Contains(end, "are not known until apply: endpoint.") {
 		t.Errorf("the action told %q and ended with %q", progress, end)
 	}
 	results, said := p.List(tfprotov6.ListResourceRequest{}, map[string]any{"namespace": "web"})
-	if len(results) > 0 || !strings.Contains(said, "are not known before apply: endpoint.") {
+	if len(results) > 0 || !strings.Contains(said, "are not known until apply: endpoint.") {
 		t.Errorf("the list gave %v and said %q", results, said)
 	}
 	// Functions need no provider.

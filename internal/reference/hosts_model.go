@@ -44,8 +44,8 @@ func checkedInventory(p *platform.Platform, m Model) (fleet.Inventory, diag.Diag
 	}
 	for key, host := range inventory.All {
 		if host.AgentID() != "" {
-			AddInvalid(&diags, path.Root("hosts").AtMapKey(key), diagnose.SummaryInvalidHost, "an agent id is only understood by GSE's API gateway. "+
-				"Give the host as <bk_cloud_id>:<ip>, or, for an object that does not go through JOB, set gateway = \"apigw\" in the provider block")
+			AddInvalid(&diags, path.Root("hosts").AtMapKey(key), diagnose.SummaryInvalidHost, "only GSE's API gateway accepts agent ids. "+
+				"Give the host as <bk_cloud_id>:<ip>, or, unless this object goes through JOB, set gateway = \"apigw\" in the provider block")
 		}
 	}
 	return inventory, diags

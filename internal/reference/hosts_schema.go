@@ -14,9 +14,10 @@ import (
 )
 
 // hostsDescription describes hosts, which every object has.
-const hostsDescription = "The hosts, as a map of host key to host address. The key is a name for people: it stands in plans, " +
-	"messages and results, and renaming it calls nothing. Hosts are told apart by their address: " + fleet.AddressForms +
-	". Without `bk_supplier_id` the provider's is used. At least one host; each host once. More than 50,000 bring a warning: cut them into shards."
+const hostsDescription = "Map of host key to host address. The key is a name of your choice that appears in plans, messages " +
+	"and results; renaming it makes no calls. A host is identified by its address: " + fleet.AddressForms +
+	". Without `bk_supplier_id`, the provider's is used. At least one host is required, and each may appear only once. " +
+	"More than 50,000 hosts cause a warning: split them into shards."
 
 // hostsAttribute is a map of strings to users and a string to the framework: see
 // package fold.
@@ -32,7 +33,7 @@ func hostsAttribute() schema.StringAttribute {
 // jobHostsAttribute is hosts for JOB, which takes no agent ids.
 func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
-	attribute.MarkdownDescription += " JOB does not know agent ids."
+	attribute.MarkdownDescription += " JOB does not accept agent ids."
 	return attribute
 }
 
@@ -43,7 +44,7 @@ const manyHosts = 50000
 type hostsValidator struct{}
 
 func (hostsValidator) Description(context.Context) string {
-	return "must hold at least one host; every value must be a host address, and each host may stand once"
+	return "must contain at least one host; every value must be a host address, and each host may appear only once"
 }
 
 func (v hostsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
@@ -54,12 +55,12 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 	}
 	hosts := HostMap{StringValue: req.ConfigValue}
 	if hosts.Len() == 0 {
-		resp.Diagnostics.Append(validatordiag.InvalidAttributeValueDiagnostic(req.Path, "map must contain at least 1 elements", "0"))
+		resp.Diagnostics.Append(validatordiag.InvalidAttributeValueDiagnostic(req.Path, "must contain at least one host", "0"))
 		return
 	}
 	if hosts.Len() > manyHosts {
-		resp.Diagnostics.AddAttributeWarning(req.Path, "Many Hosts", fmt.Sprintf("One resource with %d hosts takes long to plan, and leaves much to "+
-			"look through where something fails. With more than %d, cut the map into shards and use for_each; the guide \"Large fleets\" "+
+		resp.Diagnostics.AddAttributeWarning(req.Path, "Many Hosts", fmt.Sprintf("A resource with %d hosts is slow to plan, and there is much to look "+
+			"through when something fails. If there are more than %d, split the map into shards and use for_each; the guide \"Large fleets\" "+
 			"in the provider's documentation has an example.", hosts.Len(), manyHosts))
 	}
 	for key, address := range hosts.All() {

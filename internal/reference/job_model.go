@@ -62,7 +62,7 @@ func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
 	cycle, isCycle := m.Process.Attributes()["cycle_time"].(types.Int64)
 	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
 		AddInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
-			fmt.Sprintf("a periodic process (type %d, which is also the default) needs its period, which is not set", job.TypePeriodic))
+			fmt.Sprintf("a periodic process (type %d, which is also the default) needs a period, and none is set", job.TypePeriodic))
 	}
 	if p.Ready() && p.Job == nil {
 		diags.Append(diagnose.NoJob())

@@ -38,15 +38,15 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 	}
 	limit := func(what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
-			MarkdownDescription: "Most " + what + " that the process may use, in percent, from 0 to 100; the agent stops a process that exceeds it. " +
-				"The platform silently takes a value outside for 0, so it is refused here.",
+			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage from 0 to 100. The agent stops a process that exceeds it. " +
+				"The platform silently treats any other value as 0, so the provider does not accept one.",
 			Optional:   true,
 			Validators: []validator.Int64{int64validator.Between(0, 100)},
 		}
 	}
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "The process. Names are those of JOB's `process_infos`. A field that is not set is left out of the request, so the " +
-			"platform's own default applies.",
+		MarkdownDescription: "The process and how to run it. Field names are those of JOB's `process_infos`. A field that is not set is left out of the " +
+			"request, so that the platform's default applies.",
 		Required: true,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
@@ -56,42 +56,42 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 			"setup_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the directory of the binary. JOB's documents call it optional; its servers refuse a request without it." + note,
+				MarkdownDescription: "Absolute path of the directory of the binary. JOB's documentation calls it optional, but JOB rejects a request without it." + note,
 				Required:            true,
 				PlanModifiers:       modifiers,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},
 			"pid_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the file that holds the process id. JOB's documents call it optional; its servers refuse a request without it.",
+				MarkdownDescription: "Absolute path of the PID file. JOB's documentation calls it optional, but JOB rejects a request without it.",
 				Required:            true,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},
 			"value_key": schema.StringAttribute{
-				MarkdownDescription: "What the agent knows the process by, where `setup_path` and `proc_name` are not unique on a host. They are the key by default." + note,
+				MarkdownDescription: "Key by which the agent knows the process, if `setup_path` and `proc_name` are not unique on a host. Defaults to these two." + note,
 				Optional:            true,
 				PlanModifiers:       modifiers,
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 			"proc_owner":  text("Owner of the process. Sent to `manage_proc`, which requires it."),
 			"contact":     text("Contact for the process. Sent to `operate_process`."),
-			"account":     text("System account that commands run as. The platform's default is `root`."),
+			"account":     text("System account to run commands as. The platform's default is `root`."),
 			"cfg_path":    optionalPath("Absolute path of the configuration."),
 			"log_path":    optionalPath("Absolute path of the logs."),
-			"start_cmd":   command("Starts the process, and returns. The agent also runs it when the process died."),
+			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died."),
 			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
-			"func_id":     text("Id of the process function in BlueKing CC."),
-			"instance_id": text("Id of the process instance in BlueKing CC."),
+			"func_id":     text("ID of the process function in BlueKing CC."),
+			"instance_id": text("ID of the process instance in BlueKing CC."),
 			"type": schema.Int64Attribute{
-				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (resident: revived when it dies), `%d` (runs once). "+
+				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once). "+
 					"The platform's default is %d.", job.TypePeriodic, job.TypeResident, job.TypeOneShot, job.TypePeriodic),
 				Optional:   true,
 				Validators: []validator.Int64{int64validator.OneOf(job.TypePeriodic, job.TypeResident, job.TypeOneShot)},
 			},
 			"cycle_time": schema.Int64Attribute{
-				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Required when `type` is %d, or is not set.", job.TypePeriodic),
+				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Required if `type` is %d or not set.", job.TypePeriodic),
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
@@ -99,8 +99,8 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 			"mem_lmt":                limit("memory"),
 			"instance_num":           number("Number of instances."),
 			"op_timeout":             number("Seconds that a command may take."),
-			"start_check_begin_time": number("Seconds after a start at which checking begins."),
-			"start_check_end_time":   number("Seconds after a start at which checking ends. Some releases of JOB take the begin for the end."),
+			"start_check_begin_time": number("Seconds after a start at which the agent begins to check the process."),
+			"start_check_end_time":   number("Seconds after a start at which the agent stops checking. Some releases of JOB use the begin time instead."),
 		},
 	}
 }

@@ -5,8 +5,8 @@ import (
 )
 
 // JobNote begins the description of each JOB object. It ends with a space.
-const JobNote = "For platforms whose JOB is older than 3.7: later releases do not have these APIs any more, and the objects without `job` in their " +
-	"name are the way. "
+const JobNote = "For platforms whose JOB is older than 3.7. Later releases no longer have these APIs: there, use the object without `job` in its " +
+	"name. "
 
 // JobAttributes are scope, bk_biz_id, process and hosts, which say what a process is
 // to JOB. With replaces, a process of another name or scope is another object.

@@ -20,7 +20,7 @@ type scopeType string
 
 var scopeTypes = []scopeType{"biz", "biz_set"}
 
-const scopeNote = "Changing this forces replacement, except between `bk_biz_id` and the `scope` of the same business."
+const scopeNote = "Changing this forces replacement, except when switching between `bk_biz_id` and a `scope` that names the same business."
 
 // scopeMoves reports whether a plan is about another scope. A bk_biz_id and a scope can
 // name the same business: JOB's documents changed how it is written.
@@ -44,16 +44,16 @@ func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
 
 func jobScopeAttribute(replaces bool) schema.SingleNestedAttribute {
 	attribute := schema.SingleNestedAttribute{
-		MarkdownDescription: "Scope of resources that the hosts belong to. Exactly one of `scope` and `bk_biz_id` is needed.",
+		MarkdownDescription: "Resource scope that the hosts belong to. Exactly one of `scope` and `bk_biz_id` is required.",
 		Optional:            true,
 		Attributes: map[string]schema.Attribute{
 			"type": schema.StringAttribute{
-				MarkdownDescription: "A business or a set of them. " + OneOf(scopeTypes),
+				MarkdownDescription: "Whether the scope is a business or a set of businesses. " + OneOf(scopeTypes),
 				Required:            true,
 				Validators:          []validator.String{stringvalidator.OneOf(AsStrings(scopeTypes)...)},
 			},
 			"id": schema.StringAttribute{
-				MarkdownDescription: "Id of the business or the set.",
+				MarkdownDescription: "ID of the business or business set.",
 				Required:            true,
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
@@ -71,7 +71,7 @@ func jobScopeAttribute(replaces bool) schema.SingleNestedAttribute {
 
 func jobBizIDAttribute(replaces bool) schema.Int64Attribute {
 	attribute := schema.Int64Attribute{
-		MarkdownDescription: "Id of the business that the hosts belong to, as older releases of JOB want it.",
+		MarkdownDescription: "ID of the business that the hosts belong to, for older releases of JOB.",
 		Optional:            true,
 		Validators:          []validator.Int64{int64validator.AtLeast(1)},
 	}

@@ -22,24 +22,24 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 		replaces = " Changing this forces replacement."
 	}
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "What the process is called on the platform.",
+		MarkdownDescription: "Name and labels of the process on the platform.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
-				MarkdownDescription: "Namespace, which groups processes. No white space and no colon." + replaces,
+				MarkdownDescription: "Namespace, which groups processes. Must not contain white space or a colon." + replaces,
 				Required:            true,
 				Validators:          []validator.String{NameValidator(":")},
 				PlanModifiers:       modifiers,
 			},
 			"name": schema.StringAttribute{
-				MarkdownDescription: "Name of the process within the namespace, of your choice. No white space and no `@`." + replaces,
+				MarkdownDescription: "Name of the process within the namespace, of your choice. Must not contain white space or `@`." + replaces,
 				Required:            true,
 				Validators:          []validator.String{NameValidator("@")},
 				PlanModifiers:       modifiers,
 			},
 			"labels": schema.MapAttribute{
-				MarkdownDescription: "Labels of the registration. The provider's `default_labels` are merged under them, and the label " +
-					"that `spec_fingerprint_label` names is added.",
+				MarkdownDescription: "Labels of the registration. The provider's `default_labels` are added unless a label is set here, and so is the " +
+					"label that `spec_fingerprint_label` names.",
 				Optional:    true,
 				ElementType: types.StringType,
 			},
@@ -52,5 +52,5 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 func NameValidator(forbidden string) validator.String {
 	return stringvalidator.RegexMatches(
 		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),
-		fmt.Sprintf("must not be empty and must hold neither white space nor %q, which import ids are taken apart by", forbidden))
+		fmt.Sprintf("must not be empty and must contain neither white space nor %q, which separates the parts of an import id", forbidden))
 }

@@ -12,13 +12,13 @@ import (
 func percentValidator() validator.Float64 {
 	return aboveZero{
 		max: 100, summary: "Invalid Percentage", unit: "percent of the whole machine",
-		zero: "With 0 the agent would stop the process as soon as it runs",
+		zero: "With 0, the agent would stop the process as soon as it runs",
 	}
 }
 
 // RateValidator accepts a number of requests per second: more than 0, at most 100,000.
 func RateValidator() validator.Float64 {
-	return aboveZero{max: 100000, summary: "Invalid Rate", unit: "requests a second", zero: "For no limit, leave it out"}
+	return aboveZero{max: 100000, summary: "Invalid Rate", unit: "requests per second", zero: "To set no limit, leave it out"}
 }
 
 // aboveZero accepts numbers above 0, up to a maximum.
@@ -28,7 +28,7 @@ type aboveZero struct {
 }
 
 func (v aboveZero) Description(context.Context) string {
-	return fmt.Sprintf("must be above 0 and up to %v %s", v.max, v.unit)
+	return fmt.Sprintf("must be more than 0 and at most %v %s", v.max, v.unit)
 }
 
 func (v aboveZero) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }

@@ -16,23 +16,23 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	// Without it there is one wave, and nothing to pause between.
 	batchSize := path.MatchRelative().AtParent().AtName("batch_size")
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: description + " Hosts go in the order of their keys. A wave starts when every host of the one before has settled. " +
-			"Without `rollout`, all hosts at once.",
+		MarkdownDescription: description + " Hosts are taken in the order of their keys. A wave starts once every host of the previous wave has settled. " +
+			"Without `rollout`, all hosts go at once.",
 		Optional:   true,
 		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"batch_size": schema.Int64Attribute{
-				MarkdownDescription: "Hosts in a wave. All of them by default.",
+				MarkdownDescription: "Number of hosts in a wave. All of them by default.",
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"pause": schema.StringAttribute{
-				MarkdownDescription: "Time between two waves, a duration such as `\"30s\"`. None by default. Needs `batch_size`.",
+				MarkdownDescription: "Pause between two waves, as a duration such as `\"30s\"`. None by default. Requires `batch_size`.",
 				Optional:            true,
 				Validators:          []validator.String{DurationValidator{}, stringvalidator.AlsoRequires(batchSize)},
 			},
 			"max_failed_hosts": schema.Int64Attribute{
-				MarkdownDescription: "How many hosts may fail, over all waves, before no further wave starts. Defaults to `0`: the first wave " +
+				MarkdownDescription: "How many hosts may fail, across all waves. Once more have failed, no further wave starts. Defaults to `0`: the first wave " +
 					"with a failure is the last.",
 				Optional:   true,
 				Validators: []validator.Int64{int64validator.AtLeast(0)},
@@ -55,6 +55,6 @@ func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 		return
 	}
 	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": batch_size is not set, so all hosts "+
-		"go at once. If you did set it, look at its spelling: Terraform drops an attribute that an object does not have, and does not say so. "+
-		"If all at once is what you want, set batch_size to the number of hosts, or leave rollout out.")
+		"go at once. If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have. "+
+		"If you do want all hosts at once, set batch_size to the number of hosts, or leave out rollout.")
 }

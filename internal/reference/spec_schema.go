@@ -12,10 +12,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
+// reservedNote ends the description of a field that nobody knows the effect of.
+const reservedNote = " The platform's documentation marks it as reserved."
+
 func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "How the agent runs the process. Names are those of the platform's API. A field that is not set is left out of " +
-			"the request, so the platform's own default applies.",
+		MarkdownDescription: "How the agent runs the process. Field names are those of the platform's API. A field that is not set is left out of " +
+			"the request, so that the platform's default applies.",
 		Required: !o.OptionalSpec,
 		Optional: o.OptionalSpec,
 		Attributes: map[string]schema.Attribute{
@@ -24,24 +27,24 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 			"resource":       resourceAttribute(o),
 			"monitor_policy": monitorPolicyAttribute(),
 			"warn_report_policy": schema.SingleNestedAttribute{
-				MarkdownDescription: "Where the platform reports trouble.",
+				MarkdownDescription: "Where the platform reports problems.",
 				Optional:            true,
 				Attributes: map[string]schema.Attribute{
 					"report_id": schema.Int64Attribute{
-						MarkdownDescription: "Alarm id.",
+						MarkdownDescription: "ID of the alarm.",
 						Optional:            true,
 						Validators:          []validator.Int64{int64validator.AtLeast(0)},
 					},
 				},
 			},
 			"configmap": schema.ListNestedAttribute{
-				MarkdownDescription: "Configuration files of the process. Reserved by the platform's documents.",
+				MarkdownDescription: "Configuration files of the process." + reservedNote,
 				Optional:            true,
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: map[string]schema.Attribute{
 						"path": optionalPath("Absolute path of the file."),
 						"md5": schema.StringAttribute{
-							MarkdownDescription: "MD5 of the file, 32 hexadecimal characters.",
+							MarkdownDescription: "MD5 checksum of the file: 32 hexadecimal characters.",
 							Optional:            true,
 							Validators:          []validator.String{md5Validator()},
 						},
@@ -54,33 +57,33 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 
 func identityAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "What the process is on the host.",
+		MarkdownDescription: "What identifies the process on a host.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
-				MarkdownDescription: "File name of the binary, which is not the same as `meta.name`.",
+				MarkdownDescription: "File name of the binary, which is not the same thing as `meta.name`.",
 				Required:            true,
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 			"setup_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the working directory. Commands run in it.",
+				MarkdownDescription: "Absolute path of the working directory, in which commands run.",
 				Required:            true,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},
 			"pid_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the file that holds the process id: a file, not its directory. The agent finds the process by it.",
+				MarkdownDescription: "Absolute path of the PID file (not of its directory). The agent finds the process by it.",
 				Required:            true,
 				Validators:          []validator.String{absolutePathValidator{file: true}},
 			},
 			"user": schema.StringAttribute{
-				MarkdownDescription: "System account that the process runs as, such as `root` or `Administrator`.",
+				MarkdownDescription: "System account to run the process as, such as `root` or `Administrator`.",
 				Required:            true,
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 			"config_path": optionalPath("Absolute path of the configuration file."),
 			"log_path":    optionalPath("Absolute path of the logs."),
 			"index_key": schema.StringAttribute{
-				MarkdownDescription: "Stands in the samples of the platform's documents and in none of their tables; its meaning is not documented.",
+				MarkdownDescription: "Appears in examples of the platform's documentation, which does not say what it means.",
 				Optional:            true,
 			},
 		},
@@ -96,16 +99,16 @@ func controlAttribute() schema.SingleNestedAttribute {
 		}
 	}
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "Commands, run in `setup_path`. An operation needs its own.",
+		MarkdownDescription: "Commands, which run in `setup_path`. An operation requires the command that it runs.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
-			"start_cmd":   command("Starts the process, and returns. The agent also runs it when the process died."),
+			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died."),
 			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
 			"version_cmd": command("Prints the version of the process."),
-			"health_cmd":  command("Tells whether the process is healthy."),
+			"health_cmd":  command("Checks whether the process is healthy."),
 		},
 	}
 }
@@ -113,22 +116,22 @@ func controlAttribute() schema.SingleNestedAttribute {
 func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	percent := func(what string) schema.Float64Attribute {
 		return schema.Float64Attribute{
-			MarkdownDescription: "Most " + what + " that the process may use, in percent of the whole machine, above 0 and up to 100. " +
-				"The agent stops a process that exceeds it, and a hosted one is started again: a limit that is too low makes a loop.",
+			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage of the whole machine: more than 0, at most 100. " +
+				"The agent stops a process that exceeds it and, if the process is hosted, starts it again: too low a limit causes a restart loop.",
 			Required:   true,
 			Validators: []validator.Float64{percentValidator()},
 		}
 	}
 	reserved := func(what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
-			MarkdownDescription: what + " Reserved by the platform's documents.",
+			MarkdownDescription: what + reservedNote,
 			Optional:            true,
 			Validators:          []validator.Int64{int64validator.AtLeast(0)},
 		}
 	}
-	usage := "Limits."
+	usage := "Resource limits."
 	if !o.Registers {
-		usage = "Limits. Only registering sends them; they are taken here so that the `spec` of a hosted process fits as it is."
+		usage = "Resource limits. They are sent only when a process is registered, and accepted here so that the `spec` of a hosted process can be used as it is."
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: usage,
@@ -137,9 +140,9 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"cpu":  percent("CPU"),
 			"mem":  percent("memory"),
-			"fd":   reserved("Most file handles."),
-			"disk": reserved("Most disk space."),
-			"net":  reserved("Most network traffic."),
+			"fd":   reserved("Maximum number of open file handles."),
+			"disk": reserved("Maximum disk space."),
+			"net":  reserved("Maximum network traffic."),
 		},
 	}
 }
@@ -153,26 +156,26 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 		}
 	}
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "How the agent watches the process. Operations send it under its other name, `alive_monitor_policy`.",
+		MarkdownDescription: "How the agent monitors the process. Operations send it as `alive_monitor_policy`.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"auto_type": schema.Int64Attribute{
-				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (resident: revived when it dies), `%d` (runs once).",
+				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once).",
 					gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot),
 				Required:   true,
 				Validators: []validator.Int64{int64validator.OneOf(gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot)},
 			},
-			"start_check_secs": seconds("Seconds after the start command at which the agent checks that the process lives. At least 1: "+
-				"with 0 a start is reported as failed at once. The platform's default is 5.", 1),
-			"stop_check_secs": seconds("Seconds after the stop command at which the agent checks that the process is gone.", 0),
-			"start_retries":   seconds("How often the agent tries to revive a dead process. The platform's default is 4.", 0),
-			"start_interval":  seconds("Seconds between two such tries. The platform's default is 10.", 0),
+			"start_check_secs": seconds("Seconds after the start command at which the agent checks that the process is running. At least 1: "+
+				"with 0, every start is reported as failed at once. The platform's default is 5.", 1),
+			"stop_check_secs": seconds("Seconds after the stop command at which the agent checks that the process has stopped.", 0),
+			"start_retries":   seconds("How many times the agent tries to restart a process that has died. The platform's default is 4.", 0),
+			"start_interval":  seconds("Seconds between two attempts to restart it. The platform's default is 10.", 0),
 			"crontab_rule": schema.StringAttribute{
-				MarkdownDescription: "When a periodic process (`auto_type` 0) runs. Reserved by the platform's documents.",
+				MarkdownDescription: "When a periodic process (`auto_type` 0) runs." + reservedNote,
 				Optional:            true,
 			},
-			"op_timeout": seconds("Seconds that a command may take. At least 1. Operations send it; registering has no such field, so a "+
-				"change of it alone registers nothing anew. The platform's default is 60.", 1),
+			"op_timeout": seconds("Seconds that a command may take, at least 1. Only operations send it: a registration has no such field, "+
+				"so changing it alone re-registers nothing. The platform's default is 60.", 1),
 		},
 	}
 }
