@@ -167,7 +167,7 @@ func (r *cliRun) change() providertest.PlanKind {
 	kind := r.nextPlan(acted)
 	r.expectPlan(kind)
 	if kind != providertest.PlanNothing {
-		if applied := r.cli.Tell("apply", "plan"); applied.Code != 0 || len(applied.Said) > 0 {
+		if applied := r.cli.RunJSON("apply", "plan"); applied.Code != 0 || len(applied.Said) > 0 {
 			r.t.Errorf("the next apply exits with %d\n%s", applied.Code, applied.Text)
 		}
 	}
@@ -189,7 +189,7 @@ func (r *cliRun) expectPlan(kind providertest.PlanKind) {
 		args = append(args, "-destroy")
 	}
 	code := kind.ExitCode()
-	if planned := r.cli.Tell(args...); planned.Code != code || planned.Action != kind || len(planned.Said) > 0 {
+	if planned := r.cli.RunJSON(args...); planned.Code != code || planned.Action != kind || len(planned.Said) > 0 {
 		r.t.Errorf("the plan exits with %d, want %d; its action: %s, want %s\n%s", planned.Code, code, planned.Action, kind, planned.Text)
 	}
 }
@@ -202,13 +202,13 @@ func (r *cliRun) begin() {
 		return
 	}
 	r.Configure(before, r.config(before), r.sim.SettingsFor(r.face))
-	if begun := r.cli.Tell("apply", "-auto-approve"); begun.Code != 0 || len(begun.Said) > 0 {
+	if begun := r.cli.RunJSON("apply", "-auto-approve"); begun.Code != 0 || len(begun.Said) > 0 {
 		r.t.Fatalf("before the fault: %s", begun.Text)
 	}
 }
 
 // meet lets the operation meet the fault.
-func (r *cliRun) meet() providertest.Printed {
+func (r *cliRun) meet() providertest.JSONRun {
 	r.t.Helper()
 	r.sim.ResetCalls()
 	r.FailHosts()
@@ -217,16 +217,16 @@ func (r *cliRun) meet() providertest.Printed {
 	if args[0] == "plan" {
 		args = append(args, "-out=plan")
 	}
-	var planned providertest.Printed
+	var planned providertest.JSONRun
 	if r.fault.between != nil {
 		plan := []string{"plan", "-out=plan"}
 		if r.on == providertest.OnDelete {
 			plan = append(plan, "-destroy")
 		}
-		planned = r.cli.Tell(plan...)
+		planned = r.cli.RunJSON(plan...)
 		r.fault.between(r.faultRun)
 	}
-	met := r.cli.Tell(args...)
+	met := r.cli.RunJSON(args...)
 	if r.fault.between != nil {
 		met.Action, met.Said = planned.Action, append(planned.Said, met.Said...)
 	}

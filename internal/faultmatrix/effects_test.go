@@ -75,7 +75,7 @@ func TestFaultMatrix_effects(t *testing.T) {
 				}
 				r.expectHeld("before", e.before)
 				var said providertest.Diagnostics
-				if e.on.Looks() {
+				if e.on.Stateless() {
 					_, said = providertest.ConfiguredWith(t, r.settings).ReadData(by.TypeName(e.on), r.config(e.on))
 				} else {
 					_, said = r.Run(r.settings).Apply(r.config(e.on))

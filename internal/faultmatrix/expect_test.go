@@ -90,10 +90,10 @@ func (r *faultRun) expectState(hosts, reasons map[string]string) {
 		}
 	}
 	switch {
-	case r.cell.ending == refused && r.on.First():
+	case r.cell.ending == refused && r.on.BeginsWithoutState():
 		wantHosts, wantReasons = nil, nil
 	case r.cell.ending == stays, r.cell.ending == refused:
-	case r.on == providertest.OnDelete && r.cell.ending == well, r.on.First() && r.cell.ending == fails:
+	case r.on == providertest.OnDelete && r.cell.ending == well, r.on.BeginsWithoutState() && r.cell.ending == fails:
 		wantHosts, wantReasons = nil, nil
 	case r.on == providertest.OnDelete:
 		wantHosts = keyed(r.hit(), "")

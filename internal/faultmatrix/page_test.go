@@ -194,11 +194,11 @@ func (c matrixCell) state() string {
 		return "the status"
 	case asks:
 		return "no status"
-	case c.on.Looks() && c.cell.ending == well && len(c.fault.unlisted) > 0:
+	case c.on.Stateless() && c.cell.ending == well && len(c.fault.unlisted) > 0:
 		return "the hosts that are listed"
-	case c.on.Looks() && c.cell.ending == well:
+	case c.on.Stateless() && c.cell.ending == well:
 		return "all hosts"
-	case c.cell.ending == refused && c.on.First(), c.on.Looks():
+	case c.cell.ending == refused && c.on.BeginsWithoutState(), c.on.Stateless():
 		return "nothing"
 	case c.cell.ending == stays, c.cell.ending == refused, c.on.Refreshes() && c.cell.ending == warns:
 		return "what it held"
@@ -208,7 +208,7 @@ func (c matrixCell) state() string {
 		return "nothing"
 	case c.cell.ending == well:
 		return "all as declared"
-	case c.cell.ending == fails && c.on.First():
+	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "nothing"
 	case c.on == providertest.OnDelete:
 		return "the hosts hit"
@@ -236,7 +236,7 @@ func (c matrixCell) sent() string {
 
 func (c matrixCell) next() string {
 	switch {
-	case c.on.Looks():
+	case c.on.Stateless():
 		return "reads it again"
 	case c.cell.ending == drifts:
 		return "an update of the hosts hit"
@@ -244,7 +244,7 @@ func (c matrixCell) next() string {
 		return "no changes"
 	case c.on.Refreshes():
 		return "as before"
-	case c.cell.ending == refused && c.on.First():
+	case c.cell.ending == refused && c.on.BeginsWithoutState():
 		return "a create"
 	case c.cell.ending == stays && c.on.Updates(), c.cell.ending == refused:
 		return "the update"
@@ -252,7 +252,7 @@ func (c matrixCell) next() string {
 		return "the destroy"
 	case c.on == providertest.OnDelete:
 		return "a destroy of the hosts hit"
-	case c.cell.ending == fails && c.on.First():
+	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "a create"
 	case c.cell.ending == taints:
 		return "a create; a replacement where the platform did act, and always through JOB"

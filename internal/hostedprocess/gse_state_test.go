@@ -69,7 +69,7 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 
 	said := resource.DestroyUnrefreshed().String()
 
-	if len(providertest.Told(said)) != 2 || !strings.HasPrefix(said, "ERROR: Unable to Unregister Hosted Process") {
+	if len(providertest.ReasonRows(said)) != 2 || !strings.HasPrefix(said, "ERROR: Unable to Unregister Hosted Process") {
 		t.Errorf("said: %s", said)
 	}
 	want := map[string]string{"web-2": providertest.Address(2), "web-3": providertest.Address(3)}

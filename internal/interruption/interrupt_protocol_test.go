@@ -132,7 +132,7 @@ func TestInterrupt(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", c.attribute, diff)
 				}
-				if !strings.HasPrefix(said, c.said) || len(providertest.Told(said)) != 2 {
+				if !strings.HasPrefix(said, c.said) || len(providertest.ReasonRows(said)) != 2 {
 					t.Errorf("said: %s", said)
 				}
 				if calls := sim.Calls().Of(fault.API).On(providertest.Address(3)); len(calls) > 0 {

@@ -82,7 +82,7 @@ func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, conf
 	r.checkRegistered(declared, kind, said)
 	reasons := resource.Reasons("out_of_sync")
 	if resource.State.IsNull() {
-		reasons = providertest.Told(said)
+		reasons = providertest.ReasonRows(said)
 	}
 	for key := range operated {
 		_, wanted := declared[key]
@@ -91,15 +91,15 @@ func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, conf
 			r.T.Errorf("%s was operated, which nobody asked for\n%s", key, said)
 		case before[key].Running:
 			r.T.Errorf("%s was running, and was started again\n%s", key, said)
-		case failing && (!strings.Contains(reason, "outcome unknown") || !strings.Contains(providertest.Told(said)[key], "outcome unknown")):
+		case failing && (!strings.Contains(reason, "outcome unknown") || !strings.Contains(providertest.ReasonRows(said)[key], "outcome unknown")):
 			r.T.Errorf("%s was started, state says %q\n%s", key, reason, said)
 		}
 	}
 	for key, process := range r.processes() {
 		_, wanted := declared[key]
 		_, failing := reasons[key]
-		_, kept := resource.Reasons("hosts")[key]    // or a destroy before a create came to no end
-		_, mentioned := providertest.Told(said)[key] // perhaps as one that could not be asked
+		_, kept := resource.Reasons("hosts")[key]          // or a destroy before a create came to no end
+		_, mentioned := providertest.ReasonRows(said)[key] // perhaps as one that could not be asked
 		if kind.Changes() && wanted && kept && !failing && !mentioned &&
 			!r.asDeclared(process, ensure, r.startKept(resource)) {
 			r.T.Errorf("%s is told as done and is %+v\n%s", key, process, said)
@@ -157,7 +157,7 @@ func TestHostedProcess_lostCreate(t *testing.T) {
 	if diff := cmp.Diff(want, resource.Reasons("out_of_sync")); diff != "" {
 		t.Errorf("out_of_sync (-want +got):\n%s", diff)
 	}
-	if !strings.HasPrefix(said, "ERROR: Unable to Register Hosted Process") || len(providertest.Told(said)) != 2 {
+	if !strings.HasPrefix(said, "ERROR: Unable to Register Hosted Process") || len(providertest.ReasonRows(said)) != 2 {
 		t.Errorf("said: %s", said)
 	}
 

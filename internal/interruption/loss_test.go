@@ -213,13 +213,13 @@ func (r *lossRound) applyOperation(resource *providertest.Core, operation string
 	}
 	rows := resource.Reasons("failed_hosts")
 	if resource.State.IsNull() {
-		rows = providertest.Told(said)
+		rows = providertest.ReasonRows(said)
 		if len(rows) != r.hosts {
 			r.T.Errorf("nothing is in state, although %d of %d hosts came out well\n%s", r.hosts-len(rows), r.hosts, said)
 		}
 	}
-	if !maps.Equal(providertest.Told(said), rows) {
-		r.T.Errorf("told were %v, kept are %v", providertest.Told(said), rows)
+	if !maps.Equal(providertest.ReasonRows(said), rows) {
+		r.T.Errorf("told were %v, kept are %v", providertest.ReasonRows(said), rows)
 	}
 	r.checkTold(operation, rows, said)
 	operated := r.operated(said)
@@ -248,7 +248,7 @@ func (r *lossRound) action() {
 	for range 4 {
 		r.lossy()
 		_, end := r.Invoke(r.T.Context(), r.by.TypeName(providertest.OnOperate), config)
-		r.checkTold(operation, providertest.Told(end), end)
+		r.checkTold(operation, providertest.ReasonRows(end), end)
 	}
 }
 

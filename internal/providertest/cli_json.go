@@ -34,8 +34,8 @@ func (c *CLI) ConfigureJSON(settings map[string]any, o Object) {
 	c.Write("main.tf.json", string(text))
 }
 
-// Printed is what a command printed with -json.
-type Printed struct {
+// JSONRun is what a command printed with -json.
+type JSONRun struct {
 	Code   int // exit code
 	Said   Diagnostics
 	Action PlanKind // planned for the one resource
@@ -46,11 +46,11 @@ var plannedActions = map[string]PlanKind{
 	"create": PlanCreate, "update": PlanUpdate, "replace": PlanReplace, "delete": PlanDestroy,
 }
 
-// Tell runs a command with -json and parses what it prints.
-func (c *CLI) Tell(args ...string) Printed {
+// RunJSON runs a command with -json and parses what it prints.
+func (c *CLI) RunJSON(args ...string) JSONRun {
 	c.T.Helper()
 	code, text := c.Run(slices.Insert(slices.Clone(args), 1, "-json")...)
-	run := Printed{Code: code, Action: PlanNothing, Text: text}
+	run := JSONRun{Code: code, Action: PlanNothing, Text: text}
 	for line := range strings.Lines(text) {
 		var message struct {
 			Type       string

@@ -235,13 +235,13 @@ func (o Operation) Updates() bool { return o == OnUpdate || o == OnKeepRun }
 // Refreshes reports whether it is the refresh of a resource.
 func (o Operation) Refreshes() bool { return o == OnRead || o == OnAsk || o == OnReadRun }
 
-// Looks reports whether it leaves nothing in the state of a resource.
-func (o Operation) Looks() bool {
+// Stateless reports whether it leaves nothing in the state of a resource.
+func (o Operation) Stateless() bool {
 	return slices.Contains([]Operation{OnStatus, OnCached, OnImport, OnList}, o)
 }
 
-// First reports whether it begins without a state.
-func (o Operation) First() bool {
+// BeginsWithoutState reports whether it begins without a state.
+func (o Operation) BeginsWithoutState() bool {
 	return o.Operates() || slices.Contains([]Operation{OnCreate, OnConfirm, OnHost, OnRun}, o)
 }
 

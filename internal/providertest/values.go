@@ -44,8 +44,8 @@ func HostsIn(state any) map[string]string {
 	return Texts(values["hosts"])
 }
 
-// Told returns the reasons by host key that a diagnostic lists.
-func Told(said string) map[string]string {
+// ReasonRows returns the reasons by host key that a diagnostic lists.
+func ReasonRows(said string) map[string]string {
 	rows := make(map[string]string)
 	for _, match := range regexp.MustCompile(`(?m)^  (web-\d+) \(\S+\): (.*)$`).FindAllStringSubmatch(said, -1) {
 		rows[match[1]] = match[2]
