@@ -12,10 +12,6 @@ import (
 // redacted stands where a secret was.
 const redacted = "***"
 
-// minSecretLen is the length from which a secret is looked for. Anything shorter
-// would be found in the middle of ordinary words.
-const minSecretLen = 4
-
 // urlPassword matches the user part of a URL: net/http quotes the proxy's URL
 // when it cannot use it.
 var urlPassword = regexp.MustCompile(`://[^/@\s"]+@`)
@@ -26,45 +22,52 @@ var urlPassword = regexp.MustCompile(`://[^/@\s"]+@`)
 var secretMember = regexp.MustCompile(`((?:` + strings.Join(secretMembers, "|") + `)` + quotes + `\s*(?:[:=]|%3A)\s*` + quotes + `)` + cutValue)
 
 // cutValue ends where a value does, or a text that has none of its end.
-const cutValue = `(?:[^,}\s"'&\\]|\\u[0-9a-fA-F]{4}|&(?:lt|gt|amp);)+`
+const cutValue = `(?:[^,}\s"'&\\]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&(?:lt|gt|amp|#[0-9]+|#[xX][0-9a-fA-F]+);)+`
 
 // secretMembers are how the names of the credentials' secrets end.
 var secretMembers = []string{"app_secret", "bk_token", "access_token"}
 
 // quotes are those of a JSON text, of one within another, of Python, of a page and
 // of a URL.
-const quotes = `(?:\\*["']|&quot;|&#34;|&#39;|&#x27;|%22)`
+const quotes = `(?i:\\*["']|&(?:quot|apos|#0*3[49]|#x0*2[27]);|(?:%|\\x|\\u00)2[27])`
 
 // redactor takes the credentials of one client out of any text. Servers echo what
 // they were sent (a debug page, a validation error that quotes the body), and
 // net/http quotes what servers sent.
 type redactor struct {
-	replacer *strings.Replacer
+	secrets *secrets
 }
 
-func newRedactor(secrets ...string) redactor {
-	var spellings []string
-	for _, secret := range secrets {
-		if len(secret) >= minSecretLen {
-			spellings = append(spellings, spellingsOf(secret)...)
+func newRedactor(credentials ...string) redactor {
+	var texts []string
+	for _, credential := range credentials {
+		if len(credential) >= minSecretLen {
+			texts = append(texts, credential, latin1AsUTF8(credential))
+			texts = append(texts, encodedForms(credential)...)
 		}
 	}
 
-	// The longest first: a secret may begin with another one, and the replacer
-	// takes the first that fits.
-	slices.SortFunc(spellings, func(a, b string) int { return len(b) - len(a) })
+	return redactor{secrets: newSecrets(texts)}
+}
 
-	var pairs []string
-	for _, spelling := range spellings {
-		pairs = append(pairs, spelling, redacted)
+// latin1AsUTF8 is what becomes of a text that was sent in Latin-1 and read as UTF-8,
+// where two of its characters look like one. What they do not is lost one by one.
+func latin1AsUTF8(s string) string {
+	bytes := make([]byte, 0, len(s))
+	for _, char := range s {
+		octet, ok := octetOf(char)
+		if !ok {
+			return s
+		}
+		bytes = append(bytes, octet)
 	}
 
-	return redactor{replacer: strings.NewReplacer(pairs...)}
+	return strings.ToValidUTF8(string(bytes), "\uFFFD")
 }
 
 // text returns s without secrets.
 func (r redactor) text(s string) string {
-	s = r.replacer.Replace(s)
+	s = r.secrets.replace(s, redacted)
 	if slices.ContainsFunc(secretMembers, func(name string) bool { return strings.Contains(s, name) }) {
 		s = secretMember.ReplaceAllString(s, "${1}"+redacted)
 	}

@@ -2,8 +2,12 @@ package bkapi
 
 import (
 	"errors"
+	"fmt"
+	"html"
+	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -42,21 +46,163 @@ func TestRedactor_errorKeepsCleanChain(t *testing.T) {
 	}
 }
 
+// ways are those in which one character is spelt.
+var ways = []func(char rune) string{
+	func(char rune) string { return string(char) },
+	func(char rune) string { return octets("%%%02X", char) },
+	func(char rune) string { return octets("%%%02x", char) },
+	func(char rune) string { return octets(`\x%02x`, char) },
+	func(char rune) string { return octets(`\%03o`, char) },
+	func(char rune) string { return octets("&#%d;", char) },
+	func(char rune) string { return octets(`\u%04X`, char) },
+	func(char rune) string { return fmt.Sprintf("&#%d;", char) },
+	func(char rune) string { return fmt.Sprintf("&#0%d;", char) },
+	func(char rune) string { return fmt.Sprintf("&#x%x;", char) },
+	func(char rune) string { return fmt.Sprintf("&#X%06X;", char) },
+	func(char rune) string { return fmt.Sprintf(`\U%08x`, char) },
+	func(char rune) string {
+		var units strings.Builder
+		for _, unit := range utf16.Encode([]rune{char}) {
+			fmt.Fprintf(&units, `\u%04x`, unit)
+		}
+		return units.String()
+	},
+	func(char rune) string {
+		if named, ok := map[rune]string{'"': "&quot;", '\'': "&apos;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}[char]; ok {
+			return named
+		}
+		return string(char)
+	},
+	func(char rune) string {
+		if strings.ContainsRune(`"'/\`, char) {
+			return `\` + string(char)
+		}
+		return string(char)
+	},
+	func(char rune) string { // read as Latin-1
+		var runes strings.Builder
+		for _, octet := range []byte(string(char)) {
+			runes.WriteRune(rune(octet))
+		}
+		return runes.String()
+	},
+}
+
+// octets spells each byte of a character in UTF-8.
+func octets(form string, char rune) string {
+	var text strings.Builder
+	for _, octet := range []byte(string(char)) {
+		fmt.Fprintf(&text, form, octet)
+	}
+
+	return text.String()
+}
+
+// around are what is done to a whole text that quotes another one.
+var around = []func(string) string{
+	func(s string) string { return s },
+	func(s string) string { return quoteJSON(s, true) },
+	html.EscapeString,
+	url.QueryEscape,
+	url.PathEscape,
+	quoteASCII,
+}
+
+// spellBy spells each character in a way of its own, as the choices say.
+func spellBy(choices []byte, secret string) string {
+	var text strings.Builder
+	i := 0
+	for _, char := range secret {
+		way := 0
+		if len(choices) > 0 {
+			way = int(choices[i%len(choices)])
+		}
+		text.WriteString(ways[way%len(ways)](char))
+		i++
+	}
+
+	return text.String()
+}
+
+// Every way of spelling takes out all of a secret and nothing else, also where the
+// text that it stands in is quoted again.
+func TestRedactor_spellings(t *testing.T) {
+	t.Parallel()
+
+	const secret = `s3c"<&>+/'\é%41中😀ret`
+	redact := newRedactor(secret)
+	for i := range 256 {
+		// The first are of one way for all characters, the others of two or more.
+		choices := []byte{byte(i)}
+		if i >= len(ways) {
+			choices = []byte{byte(i), byte(i / 3), byte(i / 7), byte(i / 11), 0}
+		}
+		for j, quote := range around {
+			text := "<" + quote(spellBy(choices, secret)) + ">"
+			if got := redact.text(text); got != "<***>" {
+				t.Errorf("%v in %d: %q of %q", choices, j, got, text)
+			}
+		}
+	}
+}
+
+func TestRedactor_lostCharacters(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct{ secret, text, want string }{
+		"latin-1-as-utf-8":      {"motdépassé", "<mot\uFFFDpass\uFFFD>", "<mot\uFFFDpass\uFFFD>"}, // the d is missing
+		"one-mark-a-character":  {"motdépassé", "<motd\uFFFDpass\uFFFD>", "<***>"},
+		"one-mark-a-byte":       {"motdépassé", "<motd\uFFFD\uFFFDpass\uFFFD\uFFFD>", "<***>"},
+		"question-marks":        {"motdépassé", "<motd?pass?>", "<***>"},
+		"escaped-marks":         {"motdépassé", `<motd\ufffdpass%EF%BF%BD>`, "<***>"},
+		"first":                 {"éclair", "<\uFFFDclair>", "<***>"},
+		"question-mark-first":   {"éclair", "<?clair>", "<***>"},
+		"one-lost-one-escaped":  {"motdépassé", "<motd?pass&#233;>", "<***>"},
+		"raw-latin-1":           {"motdépassé", "<motd\xe9pass\xe9>", "<***>"},
+		"percent-latin-1":       {"motdépassé", "<motd%E9pass%e9>", "<***>"},
+		"windows-1252":          {"prix: 5€ net", "<prix: 5â‚¬ net>", "<***>"},
+		"read-twice-as-latin-1": {"motdépassé", "<motdÃ\u0083Â©passÃ\u0083Â©>", "<***>"},
+		"latin-1-that-is-utf-8": {"12Ã©34", "<12é34>", "<***>"},
+		"nothing-else":          {"密码密码", "<????\uFFFD\uFFFD\uFFFD\uFFFD>", "<????\uFFFD\uFFFD\uFFFD\uFFFD>"},
+		"plus-for-a-space":      {"two words", "<two+words>", "<***>"},
+		"space-first":           {" two words", "<+two+words>", "<***>"},
+		"plus-is-not-a-space":   {"two+words", "<two words>", "<two words>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := newRedactor(test.secret).text(test.text); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // However a text goes on around it, a secret does not stay in it.
 func FuzzRedactor(f *testing.F) {
-	f.Add("s3cr3t", `{"bk_app_secret":"`, `"}`)
-	f.Add("a/b+c=d%", "https://u:pw@proxy/?q=", "&x")
-	f.Add("***", "**", "*")
-	f.Add("aaaa", "a", "aa")
-	f.Fuzz(func(t *testing.T, secret, before, after string) {
+	f.Add("s3cr3t", `{"bk_app_secret":"`, `"}`, []byte{0})
+	f.Add("a/b+c=d%", "https://u:pw@proxy/?q=", "&x", []byte{1, 2})
+	f.Add("***", "**", "*", []byte{3})
+	f.Add("aaaa", "a", "aa", []byte{4, 5, 0})
+	f.Add(`\x41\u0041é`, `\`, "%", []byte{14, 0, 6})
+	f.Fuzz(func(t *testing.T, secret, before, after string, choices []byte) {
 		// Whatever the mark of what was taken out has in it cannot be told from it.
-		if len(secret) < minSecretLen || strings.Contains(secret, "*") || !utf8.ValidString(secret) {
+		if len(secret) < minSecretLen || strings.ContainsAny(secret, "*\uFFFD") || !utf8.ValidString(secret) {
 			t.Skip()
 		}
 		redact := newRedactor(secret)
-		for _, spelling := range append(spellingsOf(secret), secret) {
-			if clean := redact.text(before + spelling + after); strings.Contains(clean, secret) {
-				t.Errorf("%q is in %q", secret, clean)
+		for _, quote := range around {
+			spelling := quote(spellBy(choices, secret))
+			if strings.Contains(spelling, "*") {
+				continue
+			}
+			if clean := redact.text(before + spelling + after); strings.Contains(clean, spelling) || strings.Contains(clean, secret) {
+				t.Errorf("%q, spelt %q, is in %q", secret, spelling, clean)
+			}
+		}
+		for _, form := range encodedForms(secret) {
+			if clean := redact.text(before + form + after); len(form) >= minSecretLen && strings.Contains(clean, form) {
+				t.Errorf("%q is in %q", form, clean)
 			}
 		}
 	})

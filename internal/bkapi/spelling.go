@@ -1,129 +1,221 @@
 package bkapi
 
 import (
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"html"
-	"maps"
-	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// spellingsOf returns the forms in which a server may echo a secret. A request that
-// is echoed whole is itself a text in the answer, and so is encoded twice; and where
-// the answer is quoted as it came, three times. Of a secret of letters and digits most
-// forms are the secret itself.
-func spellingsOf(secret string) []string {
-	spellings := make(map[string]bool)
-	add := func(forms ...string) {
-		for _, form := range forms {
-			spellings[form] = len(form) >= minSecretLen
+// maxEncodings is how often a text may have been encoded: a request that is echoed
+// whole is a text in the answer, which may be quoted in a page or by another service.
+// UTF-8 that was read as Latin-1, or spelt byte by byte, counts for one.
+const maxEncodings = 4
+
+// spelling is a text in which any character may be spelt in any way that servers
+// have of quoting what they were sent: JSON, Python and shells by a backslash, URLs
+// by a percent sign, pages by an ampersand.
+type spelling string
+
+// sign is one character of such a text, and where its spelling ends.
+type sign struct {
+	char rune
+	end  int
+}
+
+// nothing is what is read behind the end.
+const nothing rune = -1
+
+// at reads a character, with so many encodings taken off.
+func (s spelling) at(place, encodings int) sign {
+	read := s.plain(place)
+	for inner := range encodings {
+		read = s.decode(read, inner)
+	}
+
+	return read
+}
+
+// all appends every reading of the character at a place: a text does not tell how
+// often it was encoded, and a secret may look like an escape itself.
+func (s spelling) all(readings []sign, place int) []sign {
+	read := s.plain(place)
+	readings = append(readings, read)
+	for inner := range maxEncodings {
+		before := read
+		if read = s.decode(read, inner); read != before {
+			readings = append(readings, read)
 		}
 	}
 
-	for _, once := range append(jsonForms(secret), secret) {
-		add(once)
-		add(jsonForms(once)...)
-		add(htmlForms(once)...)
-		add(urlForms(once)...)
-		add(base64Forms(once)...)
-		dump := hex.EncodeToString([]byte(once))
-		add(dump, strings.ToUpper(dump))
-	}
-	for _, twice := range slices.Collect(maps.Keys(spellings)) {
-		add(quoteJSON(twice, true), quoteJSON(twice, false))
-	}
-	maps.DeleteFunc(spellings, func(_ string, long bool) bool { return !long })
-
-	return slices.Collect(maps.Keys(spellings))
+	return readings
 }
 
-// escapedRune is a character that JSON has by its number, escapedByte one that a
-// URL has so.
-var (
-	escapedRune = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
-	escapedByte = regexp.MustCompile(`%[0-9A-F]{2}`)
-)
+// plain reads a character as it stands. A byte that is no UTF-8 is Latin-1.
+func (s spelling) plain(place int) sign {
+	if place >= len(s) {
+		return sign{nothing, place}
+	}
+	char, size := utf8.DecodeRuneInString(string(s[place:]))
+	if char == utf8.RuneError && size == 1 {
+		char = rune(s[place])
+	}
 
-// jsonForms are s as it stands between the quotes of a JSON string: as Go writes
-// it, with and without care for HTML, as Python does, which is all ASCII, each with
-// numbers in either case, and as PHP does, which escapes slashes.
-func jsonForms(s string) []string {
-	var forms []string
-	for _, form := range []string{quoteJSON(s, true), quoteJSON(s, false), quoteASCII(s)} {
-		upper := escapedRune.ReplaceAllStringFunc(form, func(number string) string {
-			return `\u` + strings.ToUpper(number[2:])
-		})
-		for _, either := range []string{form, upper} {
-			forms = append(forms, either, strings.ReplaceAll(either, "/", `\/`))
+	return sign{char, place + size}
+}
+
+// decode reads on where first begins an escape, whose other characters may be
+// encoded themselves. It returns first where none begins.
+func (s spelling) decode(first sign, inner int) sign {
+	decoded, ok := first, false
+	switch {
+	case first.char == '\\':
+		decoded, ok = s.backslash(first.end, inner)
+	case first.char == '%':
+		decoded, ok = s.percent(first.end, inner)
+	case first.char == '&':
+		decoded, ok = s.entity(first.end, inner)
+	case first.char >= utf8.RuneSelf:
+		decoded, ok = s.joined(first, inner)
+	}
+	if !ok {
+		return first
+	}
+
+	return decoded
+}
+
+// backslash reads what follows one: \", \/, \n, \x22, \u0022, \U00000022, \042.
+func (s spelling) backslash(place, inner int) (sign, bool) {
+	letter := s.at(place, inner)
+	switch {
+	case letter.char == 'x':
+		return s.number(s.at(letter.end, inner), inner, 16, 2, 2)
+	case letter.char == 'u':
+		return s.number(s.at(letter.end, inner), inner, 16, 4, 4)
+	case letter.char == 'U':
+		return s.number(s.at(letter.end, inner), inner, 16, 8, 8)
+	case letter.char >= '0' && letter.char <= '7':
+		return s.number(letter, inner, 8, 1, 3)
+	case letter.char == '"', letter.char == '\'', letter.char == '/', letter.char == '\\':
+		return letter, true
+	}
+	if i := strings.IndexRune("abfnrtv", letter.char); i >= 0 {
+		return sign{rune("\a\b\f\n\r\t\v"[i]), letter.end}, true
+	}
+
+	return sign{}, false
+}
+
+// percent reads what follows one: a byte (%22), or JavaScript's %u0022.
+func (s spelling) percent(place, inner int) (sign, bool) {
+	next := s.at(place, inner)
+	if next.char == 'u' {
+		return s.number(s.at(next.end, inner), inner, 16, 4, 4)
+	}
+
+	return s.number(next, inner, 16, 2, 2)
+}
+
+// maxEntityName is that of the names that anybody would write for a character.
+const maxEntityName = 8
+
+// entity reads what follows an ampersand: quot; #34; #034; #x22; #X22;.
+func (s spelling) entity(place, inner int) (sign, bool) {
+	next := s.at(place, inner)
+	if next.char == '#' {
+		base, digit := 10, s.at(next.end, inner)
+		if digit.char == 'x' || digit.char == 'X' {
+			base, digit = 16, s.at(digit.end, inner)
+		}
+		number, ok := s.number(digit, inner, base, 1, 8)
+		if !ok {
+			return sign{}, false
+		}
+		if semicolon := s.at(number.end, inner); semicolon.char == ';' {
+			number.end = semicolon.end
+		}
+
+		return number, true
+	}
+
+	name := make([]rune, 0, maxEntityName)
+	for next.char < utf8.RuneSelf && (unicode.IsLetter(next.char) || unicode.IsDigit(next.char)) && len(name) < maxEntityName {
+		name = append(name, next.char)
+		next = s.at(next.end, inner)
+	}
+	if next.char != ';' || len(name) == 0 {
+		return sign{}, false
+	}
+	named := html.UnescapeString("&" + string(name) + ";")
+	char, size := utf8.DecodeRuneInString(named)
+
+	return sign{char, next.end}, size == len(named)
+}
+
+// number reads a character by its number, of as many digits as there are within
+// bounds, from the first of them on.
+func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
+	value, digits, end := 0, 0, next.end
+	for digits < most {
+		digit := strings.IndexRune("0123456789abcdef", unicode.ToLower(next.char))
+		if digit < 0 || digit >= base {
+			break
+		}
+		value, digits, end = value*base+digit, digits+1, next.end
+		next = s.at(end, inner)
+	}
+
+	return sign{rune(value), end}, digits >= least && value <= unicode.MaxRune
+}
+
+// joined reads a character that was taken apart: into the halves of UTF-16, or into
+// the bytes of UTF-8, which were escaped one by one or read as Latin-1.
+func (s spelling) joined(first sign, inner int) (sign, bool) {
+	if first.char >= 0xD800 && first.char < 0xDC00 {
+		second := s.at(first.end, inner)
+		if second.char < 0xDC00 || second.char > 0xDFFF {
+			return sign{}, false
+		}
+
+		return sign{(first.char-0xD800)<<10 | (second.char - 0xDC00) + 0x10000, second.end}, true
+	}
+
+	var bytes [utf8.UTFMax]byte
+	for size, next := 0, first; size < len(bytes); next = s.at(next.end, inner) {
+		octet, ok := octetOf(next.char)
+		if !ok {
+			return sign{}, false
+		}
+		bytes[size] = octet
+		size++
+		if char, width := utf8.DecodeRune(bytes[:size]); width > 1 {
+			return sign{char, next.end}, true
+		}
+		if !couldBegin(bytes[:size]) {
+			return sign{}, false
 		}
 	}
 
-	return forms
+	return sign{}, false
 }
 
-// htmlForms are s in a page: as Go writes it, as Python does, and as those do who
-// escape whatever could end an attribute.
-func htmlForms(s string) []string {
-	escaped := html.EscapeString(s)
+// couldBegin reports whether bytes are the beginning of a character in UTF-8.
+func couldBegin(bytes []byte) bool {
+	return bytes[0] >= 0xC2 && bytes[0] <= 0xF4 && !utf8.FullRune(bytes)
+}
 
-	return []string{
-		escaped,
-		strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(escaped),
-		strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;", "/", "&#x2F;").Replace(escaped),
-		strings.NewReplacer("+", "&#43;").Replace(escaped),
+// windows1252 is what browsers, and all that follows them, read the bytes from 0x80
+// to 0x9F as in a text that calls itself Latin-1.
+var windows1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
+
+// octetOf is the byte that reads as a character in Latin-1.
+func octetOf(char rune) (byte, bool) {
+	if char >= 0 && char <= 0xFF {
+		return byte(char), true
 	}
-}
+	i := slices.Index(windows1252, char)
 
-// urlForms are s in a query, in a path, and in a URL that is itself in a query.
-func urlForms(s string) []string {
-	var forms []string
-	for _, form := range []string{url.QueryEscape(s), url.PathEscape(s), url.QueryEscape(url.QueryEscape(s))} {
-		forms = append(forms, form, escapedByte.ReplaceAllStringFunc(form, strings.ToLower))
-	}
-
-	return forms
-}
-
-// base64Forms are those characters of a base64 text that s alone decides, for each
-// of the three places at which it may begin, in either alphabet.
-func base64Forms(s string) []string {
-	var forms []string
-	for before := range 3 {
-		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + s))
-		first := (before*8 + 5) / 6
-		last := (before + len(s)) * 8 / 6
-		if first < last {
-			core := encoded[first:last]
-			forms = append(forms, core, strings.NewReplacer("+", "-", "/", "_").Replace(core))
-		}
-	}
-
-	return forms
-}
-
-// quoteJSON returns s as it stands between the quotes of a JSON string.
-func quoteJSON(s string, escapeHTML bool) string {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(escapeHTML)
-	if err := encoder.Encode(s); err != nil {
-		return s
-	}
-
-	return unquote(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// quoteASCII returns s as it stands between the quotes of an ASCII-only string.
-func quoteASCII(s string) string {
-	return unquote(strconv.QuoteToASCII(s))
-}
-
-// unquote takes off the quotes around s, and nothing else.
-func unquote(s string) string {
-	return s[1 : len(s)-1]
+	return byte(0x80 + i), i >= 0
 }

@@ -1,49 +1,64 @@
-// Package canary holds secrets for tests that look for them afterwards in everything that
-// was printed, logged or kept in state.
 package canary
 
 import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"html"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// The secrets are found again wherever they end up. Each begins and ends with letters
-// that no text encoding changes, and has between them characters that encodings do
-// change.
+// Canaries are secrets that are found again wherever they get to. Each begins and
+// ends with letters that no encoding of text changes, and has what encodings do
+// change between them.
 const (
 	Begin = "CanaryQ"
 	end   = "Zyranac"
 
-	Secret      = Begin + `1"<&>+/\é%` + end
-	Token       = Begin + `2"<&>+/\é%` + end
-	AccessToken = Begin + `3"<&>+/\é%` + end
+	Secret      = Begin + `1"<&>'+/\é%` + end
+	Token       = Begin + `2"<&>'+/\é%` + end
+	AccessToken = Begin + `3"<&>'+/\é%` + end
 
-	// Witness is no secret. It goes wherever the secrets go: a text without it was not
-	// looked at.
+	// witness is no secret. It travels beside the canaries, and whatever it is not
+	// found in has not been looked at.
 	Witness = "WitnessQ"
 )
 
-// traces returns what a word leaves in a text: itself, or a part of its encoding.
+// traces are what a word leaves in a text: itself, or a part of its encoding.
 func traces(word string) []string {
 	found := []string{word, hex.EncodeToString([]byte(word)), fmt.Sprintf("%X", word)}
 	for before := range 3 {
-		// Without the characters that also encode what stands beside the word.
+		// Without the characters that what stands beside the word has a part in.
 		encoded := base64.RawStdEncoding.EncodeToString([]byte("xxx"[:before] + word))
 		found = append(found, encoded[[]int{0, 2, 3}[before]:(before+len(word))*8/6])
 	}
 	return found
 }
 
-// In returns the places of a text that hold a piece of a secret, quoted with what stands
-// around them; none if the text is clean.
+// escaped is a byte as it stands in a URL, and in a text of Python's or of JSON.
+var escaped = regexp.MustCompile(`(?:%|\\+x|\\+u00)[0-9a-fA-F]{2}`)
+
+// plain is a text in which every letter stands as it is.
+func plain(text string) string {
+	return escaped.ReplaceAllStringFunc(html.UnescapeString(text), func(spelt string) string {
+		letter, err := hex.DecodeString(spelt[len(spelt)-2:])
+		if err != nil {
+			return spelt
+		}
+		return string(letter)
+	})
+}
+
+// In tells where in a text there is a piece of a canary.
 func In(text string) []string {
 	var found []string
-	for _, trace := range append(traces(Begin), traces(end)...) {
-		if at := strings.Index(text, trace); at >= 0 {
-			found = append(found, strconv.Quote(text[max(0, at-80):min(len(text), at+80)]))
+	for _, text := range []string{text, plain(text), plain(plain(text))} {
+		for _, trace := range append(traces(Begin), traces(end)...) {
+			if at := strings.Index(text, trace); at >= 0 {
+				found = append(found, strconv.Quote(text[max(0, at-80):min(len(text), at+80)]))
+			}
 		}
 	}
 	return found

@@ -1,0 +1,82 @@
+package bkapi
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// encodedForms are a secret as no single character of it can be told any more: in
+// base64 and in hexadecimal, by itself or as the part of a JSON text.
+func encodedForms(secret string) []string {
+	var forms []string
+	for _, text := range append(jsonForms(secret), secret) {
+		forms = append(forms, base64Forms(text)...)
+		dump := hex.EncodeToString([]byte(text))
+		forms = append(forms, dump, strings.ToUpper(dump))
+	}
+
+	return forms
+}
+
+// escapedRune is a character that JSON has by its number.
+var escapedRune = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
+
+// jsonForms are s as it stands between the quotes of a JSON string: as Go writes
+// it, with and without care for HTML, as Python does, which is all ASCII, each with
+// numbers in either case, and as PHP does, which escapes slashes.
+func jsonForms(s string) []string {
+	var forms []string
+	for _, form := range []string{quoteJSON(s, true), quoteJSON(s, false), quoteASCII(s)} {
+		upper := escapedRune.ReplaceAllStringFunc(form, func(number string) string {
+			return `\u` + strings.ToUpper(number[2:])
+		})
+		for _, either := range []string{form, upper} {
+			forms = append(forms, either, strings.ReplaceAll(either, "/", `\/`))
+		}
+	}
+
+	return forms
+}
+
+// base64Forms are those characters of a base64 text that s alone decides, for each
+// of the three places at which it may begin, in either alphabet.
+func base64Forms(s string) []string {
+	var forms []string
+	for before := range 3 {
+		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + s))
+		first := (before*8 + 5) / 6
+		last := (before + len(s)) * 8 / 6
+		if first < last {
+			core := encoded[first:last]
+			forms = append(forms, core, strings.NewReplacer("+", "-", "/", "_").Replace(core))
+		}
+	}
+
+	return forms
+}
+
+// quoteJSON returns s as it stands between the quotes of a JSON string.
+func quoteJSON(s string, escapeHTML bool) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(escapeHTML)
+	if err := encoder.Encode(s); err != nil {
+		return s
+	}
+
+	return unquote(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// quoteASCII returns s as it stands between the quotes of an ASCII-only string.
+func quoteASCII(s string) string {
+	return unquote(strconv.QuoteToASCII(s))
+}
+
+// unquote takes off the quotes around s, and nothing else.
+func unquote(s string) string {
+	return s[1 : len(s)-1]
+}
