@@ -35,8 +35,9 @@ func (c *Client) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, "client of "+c.endpoint)
 }
 
-// Redact takes the credentials out of what the platform said: it may echo what it
-// was sent in any member of an answer.
+// Redact makes what the platform said fit to be shown: it may echo the credentials
+// that it was sent in any member of an answer, and have characters in it that steer a
+// terminal.
 func (c *Client) Redact(text string) string {
 	return c.redact.text(text)
 }

@@ -65,8 +65,21 @@ func latin1AsUTF8(s string) string {
 	return strings.ToValidUTF8(string(bytes), "\uFFFD")
 }
 
-// text returns s without secrets.
+// text returns what somebody else said as it may be shown: without secrets, and
+// printable.
 func (r redactor) text(s string) string {
+	s = r.withoutSecrets(s)
+	// What could not be seen may have stood within a secret, or been a part of how it
+	// was spelt, so it is looked for before and after.
+	if clean := Printable(s); clean != s {
+		return r.withoutSecrets(clean)
+	}
+
+	return s
+}
+
+// withoutSecrets returns s without secrets.
+func (r redactor) withoutSecrets(s string) string {
 	s = r.secrets.replace(s, redacted)
 	if slices.ContainsFunc(secretMembers, func(name string) bool { return strings.Contains(s, name) }) {
 		s = secretMember.ReplaceAllString(s, "${1}"+redacted)

@@ -23,6 +23,8 @@ func TestRedactor_text(t *testing.T) {
 		"longest-first":   {[]string{"s3cr3t", "s3cr3t-and-more"}, "got s3cr3t-and-more", "got ***"},
 		"none":            {[]string{"", ""}, "as it is", "as it is"},
 		"too-short":       {[]string{"is"}, "as it is", "as it is"},
+		"unseen-within":   {[]string{"s3cr3t"}, "got s3c\u200br\x1b3t", "got ***"},
+		"unseen-spelling": {[]string{"s3cr3t中"}, "got s3cr3tä\u00b8\u00ad", "got ***"},
 		"password-of-url": {nil, `invalid proxy address "http://u:pw@proxy:3128"`, `invalid proxy address "http://***@proxy:3128"`},
 		"address-of-host": {nil, "http://proxy:3128/?a=b@c", "http://proxy:3128/?a=b@c"},
 	}

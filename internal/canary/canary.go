@@ -15,11 +15,11 @@ import (
 // change between them.
 const (
 	Begin = "CanaryQ"
-	end   = "Zyranac"
+	End   = "Zyranac"
 
-	Secret      = Begin + `1"<&>'+/\é%` + end
-	Token       = Begin + `2"<&>'+/\é%` + end
-	AccessToken = Begin + `3"<&>'+/\é%` + end
+	Secret      = Begin + `1"<&>'+/\é%` + End
+	Token       = Begin + `2"<&>'+/\é%` + End
+	AccessToken = Begin + `3"<&>'+/\é%` + End
 
 	// witness is no secret. It travels beside the canaries, and whatever it is not
 	// found in has not been looked at.
@@ -55,7 +55,7 @@ func plain(text string) string {
 func In(text string) []string {
 	var found []string
 	for _, text := range []string{text, plain(text), plain(plain(text))} {
-		for _, trace := range append(traces(Begin), traces(end)...) {
+		for _, trace := range append(traces(Begin), traces(End)...) {
 			if at := strings.Index(text, trace); at >= 0 {
 				found = append(found, strconv.Quote(text[max(0, at-80):min(len(text), at+80)]))
 			}

@@ -35,7 +35,7 @@ func TestHostRows(t *testing.T) {
 		"sorted-by-reason-then-key": {
 			fleet.Results{
 				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", TaskID: "GSETASK:1", RequestID: "r1"},
-				hosts[0]: {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "line one\nline two\n\nline three\nline four\x1b[31m\n", TaskID: "GSETASK:1", RequestID: "r1"},
+				hosts[0]: {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "line one\nline two\n\nline three\nline\tfour\n", TaskID: "GSETASK:1", RequestID: "r1"},
 				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:2", RequestID: "r2"},
 			},
 			`  h02 (0:10.0.0.2): 117, the agent is abnormal or not found

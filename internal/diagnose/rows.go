@@ -101,14 +101,15 @@ func joined(what, more string) string {
 	return what + " (" + more + ")"
 }
 
-// output returns the first lines of what a command printed, indented.
+// output returns the first lines of what a command printed, indented. It is printable,
+// as is everything that comes from the clients.
 func output(message string) string {
 	var (
 		text  strings.Builder
 		lines int
 	)
-	for line := range strings.Lines(strings.ToValidUTF8(message, "\uFFFD")) {
-		line = strings.TrimRight(strings.Map(printable, line), " ")
+	for line := range strings.Lines(message) {
+		line = strings.TrimRight(strings.ReplaceAll(line, "\t", " "), " \n")
 		if line == "" {
 			continue
 		}
@@ -123,18 +124,6 @@ func output(message string) string {
 		text.WriteString("      " + line + "\n")
 	}
 	return text.String()
-}
-
-// printable removes control characters, by which a command's output could control the
-// terminal.
-func printable(r rune) rune {
-	if r == '\t' {
-		return ' '
-	}
-	if r < ' ' || r == 0x7f {
-		return -1
-	}
-	return r
 }
 
 // trailer is what the platform's administrators will ask for: the ids of tasks and

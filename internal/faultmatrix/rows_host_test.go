@@ -116,7 +116,7 @@ func outputFaults() []fault {
 		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", 160)+"…",
 			strings.Repeat("x", 10000), strings.Repeat("x", 161)),
 		row("output-mangled", "A command fails (65535) and prints text that another encoding has mangled, and controls of the terminal",
-			"Ã\u0084Ã\u009c\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07"),
+			"ÃÃ\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07", "\u0084", "\u009c"),
 		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "secret=***",
 			"secret="+simulator.DefaultAppSecret, simulator.DefaultAppSecret),
 	}

@@ -57,7 +57,7 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 			if !ok || id.namespace != namespace {
 				continue
 			}
-			if !yield(Row{Name: id.name, Host: host, Status: info.status()}) {
+			if !yield(Row{Name: id.name, Host: host, Status: c.statusOf(info)}) {
 				return nil
 			}
 		}

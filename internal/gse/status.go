@@ -111,14 +111,15 @@ func (r procRow) agent() (fleet.Host, bool) {
 	return h, err == nil && h.AgentID() != ""
 }
 
-func (r procRow) status() fleet.Status {
+// statusOf is what a row says of its process.
+func (c *Client) statusOf(r procRow) fleet.Status {
 	s := fleet.Status{
 		State:        fleet.Unknown,
 		Hosted:       r.IsAuto.Value,
 		HostedKnown:  r.IsAuto.Known,
 		Labels:       r.Meta.Labels,
 		PID:          r.PID.Int(),
-		Version:      procapi.CleanVersion(string(r.Version)),
+		Version:      c.opts.Redact(procapi.CleanVersion(string(r.Version))),
 		CPUUsage:     r.CPUUsage.Value,
 		MemUsage:     r.MemUsage.Value,
 		RegisterTime: r.RegisterTime.Int(),
@@ -190,8 +191,7 @@ func (p *Process) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]
 
 // read gives the status of a row under every name that it has for its host.
 func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
-	status := row.status()
-	status.Version = c.opts.Redact(status.Version)
+	status := c.statusOf(row)
 	under := make(map[fleet.HostID]fleet.Status, 2)
 	agent, byAgent := row.agent()
 	if byAgent {

@@ -1,7 +1,6 @@
 package procapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -21,8 +20,9 @@ type instance struct {
 }
 
 // parseStatus reads the content of a finished query. The platform sends it as a
-// JSON document inside a string; some of its faces as an object.
-func parseStatus(content json.RawMessage) fleet.Status {
+// JSON document inside a string; some of its faces as an object. What is quoted of it
+// goes through redact.
+func parseStatus(content json.RawMessage, redact func(string) string) fleet.Status {
 	var document string
 	if json.Unmarshal(content, &document) == nil {
 		content = json.RawMessage(document)
@@ -33,7 +33,7 @@ func parseStatus(content json.RawMessage) fleet.Status {
 		}] `json:"process"`
 	}
 	if err := json.Unmarshal(content, &wire); err != nil {
-		return unreadable("is not JSON", content)
+		return unreadable("is not JSON", redact(string(content)))
 	}
 	var found *instance
 	for _, process := range wire.Process {
@@ -46,7 +46,7 @@ func parseStatus(content json.RawMessage) fleet.Status {
 	// A query answers with an instance even for a process that is neither hosted
 	// nor started, so none at all is no answer.
 	if found == nil {
-		return unreadable("names no instance with a pid", content)
+		return unreadable("names no instance with a pid", redact(string(content)))
 	}
 	if !found.IsAuto.Known {
 		found.IsAuto = found.IsAutoSnake
@@ -56,7 +56,7 @@ func parseStatus(content json.RawMessage) fleet.Status {
 		Hosted:       found.IsAuto.Value,
 		HostedKnown:  found.IsAuto.Known,
 		PID:          found.PID.Int(),
-		Version:      CleanVersion(string(found.Version)),
+		Version:      redact(CleanVersion(string(found.Version))),
 		CPUUsage:     found.CPUUsage.Value,
 		MemUsage:     found.PhyMemUsage.Value,
 		RegisterTime: found.RegisterTime.Int(),
@@ -67,10 +67,12 @@ func parseStatus(content json.RawMessage) fleet.Status {
 	return status
 }
 
-func unreadable(why string, content json.RawMessage) fleet.Status {
+// unreadable quotes a content, whole and redacted: a quotation may end in the middle of
+// a secret, which would not be known for one then.
+func unreadable(why, content string) fleet.Status {
 	message := "the agent's answer " + why
-	if len(bytes.TrimSpace(content)) > 0 {
-		message += ": " + excerpt(string(content))
+	if content = excerpt(content); content != "" {
+		message += ": " + content
 	}
 	return fleet.Status{State: fleet.Unknown, Message: message}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
@@ -87,7 +88,7 @@ func TestParseStatus(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, parseStatus(json.RawMessage(test.content))); diff != "" {
+			if diff := cmp.Diff(test.want, parseStatus(json.RawMessage(test.content), bkapi.Printable)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -102,7 +103,7 @@ func FuzzParseStatus(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		status := parseStatus(content)
+		status := parseStatus(content, bkapi.Printable)
 		procapitest.WantSound(t, status)
 		if status.State == fleet.Running && status.PID <= 0 {
 			t.Errorf("running with pid %d", status.PID)

@@ -3,6 +3,7 @@ package procapi
 import (
 	"log/slog"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
@@ -16,8 +17,8 @@ type Options struct {
 	MaxHosts int // hosts in one request
 	Backoff  poll.Backoff
 	Logger   *slog.Logger
-	// Redact takes the credentials out of a text of the platform, which may echo
-	// them in any member of an answer. Nil leaves it as it is.
+	// Redact makes a text of the platform fit to be shown, which may echo credentials
+	// in any member of an answer. Nil makes it [bkapi.Printable].
 	Redact func(string) string
 }
 
@@ -33,7 +34,7 @@ func (o Options) OrDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Redact == nil {
-		o.Redact = func(text string) string { return text }
+		o.Redact = bkapi.Printable
 	}
 	return o
 }

@@ -2,7 +2,6 @@ package procapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"sync"
 
@@ -22,7 +21,7 @@ func (c *Contents) keep(answers ResultMap, hosts []fleet.Host, keys Keys, redact
 	said := make(map[fleet.Host]fleet.Status, len(hosts))
 	for _, h := range hosts {
 		if answer, found := answers.find(keys(h)); found && answer.Code == CodeOK {
-			said[h] = statusOf(answer.Content, redact)
+			said[h] = parseStatus(answer.Content, redact)
 		}
 	}
 	c.mu.Lock()
@@ -68,17 +67,6 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 		return nil, failed
 	}
 	return statuses, nil
-}
-
-// statusOf is what a content tells, without secrets. They are taken out before an
-// unreadable content is quoted, as a quotation may end in the middle of one.
-func statusOf(content json.RawMessage, redact func(string) string) fleet.Status {
-	status := parseStatus(content)
-	if status.State == fleet.Unknown {
-		return parseStatus(json.RawMessage(redact(string(content))))
-	}
-	status.Version = redact(status.Version)
-	return status
 }
 
 func joinReason(meaning, message string) string {

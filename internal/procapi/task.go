@@ -54,9 +54,10 @@ func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.
 		}
 		return fleet.Same(hosts, noTask)
 	}
-	t.Options.Logger.DebugContext(ctx, "task accepted", "task_id", t.Options.Redact(task), "operation", r.Call.Name, "hosts", len(hosts))
+	shown := excerpt(t.Options.Redact(task))
+	t.Options.Logger.DebugContext(ctx, "task accepted", "task_id", shown, "operation", r.Call.Name, "hosts", len(hosts))
 	w := &wait{
-		Tasks: t, request: r, task: task, shown: t.Options.Redact(task), resent: reply.Resent,
+		Tasks: t, request: r, task: task, shown: shown, resent: reply.Resent,
 		verdicts: NewVerdicts(r.Call, t.Keys, t.Options.Redact, hosts),
 	}
 	return w.run(ctx)
@@ -67,7 +68,7 @@ type wait struct {
 	Tasks
 	request  Request
 	task     string
-	shown    string // the task without secrets
+	shown    string // the task as it may be shown
 	resent   bool
 	verdicts *Verdicts
 	passing  error // what was wrong with the last answer, if anything was

@@ -15,12 +15,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// echoPlaces are the parts of an answer in which a platform may say something back.
-// Each is faults, and what makes the provider meet them.
-var echoPlaces = map[string]struct {
+// echoPlace is faults that make a platform say something back, and what makes the
+// provider meet them.
+type echoPlace struct {
 	faults func(echo string) []simulator.Fault
 	meet   func(p *providertest.Protocol, ctx context.Context) string
-}{
+}
+
+// echoPlaces are the parts of an answer in which a platform may say something back.
+var echoPlaces = map[string]echoPlace{
 	"message": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{EnvelopeCode: new(1306201), EnvelopeMessage: echo}}
 	}, (*providertest.Protocol).CachedStatus},
@@ -57,6 +60,9 @@ var echoPlaces = map[string]struct {
 	"task": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{API: "operate_proc_v2", TaskID: &echo}, {API: "get_proc_operate_result_v2", EnvelopeCode: new(7)}}
 	}, started},
+	"content-type": {func(echo string) []simulator.Fault {
+		return []simulator.Fault{{HTTPStatus: 200, Header: map[string]string{"Content-Type": echo}, Body: "hello"}}
+	}, (*providertest.Protocol).CachedStatus},
 }
 
 // Whatever a platform says back, wherever and however spelt, no secret of the

@@ -1,0 +1,40 @@
+package bkapi
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Printable returns what somebody else said without anything that steers a terminal
+// or turns round the order in which it is read: control characters, those of C1
+// among them, marks of direction, and whatever else leaves no ink. Line ends and tabs
+// are kept, and what is no UTF-8 becomes U+FFFD.
+func Printable(text string) string {
+	if isASCIIPrint(text) {
+		return text
+	}
+
+	return strings.Map(printable, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
+// isASCIIPrint reports whether there is nothing to do, as there is in most texts.
+func isASCIIPrint(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < ' ' && c != '\n' && c != '\t') || c > '~' {
+			return false
+		}
+	}
+
+	return true
+}
+
+func printable(char rune) rune {
+	switch {
+	case char == '\n', char == '\t', unicode.IsPrint(char):
+		return char
+	case char != '\r' && unicode.IsSpace(char):
+		return ' '
+	default:
+		return -1
+	}
+}
