@@ -101,11 +101,13 @@ pid_of() { # HOST_KEY
 
 # --- The hosts and the platform --------------------------------------------
 
-# http sends a request and prints the body of a 200.
+# http sends a request and prints the body of a 200. The simulator's switches want
+# its credentials.
 http() ( # METHOD HOST:PORT PATH [BODY]
-  body=${4:-}
+  body=${4:-} authorization=''
+  [[ $3 != /_sim/* ]] || authorization="Authorization: Basic $(printf '%s' "$BK_APP_CODE:$BK_APP_SECRET" | base64)"$'\r\n'
   exec 2>/dev/null 3<>"/dev/tcp/${2%:*}/${2##*:}" || exit 1
-  printf '%s %s HTTP/1.0\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s' "$1" "$3" "$2" "${#body}" "$body" >&3
+  printf '%s %s HTTP/1.0\r\nHost: %s\r\n%sContent-Length: %d\r\n\r\n%s' "$1" "$3" "$2" "$authorization" "${#body}" "$body" >&3
   IFS= read -r -t 10 line <&3 && [[ $line == *' 200 '* ]] || exit 1
   while IFS= read -r -t 10 line <&3 && [[ $line != $'\r' ]]; do :; done
   while IFS= read -r -t 10 line <&3; do printf '%s\n' "$line"; done
@@ -313,19 +315,19 @@ install_service() { # SCRIPTS
   fail_saying "no port is free on all of ${hosts[*]}"
 }
 
-# start_platform starts the simulator, and points the provider at it.
+# start_platform starts the simulator, and points the provider at it, by the line that
+# it prints for that: its secret is a new one each time.
 start_platform() { # FACE
   command_line '$ bk-simulator -local -root hosts -listen 127.0.0.1:0'
   TMPDIR=$work "$work/bin/bk-simulator" -local -root "$work/hosts" -listen 127.0.0.1:0 \
-    -supervise 200ms -ready-file "$work/url" >/dev/null 2>"$work/simulator.log" &
+    -supervise 200ms >"$work/greeting" 2>"$work/simulator.log" &
   sim_pid=$!
   disown
-  eventually 10 test -s "$work/url" || fail "the simulator does not start: $(<"$work/simulator.log")"
-  sim=$(<"$work/url")
-  sim=${sim#http://}
+  eventually 10 grep -q '^export BK_ENDPOINT=' "$work/greeting" || fail "the simulator does not start: $(<"$work/simulator.log")"
+  eval "$(grep '^export BK_ENDPOINT=' "$work/greeting")"
+  sim=${BK_ENDPOINT#http://}
   case $1 in
-    esb | job) export BK_GATEWAY=esb BK_ENDPOINT=http://$sim ;;
+    esb | job) export BK_GATEWAY=esb ;;
     apigw) export BK_GATEWAY=apigw BK_ENDPOINT=http://$sim/api/bk-gse/prod ;;
   esac
-  export BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin
 }

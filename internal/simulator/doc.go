@@ -38,7 +38,8 @@
 // is refused before anything is read of it: from another address, under a name that
 // is not this machine's (which is how a web page gets around its browser), and with
 // the mark of a web page. The control endpoint wants the credentials as well once
-// they are not the default ones. On a machine with other users, choose some.
+// they are not the default ones. On a machine with other users, choose some, as the
+// command does.
 //
 // # What is modelled
 //

@@ -58,11 +58,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	go func() { served <- srv.Serve(listener) }()
 
 	url := "http://" + listener.Addr().String()
-	fmt.Fprintln(stdout, "listening on "+url)
 	if opts.readyFile != "" {
 		err = os.WriteFile(opts.readyFile, []byte(url+"\n"), 0o600)
 	}
 	if err == nil {
+		fmt.Fprint(stdout, opts.greeting(url))
 		select {
 		case <-ctx.Done():
 		case err = <-served:

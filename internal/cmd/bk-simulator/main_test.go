@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -46,6 +45,13 @@ func (b *buffer) String() string {
 // returns its error.
 func start(t *testing.T, stderr io.Writer, args ...string) (url string, stop func() error) {
 	t.Helper()
+	url, _, stop = greeted(t, stderr, args...)
+	return url, stop
+}
+
+// greeted is start that also returns what the command prints when it is ready.
+func greeted(t *testing.T, stderr io.Writer, args ...string) (url, greeting string, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
@@ -54,11 +60,14 @@ func start(t *testing.T, stderr io.Writer, args ...string) (url string, stop fun
 		_ = in.CloseWithError(err)
 		done <- err
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	// It is written at once, and so it is read.
+	text := make([]byte, 4096)
+	n, err := out.Read(text)
 	if err != nil {
 		cancel()
 		t.Fatalf("not ready: %v, %v", err, <-done)
 	}
+	greeting = string(text[:n])
 	stop = sync.OnceValue(func() error {
 		cancel()
 		select {
@@ -69,11 +78,12 @@ func start(t *testing.T, stderr io.Writer, args ...string) (url string, stop fun
 		}
 	})
 	t.Cleanup(func() { _ = stop() })
-	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	line, _, _ := strings.Cut(greeting, "\n")
+	url, found := strings.CutPrefix(line, "listening on ")
 	if !found {
 		t.Fatalf("ready line %q", line)
 	}
-	return url, stop
+	return url, greeting, stop
 }
 
 func get(t *testing.T, url string) string {
@@ -156,14 +166,14 @@ func TestRun_servesAndRemembers(t *testing.T) {
 func TestRun_tenantAndAgentIDs(t *testing.T) {
 	t.Parallel()
 	const agentID = "0200000007525400f355781710390005465c"
-	url, _ := start(t, io.Discard, "-quiet", "-hosts", "0:10.0.0.1,"+agentID, "-tenant", "system")
+	url, _ := start(t, io.Discard, "-quiet", "-hosts", "0:10.0.0.1,"+agentID, "-tenant", "system", "-app-secret", "shh")
 	for tenant, want := range map[string]int{"system": http.StatusOK, "other": http.StatusForbidden} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/bk-gse/prod/api/v2/proc/get_proc_status_v2",
 			strings.NewReader(`{"meta":{"namespace":"web","name":"nginx"},"agent_id_list":["`+agentID+`"]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("X-Bkapi-Authorization", `{"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin"}`)
+		req.Header.Set("X-Bkapi-Authorization", `{"bk_app_code":"bk_test","bk_app_secret":"shh","bk_username":"admin"}`)
 		req.Header.Set("X-Bk-Tenant-Id", tenant)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -203,6 +213,7 @@ func TestRun_refusesFlags(t *testing.T) {
 		"short-zero":      {[]string{"-listen", "0:8091", "-local"}, `"0" is not a loopback address`},
 		"no-secret-file":  {[]string{"-local", "-app-secret-file", "/nonexistent"}, "no such file"},
 		"empty-secret":    {[]string{"-local", "-app-secret-file", os.DevNull}, "it is empty"},
+		"known-secret":    {[]string{"-local", "-app-secret", simulator.DefaultAppSecret}, "everybody knows"},
 		"no-port":         {[]string{"-listen", "127.0.0.1", "-local"}, "missing port"},
 		"no-hosts":        {nil, "no host is declared"},
 		"bad-host":        {[]string{"-hosts", "web-1"}, `host "web-1": want "cloud:ip"`},
@@ -221,6 +232,70 @@ func TestRun_refusesFlags(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever is to reach a simulator needs what it has printed, and that is enough.
+func TestRun_printsHowItIsReached(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "it's a secret")
+	if err := os.WriteFile(file, []byte("of a file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for name, test := range map[string]struct {
+		args         []string
+		code, secret string // "" for a random one
+		want         string
+	}{
+		"random":        {[]string{"-local"}, "bk_test", "", " BK_APP_CODE=bk_test BK_APP_SECRET="},
+		"random-again":  {[]string{"-local"}, "bk_test", "", " BK_USERNAME=admin\n"},
+		"virtual-hosts": {[]string{"-hosts", "0:10.0.0.1"}, "bk_test", "", " BK_APP_CODE=bk_test BK_APP_SECRET="},
+		"of-a-file":     {[]string{"-local", "-app-secret-file", file}, "bk_test", "of a file", `it'\''s a secret')" BK_USERNAME=admin`},
+		"of-a-flag":     {[]string{"-local", "-app-secret", "o'ne $HOME"}, "bk_test", "o'ne $HOME", `BK_APP_SECRET='o'\''ne $HOME' `},
+		"all-given": {
+			[]string{"-local", "-app-code", "app", "-app-secret", "shh", "-username", "joe", "-tenant", "system"}, "app", "shh",
+			" BK_APP_CODE=app BK_APP_SECRET=shh BK_USERNAME=joe BK_TENANT_ID=system\n",
+		},
+	} {
+		url, greeting, _ := greeted(t, io.Discard, append([]string{"-quiet"}, test.args...)...)
+		if !strings.Contains(greeting, "\nexport BK_ENDPOINT="+url+" ") || !strings.Contains(greeting, test.want) || !strings.Contains(greeting, url+"/_sim/") {
+			t.Errorf("%s: %s", name, greeting)
+		}
+		if test.secret == "of a file" && strings.Contains(greeting, test.secret) {
+			t.Errorf("%s: the secret is printed: %s", name, greeting)
+		}
+		if test.secret == "" {
+			_, after, _ := strings.Cut(greeting, "BK_APP_SECRET=")
+			test.secret, _, _ = strings.Cut(after, " ")
+			if len(test.secret) < 20 || seen[test.secret] {
+				t.Errorf("%s: the secret is %q", name, test.secret)
+			}
+			seen[test.secret] = true
+		}
+		for secret, want := range map[string]int{test.secret: http.StatusOK, simulator.DefaultAppSecret: http.StatusUnauthorized, "": http.StatusUnauthorized} {
+			if got := switched(t, url, test.code, secret); got != want {
+				t.Errorf("%s: with %q the switches answer HTTP %d, want %d", name, secret, got, want)
+			}
+		}
+	}
+}
+
+// switched is what the control endpoint answers to credentials, or to none.
+func switched(t *testing.T, url, code, secret string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/_sim/tick", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret != "" {
+		req.SetBasicAuth(code, secret)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
 }
 
 // What a name means is not for its spelling to say.
@@ -258,7 +333,7 @@ func TestRun_help(t *testing.T) {
 	if !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v", err)
 	}
-	for _, want := range []string{"-admit CIDR", "-root directory", "-tenant", "BK_ENDPOINT=http://127.0.0.1:8091", "BK_GATEWAY=apigw", "/api/v2/proc/", "/jobv3/", "/_sim/"} {
+	for _, want := range []string{"-admit CIDR", "-root directory", "-tenant", "export BK_ENDPOINT=http://127.0.0.1:8091", "BK_GATEWAY=apigw", "/api/v2/proc/", "/jobv3/", "/_sim/"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is not in the help:\n%s", want, stderr.String())
 		}

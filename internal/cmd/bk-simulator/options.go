@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,14 +28,16 @@ type options struct {
 	state     string
 	appCode   string
 	appSecret string
-	username  string
-	tenant    string
-	quirks    []func(*simulator.Server)
-	rowLabels map[string]string
-	supervise time.Duration
-	stop      bool
-	readyFile string
-	quiet     bool
+	// secretFile is where appSecret was read, if it was.
+	secretFile string
+	username   string
+	tenant     string
+	quirks     []func(*simulator.Server)
+	rowLabels  map[string]string
+	supervise  time.Duration
+	stop       bool
+	readyFile  string
+	quiet      bool
 }
 
 const usage = `bk-simulator is BlueKing's process service (GSE) on one machine.
@@ -56,13 +59,13 @@ each with a curl example. It listens on this machine only, and answers no web pa
 A virtual host keeps the books and runs nothing. A local host runs the commands
 that it is given, as you. With -root each has its own tree: /opt/app of host
 127.0.0.2 is <root>/127.0.0.2/opt/app. Whoever on this machine knows the secret can
-run commands as you that way, and everybody knows the default one: on a machine with
-other users, put one of your own into a file (-app-secret-file). The switches want
-it too, then: curl -u <app code>:<app secret>.
+run commands as you that way, so it is a new one each time unless you give one; put
+yours into a file (-app-secret-file), as other users can see a command's arguments.
+The switches want it too: curl -u <app code>:<app secret>.
 
-Terraform reaches it with
-  BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin
-or, as the API gateway, with
+When it is ready it prints the line to paste with which Terraform reaches it:
+  export BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=... BK_USERNAME=admin
+As the API gateway it is reached with
   BK_GATEWAY=apigw BK_ENDPOINT=http://127.0.0.1:8091/api/bk-gse/prod and the same credentials
 
 Flags:
@@ -83,7 +86,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
 	fs.StringVar(&o.state, "state", "", "`file` to keep processes in, so that they survive a restart")
 	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code let in")
-	fs.StringVar(&o.appSecret, "app-secret", simulator.DefaultAppSecret, "the only bk_app_secret let in; other users can see it in the list of processes")
+	fs.StringVar(&o.appSecret, "app-secret", "", "the only bk_app_secret let in, a random one if empty; other users can see it in the list of processes")
 	fs.Func("app-secret-file", "`file` with the only bk_app_secret let in", o.readSecret)
 	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
 	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
@@ -124,6 +127,7 @@ func (o *options) readSecret(file string) error {
 	if o.appSecret = strings.TrimSpace(string(text)); o.appSecret == "" {
 		return errors.New("it is empty")
 	}
+	o.secretFile = file
 	return nil
 }
 
@@ -156,7 +160,10 @@ func (o *options) check(fs *flag.FlagSet) error {
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
-	// Local hosts run commands, and the default credentials are no secret.
+	// Local hosts run commands, and machines have other users.
+	if o.local && o.appSecret == simulator.DefaultAppSecret {
+		return fmt.Errorf("-app-secret: everybody knows %q, and -local runs commands for whoever knows the secret; give another, or none for a random one", o.appSecret)
+	}
 	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
 		return fmt.Errorf("-listen: %q is not a loopback address", host)
 	}
@@ -165,6 +172,9 @@ func (o *options) check(fs *flag.FlagSet) error {
 	}
 	if !o.local && len(o.hosts) == 0 && len(o.admit) == 0 {
 		return errors.New("no host is declared: give -hosts, -admit or -local")
+	}
+	if o.appSecret == "" {
+		o.appSecret = rand.Text()
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 # The same against a platform, by default the stand-in:
 #   make simulator SIMFLAGS="-admit 10.0.0.0/8"
-#   BK_ENDPOINT=http://127.0.0.1:8091 BK_APP_CODE=bk_test BK_APP_SECRET=s3cret BK_USERNAME=admin \
-#     terraform test -test-directory=tests/simulator
+# and in another terminal, after the line with the exports that it prints:
+#   terraform test -test-directory=tests/simulator
 provider "bk" {}
 
 variables {

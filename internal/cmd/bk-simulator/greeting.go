@@ -1,0 +1,39 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// greeting tells where the simulator is, how Terraform reaches it, and where its help
+// is. A secret that came out of a file stays there.
+func (o *options) greeting(url string) string {
+	secret := shellWord(o.appSecret)
+	if o.secretFile != "" {
+		secret = `"$(cat ` + shellWord(o.secretFile) + `)"`
+	}
+	export := fmt.Sprintf("export BK_ENDPOINT=%s BK_APP_CODE=%s BK_APP_SECRET=%s BK_USERNAME=%s",
+		url, shellWord(o.appCode), secret, shellWord(cmp.Or(o.username, "admin")))
+	if o.tenant != "" {
+		export += " BK_TENANT_ID=" + shellWord(o.tenant)
+	}
+	return fmt.Sprintf(`listening on %[1]s
+
+%[2]s
+
+Its switches:  curl -u "$BK_APP_CODE:$BK_APP_SECRET" %[1]s/_sim/
+Its flags:     bk-simulator -h
+`, url, export)
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// shellWord quotes what a shell would not take as it is.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
