@@ -2,10 +2,8 @@ package secrets
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,77 +40,85 @@ func steers(text string) string {
 	}, text)
 }
 
-// morePlaces are where nothing new is read, and something is kept or said in another
-// way.
-var morePlaces = map[string]echoPlace{
-	"redirect": {func(echo string) []simulator.Fault {
-		return []simulator.Fault{{HTTPStatus: 302, Header: map[string]string{"Location": "http://" + echo + ".example.com/"}}}
-	}, (*providertest.Protocol).CachedStatus},
+// redirected is where a target is named.
+var redirected = echoPlace{func(echo string) []simulator.Fault {
+	return []simulator.Fault{{HTTPStatus: 302, Header: map[string]string{"Location": "http://" + echo + ".example.com/"}}}
+}, (*providertest.Protocol).CachedStatus}
+
+// keptPlaces are where something of what a platform says is kept in state.
+var keptPlaces = map[string]struct {
+	faults func(echo string) []simulator.Fault
+	typ    string
+	config map[string]any
+}{
 	"registration": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{Code: new(65535), Message: echo}}
-	}, hosted},
+	}, providertest.HostedType, running},
 	"out-of-sync": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{
 			{Op: new(simulator.OpStart), Code: new(65535), Message: echo}, {Op: new(simulator.OpQuery), Code: new(126), Message: echo},
 		}
-	}, hosted},
+	}, providertest.HostedType, running},
 	"failed-hosts": {func(echo string) []simulator.Fault {
 		return []simulator.Fault{{Op: new(simulator.OpStart), Code: new(65535), Message: echo}}
-	}, operated},
+	}, "bk_process_operation", providertest.Invocation("start", 1, nil)},
 }
+
+// running is a process that is to run.
+var running = func() map[string]any {
+	config := providertest.HostedConfigOf(providertest.HostsOf(1))
+	config["ensure"] = "running"
+	return config
+}()
 
 // What a platform says reaches nobody's terminal with the means to steer it: not what
 // is said, not state, and not the log.
 func TestTerminal_isNotSteered(t *testing.T) {
 	t.Parallel()
 	places := maps.Clone(echoPlaces)
-	maps.Copy(places, morePlaces)
+	places["redirect"] = redirected
 	for _, gateway := range bkapi.Gateways() {
-		for place, at := range places {
-			t.Run(string(gateway)+"/"+place, func(t *testing.T) {
+		for name, place := range places {
+			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
-				for name, text := range steering {
-					for _, fault := range at.faults(canary.Witness + text) {
-						sim.Inject(fault)
-					}
-					var log providertest.LogBuffer
-					said := at.meet(p, tflogtest.RootLogger(t.Context(), &log))
-					sim.ClearFaults()
-					said += log.String()
-					// A target that is no URL is not quoted.
-					if !strings.Contains(said, "shown") && !strings.Contains(said, "its target is not a URL") {
-						t.Errorf("%s: it has not come through, so this proves nothing: %q", name, said)
-					}
-					if found := steers(said); found != "" {
-						t.Errorf("%s: %q is in %q", name, found, said)
-					}
-				}
+				wantNotSteered(t, gateway, place.faults, func(p *providertest.Protocol) string { return place.meet(p, p.Context()) })
+			})
+		}
+		for name, place := range keptPlaces {
+			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				wantNotSteered(t, gateway, place.faults, func(p *providertest.Protocol) string { return applied(p, place.typ, place.config) })
 			})
 		}
 	}
 }
 
-// hosted is what a process says that is hosted, and what is kept of it.
-func hosted(p *providertest.Protocol, ctx context.Context) string {
-	p.T.Helper()
-	config := providertest.HostedConfigOf(providertest.HostsOf(1))
-	config["ensure"] = "running"
-	return applied(p, ctx, providertest.HostedType, config)
-}
-
-// operated is the same of an operation on it.
-func operated(p *providertest.Protocol, ctx context.Context) string {
-	p.T.Helper()
-	return applied(p, ctx, "bk_process_operation", providertest.Invocation("start", 1, nil))
+// wantNotSteered has a platform say each text, and looks at what comes out.
+func wantNotSteered(t *testing.T, gateway bkapi.Gateway, faults func(string) []simulator.Fault, meet func(*providertest.Protocol) string) {
+	t.Helper()
+	sim, p := newSecretive(t, gateway, map[string]any{"app_secret": "another", "token": "and another"})
+	for name, text := range steering {
+		for _, fault := range faults(canary.Witness + text) {
+			sim.Inject(fault)
+		}
+		var log providertest.LogBuffer
+		p.Until = tflogtest.RootLogger(t.Context(), &log)
+		said := meet(p) + log.String()
+		sim.ClearFaults()
+		// A target that is no URL is not quoted.
+		if !strings.Contains(said, "shown") && !strings.Contains(said, "its target is not a URL") {
+			t.Errorf("%s: it has not come through, so this proves nothing: %q", name, said)
+		}
+		if found := steers(said); found != "" {
+			t.Errorf("%s: %q is in %q", name, found, said)
+		}
+	}
 }
 
 // applied is what is said of a resource while it is made, looked at and taken away, and
 // what is kept of it meanwhile.
-func applied(p *providertest.Protocol, ctx context.Context, typ string, config map[string]any) string {
+func applied(p *providertest.Protocol, typ string, config map[string]any) string {
 	p.T.Helper()
-	p.Until = ctx
-	defer func() { p.Until = nil }()
 	core := p.CoreOf(typ, &providertest.Kept{})
 	_, made := core.Apply(config)
 	kept := fmt.Sprint(providertest.Plain(p.T, core.State))
@@ -155,7 +161,7 @@ output "statuses" {
 	}
 	// What Terraform logs itself is quoted; the provider's lines are as they are.
 	var lines int
-	for line := range bytes.Lines([]byte(texts[filepath.Join("trace.log")])) {
+	for line := range bytes.Lines([]byte(texts["trace.log"])) {
 		if !providersLine.Match(line) {
 			continue
 		}
