@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -34,11 +35,11 @@ func decodeElement(from *msgpack.Decoder) (Element, error) {
 	return Element{Value: text}, err
 }
 
-// dynamicValues folds and unfolds the attribute of the given name, and keeps the
+// dynamicValues folds and unfolds the attributes of the given names, and keeps the
 // first error.
 type dynamicValues struct {
-	name string
-	err  error
+	names []string
+	err   error
 }
 
 // fold is what the framework gets of a value that Terraform sent.
@@ -64,14 +65,17 @@ func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.Dynamic
 		if err != nil {
 			return err
 		}
+		if folded, err = fromState(folded); err != nil {
+			return err
+		}
 		return to.Encode(msgpack.RawMessage(folded))
 	})
 }
 
-// rewrite copies an object and has the one attribute written anew. What is no
+// rewrite copies an object and has the attributes written anew. What is no
 // object (null, as in a destroy) stays as it is.
 func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpack.RawMessage, *msgpack.Encoder) error) *tfprotov6.DynamicValue {
-	if d.err != nil || value == nil {
+	if d.err != nil || value == nil || len(d.names) == 0 {
 		return value
 	}
 	if len(value.MsgPack) == 0 {
@@ -80,15 +84,15 @@ func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpac
 		}
 		return value
 	}
-	rewritten, err := rewriteAttribute(value.MsgPack, d.name, write)
+	rewritten, err := rewriteAttributes(value.MsgPack, d.names, write)
 	if err != nil {
-		d.err = fmt.Errorf("reading the attribute %q: %w", d.name, err)
+		d.err = fmt.Errorf("reading the attributes %q: %w", d.names, err)
 		return value
 	}
 	return &tfprotov6.DynamicValue{MsgPack: rewritten}
 }
 
-func rewriteAttribute(object []byte, name string, write func(msgpack.RawMessage, *msgpack.Encoder) error) ([]byte, error) {
+func rewriteAttributes(object []byte, names []string, write func(msgpack.RawMessage, *msgpack.Encoder) error) ([]byte, error) {
 	from := msgpack.NewDecoder(bytes.NewReader(object))
 	code, err := from.PeekCode()
 	if err != nil {
@@ -119,10 +123,10 @@ func rewriteAttribute(object []byte, name string, write func(msgpack.RawMessage,
 		if err := to.EncodeString(key); err != nil {
 			return nil, err
 		}
-		if key != name {
-			err = to.Encode(content)
-		} else {
+		if slices.Contains(names, key) {
 			err = write(content, to)
+		} else {
+			err = to.Encode(content)
 		}
 		if err != nil {
 			return nil, err

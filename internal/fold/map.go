@@ -50,7 +50,14 @@ func (t Type) ValueFromTerraform(ctx context.Context, raw tftypes.Value) (attr.V
 	if !ok {
 		return nil, fmt.Errorf("a folded map is a %T", value)
 	}
-	return Map{s}, nil
+	if s.IsNull() || s.IsUnknown() {
+		return Map{s}, nil
+	}
+	folded, err := fromState(s.ValueString())
+	if err != nil {
+		return nil, err
+	}
+	return Map{basetypes.NewStringValue(folded)}, nil
 }
 
 // Map is a map of strings, folded. The zero value is null.

@@ -2,77 +2,143 @@ package fold
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
-	"github.com/vmihailenco/msgpack/v5"
-	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// GetProviderSchema tells Terraform of a map.
+// folded are the names of the attributes of [Type], by the name of what has them.
+type folded struct {
+	resources   map[string]foldedResource
+	dataSources map[string][]string
+	actions     map[string][]string
+	err         error // the first schema that cannot be served
+}
+
+// foldedResource are those of a resource now, and in states by the version of their
+// schema.
+type foldedResource struct {
+	current []string
+	states  map[int64][]string
+}
+
+// find looks through the schemas of a provider.
+func find(ctx context.Context, p provider.Provider) folded {
+	f := folded{resources: make(map[string]foldedResource), dataSources: make(map[string][]string), actions: make(map[string][]string)}
+	var metadata provider.MetadataResponse
+	p.Metadata(ctx, provider.MetadataRequest{}, &metadata)
+	for _, newResource := range p.Resources(ctx) {
+		f.addResource(ctx, metadata.TypeName, newResource())
+	}
+	for _, newDataSource := range p.DataSources(ctx) {
+		var (
+			d      = newDataSource()
+			named  datasource.MetadataResponse
+			schema datasource.SchemaResponse
+		)
+		d.Metadata(ctx, datasource.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
+		d.Schema(ctx, datasource.SchemaRequest{}, &schema)
+		f.dataSources[named.TypeName] = f.namesIn(named.TypeName, schema.Schema.Type())
+	}
+	if withActions, ok := p.(provider.ProviderWithActions); ok {
+		for _, newAction := range withActions.Actions(ctx) {
+			var (
+				a      = newAction()
+				named  action.MetadataResponse
+				schema action.SchemaResponse
+			)
+			a.Metadata(ctx, action.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
+			a.Schema(ctx, action.SchemaRequest{}, &schema)
+			f.actions[named.TypeName] = f.namesIn(named.TypeName, schema.Schema.Type())
+		}
+	}
+	return f
+}
+
+func (f *folded) addResource(ctx context.Context, providerName string, r resource.Resource) {
+	var (
+		named  resource.MetadataResponse
+		schema resource.SchemaResponse
+	)
+	r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: providerName}, &named)
+	r.Schema(ctx, resource.SchemaRequest{}, &schema)
+	names := foldedResource{current: f.namesIn(named.TypeName, schema.Schema.Type()), states: make(map[int64][]string)}
+	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
+		for version, upgrader := range upgraded.UpgradeState(ctx) {
+			// Without a schema an upgrader reads the state itself, as it was stored.
+			if upgrader.PriorSchema != nil {
+				names.states[version] = f.namesIn(named.TypeName, upgrader.PriorSchema.Type())
+			}
+		}
+	}
+	// The framework asks no upgrader for a state of today.
+	names.states[schema.Schema.Version] = names.current
+	f.resources[named.TypeName] = names
+}
+
+func (f *folded) namesIn(of string, schema attr.Type) []string {
+	var names []string
+	object, _ := schema.(attr.TypeWithAttributeTypes)
+	for name, typ := range object.AttributeTypes() {
+		if _, is := typ.(Type); is {
+			names = append(names, name)
+		} else if holds(typ) && f.err == nil {
+			f.err = fmt.Errorf("the schema of %s has a folded map inside %q; only whole attributes are folded", of, name)
+		}
+	}
+	return names
+}
+
+// holds tells whether a folded map is somewhere in a type.
+func holds(typ attr.Type) bool {
+	switch t := typ.(type) {
+	case Type:
+		return true
+	case attr.TypeWithElementType:
+		return holds(t.ElementType())
+	case attr.TypeWithAttributeTypes:
+		for _, attribute := range t.AttributeTypes() {
+			if holds(attribute) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// GetProviderSchema tells Terraform of maps.
 func (s *Server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	found := s.folded(ctx)
+	if found.err != nil {
+		return nil, found.err
+	}
 	resp, err := s.Framework.GetProviderSchema(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	for _, schemas := range []map[string]*tfprotov6.Schema{resp.ResourceSchemas, resp.DataSourceSchemas} {
-		for _, schema := range schemas {
-			s.unfoldSchema(schema)
-		}
+	for name, schema := range resp.ResourceSchemas {
+		unfoldSchema(schema, found.resources[name].current)
 	}
-	for _, action := range resp.ActionSchemas {
-		s.unfoldSchema(action.Schema)
+	for name, schema := range resp.DataSourceSchemas {
+		unfoldSchema(schema, found.dataSources[name])
+	}
+	for name, action := range resp.ActionSchemas {
+		unfoldSchema(action.Schema, found.actions[name])
 	}
 	return resp, nil
 }
 
-func (s *Server) unfoldSchema(schema *tfprotov6.Schema) {
+func unfoldSchema(schema *tfprotov6.Schema, names []string) {
 	for _, attribute := range schema.Block.Attributes {
-		if attribute.Name == s.name {
+		if slices.Contains(names, attribute.Name) {
 			attribute.Type = tftypes.Map{ElementType: tftypes.String}
 		}
 	}
-}
-
-// UpgradeResourceState takes the map out of a state, which is JSON there, and puts
-// it into what the framework makes of the rest.
-func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	d, in := s.values(), *req
-	rest, content, err := cutOut(req.RawState, s.name)
-	if err != nil {
-		return nil, fmt.Errorf("reading the attribute %q of a state: %w", s.name, err)
-	}
-	in.RawState = rest
-	return call(ctx, d, s.Framework.UpgradeResourceState, &in, func(resp *tfprotov6.UpgradeResourceStateResponse) {
-		resp.UpgradedState = d.rewrite(resp.UpgradedState, func(_ msgpack.RawMessage, to *msgpack.Encoder) error {
-			return to.Encode(content)
-		})
-	})
-}
-
-// cutOut gives a state in which the attribute is null, and what it was, as
-// MessagePack.
-func cutOut(state *tfprotov6.RawState, name string) (*tfprotov6.RawState, msgpack.RawMessage, error) {
-	null := msgpack.RawMessage{msgpcode.Nil}
-	if state == nil || len(state.JSON) == 0 {
-		return state, null, nil
-	}
-	var attributes map[string]json.RawMessage
-	if err := json.Unmarshal(state.JSON, &attributes); err != nil {
-		return nil, nil, err
-	}
-	var elements map[string]*string
-	if content, found := attributes[name]; found {
-		if err := json.Unmarshal(content, &elements); err != nil {
-			return nil, nil, err
-		}
-		attributes[name] = json.RawMessage("null")
-	}
-	rest, err := json.Marshal(attributes)
-	if err != nil || elements == nil {
-		return &tfprotov6.RawState{JSON: rest}, null, err
-	}
-	return &tfprotov6.RawState{JSON: rest}, msgpack.RawMessage(encode(elements)), nil
 }

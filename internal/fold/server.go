@@ -2,7 +2,11 @@ package fold
 
 import (
 	"context"
+	"fmt"
+	"sync"
 
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
@@ -13,30 +17,57 @@ type Framework interface {
 	tfprotov6.ListResourceServer
 }
 
-// Server is the framework's, for schemas in which every attribute of one name at
-// the top level of a resource, a data source or an action is a [Map].
+// Server is the framework's, for schemas in which attributes at the top level of a
+// resource, a data source or an action are of [Type].
 type Server struct {
 	Framework
-	name string
+
+	provider provider.Provider
+	once     sync.Once
+	found    folded
 }
 
-// NewServer folds the attribute of the given name.
-func NewServer(framework Framework, name string) *Server {
-	return &Server{Framework: framework, name: name}
+// NewServer serves a provider.
+func NewServer(p provider.Provider) *Server {
+	serves := providerserver.NewProtocol6(p)()
+	framework, ok := serves.(Framework)
+	if !ok {
+		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // met by whatever starts a provider first
+	}
+	return &Server{Framework: framework, provider: p}
 }
 
-func (s *Server) values() *dynamicValues { return &dynamicValues{name: s.name} }
+// folded looks through the provider's schemas, once.
+func (s *Server) folded(ctx context.Context) *folded {
+	s.once.Do(func() { s.found = find(ctx, s.provider) })
+	return &s.found
+}
+
+func (s *Server) resource(ctx context.Context, name string) *dynamicValues {
+	found := s.folded(ctx)
+	return &dynamicValues{names: found.resources[name].current, err: found.err}
+}
+
+func (s *Server) dataSource(ctx context.Context, name string) *dynamicValues {
+	found := s.folded(ctx)
+	return &dynamicValues{names: found.dataSources[name], err: found.err}
+}
+
+func (s *Server) action(ctx context.Context, name string) *dynamicValues {
+	found := s.folded(ctx)
+	return &dynamicValues{names: found.actions[name], err: found.err}
+}
 
 // ValidateResourceConfig implements tfprotov6.ResourceServer.
 func (s *Server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.resource(ctx, req.TypeName), *req
 	in.Config = d.fold(req.Config)
 	return call(ctx, d, s.Framework.ValidateResourceConfig, &in, nil)
 }
 
 // ReadResource implements tfprotov6.ResourceServer.
 func (s *Server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.resource(ctx, req.TypeName), *req
 	in.CurrentState = d.fold(req.CurrentState)
 	return call(ctx, d, s.Framework.ReadResource, &in, func(resp *tfprotov6.ReadResourceResponse) {
 		resp.NewState = d.unfold(resp.NewState)
@@ -45,7 +76,7 @@ func (s *Server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRe
 
 // PlanResourceChange implements tfprotov6.ResourceServer.
 func (s *Server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.resource(ctx, req.TypeName), *req
 	in.Config, in.PriorState, in.ProposedNewState = d.fold(req.Config), d.fold(req.PriorState), d.fold(req.ProposedNewState)
 	return call(ctx, d, s.Framework.PlanResourceChange, &in, func(resp *tfprotov6.PlanResourceChangeResponse) {
 		resp.PlannedState = d.unfold(resp.PlannedState)
@@ -54,7 +85,7 @@ func (s *Server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 
 // ApplyResourceChange implements tfprotov6.ResourceServer.
 func (s *Server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.resource(ctx, req.TypeName), *req
 	in.Config, in.PriorState, in.PlannedState = d.fold(req.Config), d.fold(req.PriorState), d.fold(req.PlannedState)
 	return call(ctx, d, s.Framework.ApplyResourceChange, &in, func(resp *tfprotov6.ApplyResourceChangeResponse) {
 		resp.NewState = d.unfold(resp.NewState)
@@ -63,17 +94,17 @@ func (s *Server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyRe
 
 // ImportResourceState implements tfprotov6.ResourceServer.
 func (s *Server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
-	d := s.values()
+	d := s.resource(ctx, req.TypeName)
 	return call(ctx, d, s.Framework.ImportResourceState, req, func(resp *tfprotov6.ImportResourceStateResponse) {
 		for _, imported := range resp.ImportedResources {
-			imported.State = d.unfold(imported.State)
+			imported.State = d.unfold(imported.State) // the framework imports nothing of another type
 		}
 	})
 }
 
 // MoveResourceState implements tfprotov6.ResourceServer.
 func (s *Server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
-	d := s.values()
+	d := s.resource(ctx, req.TargetTypeName)
 	return call(ctx, d, s.Framework.MoveResourceState, req, func(resp *tfprotov6.MoveResourceStateResponse) {
 		resp.TargetState = d.unfold(resp.TargetState)
 	})
@@ -81,7 +112,7 @@ func (s *Server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResou
 
 // GenerateResourceConfig implements tfprotov6.ResourceServer.
 func (s *Server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.resource(ctx, req.TypeName), *req
 	in.State = d.fold(req.State)
 	return call(ctx, d, s.Framework.GenerateResourceConfig, &in, func(resp *tfprotov6.GenerateResourceConfigResponse) {
 		resp.Config = d.unfold(resp.Config)
@@ -90,14 +121,14 @@ func (s *Server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.Gene
 
 // ValidateDataResourceConfig implements tfprotov6.DataSourceServer.
 func (s *Server) ValidateDataResourceConfig(ctx context.Context, req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.dataSource(ctx, req.TypeName), *req
 	in.Config = d.fold(req.Config)
 	return call(ctx, d, s.Framework.ValidateDataResourceConfig, &in, nil)
 }
 
 // ReadDataSource implements tfprotov6.DataSourceServer.
 func (s *Server) ReadDataSource(ctx context.Context, req *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.dataSource(ctx, req.TypeName), *req
 	in.Config = d.fold(req.Config)
 	return call(ctx, d, s.Framework.ReadDataSource, &in, func(resp *tfprotov6.ReadDataSourceResponse) {
 		resp.State = d.unfold(resp.State)
@@ -106,21 +137,21 @@ func (s *Server) ReadDataSource(ctx context.Context, req *tfprotov6.ReadDataSour
 
 // ValidateActionConfig implements tfprotov6.ActionServer.
 func (s *Server) ValidateActionConfig(ctx context.Context, req *tfprotov6.ValidateActionConfigRequest) (*tfprotov6.ValidateActionConfigResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.action(ctx, req.ActionType), *req
 	in.Config = d.fold(req.Config)
 	return call(ctx, d, s.Framework.ValidateActionConfig, &in, nil)
 }
 
 // PlanAction implements tfprotov6.ActionServer.
 func (s *Server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
-	d, in := s.values(), *req
+	d, in := s.action(ctx, req.ActionType), *req
 	in.Config = d.fold(req.Config)
 	return call(ctx, d, s.Framework.PlanAction, &in, nil)
 }
 
 // InvokeAction implements tfprotov6.ActionServer.
 func (s *Server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
-	d, in := s.values(), *req
+	d, in := s.action(ctx, req.ActionType), *req
 	in.Config = d.fold(req.Config)
 	return call(ctx, d, s.Framework.InvokeAction, &in, nil)
 }
@@ -133,7 +164,7 @@ func (s *Server) ListResource(ctx context.Context, req *tfprotov6.ListResourceRe
 	}
 	return &tfprotov6.ListResourceServerStream{Results: func(yield func(tfprotov6.ListResourceResult) bool) {
 		for result := range stream.Results {
-			d := s.values()
+			d := s.resource(ctx, req.TypeName)
 			result.Resource = d.unfold(result.Resource)
 			if d.err != nil {
 				result = tfprotov6.ListResourceResult{Diagnostics: []*tfprotov6.Diagnostic{{

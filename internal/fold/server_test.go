@@ -1,22 +1,20 @@
 package fold
 
 import (
-	"context"
 	"reflect"
 	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // Each request and answer with a value in it is folded and unfolded here, or has a
 // reason not to be. A release of the protocol that adds one fails this test.
 func TestServer_coversProtocol(t *testing.T) {
 	t.Parallel()
-	// Of what these carry, nothing is called like a folded attribute: settings of
-	// the provider, arguments and identities.
+	// In what these carry nothing is folded: settings of the provider, arguments and
+	// identities.
 	others := []string{
 		"CallFunction", "CloseEphemeralResource", "ConfigureProvider", "OpenEphemeralResource", "RenewEphemeralResource",
 		"UpgradeResourceIdentity", "ValidateEphemeralResourceConfig", "ValidateListResourceConfig", "ValidateProviderConfig",
@@ -38,64 +36,6 @@ func TestServer_coversProtocol(t *testing.T) {
 			t.Errorf("%s carries values and is not folded", method.Name)
 		case folds && slices.Contains(others, method.Name):
 			t.Errorf("%s is folded and listed as one that is not", method.Name)
-		}
-	}
-}
-
-// upgrader is a framework that knows no hosts.
-type upgrader struct {
-	Framework
-
-	got string
-}
-
-func (u *upgrader) UpgradeResourceState(_ context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	u.got = string(req.RawState.JSON)
-	state, err := req.RawState.Unmarshal(foldedType)
-	if err != nil {
-		return nil, err
-	}
-	upgraded, err := tfprotov6.NewDynamicValue(foldedType, state)
-	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &upgraded}, err
-}
-
-// In a state the map is JSON. It goes around the framework and comes back.
-func TestServer_upgrade(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		state string
-		want  tftypes.Value
-	}{
-		"full":    {`{"a":"0:10.0.0.1","b":null,"é":"x"}`, hosts(map[string]tftypes.Value{"a": text("0:10.0.0.1"), "b": text(nil), "é": text("x")})},
-		"empty":   {`{}`, hosts(map[string]tftypes.Value{})},
-		"null":    {`null`, hosts(nil)},
-		"numbers": {`{"a":1}`, tftypes.Value{}},
-	} {
-		next := &upgrader{}
-		resp, err := NewServer(next, "hosts").UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{
-			RawState: &tfprotov6.RawState{JSON: []byte(`{"after":7,"before":["a",null],"hosts":` + c.state + `}`)},
-		})
-		if c.want.Type() == nil {
-			if err == nil {
-				t.Errorf("%s: no error", name)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %s", name, err)
-			continue
-		}
-		state, err := resp.UpgradedState.Unmarshal(objectType)
-		if err != nil {
-			t.Errorf("%s: %s", name, err)
-			continue
-		}
-		var attributes map[string]tftypes.Value
-		if err := state.As(&attributes); err != nil || !attributes["hosts"].Equal(c.want) {
-			t.Errorf("%s: %v, %s", name, err, attributes["hosts"])
-		}
-		if want := `{"after":7,"before":["a",null],"hosts":null}`; next.got != want {
-			t.Errorf("%s: the framework got %s", name, next.got)
 		}
 	}
 }

@@ -2,16 +2,14 @@ package provider
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
-	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // stopGrace is how long a stop waits for actions to report how they ended.
@@ -39,7 +37,7 @@ func DefaultOptions(version string) Options {
 // framework does in StopProvider is to cancel the contexts of actions. So this server
 // returns from StopProvider only once they have ended.
 type Server struct {
-	*fold.Server
+	reference.Server
 
 	mu      sync.Mutex
 	actions map[chan struct{}]struct{} // each is closed when its action has ended
@@ -48,12 +46,7 @@ type Server struct {
 // NewServer returns a server of the provider. It takes one provider block: every
 // configured provider has a server of its own.
 func NewServer(o Options) *Server {
-	serves := providerserver.NewProtocol6(&bkProvider{o})()
-	whole, ok := serves.(fold.Framework)
-	if !ok {
-		panic(fmt.Sprintf("%T has no actions or no lists", serves)) // every test that starts a provider would see it
-	}
-	return &Server{Server: fold.NewServer(whole, "hosts"), actions: make(map[chan struct{}]struct{})}
+	return &Server{Server: reference.NewServer(&bkProvider{o}), actions: make(map[chan struct{}]struct{})}
 }
 
 // InvokeAction runs an action, which counts as running until its last event is taken.

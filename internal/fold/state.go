@@ -1,0 +1,63 @@
+package fold
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// A state is JSON, whose strings cannot hold MessagePack. There the string is in this
+// encoding, which is ASCII; a map in MessagePack begins with a byte that is not.
+var inState = base64.StdEncoding
+
+// UpgradeResourceState folds a state, as the schema of its version says. So an
+// upgrader of the provider's reads and writes a [Map] like any method.
+func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	d, in := s.resource(ctx, req.TypeName), *req
+	state, err := foldState(req.RawState, s.folded(ctx).resources[req.TypeName].states[req.Version])
+	if err != nil {
+		return nil, fmt.Errorf("reading a state: %w", err)
+	}
+	in.RawState = state
+	return call(ctx, d, s.Framework.UpgradeResourceState, &in, func(resp *tfprotov6.UpgradeResourceStateResponse) {
+		resp.UpgradedState = d.unfold(resp.UpgradedState)
+	})
+}
+
+func foldState(state *tfprotov6.RawState, names []string) (*tfprotov6.RawState, error) {
+	if state == nil || len(state.JSON) == 0 || len(names) == 0 {
+		return state, nil
+	}
+	var attributes map[string]json.RawMessage
+	if err := json.Unmarshal(state.JSON, &attributes); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		content, found := attributes[name]
+		if !found {
+			continue
+		}
+		var elements map[string]*string
+		if err := json.Unmarshal(content, &elements); err != nil {
+			return nil, fmt.Errorf("reading the attribute %q: %w", name, err)
+		}
+		if elements != nil {
+			attributes[name] = json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
+		}
+	}
+	folded, err := json.Marshal(attributes)
+	return &tfprotov6.RawState{JSON: folded}, err
+}
+
+// fromState gives a folded map as MessagePack, whether it came from a state or not.
+func fromState(folded string) (string, error) {
+	if folded == "" || folded[0] >= utf8.RuneSelf {
+		return folded, nil
+	}
+	decoded, err := inState.DecodeString(folded)
+	return string(decoded), err
+}
