@@ -27,10 +27,12 @@ type HostID struct {
 // AddressForms tells users what an address looks like; error messages end with it.
 const AddressForms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:db8::1`), " +
 	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` (`0:0:10.0.0.1`, `0:0:[2001:db8::1]`), " +
-	"or a GSE 2.0 agent id (32 or more hexadecimal characters)"
+	"or a GSE 2.0 agent id (16 to 64 characters without a colon, in their own case)"
 
 var (
-	agentIDForm = regexp.MustCompile(`^[0-9a-fA-F]{32,64}$`)
+	// Of an agent id nothing is known but that it is one word. What cannot be seen, or
+	// was no text to begin with, is no part of one.
+	agentIDForm = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 	errAddress  = errors.New("not a host address")
 )
 
@@ -39,7 +41,7 @@ func ParseHost(address string, supplier int) (Host, error) {
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
 		if agentIDForm.MatchString(address) {
-			return Host{id: HostID{agentID: strings.ToLower(address)}}, nil
+			return Host{id: HostID{agentID: address}}, nil
 		}
 		return Host{}, fmt.Errorf("%w: %q has no bk_cloud_id; %s", errAddress, address, AddressForms)
 	}
@@ -102,6 +104,9 @@ func (h Host) WithoutSupplier() HostID { return h.id }
 // Address is the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id:
 // what messages show, and what an import uses as a key.
 func (h Host) Address() string { return h.id.Address() }
+
+// IsAgentID reports whether it is an agent id rather than an address.
+func (id HostID) IsAgentID() bool { return id.agentID != "" }
 
 // Address is that of the hosts which have the id.
 func (id HostID) Address() string {

@@ -32,8 +32,10 @@ func TestParseHost(t *testing.T) {
 		"agent-id-32":              {agent, 3, agent, agent},
 		"agent-id-36":              {agent + "abcd", 0, agent + "abcd", agent + "abcd"},
 		"agent-id-64":              {agent + agent, 0, agent + agent, agent + agent},
-		"agent-id-capitals":        {agent + "ABCD", 0, agent + "abcd", agent + "abcd"},
-		"agent-id-mixed":           {agent + "aBCd", 0, agent + "abcd", agent + "abcd"},
+		"agent-id-16":              {agent[:16], 0, agent[:16], agent[:16]},
+		"agent-id-capitals":        {agent + "ABCD", 0, agent + "ABCD", agent + "ABCD"},
+		"agent-id-not-hex":         {agent + "390u", 0, agent + "390u", agent + "390u"},
+		"agent-id-any-sign":        {"agent/é,@[%s]-0001", 0, "agent/é,@[%s]-0001", "agent/é,@[%s]-0001"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -80,14 +82,15 @@ func TestParseHost_parts(t *testing.T) {
 	}
 }
 
+// Nothing is known of an agent id, so one in capitals is another.
 func TestParseHost_agentIDInCapitals(t *testing.T) {
 	t.Parallel()
 	small, err := fleet.ParseHost(strings.Repeat("0a", 18), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if capitals, err := fleet.ParseHost(strings.Repeat("0A", 18), 0); err != nil || capitals != small {
-		t.Errorf("got %v, %v, want the host that small letters name", capitals, err)
+	if capitals, err := fleet.ParseHost(strings.Repeat("0A", 18), 0); err != nil || capitals == small {
+		t.Errorf("got %v, %v, want another host than the one that small letters name", capitals, err)
 	}
 }
 
@@ -96,9 +99,13 @@ func TestParseHost_refuses(t *testing.T) {
 	tests := map[string]struct{ address, says string }{
 		"empty":                   {"", "no bk_cloud_id"},
 		"no-cloud":                {"10.0.0.1", "no bk_cloud_id"},
-		"agent-id-too-short":      {strings.Repeat("a", 31), "no bk_cloud_id"},
+		"agent-id-too-short":      {strings.Repeat("a", 15), "no bk_cloud_id"},
 		"agent-id-too-long":       {strings.Repeat("a", 65), "no bk_cloud_id"},
-		"agent-id-not-hex":        {strings.Repeat("g", 32), "no bk_cloud_id"},
+		"agent-id-and-space":      {strings.Repeat("a", 32) + " ", "no bk_cloud_id"},
+		"agent-id-and-wide-space": {strings.Repeat("a", 32) + "\u00a0", "no bk_cloud_id"},
+		"agent-id-and-escape":     {strings.Repeat("a", 32) + "\x1b", "no bk_cloud_id"},
+		"agent-id-and-c1":         {strings.Repeat("a", 32) + "\u009b", "no bk_cloud_id"},
+		"agent-id-not-text":       {strings.Repeat("a", 32) + "\xff", "no bk_cloud_id"},
 		"agent-id-and-newline":    {strings.Repeat("a", 32) + "\n", "no bk_cloud_id"},
 		"cloud-empty":             {":10.0.0.1", "bk_cloud_id"},
 		"cloud-negative":          {"-1:10.0.0.1", "bk_cloud_id"},
@@ -147,7 +154,7 @@ func TestParseHost_refuses(t *testing.T) {
 func FuzzParseHost(f *testing.F) {
 	for _, address := range []string{
 		"0:10.0.0.1", "1:2:10.0.0.1", "0:2001:db8::1", "0:0:[2001:db8::1]", "1:2:3::4", "0:::ffff:10.0.0.1",
-		strings.Repeat("0a", 18), strings.Repeat("0A", 18), "0:fe80::1%eth0", "0:0:[10.0.0.1]", "-1:10.0.0.1", "0::", "[:]", "",
+		strings.Repeat("0a", 18), strings.Repeat("0A", 18), "0200000007525400f355781710390005465u", "agent-of-16-char", "0:fe80::1%eth0", "0:0:[10.0.0.1]", "-1:10.0.0.1", "0::", "[:]", "",
 	} {
 		f.Add(address, 0)
 	}
