@@ -89,7 +89,7 @@ func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeat
 // those: once a host is unhosted, no row tells them any more.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
-		_, _ = p.rows(ctx, unnamed) // results may still come under the names that were asked for
+		_, _ = p.file(ctx, unnamed) // results may still come under the names that were asked for
 	}
 	return f.multi(ctx, p, fleet.Unsupervise, hosts)
 }

@@ -3,6 +3,7 @@ package gse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,6 +189,7 @@ func TestGateway_cachedStatus(t *testing.T) {
 		agent     = []string{agentA}
 		running   = map[string]fleet.State{"0:10.0.0.1": fleet.Running, agentA: fleet.Running}
 		absent    = map[string]fleet.State{"0:10.0.0.1": fleet.Unregistered, agentA: fleet.Unregistered}
+		unsure    = map[string]fleet.State{"0:10.0.0.1": fleet.Unknown, agentA: fleet.Unknown}
 	)
 	tests := map[string]struct {
 		hosts []string
@@ -201,13 +203,16 @@ func TestGateway_cachedStatus(t *testing.T) {
 		"agent-in-host-beside":  {agent, gatewayRow(idInHost+`,"bk_agent_id":""`, 1), running},
 		"agent-with-address":    {agent, gatewayRow(idAlone+","+where1, 1), running},
 		"agent-of-another":      {agent, gatewayRow(`"bk_agent_id":"`+agentB+`"`, 1), absent},
-		"agent-asked-no-id":     {agent, gatewayRow(noID+","+where1, 1), absent},
-		"agent-short":           {agent, gatewayRow(`"bk_agent_id":"0200"`, 1), absent},
-		"agent-is-an-address":   {addressed, gatewayRow(`"bk_agent_id":"0:10.0.0.1"`, 1), absent},
+		"agent-asked-no-id":     {agent, gatewayRow(noID+","+where1, 1), unsure},
+		"agent-short":           {agent, gatewayRow(`"bk_agent_id":"0200"`, 1), unsure},
+		"agent-is-an-address":   {addressed, gatewayRow(`"bk_agent_id":"0:10.0.0.1"`, 1), running},
+		"agent-of-an-address":   {addressed, gatewayRow(`"bk_agent_id":"0:10.0.0.2"`, 1), absent},
 		"address-no-id":         {addressed, gatewayRow(noID+","+where1, 1), running},
 		"address-id-missing":    {addressed, gatewayRow(where1, 1), running},
 		"address-with-id":       {addressed, gatewayRow(idAlone+","+where1, 1), running},
-		"address-and-no-host":   {addressed, gatewayRow(idAlone, 1), absent},
+		"address-and-no-host":   {addressed, gatewayRow(idAlone, 1), unsure},
+		"no-host-and-gone":      {addressed, gatewayRow(idAlone, 0), absent},
+		"no-name":               {agent, gatewayRow(noID, 1), unsure},
 		"unregistered":          {agent, gatewayRow(idAlone, 0), absent},
 		"another-process-of-it": {agent, strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1), absent},
 	}
@@ -235,17 +240,21 @@ func TestGateway_list(t *testing.T) {
 		gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"","bk_cloud_id":0}`, 1), // the same
 		gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 2),
 		gatewayRow(`"bk_agent_id":"","host":{"ip":"10.0.0.2","bk_cloud_id":0}`, 1),
-		gatewayRow(`"bk_agent_id":""`, 1), // on no host
+		gatewayRow(`"bk_agent_id":"4:10.0.0.2"`, 2),
+		gatewayRow(`"bk_agent_id":""`, 1),                                                // on no host
+		strings.Replace(gatewayRow(`"bk_agent_id":"short"`, 1), "proc-test", "other", 1), // on no host
 	))
 	var got []string
 	err := newTestClient(t, url, overGateway).List(t.Context(), "gse", 9, func(row Row) bool {
 		got = append(got, row.Host.String()+" "+string(row.Status.State))
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
+	// None is left out without a word.
+	var unplaced *UnplacedError
+	if !errors.As(err, &unplaced) || !slices.Equal(unplaced.Processes, []string{"other", "proc-test"}) || unplaced.Unreadable {
+		t.Errorf("got %v, want the names of what could not be placed", err)
 	}
-	if diff := cmp.Diff([]string{agentA + " " + string(fleet.Running), agentB + " " + string(fleet.Stopped), "0:9:10.0.0.2 " + string(fleet.Running)}, got); diff != "" {
+	if diff := cmp.Diff([]string{agentA + " " + string(fleet.Running), agentB + " " + string(fleet.Stopped), "0:9:10.0.0.2 " + string(fleet.Running), "4:9:10.0.0.2 " + string(fleet.Stopped)}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

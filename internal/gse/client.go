@@ -18,6 +18,7 @@ type Client struct {
 	face    face
 	opts    procapi.Options
 	aliases sync.Map // fleet.HostID to fleet.HostID
+	asked   sync.Map // fleet.HostID of hosts whose agents were asked for their names
 
 	namespaces sync.Map // *namespace by name
 	now        func() time.Time

@@ -3,6 +3,7 @@ package gse
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -29,6 +30,36 @@ type Row struct {
 	Status fleet.Status
 }
 
+// UnplacedError says that a namespace has rows of which nobody knows the host. All
+// others have been yielded by then.
+type UnplacedError struct {
+	Namespace string
+	// Processes are the names in such rows, each once.
+	Processes []string
+	// Unreadable says that there are rows of which not even that is known.
+	Unreadable bool
+}
+
+func (e *UnplacedError) Error() string {
+	text := fmt.Sprintf("namespace %q has rows that could not be read", e.Namespace)
+	if len(e.Processes) > 0 {
+		text = fmt.Sprintf("namespace %q has rows that name no host, of %q", e.Namespace, e.Processes)
+		if e.Unreadable {
+			text += ", and others that could not be read"
+		}
+	}
+	return text
+}
+
+func (e *UnplacedError) orNil() error {
+	if len(e.Processes) == 0 && !e.Unreadable {
+		return nil
+	}
+	slices.Sort(e.Processes)
+	e.Processes = slices.Compact(e.Processes)
+	return e
+}
+
 // List yields every process of a namespace, page by page. Rows move between
 // pages while others come and go, so a row that shows twice is yielded once; one
 // that is skipped cannot be known. supplier is the supplier id of rows without.
@@ -38,12 +69,14 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		cloud, supplier            int64
 	}
 	seen := make(map[identity]bool)
+	unplaced := UnplacedError{Namespace: namespace}
 	for start := 0; ; start += pageLimit {
 		page, err := c.page(ctx, c.face.endpoint(apiSync, true), namespace, start)
 		if err != nil {
 			return fmt.Errorf("listing namespace %q from row %d: %w", namespace, start, err)
 		}
 		fresh := false
+		unplaced.Unreadable = unplaced.Unreadable || page.ProcInfos.unreadable
 		for _, info := range page.ProcInfos.rows {
 			host, ok := c.face.place(info, supplier)
 			id := identity{
@@ -54,7 +87,11 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 				continue
 			}
 			seen[id], fresh = true, true
-			if !ok || id.namespace != namespace {
+			if id.namespace != namespace {
+				continue
+			}
+			if !ok {
+				unplaced.Processes = append(unplaced.Processes, id.name) // seen for the first time
 				continue
 			}
 			if !yield(Row{Name: id.name, Host: host, Status: c.statusOf(info)}) {
@@ -63,7 +100,7 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		}
 		// A server that pays no heed to the page's start would go on for ever.
 		if !fresh || (page.Count.Known && float64(start+pageLimit) >= page.Count.Value) {
-			return nil
+			return unplaced.orNil()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -50,28 +51,29 @@ func TestList_pages(t *testing.T) {
 	beside := gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
 	tests := map[string]struct {
 		steps []exchange
-		want  []int // hosts in order
+		want  []int  // hosts in order
+		says  string // of rows that could not be placed
 	}{
-		"none":             {[]exchange{page("0")}, nil},
-		"null":             {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil},
-		"one-page":         {[]exchange{page("3", rows(1, 3)...)}, upTo(3)},
-		"full-page":        {[]exchange{page("1000", rows(1, 1000)...)}, upTo(1000)},
-		"two-pages":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001)},
-		"three-pages":      {[]exchange{page("2500", rows(1, 1000)...), page("2500", rows(1001, 2000)...), page("2500", rows(2001, 2500)...)}, upTo(2500)},
-		"row-twice":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(999, 1001)...)}, upTo(1001)},
-		"count-grows":      {[]exchange{page("1000.5", rows(1, 1000)...), page("2001", rows(1001, 2000)...), page("2001", rows(2001, 2001)...)}, upTo(2001)},
-		"count-shrinks":    {[]exchange{page("2500", rows(1, 1000)...), page("1900", rows(1001, 1900)...)}, upTo(1900)},
-		"count-too-large":  {[]exchange{page("9999", rows(1, 1000)...), page("9999", rows(1001, 1002)...), page("9999")}, upTo(1002)},
-		"count-missing":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1001, 1002)...), page("")}, upTo(1002)},
-		"count-as-text":    {[]exchange{page(`"3"`, rows(1, 3)...)}, upTo(3)},
-		"short-page":       {[]exchange{page("1002", rows(1, 998)...), page("1002", rows(999, 1002)...)}, upTo(1002)},
-		"other-namespaces": {[]exchange{page("3", rows(1, 1)[0], foreign, rows(2, 2)[0])}, upTo(2)},
-		"agent-id-alone":   {[]exchange{page("2", agentRow, rows(1, 1)[0])}, upTo(1)},
-		"agent-id-beside":  {[]exchange{page("1", beside)}, upTo(1)},
-		"broken-rows":      {[]exchange{page("4", `{"meta":{"namespace":"gse"}}`, `7`, `{"meta":3}`, rows(1, 1)[0])}, upTo(1)},
-		"start-ignored":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1, 1000)...)}, upTo(1000)},
-		"count-and-again":  {[]exchange{page("9999", rows(1, 3)...), page("9999", rows(1, 3)...)}, upTo(3)},
-		"passing-trouble":  {[]exchange{page("1001", rows(1, 1000)...), {API: apiSync, Reply: procapitest.Answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001)},
+		"none":             {[]exchange{page("0")}, nil, ""},
+		"null":             {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil, ""},
+		"one-page":         {[]exchange{page("3", rows(1, 3)...)}, upTo(3), ""},
+		"full-page":        {[]exchange{page("1000", rows(1, 1000)...)}, upTo(1000), ""},
+		"two-pages":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001), ""},
+		"three-pages":      {[]exchange{page("2500", rows(1, 1000)...), page("2500", rows(1001, 2000)...), page("2500", rows(2001, 2500)...)}, upTo(2500), ""},
+		"row-twice":        {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(999, 1001)...)}, upTo(1001), ""},
+		"count-grows":      {[]exchange{page("1000.5", rows(1, 1000)...), page("2001", rows(1001, 2000)...), page("2001", rows(2001, 2001)...)}, upTo(2001), ""},
+		"count-shrinks":    {[]exchange{page("2500", rows(1, 1000)...), page("1900", rows(1001, 1900)...)}, upTo(1900), ""},
+		"count-too-large":  {[]exchange{page("9999", rows(1, 1000)...), page("9999", rows(1001, 1002)...), page("9999")}, upTo(1002), ""},
+		"count-missing":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1001, 1002)...), page("")}, upTo(1002), ""},
+		"count-as-text":    {[]exchange{page(`"3"`, rows(1, 3)...)}, upTo(3), ""},
+		"short-page":       {[]exchange{page("1002", rows(1, 998)...), page("1002", rows(999, 1002)...)}, upTo(1002), ""},
+		"other-namespaces": {[]exchange{page("3", rows(1, 1)[0], foreign, rows(2, 2)[0])}, upTo(2), ""},
+		"agent-id-alone":   {[]exchange{page("2", agentRow, rows(1, 1)[0])}, upTo(1), `namespace "gse" has rows that name no host, of ["proc-test"]`},
+		"agent-id-beside":  {[]exchange{page("1", beside)}, upTo(1), ""},
+		"broken-rows":      {[]exchange{page("4", `{"meta":{"namespace":"gse"}}`, `7`, `{"meta":3}`, rows(1, 1)[0])}, upTo(1), `namespace "gse" has rows that name no host, of [""], and others that could not be read`},
+		"start-ignored":    {[]exchange{page("", rows(1, 1000)...), page("", rows(1, 1000)...)}, upTo(1000), ""},
+		"count-and-again":  {[]exchange{page("9999", rows(1, 3)...), page("9999", rows(1, 3)...)}, upTo(3), ""},
+		"passing-trouble":  {[]exchange{page("1001", rows(1, 1000)...), {API: apiSync, Reply: procapitest.Answer(http.StatusBadGateway, "")}, page("1001", rows(1001, 1001)...)}, upTo(1001), ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +88,12 @@ func TestList_pages(t *testing.T) {
 				got = append(got, procapitest.NumberOf(row.Host))
 				return true
 			})
-			if err != nil {
-				t.Fatal(err)
+			said := ""
+			if unplaced := (*UnplacedError)(nil); errors.As(err, &unplaced) {
+				said, err = unplaced.Error(), nil
+			}
+			if err != nil || said != test.says {
+				t.Errorf("got %q, %v, want %q", said, err, test.says)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("hosts (-want +got):\n%s", diff)

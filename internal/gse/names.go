@@ -15,6 +15,22 @@ func (c *Client) learn(agent, address fleet.HostID) {
 	c.aliases.Store(address, agent)
 }
 
+// names are those that a row has for its host. Where it has two, they are learnt.
+func (c *Client) names(row procRow) []fleet.Host {
+	agent, byAgent := row.agent()
+	address, byAddress := row.host(0)
+	switch {
+	case byAgent && byAddress:
+		c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
+		return []fleet.Host{agent, address}
+	case byAgent:
+		return []fleet.Host{agent}
+	case byAddress:
+		return []fleet.Host{address}
+	}
+	return nil
+}
+
 // alias is the other name of a host, where the platform has told it.
 func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	other, known := c.aliases.Load(id)
@@ -40,7 +56,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 		return nil, nil //nolint:nilnil // no host has another name here
 	}
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 {
-		if _, err := p.rows(ctx, unnamed); err != nil {
+		if _, err := p.file(ctx, unnamed); err != nil {
 			return nil, err
 		}
 	}

@@ -88,7 +88,7 @@ func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bk
 	}
 	if unnamed := t.unnamed(answers); len(unnamed) > 0 {
 		t.learned = true
-		_, _ = t.rows(ctx, unnamed) // results may still come under the names that were asked for
+		_, _ = t.file(ctx, unnamed) // results may still come under the names that were asked for
 	}
 	return answers, reply, err
 }

@@ -31,8 +31,8 @@ const (
 // SharedStatus implements fleet.Process. get_proc_status_v2 takes one process a
 // call, so many small ones pay a call each. sync_proc_status lists a namespace, a
 // thousand rows a call; where that is cheaper, the processes share one listing.
-// What the listing does not tell (rows move between its pages) is asked for as by
-// CachedStatus. A change that this client makes in the namespace ends the sharing
+// What the listing does not tell (rows move between its pages, and may not name their
+// host) is asked for as by CachedStatus. A change that this client makes in the namespace ends the sharing
 // of what was listed before.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	n := p.client.namespace(p.meta.Namespace)

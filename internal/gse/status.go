@@ -5,11 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/netip"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -93,11 +89,12 @@ func rowNames(content json.RawMessage) procRow {
 }
 
 // host is where a row belongs by its address. The gateway may leave the address
-// out, or put the agent id inside it.
+// out, put the agent id inside it, or give it in place of the agent id.
 func (r procRow) host(supplier int) (fleet.Host, bool) {
 	ip, err := netip.ParseAddr(string(r.Host.IP))
 	if err != nil {
-		return fleet.Host{}, false
+		h, err := fleet.ParseHost(r.agentID(), supplier)
+		return h, err == nil && h.AgentID() == ""
 	}
 	if r.Host.SupplierID.Known {
 		supplier = int(r.Host.SupplierID.Int())
@@ -107,9 +104,11 @@ func (r procRow) host(supplier int) (fleet.Host, bool) {
 
 // agent is where a row belongs by its agent id.
 func (r procRow) agent() (fleet.Host, bool) {
-	h, err := fleet.ParseHost(cmp.Or(string(r.AgentID), string(r.Host.AgentID)), 0)
+	h, err := fleet.ParseHost(r.agentID(), 0)
 	return h, err == nil && h.AgentID() != ""
 }
+
+func (r procRow) agentID() string { return cmp.Or(string(r.AgentID), string(r.Host.AgentID)) }
 
 // statusOf is what a row says of its process.
 func (c *Client) statusOf(r procRow) fleet.Status {
@@ -139,70 +138,12 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 	return s
 }
 
-// CachedStatus implements fleet.Process. A host without a row is not registered.
-func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	return p.rows(ctx, hosts)
-}
-
-// rows asks for the rows of hosts, and learns from them.
-func (p *Process) rows(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	var (
-		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
-		api      = p.client.face.endpoint(apiStatus, true)
-		mu       sync.Mutex
-	)
-	group, ctx := errgroup.WithContext(ctx)
-	for batch := range p.client.batches(hosts) {
-		group.Go(func() error {
-			var answer statusAnswer
-			// The labels play no part in the question.
-			meta := Meta{Namespace: p.meta.Namespace, Name: p.meta.Name}
-			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
-				return err
-			}
-			rows := make(map[fleet.HostID]fleet.Status, len(answer.ProcInfos.rows))
-			for _, row := range answer.ProcInfos.rows {
-				if string(row.Meta.Namespace) != meta.Namespace || string(row.Meta.Name) != meta.Name {
-					continue
-				}
-				maps.Copy(rows, p.client.read(row))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, h := range batch {
-				status, found := rows[h.WithoutSupplier()]
-				switch {
-				case found:
-				case answer.ProcInfos.unreadable:
-					status = fleet.Status{State: fleet.Unknown, Message: "what the platform has on file could not be read"}
-				default:
-					status = fleet.Status{State: fleet.Unregistered}
-				}
-				statuses[h] = status
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return statuses, nil
-}
-
 // read gives the status of a row under every name that it has for its host.
 func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
 	status := c.statusOf(row)
 	under := make(map[fleet.HostID]fleet.Status, 2)
-	agent, byAgent := row.agent()
-	if byAgent {
-		under[agent.WithoutSupplier()] = status
-	}
-	host, byAddress := row.host(0)
-	if byAddress {
-		under[host.WithoutSupplier()] = status
-	}
-	if byAgent && byAddress {
-		c.learn(agent.WithoutSupplier(), host.WithoutSupplier())
+	for _, name := range c.names(row) {
+		under[name.WithoutSupplier()] = status
 	}
 	return under
 }

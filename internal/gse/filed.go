@@ -1,0 +1,136 @@
+package gse
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// filed is what the platform has on file of one process, for the hosts of one request.
+type filed struct {
+	client     *Client
+	hosts      []fleet.Host
+	rows       []procRow
+	unreadable bool
+}
+
+// CachedStatus implements fleet.Process. A host without a row is not registered, unless
+// there is a row that may be its. The agents are asked once for the names that place one.
+func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	files, err := p.file(ctx, hosts)
+	if err != nil {
+		return nil, err
+	}
+	statuses, unplaced := placeAll(files)
+	var ask []fleet.Host
+	for _, h := range p.client.unnamed(unplaced) {
+		if _, asked := p.client.asked.LoadOrStore(h.WithoutSupplier(), true); !asked {
+			ask = append(ask, h)
+		}
+	}
+	if len(ask) > 0 && p.spec != nil && p.client.face.renames() {
+		_, _ = p.LiveStatus(ctx, ask) // who does not answer tells no name
+		statuses, _ = placeAll(files)
+	}
+	return statuses, nil
+}
+
+// file asks for the rows of hosts, and learns names from them.
+func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error) {
+	var (
+		files []filed
+		api   = p.client.face.endpoint(apiStatus, true)
+		mu    sync.Mutex
+	)
+	group, ctx := errgroup.WithContext(ctx)
+	for batch := range p.client.batches(hosts) {
+		group.Go(func() error {
+			var answer statusAnswer
+			// The labels play no part in the question.
+			meta := Meta{Namespace: p.meta.Namespace, Name: p.meta.Name}
+			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
+				return err
+			}
+			f := filed{client: p.client, hosts: batch, unreadable: answer.ProcInfos.unreadable}
+			for _, row := range answer.ProcInfos.rows {
+				if string(row.Meta.Namespace) == meta.Namespace && string(row.Meta.Name) == meta.Name {
+					p.client.names(row)
+					f.rows = append(f.rows, row)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			files = append(files, f)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// placeAll gives the status of every host, and the hosts without a row of which a row
+// that could not be placed may be.
+func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []fleet.Host) {
+	statuses = make(map[fleet.Host]fleet.Status)
+	for _, f := range files {
+		rows, lost := f.place()
+		for _, h := range f.hosts {
+			status, found := rows[h.WithoutSupplier()]
+			switch {
+			case found:
+			case f.unreadable:
+				status = fleet.Status{State: fleet.Unknown, Message: "what the platform has on file could not be read"}
+			case lost:
+				status = fleet.Status{State: fleet.Unknown, Message: "the platform has this process on file for a host that it does not name as the request did"}
+				unplaced = append(unplaced, h)
+			default:
+				status = fleet.Status{State: fleet.Unregistered}
+			}
+			statuses[h] = status
+		}
+	}
+	return statuses, unplaced
+}
+
+// place finds the hosts of rows by the names that requests have for them. A row that
+// has the very name goes before one whose name is the host's other one. lost reports
+// whether there is a row that may be of any host that was asked for.
+func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
+	asked := make(map[fleet.HostID]bool, len(f.hosts))
+	for _, h := range f.hosts {
+		asked[h.WithoutSupplier()] = true
+	}
+	placed = make(map[fleet.HostID]fleet.Status, len(f.rows))
+	byAlias := make(map[fleet.HostID]fleet.Status)
+	for _, row := range f.rows {
+		found, known := false, false
+		for name, status := range f.client.read(row) {
+			other, named := f.client.alias(name)
+			switch {
+			case asked[name]:
+				placed[name], found = status, true
+			case named && asked[other]:
+				byAlias[other], found = status, true
+			}
+			// Two names of one kind are two machines.
+			known = known || named || f.sameKind(name)
+		}
+		lost = lost || !found && !known && f.client.statusOf(row).State != fleet.Unregistered
+	}
+	for name, status := range byAlias {
+		if _, found := placed[name]; !found {
+			placed[name] = status
+		}
+	}
+	return placed, lost
+}
+
+// sameKind reports whether a name is an agent id, or an address, as those of the request.
+func (f filed) sameKind(name fleet.HostID) bool {
+	return name.IsAgentID() == (f.hosts[0].AgentID() != "")
+}
