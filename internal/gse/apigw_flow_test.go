@@ -49,9 +49,9 @@ func TestGatewayFlow_life(t *testing.T) {
 	}
 	// Requests of a fleet that is named in one way.
 	create := map[fleet.Ensure]map[string]int{
-		fleet.EnsureRegistered: {apiStatus: 1, apiMulti: 1, apiResult: 1},
-		fleet.EnsureHosted:     {apiStatus: 1, apiMulti: 1, apiOperate: 1, apiResult: 2},
-		fleet.EnsureRunning:    {apiStatus: 1, apiMulti: 1, apiOperate: 2, apiResult: 3},
+		fleet.EnsureRegistered: {apiMulti: 1, apiOperate: 1, apiResult: 2},
+		fleet.EnsureHosted:     {apiMulti: 1, apiOperate: 2, apiResult: 3},
+		fleet.EnsureRunning:    {apiMulti: 1, apiOperate: 3, apiResult: 4},
 	}
 	for name, test := range fleets {
 		for ensure, calls := range create {

@@ -2,9 +2,11 @@ package gse
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -13,6 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 var takenAlready = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
@@ -22,74 +25,75 @@ func told(address, instance string) []string {
 	return []string{address + ":gse:proc-test", `{"error_code":0,"error_msg":"success","content":` + asText(one(instance)) + `}`}
 }
 
-// Hosting replaces what is there, so a host with a registration gets no request.
-// What is on file counts where the agent does not deny it.
-func TestGateway_registerLooksFirst(t *testing.T) {
+// Hosting replaces what is there, so a host gets a request only where its agent says
+// that nothing is: a file may be late.
+func TestGateway_registerAsksFirst(t *testing.T) {
 	t.Parallel()
 	const (
 		hosted = `{"pid":-1,"isAuto":true}`
 		bare   = `{"pid":-1,"isAuto":false}`
 	)
 	var (
-		row   = func(agent string, status int) string { return gatewayRow(`"bk_agent_id":"`+agent+`"`, status) }
-		key   = func(agent string) string { return agent + ":gse:proc-test" }
-		done  = byTask(outcome(fleet.Done, 0))
-		onA   = "agents " + agentA
-		onB   = "agents " + agentB
-		onAll = onA + " " + agentB
+		key     = func(agent string) string { return agent + ":gse:proc-test" }
+		done    = byTask(outcome(fleet.Done, 0))
+		onA     = "agents " + agentA
+		onB     = "agents " + agentB
+		onAll   = onA + " " + agentB
+		says    = func(a, b string) exchange { return result(said(slices.Concat(told(agentA, a), told(agentB, b))...)) }
+		unclear = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
+		silent  = func(code int64, message string) fleet.Outcome {
+			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Meaning: "not registered, because its agent does not say whether it is already"}
+		}
 	)
 	tests := map[string]struct {
-		steps   []exchange
-		want    map[string]fleet.Outcome
-		queried []string // hosts of operation 2
-		asked   []string // hosts of operate_proc_multi
+		steps []exchange
+		want  map[string]fleet.Outcome
+		asked []string // hosts of operate_proc_multi
 	}{
 		"none-is": {
-			[]exchange{cached(), hosting, result(said(key(agentA), code(0), key(agentB), code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: done}, nil, []string{onAll},
-		},
-		"none-is-any-more": {
-			[]exchange{cached(row(agentA, 0), row(agentB, 0)), hosting, result(said(key(agentA), code(0), key(agentB), code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: done}, nil, []string{onAll},
+			[]exchange{accepted, says(bare, bare), hosting, result(said(key(agentA), code(0), key(agentB), code(0)))},
+			map[string]fleet.Outcome{agentA: done, agentB: done}, []string{onAll},
 		},
 		"one-is": {
-			[]exchange{cached(row(agentA, 2)), accepted, result(said(told(agentA, hosted)...)), hosting, result(said(key(agentB), code(0)))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: done}, []string{onA}, []string{onB},
+			[]exchange{accepted, says(hosted, bare), hosting, result(said(key(agentB), code(0)))},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: done}, []string{onB},
 		},
 		"all-are": {
-			[]exchange{cached(row(agentA, 1), row(agentB, 2)), accepted, result(said(slices.Concat(told(agentA, hosted), told(agentB, hosted))...))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
+			[]exchange{accepted, says(hosted, hosted)},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, nil,
 		},
-		"one-was": {
-			[]exchange{cached(row(agentA, 1), row(agentB, 0)), accepted, result(said(told(agentA, hosted)...)), hosting, result(said(key(agentB), code(117)))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: byTask(outcome(fleet.Failed, 117))}, []string{onA}, []string{onB},
+		"hosting-fails": {
+			[]exchange{accepted, says(hosted, bare), hosting, result(said(key(agentB), code(117)))},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: byTask(outcome(fleet.Failed, 117))}, []string{onB},
 		},
-		// Something is on file, whatever it is.
-		"unexplained": {
-			[]exchange{cached(row(agentA, 7), row(agentB, 1)), accepted, result(said(slices.Concat(told(agentA, hosted), told(agentB, hosted))...))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
+		"hosted-since": {
+			[]exchange{accepted, says(bare, bare), hosting, result(said(key(agentA), code(850), key(agentB), code(0)))},
+			map[string]fleet.Outcome{
+				agentA: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already", TaskID: "T", RequestID: "req-1"},
+				agentB: done,
+			}, []string{onAll},
 		},
-		"stale": {
-			[]exchange{
-				cached(row(agentA, 1), row(agentB, 1)), accepted, result(said(slices.Concat(told(agentA, bare), told(agentB, hosted))...)),
-				hosting, result(said(key(agentA), code(0))),
-			},
-			map[string]fleet.Outcome{agentA: done, agentB: takenAlready}, []string{onAll}, []string{onA},
+		// It runs, and nobody hosts it.
+		"runs": {
+			[]exchange{accepted, says(`{"pid":7,"isAuto":false}`, hosted), hosting, result(said(key(agentA), code(0)))},
+			map[string]fleet.Outcome{agentA: done, agentB: takenAlready}, []string{onA},
 		},
 		"not-hosted-but-registered": {
-			[]exchange{
-				cached(row(agentA, 1), row(agentB, 1)), accepted,
-				result(said(slices.Concat(told(agentA, `{"pid":-1,"isAuto":false,"register_time":1600000000}`), told(agentB, hosted))...)),
-			},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
+			[]exchange{accepted, says(`{"pid":-1,"isAuto":false,"register_time":1600000000}`, hosted)},
+			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, nil,
 		},
 		// An agent that does not say whether it hosts the process denies nothing.
 		"agent-not-clear": {
-			[]exchange{
-				cached(row(agentA, 1), row(agentB, 1)), accepted,
-				result(said(append(told(agentA, `{"pid":-1}`), key(agentB), code(117))...)),
-			},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, []string{onAll}, nil,
+			[]exchange{accepted, says(`{"pid":-1}`, bare), hosting, result(said(key(agentB), code(0)))},
+			map[string]fleet.Outcome{agentA: unclear, agentB: done}, []string{onB},
+		},
+		"agent-away": {
+			[]exchange{accepted, result(said(append(told(agentA, bare), key(agentB), code(117))...)), hosting, result(said(key(agentA), code(0)))},
+			map[string]fleet.Outcome{agentA: done, agentB: silent(117, "the agent is abnormal or not found: message 117")}, []string{onA},
+		},
+		"agent-unreadable": {
+			[]exchange{accepted, result(said(append(told(agentA, bare), key(agentB), code(0))...)), hosting, result(said(key(agentA), code(0)))},
+			map[string]fleet.Outcome{agentA: done, agentB: silent(0, "the agent's answer is not JSON")}, []string{onA},
 		},
 	}
 	for name, test := range tests {
@@ -109,7 +113,7 @@ func TestGateway_registerLooksFirst(t *testing.T) {
 					queried = append(queried, selectorOf(t, body))
 				}
 			}
-			if diff := cmp.Diff(test.queried, queried); diff != "" {
+			if diff := cmp.Diff([]string{onAll}, queried); diff != "" {
 				t.Errorf("hosts queried (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.asked, asked); diff != "" {
@@ -119,28 +123,53 @@ func TestGateway_registerLooksFirst(t *testing.T) {
 	}
 }
 
-// Where one cannot look, or not ask the agents of what is on file, nothing is
-// registered.
-func TestGateway_registerCannotLook(t *testing.T) {
+// An agent that does not answer costs its own host, and not the time of the others.
+func TestGatewayFlow_registerPatience(t *testing.T) {
 	t.Parallel()
-	const (
-		unread  = "not registered, because whether it is already could not be read"
-		unasked = "not registered, because whether it is already could not be asked"
-	)
-	var (
-		refused = exchange{API: apiStatus, Reply: refusal(1306000, "null")}
-		onFile  = cached(gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)) // and agentB is not
-	)
+	sim := &simulator.Server{}
+	p := gatewaySim(t, sim, 0)
+	p.client.askPatience = 100 * time.Millisecond
+	sim.Inject(simulator.Fault{API: apiOperate, Hosts: []string{agentB}, Pending: -1})
+	results := procapitest.ByAddress(p.Register(t.Context(), procapitest.Parse(t, agentA, agentB)))
+	if got := results[agentA]; !got.OK() {
+		t.Errorf("%s: got %+v, want it to be registered", agentA, got)
+	}
+	if got := results[agentB]; got.Verdict != fleet.Failed || got.AlreadyDone || got.TaskID != "" {
+		t.Errorf("%s: got %+v, want it not to be registered", agentB, got)
+	}
+	if n := len(sim.Calls().Of(apiMulti).On(agentB)); n > 0 {
+		t.Errorf("%s was sent %d requests", agentB, n)
+	}
+}
+
+// A file that lags, or whose rows do not name the host, hides nobody's process.
+func TestGatewayFlow_registerUnderABadFile(t *testing.T) {
+	t.Parallel()
+	for name, sim := range map[string]*simulator.Server{"lag": {LagCalls: -1}, "rows-without-host": {RowsWithoutHost: true}, "rows-without-any": {RowsWithoutHost: true, RowsWithoutAgentID: true}} {
+		p := gatewaySim(t, sim, 0)
+		inventory := procapitest.Parse(t, "0:10.0.0.1")
+		theirs := map[string]string{"owner": "another"}
+		if err := sim.Register("0:10.0.0.1", "gse", "proc-test", theirs, `{}`); err != nil {
+			t.Fatal(err)
+		}
+		got := p.Register(t.Context(), inventory)[inventory[0]]
+		if got.OK() || !got.AlreadyDone || sim.Calls().Count(apiMulti) > 0 || !maps.Equal(at(sim, inventory[0]).Labels, theirs) {
+			t.Errorf("%s: got %+v, want it to be another's", name, got)
+		}
+	}
+}
+
+// Where the agents cannot be asked, nothing is registered.
+func TestGateway_registerCannotAsk(t *testing.T) {
+	t.Parallel()
+	const meaning = "not registered, because whether it is already could not be asked"
 	tests := map[string]struct {
-		steps   []exchange // none for a context that has ended
-		want    fleet.Verdict
-		meaning string
+		steps []exchange // none for a context that has ended
+		want  fleet.Verdict
 	}{
-		"refused":       {[]exchange{refused}, fleet.Failed, unread},
-		"lost":          {[]exchange{{API: apiStatus, Reply: procapitest.Gone}}, fleet.Failed, unread},
-		"ended-before":  {nil, fleet.NotTried, unread},
-		"query-refused": {[]exchange{onFile, {API: apiOperate, Reply: refusal(1306000, "null")}}, fleet.Failed, unasked},
-		"query-lost":    {[]exchange{onFile, {API: apiOperate, Reply: procapitest.Gone}}, fleet.Failed, unasked},
+		"refused":      {[]exchange{{API: apiOperate, Reply: refusal(1306000, "null")}}, fleet.Failed},
+		"lost":         {[]exchange{{API: apiOperate, Reply: procapitest.Gone}}, fleet.Failed},
+		"ended-before": {nil, fleet.NotTried},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +185,7 @@ func TestGateway_registerCannotLook(t *testing.T) {
 				t.Errorf("got %d results", len(results))
 			}
 			for h, o := range results {
-				if o.Verdict != test.want || o.Err == nil || o.Meaning != test.meaning {
+				if o.Verdict != test.want || o.Err == nil || o.Meaning != meaning {
 					t.Errorf("%s: got %+v, want verdict %d", h, o, test.want)
 				}
 			}
@@ -170,7 +199,7 @@ func TestGateway_withoutSpec(t *testing.T) {
 	_, url := newGateway(t)
 	p := gatewayProcess(t, url, nil)
 	want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"}
-	for _, act := range []string{"reregister", "unregister"} {
+	for _, act := range []string{"register", "reregister", "unregister"} {
 		got := procapitest.ByAddress(actsOf(p)[act](t.Context(), procapitest.Parse(t, agentA, "0:10.0.0.1")))
 		if diff := cmp.Diff(map[string]fleet.Outcome{agentA: want, "0:10.0.0.1": want}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", act, diff)
@@ -191,7 +220,7 @@ func TestGateway_lostAnswer(t *testing.T) {
 		steps []exchange
 		code  int
 	}{
-		"register":   {"register", []exchange{cached(), lost, hosting}, procapi.CodeRegistered},
+		"register":   {"register", []exchange{accepted, result(said(told(agentA, `{"pid":-1,"isAuto":false}`)...)), lost, hosting}, procapi.CodeRegistered},
 		"reregister": {"reregister", []exchange{lost, hosting}, procapi.CodeRegistered},
 		"unregister": {"unregister", []exchange{cached(), lost, hosting}, procapi.CodeNotRunning},
 	}
@@ -212,12 +241,12 @@ func TestGateway_lostAnswer(t *testing.T) {
 // A wait that ends leaves hosting pending: the platform has accepted it.
 func TestGateway_ends(t *testing.T) {
 	t.Parallel()
-	_, url := newGateway(t, cached(), hosting, procapitest.Times(procapitest.ForEver, queued))
+	_, url := newGateway(t, accepted, result(said(told(agentA, `{"pid":-1,"isAuto":false}`)...)), hosting, procapitest.Times(procapitest.ForEver, queued))
 	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
 		cfg.Gateway = bkapi.APIGW
 		cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
-			if n == 3 {
+			if n == 4 { // the first is of the query
 				end()
 			}
 		})

@@ -62,7 +62,7 @@ func TestGateway_mixedFleet(t *testing.T) {
 	}{
 		"register": {
 			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Register(ctx, hosts) },
-			[]exchange{looked, refuse(apiMulti)},
+			[]exchange{refuse(apiOperate)},
 		},
 		"reregister": {
 			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Reregister(ctx, hosts) },
@@ -152,7 +152,7 @@ func TestGateway_keys(t *testing.T) {
 		"ipv6":          {"0:2001:DB8::0:1", "0:2001:db8::2:gse:proc-test", "0:2001:db8::1:gse:proc-test"},
 	}
 	for name, test := range tests {
-		for act, first := range map[string][]exchange{"register": {cached(), hosting}, "reregister": {hosting}, "unregister": {cached(), hosting}} {
+		for act, first := range map[string][]exchange{"register": append(bareOn(sampleMeta, procapitest.Parse(t, test.host)[0].Address()), hosting), "reregister": {hosting}, "unregister": {cached(), hosting}} {
 			t.Run(name+"/"+act, func(t *testing.T) {
 				t.Parallel()
 				_, url := newGateway(t, append(first,
@@ -167,6 +167,15 @@ func TestGateway_keys(t *testing.T) {
 			})
 		}
 	}
+}
+
+// bareOn is a query whose answer is that nothing is hosted there.
+func bareOn(m Meta, addresses ...string) []exchange {
+	var pairs []string
+	for _, address := range addresses {
+		pairs = append(pairs, address+":"+m.Namespace+":"+m.Name, `{"error_code":0,"content":`+asText(one(`{"pid":-1,"isAuto":false}`))+`}`)
+	}
+	return []exchange{accepted, result(said(pairs...))}
 }
 
 // gatewayRow is a row of gse:proc-test that says so where it belongs.

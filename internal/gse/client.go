@@ -23,12 +23,14 @@ type Client struct {
 	namespaces sync.Map // *namespace by name
 	now        func() time.Time
 	patience   time.Duration
+
+	askPatience time.Duration
 }
 
 // NewClient speaks the face that the gateway leads to, by the same request path.
 func NewClient(api *bkapi.Client, gateway bkapi.Gateway, opts procapi.Options) *Client {
 	opts.Redact = api.Redact
-	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience}
+	client := &Client{api: api, face: esb{}, opts: opts.OrDefaults(), now: time.Now, patience: sharedPatience, askPatience: askPatience}
 	if gateway == bkapi.APIGW {
 		client.face = apigw{}
 	}

@@ -100,9 +100,9 @@ func TestContract(t *testing.T) {
 		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, status, nil, nil, each(address, onFile)},
 		"list":   {"esb/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, each(address, unsaid)},
 
-		"gateway-register":           {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, register, []exchange{cached()}, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-register":           {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, register, bareOn(minimal, "0:2001:db8::1", "3:10.0.0.1"), unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
 		"gateway-reregister":         {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, reregister, nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
-		"gateway-register-agents":    {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, register, []exchange{cached()}, unread, each(agents, begun)},
+		"gateway-register-agents":    {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, register, bareOn(sampleMeta, agents...), unread, each(agents, begun)},
 		"gateway-reregister-agents":  {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, reregister, nil, unread, each(agents, begun)},
 		"gateway-unregister-address": {"apigw/operate_proc_multi/unhost", sampleMeta, sampleSpec(), supplied, unregister, []exchange{cached()}, unread, each(address, begun)},
 		"gateway-unregister-agents":  {"apigw/operate_proc_multi/unhost-agents", minimal, minimalSpec(), agents, unregister, []exchange{cached()}, unread, each(agents, begun)},
