@@ -20,9 +20,8 @@ func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroySto
 
 // Release unregisters hosts, wave by wave, after stopping or killing the process
 // where that is asked for; on the spared hosts it goes on running all the same. A
-// host whose process did not stop stays registered. A host that cannot be
-// unregistered and has no registration on file has nothing to be released from:
-// otherwise one that never came to be registered could never be got rid of.
+// host whose process did not stop stays registered. Of hosts that could not be
+// unregistered the agents are asked, see settleStuck.
 func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, rollout Rollout) Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
 		results := Same(wave.Hosts, Outcome{Verdict: Done})
@@ -35,23 +34,58 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 			default: // it goes on running
 			}
 		}
-		stopped := results.Succeeded(wave.Hosts)
-		if len(stopped) > 0 {
-			results.Merge(p.Unregister(ctx, stopped))
-		}
-		stuck := pickFunc(stopped, func(h Host) bool { return results[h].Verdict == Failed })
-		if len(stuck) == 0 {
-			return results
-		}
-		// Where the file cannot be read, the failures stand.
-		onFile, _ := p.CachedStatus(ctx, stuck)
-		for _, h := range stuck {
-			if status, known := onFile[h]; known && status.State == Unregistered {
-				results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-			}
+		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
+			unregistered := p.Unregister(ctx, stopped)
+			settleStuck(ctx, p, stopped, unregistered)
+			results.Merge(unregistered)
 		}
 		return results
 	})
+}
+
+// settleStuck says of hosts that could not be unregistered what their agents say.
+// Where registering is no more than hosting, one that neither hosts nor runs the
+// process has nothing to let go of. Elsewhere it may be registered all the same, and
+// the failure stands: that there is no trace of it is for the caller to weigh, who may
+// know that it never came to be registered. A call that failed as a whole proves nothing.
+func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
+	stuck := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
+	if len(stuck) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, aftermath)
+	defer cancel()
+	live, err := p.LiveStatus(ctx, stuck)
+	if err != nil {
+		return
+	}
+	var idle []Host
+	for _, h := range stuck {
+		o := results[h]
+		switch s, known := live[h]; {
+		case !known:
+		case s.State == Unknown:
+			o.Unreachable = true
+		case s.State != Running && s.HostedKnown && !s.Hosted && s.RegisterTime == 0:
+			idle = append(idle, h)
+		}
+		results[h] = o
+	}
+	if p.HostingRegisters() {
+		results.Merge(Same(idle, Outcome{Verdict: Done, AlreadyDone: true}))
+		return
+	}
+	if len(idle) == 0 {
+		return
+	}
+	onFile, _ := p.CachedStatus(ctx, idle) // where it cannot be read, it names no host
+	for _, h := range idle {
+		if s, known := onFile[h]; known && s.State == Unregistered {
+			o := results[h]
+			o.NoTrace = true
+			results[h] = o
+		}
+	}
 }
 
 // Run runs an operation on hosts, wave by wave. unsure holds hosts on which an
@@ -78,8 +112,8 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 	})
 }
 
-// aftermath is how long the agents are asked what failed starts left behind. They
-// have just answered, and the start has failed whatever they say.
+// aftermath is how long the agents are asked what a failure left behind. Most have
+// just answered, and it has failed whatever they say.
 const aftermath = 15 * time.Second
 
 // start starts, and says of hosts where that failed what it left behind: a start

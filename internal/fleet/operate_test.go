@@ -16,7 +16,18 @@ func TestRelease(t *testing.T) {
 	var (
 		absent  = fleet.Status{State: fleet.Unregistered}
 		already = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		refused = fleet.Outcome{Verdict: fleet.Failed, Err: errDown}
+
+		gone   = live(fleet.Stopped, false, 0)
+		idle   = live(fleet.Stopped, true, 0)
+		bare   = live(fleet.Running, false, 0)
+		dated  = live(fleet.Stopped, false, 5)
+		unsaid = hostingUnknown(gone)
+		silent = fleet.Status{State: fleet.Unknown, Code: 117}
+
+		unreachable, untraced = away, away
 	)
+	unreachable.Unreachable, untraced.NoTrace = true, true
 	tests := map[string]struct {
 		first   fleet.OnDestroy
 		rollout fleet.Rollout
@@ -28,30 +39,56 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{},
 			[]string{"unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
+		// It is hosted.
 		"unregister-fails": {
-			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away})},
-			[]string{"unregister 1 2 3", "cached 2"}, byHost{1: well, 2: away, 3: well},
+			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 2"}, byHost{1: well, 2: away, 3: well},
 		},
-		"unregister-fails-where-nothing-is-on-file": {
+		"unregister-fails-where-nothing-is": {
 			fleet.DestroyUnregister, fleet.Rollout{},
-			process{unregister: done(byHost{1: away, 3: away}), cached: says(map[int]fleet.Status{3: absent})},
-			[]string{"unregister 1 2 3", "cached 1 3"}, byHost{1: away, 2: well, 3: already},
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: already, 3: unreachable},
+		},
+		"unregister-fails-where-something-may-be": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: bare, 2: dated, 3: unsaid}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
+		},
+		// What is registered and stopped looks no other than what is not registered.
+		"unregister-fails-where-agents-know-of-hosting-alone": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{
+				unregister: done(byHost{1: away, 2: away, 3: away}),
+				live:       says(map[int]fleet.Status{1: gone, 2: gone, 3: silent}), cached: says(map[int]fleet.Status{1: absent}),
+			},
+			[]string{"unregister 1 2 3", "live 1 2 3", "cached 1 2"}, byHost{1: untraced, 2: away, 3: unreachable},
 		},
 		"unregister-fails-and-file-does-not-know": {
 			fleet.DestroyUnregister, fleet.Rollout{},
-			process{unregister: done(byHost{2: away}), cached: answer(fleet.Status{State: fleet.Unknown})},
-			[]string{"unregister 1 2 3", "cached 2"}, byHost{1: well, 2: away, 3: well},
+			process{unregister: done(byHost{2: away}), live: answer(gone), cached: answer(fleet.Status{State: fleet.Unknown})},
+			[]string{"unregister 1 2 3", "live 2", "cached 2"}, byHost{1: well, 2: away, 3: well},
 		},
 		"unregister-fails-and-file-is-closed": {
 			fleet.DestroyUnregister, fleet.Rollout{},
-			process{unregister: done(byHost{2: away}), cached: cannotSay(errDown)},
-			[]string{"unregister 1 2 3", "cached 2"}, byHost{1: well, 2: away, 3: well},
+			process{unregister: done(byHost{2: away}), live: answer(gone), cached: cannotSay(errDown)},
+			[]string{"unregister 1 2 3", "live 2", "cached 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"unregister-fails-and-agents-cannot-be-asked": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{2: away}), live: cannotSay(errDown), cached: answer(absent), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		// It proves nothing of any host, whatever is said of them afterwards.
+		"unregister-refused-as-a-whole": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: refused, 2: refused, 3: refused}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
+			[]string{"unregister 1 2 3"}, byHost{1: refused, 2: refused, 3: refused},
 		},
 		"only-failures-are-looked-up": {
 			fleet.DestroyUnregister, fleet.Rollout{},
 			process{
 				unregister: done(byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}}),
-				cached:     answer(absent),
+				live:       answer(gone), cached: answer(absent), hostingRegisters: true,
 			},
 			[]string{"unregister 1 2 3"}, byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
 		},
@@ -75,9 +112,9 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyKill, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
 			[]string{"kill 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
-		"every-stop-fails-where-nothing-is-on-file": {
+		"every-stop-fails-where-nothing-is": {
 			fleet.DestroyStop, fleet.Rollout{},
-			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), cached: answer(absent)},
+			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
 			[]string{"stop 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
 		"wave-by-wave": {
@@ -88,10 +125,10 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
 			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
 		},
-		"stopped-and-nothing-on-file": {
+		"stopped-and-nothing-is": {
 			fleet.DestroyStop, fleet.Rollout{BatchSize: 2},
-			process{unregister: done(byHost{2: away}), cached: answer(absent)},
-			[]string{"stop 1 2", "unregister 1 2", "cached 2", "stop 3", "unregister 3"}, byHost{1: well, 2: already, 3: well},
+			process{unregister: done(byHost{2: away}), live: answer(gone), hostingRegisters: true},
+			[]string{"stop 1 2", "unregister 1 2", "live 2", "stop 3", "unregister 3"}, byHost{1: well, 2: already, 3: well},
 		},
 	}
 	for name, test := range tests {
@@ -329,16 +366,28 @@ func TestRelease_sparedWave(t *testing.T) {
 	wantResults(t, byHost{1: well}, results)
 }
 
-// A host that the file leaves out is not one without a registration.
-func TestRelease_leftOutOfTheFile(t *testing.T) {
+// A host of which an answer does not speak is not one without a registration.
+func TestRelease_leftOut(t *testing.T) {
 	t.Parallel()
-	p := &process{
-		unregister: done(byHost{1: away}),
-		cached:     func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil },
+	none := func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil }
+	for _, p := range []*process{{live: none, hostingRegisters: true}, {live: answer(live(fleet.Stopped, false, 0)), cached: none}} {
+		p.unregister = done(byHost{1: away})
+		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{})
+		wantResults(t, byHost{1: away}, results)
 	}
-	results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{})
-	p.wantCalls(t, "unregister 1", "cached 1")
-	wantResults(t, byHost{1: away}, results)
+}
+
+// Agents that keep silent are waited for only so long.
+func TestRelease_silence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{unregister: done(byHost{1: away}), waits: true}
+		began := time.Now()
+		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{}))
+		if waited := time.Since(began); waited > 15*time.Second {
+			t.Errorf("waited for %s", waited)
+		}
+	})
 }
 
 // The order is the one in which users read them.

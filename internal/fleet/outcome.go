@@ -42,8 +42,13 @@ type Outcome struct {
 	// Repeated: the call was made more than once for this host, so "already done"
 	// may well be our own doing.
 	Repeated bool
-	// Unreachable: asked after a failure, the agent did not answer.
+	// Unreachable: after a failed unregistering the agent did not answer either. The
+	// process may well be there.
 	Unreachable bool
+	// NoTrace: after a failed unregistering neither the agent nor the file knew of the
+	// process. That is how a host looks which never came to be registered, and also one
+	// that is registered and stopped while the file lags.
+	NoTrace bool
 	// TookOver: the registration was there before, and was replaced.
 	TookOver bool
 	// Left is what is still not as desired after a Reconcile; empty where the

@@ -78,6 +78,9 @@ type Process interface {
 	// LiveStatus asks the agents. It cannot tell a process that is not
 	// registered from one that is registered but neither hosted nor running.
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
+	// HostingRegisters reports whether to register is to host, so that what is not
+	// hosted is not registered.
+	HostingRegisters() bool
 	// OtherNames are the other names of hosts, an agent id for an address and an
 	// address for an agent id, of those of which the platform tells one. An error says
 	// that it could not be asked.

@@ -70,6 +70,9 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	return p.client.face.unregister(ctx, p, hosts)
 }
 
+// HostingRegisters implements fleet.Process.
+func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() }
+
 // changed is called when a change is over: whatever was listed until then is old.
 func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1) }
 

@@ -36,6 +36,8 @@ type face interface {
 	// renames reports whether a host may come back under another name than the
 	// request gave it.
 	renames() bool
+	// hostingRegisters is fleet.Process's.
+	hostingRegisters() bool
 }
 
 // hostV1 is a host in the v1 documents (register, update, unregister).

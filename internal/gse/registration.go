@@ -37,6 +37,8 @@ func (esb) place(row procRow, supplier int) (fleet.Host, bool) { return row.host
 
 func (esb) renames() bool { return false }
 
+func (esb) hostingRegisters() bool { return false }
+
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return p.registration(ctx, callRegister, p.spec, hosts)
 }

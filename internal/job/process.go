@@ -88,6 +88,9 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unsupervise), callUnregister, true}, hosts, procapi.Request{})
 }
 
+// HostingRegisters implements fleet.Process.
+func (p *Process) HostingRegisters() bool { return true }
+
 // meaningManageBug is the one explanation for a manage_proc that worked and did
 // nothing of the kind.
 const meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
