@@ -62,8 +62,7 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 	var idle []Host
 	for _, h := range stuck {
 		o := results[h]
-		switch s, known := live[h]; {
-		case !known:
+		switch s := live[h]; {
 		case s.State == Unknown:
 			o.Unreachable = true
 		case s.State != Running && s.HostedKnown && !s.Hosted && s.RegisterTime == 0:

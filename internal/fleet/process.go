@@ -62,7 +62,8 @@ type Status struct {
 // request.
 type Process interface {
 	// Register makes the platform know the process on these hosts. A host where
-	// it is registered already comes back Failed and AlreadyDone.
+	// it is registered already comes back Failed and AlreadyDone; where that cannot be
+	// told, nothing is replaced.
 	Register(ctx context.Context, hosts []Host) Results
 	// Reregister replaces the registration.
 	Reregister(ctx context.Context, hosts []Host) Results

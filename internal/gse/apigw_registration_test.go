@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -130,7 +131,11 @@ func TestGatewayFlow_registerPatience(t *testing.T) {
 	p := gatewaySim(t, sim, 0)
 	p.client.askPatience = 100 * time.Millisecond
 	sim.Inject(simulator.Fault{API: apiOperate, Hosts: []string{agentB}, Pending: -1})
+	began := time.Now()
 	results := procapitest.ByAddress(p.Register(t.Context(), procapitest.Parse(t, agentA, agentB)))
+	if waited := time.Since(began); waited > 10*time.Second {
+		t.Errorf("waited for %s", waited)
+	}
 	if got := results[agentA]; !got.OK() {
 		t.Errorf("%s: got %+v, want it to be registered", agentA, got)
 	}
@@ -139,6 +144,28 @@ func TestGatewayFlow_registerPatience(t *testing.T) {
 	}
 	if n := len(sim.Calls().Of(apiMulti).On(agentB)); n > 0 {
 		t.Errorf("%s was sent %d requests", agentB, n)
+	}
+}
+
+// Who is interrupted while the agents are asked has registered nothing.
+func TestGateway_registerInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
+		_, url := newGateway(t, accepted, procapitest.Times(procapitest.ForEver, queued))
+		ctx, end := procapitest.Ending(t, cause)
+		client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
+			cfg.Gateway = bkapi.APIGW
+			cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
+				if n == 2 {
+					end()
+				}
+			})
+		})
+		h := procapitest.Parse(t, agentA)
+		got := client.Process(sampleMeta, sampleSpec()).Register(ctx, h)[h[0]]
+		if got.Verdict != fleet.NotTried || !errors.Is(got.Err, cause) || got.Meaning == "" {
+			t.Errorf("%v: got %+v, want it not to be tried", cause, got)
+		}
 	}
 }
 

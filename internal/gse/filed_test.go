@@ -50,6 +50,10 @@ func TestGateway_placing(t *testing.T) {
 		},
 		// It is known whose the row is, and that nobody asked for it.
 		"row-of-a-known-host": {[]string{addressA}, []exchange{cached(other)}, map[string]fleet.State{addressA: fleet.Unregistered}},
+		"row-of-a-host-known-by-now": {
+			[]string{addressA}, []exchange{cached(other, gatewayRow(`"bk_agent_id":"`+agentB+`"`, 1))},
+			map[string]fleet.State{addressA: fleet.Unregistered},
+		},
 		"row-of-nobody": {
 			[]string{addressA}, []exchange{cached(nowhere), accepted, result(said(tells...))},
 			map[string]fleet.State{addressA: fleet.Unknown},
