@@ -1,0 +1,186 @@
+package fleet_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	var (
+		absent  = fleet.Status{State: fleet.Unregistered}
+		already = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		refused = fleet.Outcome{Verdict: fleet.Failed, Err: errDown}
+
+		gone   = live(fleet.Stopped, false, 0)
+		idle   = live(fleet.Stopped, true, 0)
+		bare   = live(fleet.Running, false, 0)
+		dated  = live(fleet.Stopped, false, 5)
+		unsaid = hostingUnknown(gone)
+		silent = fleet.Status{State: fleet.Unknown, Code: 117}
+
+		unreachable, untraced = away, away
+	)
+	unreachable.Unreachable, untraced.NoTrace = true, true
+	tests := map[string]struct {
+		first   fleet.OnDestroy
+		rollout fleet.Rollout
+		process process
+		calls   []string
+		results byHost
+	}{
+		"unregister": {
+			fleet.DestroyUnregister, fleet.Rollout{}, process{},
+			[]string{"unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		// It is hosted.
+		"unregister-fails": {
+			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"unregister-fails-where-nothing-is": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: already, 3: unreachable},
+		},
+		"unregister-fails-where-something-may-be": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: away, 2: away, 3: away}), live: says(map[int]fleet.Status{1: bare, 2: dated, 3: unsaid}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
+		},
+		// What is registered and stopped looks no other than what is not registered.
+		"unregister-fails-where-agents-know-of-hosting-alone": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{
+				unregister: done(byHost{1: away, 2: away, 3: away}),
+				live:       says(map[int]fleet.Status{1: gone, 2: gone, 3: silent}), cached: says(map[int]fleet.Status{1: absent}),
+			},
+			[]string{"unregister 1 2 3", "live 1 2 3", "cached 1 2"}, byHost{1: untraced, 2: away, 3: unreachable},
+		},
+		"unregister-fails-and-file-does-not-know": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{2: away}), live: answer(gone), cached: answer(fleet.Status{State: fleet.Unknown})},
+			[]string{"unregister 1 2 3", "live 2", "cached 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"unregister-fails-and-file-is-closed": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{2: away}), live: answer(gone), cached: cannotSay(errDown)},
+			[]string{"unregister 1 2 3", "live 2", "cached 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		"unregister-fails-and-agents-cannot-be-asked": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{2: away}), live: cannotSay(errDown), cached: answer(absent), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 2"}, byHost{1: well, 2: away, 3: well},
+		},
+		// It proves nothing of any host, whatever is said of them afterwards.
+		"unregister-refused-as-a-whole": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: refused, 2: refused, 3: refused}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
+			[]string{"unregister 1 2 3"}, byHost{1: refused, 2: refused, 3: refused},
+		},
+		"only-failures-are-looked-up": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{
+				unregister: done(byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}}),
+				live:       answer(gone), cached: answer(absent), hostingRegisters: true,
+			},
+			[]string{"unregister 1 2 3"}, byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
+		},
+		"stop": {
+			fleet.DestroyStop, fleet.Rollout{}, process{},
+			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"kill": {
+			fleet.DestroyKill, fleet.Rollout{}, process{},
+			[]string{"kill 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"nothing-to-stop": {
+			fleet.DestroyStop, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}})},
+			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"stop-fails": {
+			fleet.DestroyStop, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
+			[]string{"stop 1 2 3", "unregister 2"}, byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
+		},
+		"every-stop-fails": {
+			fleet.DestroyKill, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
+			[]string{"kill 1 2 3"}, byHost{1: away, 2: away, 3: away},
+		},
+		"every-stop-fails-where-nothing-is": {
+			fleet.DestroyStop, fleet.Rollout{},
+			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
+			[]string{"stop 1 2 3"}, byHost{1: away, 2: away, 3: away},
+		},
+		"wave-by-wave": {
+			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{},
+			[]string{"stop 1 2", "unregister 1 2", "stop 3", "unregister 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"stopped-by-failures": {
+			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
+			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
+		},
+		"stopped-and-nothing-is": {
+			fleet.DestroyStop, fleet.Rollout{BatchSize: 2},
+			process{unregister: done(byHost{2: away}), live: answer(gone), hostingRegisters: true},
+			[]string{"stop 1 2", "unregister 1 2", "live 2", "stop 3", "unregister 3"}, byHost{1: well, 2: already, 3: well},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, test.rollout)
+			wantResults(t, test.results, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+// Spared hosts count in the same waves as the others.
+func TestRelease_spared(t *testing.T) {
+	t.Parallel()
+	h := hosts(1, 2, 3, 4)
+	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}})}
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{BatchSize: 2})
+	p.wantCalls(t, "kill 2", "unregister 1")
+	wantResults(t, byHost{
+		1: well, 2: away,
+		3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}, 4: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures},
+	}, results)
+}
+
+// A wave of spared hosts alone runs no command.
+func TestRelease_sparedWave(t *testing.T) {
+	t.Parallel()
+	h := hosts(1)
+	p := &process{}
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, fleet.Rollout{})
+	p.wantCalls(t, "unregister 1")
+	wantResults(t, byHost{1: well}, results)
+}
+
+// A host of which an answer does not speak is not one without a registration.
+func TestRelease_leftOut(t *testing.T) {
+	t.Parallel()
+	none := func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil }
+	for _, p := range []*process{{live: none, hostingRegisters: true}, {live: answer(live(fleet.Stopped, false, 0)), cached: none}} {
+		p.unregister = done(byHost{1: away})
+		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{})
+		wantResults(t, byHost{1: away}, results)
+	}
+}
+
+// Agents that keep silent are waited for only so long.
+func TestRelease_silence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{unregister: done(byHost{1: away}), waits: true}
+		began := time.Now()
+		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{}))
+		if waited := time.Since(began); waited > 15*time.Second {
+			t.Errorf("waited for %s", waited)
+		}
+	})
+}
