@@ -25,12 +25,11 @@ const (
 	DestroyedAlone = "Fix the cause and destroy again: only these hosts are called."
 )
 
-// Reasons that leave open whether the platform did what was asked. State keeps
-// them, and the next run asks such hosts before it acts.
+// Reasons that leave open whether the platform did what was asked, as people read them.
 const (
-	ReasonUnknown     = "outcome unknown"
-	ReasonInterrupted = "interrupted"
-	ReasonTimeUp      = "no verdict when the time was up"
+	reasonUnknown     = "outcome unknown"
+	reasonInterrupted = "interrupted"
+	reasonTimeUp      = "no verdict when the time was up"
 )
 
 // Rows lists hosts that failed, one on a line, by reason and then by key, each with the
@@ -60,38 +59,53 @@ func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	return text.String() + trailer(failures)
 }
 
-// Reason is an outcome in one line. It is what state keeps as well, so nothing
-// in it changes from one run to the next.
+// Reason is an outcome in one line, for people. Nothing in it changes from one run to
+// the next.
 func Reason(o fleet.Outcome) string {
-	what := o.Meaning
-	if o.Code != 0 {
-		what = strings.TrimSuffix(fmt.Sprintf("%d, %s", o.Code, o.Meaning), ", ")
-	}
-	switch o.Verdict {
-	case fleet.Lost:
-		return joined(ReasonUnknown, cmp.Or(what, "the operation was sent and its answer got lost"))
-	case fleet.Pending:
-		switch {
-		case fleet.Interrupted(o.Err):
-			return joined(ReasonInterrupted, what)
-		case o.Err != nil && !fleet.Ended(o.Err): // the platform refuses to tell
-			return joined(ReasonUnknown, what)
+	said := detail(o)
+	switch operationCode(o) {
+	case OutcomeUnknown:
+		return joined(reasonUnknown, said)
+	case Interrupted:
+		return joined(reasonInterrupted, said)
+	case NoVerdict:
+		return joined(reasonTimeUp, said)
+	case NotTried:
+		if o.Meaning != "" {
+			return platformSaid(o)
 		}
-		return joined(ReasonTimeUp, what)
-	case fleet.NotTried:
-		switch {
-		case what != "":
-			return what
-		case fleet.Interrupted(o.Err):
-			return "not tried: interrupted before it was sent"
-		}
-		return "not tried: the time was up before it was sent"
-	default: // the platform's code, or a failed call, below
+		return "not tried: " + said
+	default: // the platform's code, or a failed call
+		return cmp.Or(said, "failed")
 	}
-	if what == "" && o.Err != nil {
+}
+
+// detail is what there is to say of an outcome beside its code, if anything.
+func detail(o fleet.Outcome) string {
+	said := platformSaid(o)
+	switch {
+	case said != "" && o.Verdict == fleet.NotTried:
+		return strings.TrimPrefix(said, "not tried: ")
+	case said != "":
+		return said
+	case o.Verdict == fleet.Lost:
+		return "the operation was sent and its answer got lost"
+	case o.Verdict == fleet.NotTried && fleet.Interrupted(o.Err):
+		return "interrupted before it was sent"
+	case o.Verdict == fleet.NotTried:
+		return "the time was up before it was sent"
+	case o.Verdict != fleet.Pending && o.Err != nil:
 		return "the call failed"
 	}
-	return cmp.Or(what, "failed")
+	return ""
+}
+
+// platformSaid is the platform's code for a host and its meaning, as far as there are any.
+func platformSaid(o fleet.Outcome) string {
+	if o.Code == 0 {
+		return o.Meaning
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d, %s", o.Code, o.Meaning), ", ")
 }
 
 func joined(what, more string) string {

@@ -82,11 +82,19 @@ func ParseHostStatus(text string, otherwise Code) HostStatus {
 		}
 	}
 	for _, old := range sentences {
-		if strings.HasPrefix(text, old.begin) {
-			return HostStatus{old.code, strings.TrimPrefix(strings.TrimPrefix(text, old.begin), ": ")}
+		if rest, found := strings.CutPrefix(text, old.begin); found {
+			return HostStatus{old.code, withoutPunctuation(rest)}
 		}
 	}
 	return HostStatus{otherwise, text}
+}
+
+// withoutPunctuation removes what joined a sentence to its reason: ": …" or " (…)".
+func withoutPunctuation(rest string) string {
+	if inside, found := strings.CutPrefix(rest, " ("); found {
+		return strings.TrimSuffix(inside, ")")
+	}
+	return strings.TrimPrefix(rest, ": ")
 }
 
 // sentences began what state said before there were codes (until release 0.1). They are
@@ -109,7 +117,16 @@ var sentences = []struct {
 }
 
 // OperationStatus is what failed_hosts says of an outcome.
-func OperationStatus(o fleet.Outcome) HostStatus { return HostStatus{operationCode(o), Reason(o)} }
+func OperationStatus(o fleet.Outcome) HostStatus { return HostStatus{operationCode(o), detail(o)} }
+
+// OperationStatuses is what failed_hosts says of outcomes.
+func OperationStatuses(failures fleet.Results) map[fleet.HostID]HostStatus {
+	statuses := make(map[fleet.HostID]HostStatus, len(failures))
+	for host, o := range failures {
+		statuses[host.WithoutSupplier()] = OperationStatus(o)
+	}
+	return statuses
+}
 
 func operationCode(o fleet.Outcome) Code {
 	switch {

@@ -1,0 +1,149 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+)
+
+// State that release 0.1 wrote keeps its meaning.
+func TestParseHostStatus_olderReleases(t *testing.T) {
+	t.Parallel()
+	golden, err := os.ReadFile("testdata/state-v0.1.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	otherwise := map[string]Code{"out_of_sync": NotRegistered, "failed_hosts": Failed}
+	read := make(map[Code]bool)
+	for line := range strings.Lines(string(golden)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(fields) != 3 || otherwise[fields[0]] == "" {
+			t.Fatalf("not an attribute, a code and a sentence: %q", line)
+		}
+		status := ParseHostStatus(fields[2], otherwise[fields[0]])
+		if status.Code != Code(fields[1]) {
+			t.Errorf("%s: %q is read as %s, want %s", fields[0], fields[2], status.Code, fields[1])
+		}
+		if again := ParseHostStatus(status.String(), ""); again != status {
+			t.Errorf("%s: %q is written as %q and read as %v", fields[0], fields[2], status, again)
+		}
+		read[status.Code] = true
+	}
+	for _, code := range Codes() {
+		if code != Unregistered && !read[code] { // which that release did not tell apart
+			t.Errorf("no sentence is read as %s", code)
+		}
+	}
+}
+
+// hostile are texts that look like something else.
+var hostile = []string{"", "x", "interrupted", "outcome unknown (x)", "not registered: x", "failed: x", ": ", "a: b"}
+
+func TestHostStatus_roundTrip(t *testing.T) {
+	t.Parallel()
+	for _, code := range Codes() {
+		for _, text := range hostile {
+			want := HostStatus{code, text}
+			if got := ParseHostStatus(want.String(), "other"); got != want {
+				t.Errorf("%q is read as %v, want %v", want, got, want)
+			}
+		}
+	}
+}
+
+// outcomes are those that an operation can have on a host.
+var outcomes = map[string]struct {
+	outcome fleet.Outcome
+	want    string // in state
+	reason  string // in messages
+}{
+	"refused":        {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found"}, "failed: 117, the agent is abnormal or not found", "117, the agent is abnormal or not found"},
+	"code-alone":     {fleet.Outcome{Verdict: fleet.Failed, Code: 4711}, "failed: 4711", "4711"},
+	"nothing-known":  {fleet.Outcome{Verdict: fleet.Failed}, "failed", "failed"},
+	"call-failed":    {fleet.Outcome{Verdict: fleet.Failed, Err: errors.New("403")}, "failed: the call failed", "the call failed"},
+	"lost":           {fleet.Outcome{Verdict: fleet.Lost}, "outcome_unknown: the operation was sent and its answer got lost", "outcome unknown (the operation was sent and its answer got lost)"},
+	"unreadable":     {fleet.Outcome{Verdict: fleet.Lost, Meaning: "unreadable"}, "outcome_unknown: unreadable", "outcome unknown (unreadable)"},
+	"refuses-result": {fleet.Outcome{Verdict: fleet.Pending, Err: errors.New("403")}, "outcome_unknown", "outcome unknown"},
+	"time-up":        {fleet.Outcome{Verdict: fleet.Pending, Code: 115, Meaning: "still in progress", Err: context.DeadlineExceeded}, "no_verdict: 115, still in progress", "no verdict when the time was up (115, still in progress)"},
+	"time-up-silent": {fleet.Outcome{Verdict: fleet.Pending, Err: context.DeadlineExceeded}, "no_verdict", "no verdict when the time was up"},
+	"interrupted":    {fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}, "interrupted", "interrupted"},
+	"never-began":    {fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}, "not_tried: too many hosts had failed before its wave", "not tried: too many hosts had failed before its wave"},
+	"never-sent":     {fleet.Outcome{Verdict: fleet.NotTried, Err: context.DeadlineExceeded}, "not_tried: the time was up before it was sent", "not tried: the time was up before it was sent"},
+	"ctrl-c-first":   {fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled}, "not_tried: interrupted before it was sent", "not tried: interrupted before it was sent"},
+}
+
+func TestOperationStatus(t *testing.T) {
+	t.Parallel()
+	for name, c := range outcomes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := OperationStatus(c.outcome).String(); got != c.want {
+				t.Errorf("state has %q, want %q", got, c.want)
+			}
+			if got := Reason(c.outcome); got != c.reason {
+				t.Errorf("messages have %q, want %q", got, c.reason)
+			}
+		})
+	}
+}
+
+// No sentence decides: whatever outcomes and state say to people, the codes are the same.
+func TestOperationStatus_wordingDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range outcomes {
+		want := OperationStatus(c.outcome)
+		if got := InDoubt(fleet.Results{fleet.Host{}: c.outcome}); got != want.Code.InDoubt() {
+			t.Errorf("%s: in doubt %t before it is in state and %t after", name, got, want.Code.InDoubt())
+		}
+		for _, text := range hostile {
+			reworded := c.outcome
+			reworded.Meaning, reworded.Message = text, text
+			if got := OperationStatus(reworded).Code; got != want.Code {
+				t.Errorf("%s: an outcome that says %q is %s, want %s", name, text, got, want.Code)
+			}
+			kept := ParseHostStatus(HostStatus{want.Code, text}.String(), "other")
+			if kept.Code != want.Code || kept.Code.InDoubt() != want.Code.InDoubt() {
+				t.Errorf("%s: state that says %q is read as %s, want %s", name, text, kept.Code, want.Code)
+			}
+		}
+	}
+}
+
+func TestInDoubt(t *testing.T) {
+	t.Parallel()
+	var doubtful []Code
+	for _, code := range Codes() {
+		if code.InDoubt() {
+			doubtful = append(doubtful, code)
+		}
+	}
+	if want := []Code{OutcomeUnknown, NoVerdict, Interrupted}; !slices.Equal(doubtful, want) {
+		t.Errorf("in doubt are %v, want %v", doubtful, want)
+	}
+}
+
+// A supplier id that is spelt out later makes no other host.
+func TestStatuses_supplier(t *testing.T) {
+	t.Parallel()
+	_, hosts := fleettest.Inventory(t, 1)
+	short, faults := fleet.NewInventory(map[string]string{"a": hosts[0].Address()}, 0)
+	spelt, more := fleet.NewInventory(map[string]string{"b": "0:7:" + hosts[0].IP().String()}, 0)
+	if len(faults)+len(more) > 0 {
+		t.Fatal(faults, more)
+	}
+	statuses := Statuses(map[string]string{"a": "not_tried", "gone": "failed"}, short, Failed)
+	if diff := cmp.Diff(map[string]string{"b": "not_tried"}, StatusesByKey(spelt, statuses)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
