@@ -254,6 +254,8 @@ func (c matrixCell) next() string {
 		return "a destroy of the hosts hit"
 	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "a create"
+	case c.cell.ending == taints && c.on.Operates():
+		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
 		return "a create; a replacement where the platform did act, and always through JOB"
 	}

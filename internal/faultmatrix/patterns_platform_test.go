@@ -37,7 +37,8 @@ var patternAsked = &pattern{
 // patternNoVerdict: nothing is heard of a host, whatever the others do.
 var patternNoVerdict = &pattern{
 	name: "no-verdict", title: "Nothing is heard of a host until the time is up",
-	about: "The other hosts keep their verdicts. The deadline is that of the object's `timeouts`.",
+	about: "The other hosts keep their verdicts. The deadline is that of the object's `timeouts`. An operation that no host confirms in its " +
+		"first run ends with an error and is tainted.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:  {ending: warns, reason: notConfirmed + saysTimeUp, tries: 1, timeUp: true},
 		providertest.OnRead:    onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true}),
@@ -46,9 +47,9 @@ var patternNoVerdict = &pattern{
 		providertest.OnDelete:  {ending: fails, tries: 1, timeUp: true},
 		providertest.OnHost:    {ending: warns, reason: notHosted + saysTimeUp, tries: 1, timeUp: true},
 		providertest.OnRun:     {ending: warns, reason: notRunning + saysTimeUp, tries: 1, timeUp: true},
-		providertest.OnOperate: {ending: warns, reason: saysTimeUp, tries: 1, timeUp: true},
-		providertest.OnStop:    {ending: warns, reason: saysTimeUp, tries: 1, timeUp: true},
-		providertest.OnRestart: {ending: warns, reason: saysTimeUp, tries: 1, timeUp: true},
+		providertest.OnOperate: {ending: warns, reason: noVerdict, tries: 1, timeUp: true},
+		providertest.OnStop:    {ending: warns, reason: noVerdict, tries: 1, timeUp: true},
+		providertest.OnRestart: {ending: warns, reason: noVerdict, tries: 1, timeUp: true},
 		providertest.OnStatus:  {ending: warns, says: "Process Status Unknown", tries: 1, timeUp: true},
 	},
 	never: fileHasNoTask,
@@ -114,7 +115,7 @@ var patternNoTask = &pattern{
 		providertest.OnAsk:     {ending: stays, tries: 1},
 		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
 		providertest.OnDelete:  {ending: well, tries: 1},
-		providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnOperate: {ending: warns, reason: outcomeUnknown, tries: 1},
 		providertest.OnStatus:  {ending: fails, tries: 1},
 	},
 	never: fileHasNoTask,

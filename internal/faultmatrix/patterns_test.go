@@ -23,6 +23,12 @@ const (
 	saysTimeUp  = "no verdict when the time was up"
 )
 
+// What failed_hosts says of hosts whose outcome is open.
+const (
+	outcomeUnknown = "outcome_unknown"
+	noVerdict      = "no_verdict"
+)
+
 const oneWay = "the question for a result goes the way that the operation went"
 
 var patternUnreachable = &pattern{
@@ -56,10 +62,10 @@ func lostFor(tries int) map[providertest.Operation]cell {
 		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: tries},
 		providertest.OnDelete:  {ending: fails, tries: tries},
 		providertest.OnRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
-		providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
-		providertest.OnWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
-		providertest.OnStop:    {ending: warns, reason: saysUnknown, tries: 1},
-		providertest.OnRestart: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnOperate: {ending: warns, reason: outcomeUnknown, tries: 1},
+		providertest.OnWait:    {ending: warns, reason: noVerdict, tries: enough, timeUp: true},
+		providertest.OnStop:    {ending: warns, reason: outcomeUnknown, tries: 1},
+		providertest.OnRestart: {ending: warns, reason: outcomeUnknown, tries: 1},
 		providertest.OnStatus:  {ending: fails, tries: tries},
 		providertest.OnCached:  {ending: fails, tries: tries},
 		providertest.OnList:    {ending: fails, tries: tries},
@@ -91,12 +97,12 @@ var patternLostOnce = &pattern{
 		providertest.OnDelete:  {ending: well, tries: 2},
 		providertest.OnHost:    {ending: well, tries: 2},
 		providertest.OnRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
-		providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnOperate: {ending: warns, reason: outcomeUnknown, tries: 1},
 		providertest.OnWait:    {ending: well, tries: 2},
-		providertest.OnStop:    {ending: warns, reason: saysUnknown, tries: 1},
-		providertest.OnKill:    {ending: warns, reason: saysUnknown, tries: 1},
-		providertest.OnRestart: {ending: warns, reason: saysUnknown, tries: 1},
-		providertest.OnReload:  {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnStop:    {ending: warns, reason: outcomeUnknown, tries: 1},
+		providertest.OnKill:    {ending: warns, reason: outcomeUnknown, tries: 1},
+		providertest.OnRestart: {ending: warns, reason: outcomeUnknown, tries: 1},
+		providertest.OnReload:  {ending: warns, reason: outcomeUnknown, tries: 1},
 		providertest.OnStatus:  {ending: well, tries: 2},
 		providertest.OnCached:  {ending: well, tries: 2},
 		providertest.OnImport:  {ending: well, tries: 2},
@@ -123,7 +129,7 @@ var patternRefused = &pattern{
 		providertest.OnOperate: {ending: fails, tries: 1},
 		providertest.OnHost:    {ending: warns, reason: notHosted + "the call failed", tries: 1},
 		providertest.OnRun:     {ending: warns, reason: notRunning + "the call failed", tries: 1},
-		providertest.OnWait:    {ending: warns, reason: saysUnknown, tries: 1},
+		providertest.OnWait:    {ending: warns, reason: outcomeUnknown, tries: 1},
 		providertest.OnStop:    {ending: fails, tries: 1},
 		providertest.OnRestart: {ending: fails, tries: 1},
 		providertest.OnStatus:  {ending: fails, tries: 1},
@@ -145,7 +151,7 @@ var patternTurnedAway = &pattern{
 		providertest.OnRun:     {ending: warns, reason: notRunning + "the call failed", tries: 3},
 		providertest.OnOperate: {ending: fails, tries: 3},
 		providertest.OnStop:    {ending: fails, tries: 3},
-		providertest.OnWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
+		providertest.OnWait:    {ending: warns, reason: noVerdict, tries: enough, timeUp: true},
 		providertest.OnStatus:  {ending: fails, tries: 3},
 	},
 }

@@ -131,9 +131,9 @@ func hostFaults() []fault {
 				providertest.OnDelete:  {ending: well, tries: 1},
 				providertest.OnHost:    {ending: warns, says: "the platform's result could not be read", reason: notHosted + saysUnknown, tries: 1},
 				providertest.OnRun:     {ending: warns, reason: notRunning, tries: 1}, // the question whether it runs is hit first
-				providertest.OnOperate: {ending: warns, says: "the platform's result could not be read", reason: saysUnknown, tries: 1},
-				providertest.OnStop:    {ending: warns, says: "the platform's result could not be read", reason: saysUnknown, tries: 1},
-				providertest.OnRestart: {ending: warns, says: "the platform's result could not be read", reason: saysUnknown, tries: 1},
+				providertest.OnOperate: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
+				providertest.OnStop:    {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
+				providertest.OnRestart: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
 			},
 		},
 		{
@@ -199,10 +199,10 @@ func taskFaults() []fault {
 				providertest.OnCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: 1},
 				providertest.OnConfirm: {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
 				providertest.OnRun:     {ending: warns, reason: notRunning + saysUnknown, tries: 1},
-				providertest.OnOperate: {ending: warns, reason: saysUnknown, tries: 1},
-				providertest.OnStop:    {ending: warns, reason: saysUnknown, tries: 1},
-				providertest.OnRestart: {ending: warns, reason: saysUnknown, tries: 1},
-				providertest.OnWait:    {ending: warns, reason: saysTimeUp, tries: enough, timeUp: true},
+				providertest.OnOperate: {ending: warns, reason: outcomeUnknown, tries: 1},
+				providertest.OnStop:    {ending: warns, reason: outcomeUnknown, tries: 1},
+				providertest.OnRestart: {ending: warns, reason: outcomeUnknown, tries: 1},
+				providertest.OnWait:    {ending: warns, reason: noVerdict, tries: enough, timeUp: true},
 			},
 		},
 	}

@@ -119,6 +119,10 @@ func (f fault) cell(o providertest.Operation, by providertest.Face) (cell, bool)
 	if !ok {
 		c, ok = f.pattern.cells[o]
 	}
+	// A first run that may have worked and that no host confirms is an error.
+	if o.Operates() && c.ending == warns && f.hit == nil && (c.reason == outcomeUnknown || c.reason == noVerdict) {
+		c.ending = taints
+	}
 	if n, differs := c.triesBy[by]; differs {
 		c.tries = n
 	}

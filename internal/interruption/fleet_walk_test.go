@@ -97,8 +97,8 @@ func TestAccFleetWalk(t *testing.T) {
 				Check: resource.ComposeAggregateTestCheckFunc(
 					// Of the first wave all but the four came through; no other wave began.
 					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.%", fmt.Sprint(hosts-50+len(dead))),
-					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-101", "117, the agent is abnormal or not found"),
-					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-99", "not tried: too many hosts had failed before its wave"),
+					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-101", "failed: 117, the agent is abnormal or not found"),
+					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-99", "not_tried: too many hosts had failed before its wave"),
 					expectWaves(sim, restarting, 50),
 				),
 			},

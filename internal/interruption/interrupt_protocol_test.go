@@ -77,12 +77,12 @@ func TestInterrupt(t *testing.T) {
 		},
 		"operate": {
 			object: providertest.ActionType, after: operation("a"), api: "operate_proc_v2", attribute: "failed_hosts",
-			reasons: map[string]string{"web-2": "interrupted", "web-3": later},
+			reasons: map[string]string{"web-2": "interrupted", "web-3": "not_tried"},
 			said:    "WARNING: Unable to Restart Process",
 		},
 		"operate-again": {
 			object: providertest.ActionType, before: operation("a"), after: operation("b"), api: "operate_proc_v2", attribute: "failed_hosts",
-			reasons: map[string]string{"web-2": "interrupted", "web-3": later},
+			reasons: map[string]string{"web-2": "interrupted", "web-3": "not_tried"},
 			said:    "ERROR: Unable to Restart Process",
 		},
 	} {
@@ -124,10 +124,13 @@ func TestInterrupt(t *testing.T) {
 				for key, reason := range got {
 					// What was heard of a host stands behind.
 					got[key], _, _ = strings.Cut(reason, " (")
+					if c.object == providertest.ActionType {
+						got[key], _, _ = strings.Cut(reason, ": ")
+					}
 				}
 				want := maps.Clone(c.reasons)
 				if c.object == providertest.ActionType && how == "no-answer" {
-					want["web-2"] = "outcome unknown"
+					want["web-2"] = "outcome_unknown"
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", c.attribute, diff)

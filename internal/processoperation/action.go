@@ -11,28 +11,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
-	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// invokedModel is the model of an action that runs an operation.
-type invokedModel interface {
-	operationModel
-	invocation() *invocationModel
-}
-
-// invocationModel is what such actions have in common.
-type invocationModel struct {
-	operationInputs
-	Timeouts timeouts.Value `tfsdk:"timeouts"`
-}
-
-func (m *invocationModel) invocation() *invocationModel { return m }
-
-// invocationAttributes are those of invocationModel.
-func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
-	attributes := reference.ActionAttributes(operationAttributes(""))
+// actionAttributes are those of actionValues.
+func actionAttributes(ctx context.Context) map[string]schema.Attribute {
+	attributes := reference.ActionAttributes(inputAttributes(""))
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = reference.TimeoutsDescription
@@ -43,18 +28,18 @@ func invocationAttributes(ctx context.Context) map[string]schema.Attribute {
 	return attributes
 }
 
-// operationAction runs an operation when it is told to, whichever API it goes through.
-// It keeps nothing, so every run is on every host.
-type operationAction struct {
+// baseAction is an action that runs an operation, over either API. It keeps no state, so
+// every run is on every host.
+type baseAction struct {
 	platform *platform.Platform
-	newModel func() invokedModel
+	newModel func() actionModel
 }
 
-func (a *operationAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+func (a *baseAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
 	a.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
-func (a *operationAction) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
+func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
 	model := a.newModel()
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
@@ -65,29 +50,33 @@ func (a *operationAction) ValidateConfig(ctx context.Context, req action.Validat
 
 // ModifyPlan checks once more, because a plan knows what a validation does not:
 // the provider block, and what other objects give.
-func (a *operationAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
-	_, diags := a.Check(ctx, req.Config)
+func (a *baseAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	_, diags := a.check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 }
 
-func (a *operationAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	if !a.platform.Ready() {
 		resp.Diagnostics.Append(a.platform.NotReady())
 		return
 	}
-	model, diags := a.Check(ctx, req.Config)
+	model, diags := a.check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	o := openOperation(ctx, a.platform, model, &resp.Diagnostics)
-	run, cancel := reference.WithDeadline(ctx, model.invocation().Timeouts.Invoke, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	o := open(ctx, a.platform, model, &resp.Diagnostics)
+	limited, cancel := reference.WithDeadline(ctx, model.values().Timeouts.Invoke, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 
-	report := newProgress(a.platform.Pace, string(o.operation)+" "+o.ID, func(message string) {
+	if resp.Diagnostics.Append(o.checkNames(limited)...); resp.Diagnostics.HasError() {
+		return
+	}
+
+	report := newProgress(a.platform.Pace, string(o.name)+" "+o.ID, func(message string) {
 		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
 		// the next message and never reads how the action ended.
 		if ctx.Err() == nil {
@@ -95,16 +84,16 @@ func (a *operationAction) Invoke(ctx context.Context, req action.InvokeRequest, 
 		}
 	})
 	o.rollout.Watch = report.update
-	results := fleet.Run(run, o.Process, o.operation, o.Hosts.Hosts(), nil, o.rollout)
+	results := o.run(limited, o.Hosts.Hosts(), nil)
 	// Nobody listens any more once this method has returned.
 	report.stop()
 
 	resp.Diagnostics.Append(invoked(o, results)...)
 }
 
-// Check finds what can be found before anything runs. What is not known yet is
+// check finds what can be found before anything is called. What is not known yet is
 // left out.
-func (a *operationAction) Check(ctx context.Context, config tfsdk.Config) (invokedModel, diag.Diagnostics) {
+func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionModel, diag.Diagnostics) {
 	model := a.newModel()
 	diags := config.Get(ctx, model)
 	if diags.HasError() {

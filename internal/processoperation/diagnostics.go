@@ -1,31 +1,62 @@
 package processoperation
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// invoked is how an action ends: with nothing to say, with a warning where no
-// more hosts failed than may, else with an error.
-func invoked(o processOperation, results fleet.Results) diag.Diagnostics {
+// runFailed is the error for a run that failed on some hosts. todo says what to do, and
+// what the next run does.
+func runFailed(o operation, tried int, failures fleet.Results, todo string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(tried, failures)+todo+doubtAdvice(failures))
+}
+
+// createdInPart is how a first run ends that succeeded on some hosts, or was interrupted
+// when it may have.
+func createdInPart(o operation, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
+	failed := o.failed(o.Hosts.Len(), failures)
+	if as == reference.PartialError {
+		return diag.NewErrorDiagnostic(summary(o.name), failed+
+			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
+			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+doubtAdvice(failures))
+	}
+	return diag.NewWarningDiagnostic(summary(o.name), failed+
+		"The next plan shows an update that retries these hosts alone."+doubtAdvice(failures))
+}
+
+// nothingConfirmed is the error for a first run that may have worked, and of which no
+// host said so.
+func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures)+
+		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
+		"`terraform untaint` of this resource makes the next apply ask first."+doubtAdvice(failures))
+}
+
+// invoked is how an action ends: with nothing to say; with a warning, if no more hosts
+// failed than may; or else with an error.
+func invoked(o operation, results fleet.Results) diag.Diagnostics {
 	failures := results.Failures()
 	if len(failures) == 0 {
 		return nil
 	}
-	story := o.story(len(results), failures)
+	failed := o.failed(len(results), failures)
 	if len(failures) <= o.rollout.MaxFailed && !cutShort(failures) {
-		return diag.Diagnostics{diag.NewWarningDiagnostic(operationSummary(o.operation), story+
-			"That is no more than rollout.max_failed_hosts allows, so the action goes for done. An action keeps nothing: no later plan will "+
-			"show these hosts."+actionDoubt(failures))}
+		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
+			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
+			"show these hosts."+actionDoubtAdvice(failures))}
 	}
-	return diag.Diagnostics{diag.NewErrorDiagnostic(operationSummary(o.operation), story+
-		"Mend the cause and invoke the action again, with these hosts alone in `hosts` if the others are to be left in peace. An action keeps "+
-		"nothing: no later plan will show these hosts."+actionDoubt(failures))}
+	return diag.Diagnostics{diag.NewErrorDiagnostic(summary(o.name), failed+
+		"Mend the cause and invoke the action again, with these hosts alone in `hosts` to leave the others untouched. An action keeps "+
+		"no state: no later plan will show these hosts."+actionDoubtAdvice(failures))}
 }
 
-// cutShort tells whether a run ended before it was through: however few hosts are
-// left, that was not what was allowed.
+// cutShort reports whether a run ended before it was through: however few hosts are
+// left, that is not what max_failed_hosts allows.
 func cutShort(failures fleet.Results) bool {
 	for _, o := range failures {
 		if o.Verdict == fleet.NotTried || fleet.Interrupted(o.Err) {
@@ -35,10 +66,40 @@ func cutShort(failures fleet.Results) bool {
 	return false
 }
 
-func actionDoubt(failures fleet.Results) string {
-	if !anyInDoubt(failures) {
+// interrupted reports whether the user ended a run.
+func interrupted(failures fleet.Results) bool {
+	for _, o := range failures {
+		if fleet.Interrupted(o.Err) {
+			return true
+		}
+	}
+	return false
+}
+
+func summary(name fleet.Operation) string {
+	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
+}
+
+// failed says on which hosts the operation failed, and why.
+func (o operation) failed(tried int, failures fleet.Results) string {
+	return fmt.Sprintf("%s: %s did not succeed on %s.\n\n%s\n",
+		o.Title, o.name, diagnose.CountHosts(len(failures), tried), diagnose.Rows(o.Hosts, failures))
+}
+
+const unknownOutcome = "\n\nWhere the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run. " +
+	"The status data source reports how the process is now."
+
+// doubtAdvice explains outcomes that nobody knows.
+func doubtAdvice(failures fleet.Results) string {
+	if !diagnose.InDoubt(failures) {
 		return ""
 	}
-	return "\n\nWhere the outcome is not known, the operation may have run or may still run. It is not sent again by itself. " +
-		"The status data source tells how the process is now."
+	return unknownOutcome + " For start, stop and kill, a retry asks the agent first and acts only where it must; a restart or a reload runs again."
+}
+
+func actionDoubtAdvice(failures fleet.Results) string {
+	if !diagnose.InDoubt(failures) {
+		return ""
+	}
+	return unknownOutcome
 }

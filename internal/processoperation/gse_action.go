@@ -11,37 +11,37 @@ import (
 )
 
 var (
-	_ invokedModel                    = (*processInvocationModel)(nil)
-	_ action.Action                   = (*processOperationAction)(nil)
-	_ action.ActionWithConfigure      = (*processOperationAction)(nil)
-	_ action.ActionWithModifyPlan     = (*processOperationAction)(nil)
-	_ action.ActionWithValidateConfig = (*processOperationAction)(nil)
+	_ actionModel                     = (*gseActionModel)(nil)
+	_ action.Action                   = (*gseAction)(nil)
+	_ action.ActionWithConfigure      = (*gseAction)(nil)
+	_ action.ActionWithModifyPlan     = (*gseAction)(nil)
+	_ action.ActionWithValidateConfig = (*gseAction)(nil)
 )
 
-type processInvocationModel struct {
+type gseActionModel struct {
 	reference.GSEModel
-	invocationModel
+	actionValues
 }
 
 // NewAction makes the action bk_process_operation.
 func NewAction() action.Action {
-	return &processOperationAction{operationAction{newModel: func() invokedModel { return new(processInvocationModel) }}}
+	return &gseAction{baseAction{newModel: func() actionModel { return new(gseActionModel) }}}
 }
 
-type processOperationAction struct {
-	operationAction
+type gseAction struct {
+	baseAction
 }
 
-func (a *processOperationAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+func (a *gseAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_process_operation"
 }
 
-func (a *processOperationAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+func (a *gseAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	attributes := reference.ActionAttributes(reference.GSEAttributes(reference.Options{}))
-	maps.Copy(attributes, invocationAttributes(ctx))
+	maps.Copy(attributes, actionAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts when it is invoked, tells how far it has come, and ends with " +
-			"the result of each host. It does what the resource of the same name does, and keeps nothing.",
+		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts when it is invoked, reports its progress, and ends with " +
+			"the result of each host. It does what the resource of the same name does, and keeps no state.",
 		Attributes: attributes,
 	}
 }

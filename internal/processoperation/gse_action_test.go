@@ -82,7 +82,7 @@ Process "nginx" in namespace "web": restart did not succeed on 4 of 5 hosts.
 Task: GSETASK
 Request: ID
 
-Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` if the others are to be left in peace. An action keeps nothing: no later plan will show these hosts.`,
+Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
 		},
 		"tolerated": {
@@ -104,7 +104,7 @@ Process "nginx" in namespace "web": restart did not succeed on 1 of 3 hosts.
 Task: GSETASK
 Request: ID
 
-That is no more than rollout.max_failed_hosts allows, so the action goes for done. An action keeps nothing: no later plan will show these hosts.`,
+That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will show these hosts.`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2), "operate_proc_v2/7 " + providertest.Addresses(3)},
 		},
 		"more-than-tolerated": {
@@ -126,7 +126,7 @@ Process "nginx" in namespace "web": restart did not succeed on 2 of 2 hosts.
 Task: GSETASK
 Request: ID
 
-Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` if the others are to be left in peace. An action keeps nothing: no later plan will show these hosts.`,
+Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
 		},
 	} {

@@ -11,33 +11,40 @@ import (
 )
 
 var (
-	_ operatedModel                       = (*processOperationModel)(nil)
-	_ resource.Resource                   = (*processOperationResource)(nil)
-	_ resource.ResourceWithConfigure      = (*processOperationResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*processOperationResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*processOperationResource)(nil)
+	_ resourceModel                       = (*gseResourceModel)(nil)
+	_ resource.Resource                   = (*gseResource)(nil)
+	_ resource.ResourceWithConfigure      = (*gseResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*gseResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*gseResource)(nil)
 )
 
 // NewResource makes bk_process_operation.
 func NewResource() resource.Resource {
-	return &processOperationResource{operationResource{newModel: func() operatedModel { return new(processOperationModel) }}}
+	return &gseResource{baseResource{newModel: func() resourceModel { return new(gseResourceModel) }}}
 }
 
-type processOperationResource struct {
-	operationResource
+type gseResource struct {
+	baseResource
 }
 
-func (r *processOperationResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+type gseResourceModel struct {
+	reference.GSEModel
+	resourceValues
+}
+
+func (r *gseResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_process_operation"
 }
 
-func (r *processOperationResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *gseResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{})
-	maps.Copy(attributes, runAttributes(ctx))
+	maps.Copy(attributes, resourceAttributes(ctx))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts, and waits for the result of each. It runs when it is " +
-			"created, again on every host when `triggers`, `operation`, `meta` or `spec` change, and on added hosts alone when only `hosts` grew. " +
-			"Destroying it does nothing unless `on_destroy` says so.",
+			"created, again on every host when `triggers`, `operation` or the process's name (`meta.namespace`, `meta.name`) changes, and on " +
+			"added hosts alone when `hosts` grows. A changed `spec` or label runs nothing by itself: put the `fingerprint` of " +
+			"`bk_hosted_process` into `triggers` for that. A host whose address becomes its agent id, or the other way round, is the same host. " +
+			"Destroying the resource does nothing unless `on_destroy` says so.",
 		Attributes: attributes,
 	}
 }

@@ -13,42 +13,42 @@ import (
 )
 
 var (
-	_ invokedModel                      = (*jobProcessInvocationModel)(nil)
-	_ action.Action                     = (*jobProcessOperationAction)(nil)
-	_ action.ActionWithConfigure        = (*jobProcessOperationAction)(nil)
-	_ action.ActionWithConfigValidators = (*jobProcessOperationAction)(nil)
-	_ action.ActionWithModifyPlan       = (*jobProcessOperationAction)(nil)
-	_ action.ActionWithValidateConfig   = (*jobProcessOperationAction)(nil)
+	_ actionModel                       = (*jobActionModel)(nil)
+	_ action.Action                     = (*jobAction)(nil)
+	_ action.ActionWithConfigure        = (*jobAction)(nil)
+	_ action.ActionWithConfigValidators = (*jobAction)(nil)
+	_ action.ActionWithModifyPlan       = (*jobAction)(nil)
+	_ action.ActionWithValidateConfig   = (*jobAction)(nil)
 )
 
-type jobProcessInvocationModel struct {
+type jobActionModel struct {
 	reference.JobModel
-	invocationModel
+	actionValues
 }
 
 // NewJobAction makes the action bk_job_process_operation.
 func NewJobAction() action.Action {
-	return &jobProcessOperationAction{operationAction{newModel: func() invokedModel { return new(jobProcessInvocationModel) }}}
+	return &jobAction{baseAction{newModel: func() actionModel { return new(jobActionModel) }}}
 }
 
-type jobProcessOperationAction struct {
-	operationAction
+type jobAction struct {
+	baseAction
 }
 
-func (a *jobProcessOperationAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+func (a *jobAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_job_process_operation"
 }
 
-func (a *jobProcessOperationAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+func (a *jobAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	attributes := reference.ActionAttributes(reference.JobAttributes(false))
-	maps.Copy(attributes, invocationAttributes(ctx))
+	maps.Copy(attributes, actionAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB when it is invoked, tells " +
-			"how far it has come, and ends with the result of each host. It does what the resource of the same name does, and keeps nothing.",
+		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB when it is invoked, reports " +
+			"its progress, and ends with the result of each host. It does what the resource of the same name does, and keeps no state.",
 		Attributes: attributes,
 	}
 }
 
-func (a *jobProcessOperationAction) ConfigValidators(context.Context) []action.ConfigValidator {
+func (a *jobAction) ConfigValidators(context.Context) []action.ConfigValidator {
 	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
 }

@@ -13,47 +13,48 @@ import (
 )
 
 var (
-	_ operatedModel                         = (*jobProcessOperationModel)(nil)
-	_ resource.Resource                     = (*jobProcessOperationResource)(nil)
-	_ resource.ResourceWithConfigure        = (*jobProcessOperationResource)(nil)
-	_ resource.ResourceWithConfigValidators = (*jobProcessOperationResource)(nil)
-	_ resource.ResourceWithModifyPlan       = (*jobProcessOperationResource)(nil)
-	_ resource.ResourceWithValidateConfig   = (*jobProcessOperationResource)(nil)
+	_ resourceModel                         = (*jobResourceModel)(nil)
+	_ resource.Resource                     = (*jobResource)(nil)
+	_ resource.ResourceWithConfigure        = (*jobResource)(nil)
+	_ resource.ResourceWithConfigValidators = (*jobResource)(nil)
+	_ resource.ResourceWithModifyPlan       = (*jobResource)(nil)
+	_ resource.ResourceWithValidateConfig   = (*jobResource)(nil)
 )
 
-type jobProcessOperationModel struct {
+type jobResourceModel struct {
 	reference.JobModel
-	runModel
+	resourceValues
 }
 
 // NewJobResource makes bk_job_process_operation.
 func NewJobResource() resource.Resource {
-	return &jobProcessOperationResource{operationResource{newModel: func() operatedModel { return new(jobProcessOperationModel) }}}
+	return &jobResource{baseResource{newModel: func() resourceModel { return new(jobResourceModel) }}}
 }
 
-type jobProcessOperationResource struct {
-	operationResource
+type jobResource struct {
+	baseResource
 }
 
-func (r *jobProcessOperationResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+func (r *jobResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_job_process_operation"
 }
 
-func (r *jobProcessOperationResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *jobResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.JobAttributes(false)
-	maps.Copy(attributes, runAttributes(ctx))
+	maps.Copy(attributes, resourceAttributes(ctx))
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB, and waits for the result of " +
-			"each. It runs when it is created, again on every host when `triggers`, `operation`, `scope`, `bk_biz_id` or `process` change, and on added " +
-			"hosts alone when only `hosts` grew. Destroying it does nothing unless `on_destroy` says so.",
+			"each. It runs when it is created, again on every host when `triggers`, `operation` or the process's name (its `id`) changes, and on added " +
+			"hosts alone when `hosts` grows. Any other change of `process` runs nothing by itself: put what it depends on into `triggers`. " +
+			"Destroying the resource does nothing unless `on_destroy` says so.",
 		Attributes: attributes,
 	}
 }
 
-func (r *jobProcessOperationResource) ConfigValidators(context.Context) []resource.ConfigValidator {
+func (r *jobResource) ConfigValidators(context.Context) []resource.ConfigValidator {
 	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
 }

@@ -2,67 +2,75 @@ package processoperation
 
 import (
 	"context"
-	"strings"
 
+	actiontimeouts "github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// operationModel is the model of whatever runs an operation.
-type operationModel interface {
+// model holds the values of an object that runs an operation: which process, on which
+// hosts, and what to do.
+type model interface {
 	reference.Model
-	inputs() *operationInputs
+	inputs() *inputValues
 }
 
-// operationInputs are what every such object takes beside the reference.
-type operationInputs struct {
+// inputValues are the values that resources and actions share, beside the process and its hosts.
+type inputValues struct {
 	Operation types.String `tfsdk:"operation"`
 	Rollout   types.Object `tfsdk:"rollout"`
 }
 
-func (m *operationInputs) inputs() *operationInputs { return m }
+func (m *inputValues) inputs() *inputValues { return m }
 
-// operatedModel is the model of a resource that runs an operation.
-type operatedModel interface {
-	operationModel
-	run() *runModel
+// resourceModel is the model of a resource, over either API.
+type resourceModel interface {
+	model
+	values() *resourceValues
 }
 
-// runModel is what such resources have in common.
-type runModel struct {
-	operationInputs
+// resourceValues are the values of a resource, beside the process and its hosts.
+type resourceValues struct {
+	inputValues
 	Triggers        types.Map      `tfsdk:"triggers"`
 	OnPartialCreate types.String   `tfsdk:"on_partial_create"`
 	OnDestroy       types.String   `tfsdk:"on_destroy"`
 	Timeouts        timeouts.Value `tfsdk:"timeouts"`
 	ID              types.String   `tfsdk:"id"`
-	TaskIDs         types.List     `tfsdk:"task_ids"`
 	FailedHosts     types.Map      `tfsdk:"failed_hosts"`
 }
 
-func (m *runModel) run() *runModel { return m }
+func (m *resourceValues) values() *resourceValues { return m }
 
-type processOperationModel struct {
-	reference.GSEModel
-	runModel
+// actionModel is the model of an action, over either API.
+type actionModel interface {
+	model
+	values() *actionValues
 }
 
-// processOperation is a model as the clients need it.
-type processOperation struct {
+// actionValues are the values of an action, beside the process and its hosts.
+type actionValues struct {
+	inputValues
+	Timeouts actiontimeouts.Value `tfsdk:"timeouts"`
+}
+
+func (m *actionValues) values() *actionValues { return m }
+
+// operation is a model in the clients' terms, ready to run.
+type operation struct {
 	reference.Target
-	operation fleet.Operation
-	rollout   fleet.Rollout
+	name    fleet.Operation
+	rollout fleet.Rollout
 }
 
-// openOperation converts a model for the clients, or says why it cannot.
-func openOperation(ctx context.Context, p *platform.Platform, m operationModel, diags *diag.Diagnostics) processOperation {
-	o := processOperation{operation: fleet.Operation(m.inputs().Operation.ValueString())}
+// open converts a model for the clients, or reports why it cannot.
+func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagnostics) operation {
+	o := operation{name: fleet.Operation(m.inputs().Operation.ValueString())}
 	if diags.HasError() {
 		return o
 	}
@@ -78,17 +86,7 @@ func openOperation(ctx context.Context, p *platform.Platform, m operationModel, 
 	return o
 }
 
-// inDoubt tells whether a reason leaves open that the operation worked.
-func inDoubt(reason string) bool {
-	return strings.HasPrefix(reason, diagnose.ReasonUnknown) || strings.HasPrefix(reason, diagnose.ReasonTimeUp) || strings.HasPrefix(reason, diagnose.ReasonInterrupted)
-}
-
-// anyInDoubt is the same for outcomes.
-func anyInDoubt(results fleet.Results) bool {
-	for _, o := range results {
-		if inDoubt(diagnose.Reason(o)) {
-			return true
-		}
-	}
-	return false
+// run runs the operation on hosts. Those in unsure are asked first.
+func (o operation) run(ctx context.Context, hosts []fleet.Host, unsure map[fleet.Host]bool) fleet.Results {
+	return fleet.Run(ctx, o.Process, o.name, hosts, unsure, o.rollout)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// progress tells how far a rollout has come: on change, but no faster than the
-// pace, and by the pace at the latest.
+// progress reports how far a rollout has come: when something changes, but no more often
+// than the pace allows, and after a silence as long as the pace allows.
 type progress struct {
 	pace  platform.Pace
 	title string
@@ -21,42 +21,42 @@ type progress struct {
 
 	mu     sync.Mutex
 	latest fleet.Progress
-	stale  bool      // latest was not sent yet
-	sent   time.Time // when the last message was
+	unsent bool      // latest was not sent yet
+	sent   time.Time // time of the last message
 }
 
-// newProgress begins to count the time. Without a stop, it goes on for ever.
+// newProgress starts the clock. It reports until stop is called.
 func newProgress(pace platform.Pace, title string, send func(string)) *progress {
 	p := &progress{pace: pace, title: title, send: send, began: pace.Now(), end: make(chan struct{})}
-	p.ended.Go(p.keepTelling)
+	p.ended.Go(p.repeat)
 	return p
 }
 
-// update takes a new count.
+// update takes the latest counts.
 func (p *progress) update(latest fleet.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first := p.sent.IsZero()
-	p.latest, p.stale = latest, true
+	p.latest, p.unsent = latest, true
 	if first || p.pace.Now().Sub(p.sent) >= p.pace.MinInterval {
 		p.sendLocked()
 	}
 }
 
-// stop tells what is left to tell. Nothing is sent after it has returned.
+// stop sends what was not sent yet. Nothing is sent after it has returned.
 func (p *progress) stop() {
 	close(p.end)
 	p.ended.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stale {
+	if p.unsent {
 		p.sendLocked()
 	}
 }
 
-// keepTelling sends what came too soon after another message, and repeats itself
-// when nothing changes for long.
-func (p *progress) keepTelling() {
+// repeat sends what came too soon after another message, and sends the same again when
+// nothing changes for long.
+func (p *progress) repeat() {
 	ticker := time.NewTicker(max(p.pace.MinInterval, time.Millisecond))
 	defer ticker.Stop()
 	for {
@@ -67,7 +67,7 @@ func (p *progress) keepTelling() {
 		}
 		p.mu.Lock()
 		silence := p.pace.Now().Sub(p.sent)
-		if !p.sent.IsZero() && ((p.stale && silence >= p.pace.MinInterval) || silence >= p.pace.MaxInterval) {
+		if !p.sent.IsZero() && ((p.unsent && silence >= p.pace.MinInterval) || silence >= p.pace.MaxInterval) {
 			p.sendLocked()
 		}
 		p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *progress) keepTelling() {
 }
 
 func (p *progress) sendLocked() {
-	p.sent, p.stale = p.pace.Now(), false
+	p.sent, p.unsent = p.pace.Now(), false
 	p.send(p.message())
 }
 

@@ -3,7 +3,6 @@ package processoperation
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -14,31 +13,30 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// operationResource is the life of a resource that runs an operation, whichever API it
-// goes through.
-type operationResource struct {
+// baseResource is the life cycle of a resource that runs an operation, over either API.
+type baseResource struct {
 	platform *platform.Platform
-	newModel func() operatedModel
+	newModel func() resourceModel
 }
 
-func (r *operationResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+func (r *baseResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
 	r.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
-func (r *operationResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (r *baseResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	config := r.newModel()
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(config.Check(nil)...)
-	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.run().Operation)...)
-	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.run().OnDestroy)...)
+	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().Operation)...)
+	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().OnDestroy)...)
 }
 
-func (r *operationResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
-		return // a destroy needs no plan of ours
+		return // a destroy has nothing to compute
 	}
 	plan, state := r.newModel(), r.newModel()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -55,107 +53,111 @@ func (r *operationResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	tasks, failed := types.ListUnknown(types.StringType), types.MapUnknown(types.StringType)
-	if plan.HostsMap().IsFullyKnown() {
-		due := r.due(plan, state)
-		if len(due.hosts) == 0 {
-			tasks = state.run().TaskIDs
-		}
-		if len(due.retried) == 0 {
-			// A run that fails ends with an error, so what can be planned is success.
-			failed = reference.StringMapValue(nil)
-		}
+	failed := types.MapUnknown(types.StringType)
+	if plan.HostsMap().IsFullyKnown() && !r.changeOf(ctx, plan, state).retries() {
+		// A run that fails ends with an error, so success is what can be planned.
+		failed = reference.StringMapValue(nil)
 	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("task_ids"), tasks)...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
 }
 
-func (r *operationResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	plan := r.newModel()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
-	o := r.open(ctx, plan, &resp.Diagnostics)
-	ctx, cancel := reference.WithDeadline(ctx, plan.run().Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	o := open(ctx, r.platform, plan, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, plan.values().Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-
-	results := fleet.Run(ctx, o.Process, o.operation, o.Hosts.Hosts(), nil, o.rollout)
-
-	failures := results.Failures()
-	if len(failures) == len(results) && !anyInDoubt(failures) {
-		resp.Diagnostics.Append(operationFailed(o, len(results), failures, "Mend the cause and apply again. Nothing was saved, so the next apply runs on every host."))
+	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
 		return
 	}
-	plan.run().settle(o, results)
+
+	results := o.run(ctx, o.Hosts.Hosts(), nil)
+
+	failures := results.Failures()
+	if len(failures) == len(results) && !diagnose.InDoubt(failures) {
+		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Mend the cause and apply again. Nothing was saved, so the next apply runs on every host."))
+		return
+	}
+	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
-	if len(failures) > 0 {
-		resp.Diagnostics.Append(operationPartial(o, failures, reference.OnPartialCreate(plan.run().OnPartialCreate.ValueString())))
+	switch {
+	case len(failures) == 0:
+	case len(failures) == len(results) && !interrupted(failures):
+		resp.Diagnostics.Append(nothingConfirmed(o, failures))
+	default:
+		resp.Diagnostics.Append(createdInPart(o, failures, reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
 	}
 }
 
-// Read asks nothing: an operation is an event, and how the process is now is
-// what bk_process_status tells.
-func (r *operationResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {
+// Read asks nothing: an operation is an event. bk_process_status reports how the process
+// is now.
+func (r *baseResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {
 }
 
-func (r *operationResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	plan, state := r.newModel(), r.newModel()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	o := r.open(ctx, plan, &resp.Diagnostics)
-	ctx, cancel := reference.WithDeadline(ctx, plan.run().Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	o := open(ctx, r.platform, plan, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, plan.values().Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-
-	due := r.due(plan, state)
-	if len(due.hosts) == 0 {
-		run := plan.run()
-		run.ID, run.TaskIDs, run.FailedHosts = types.StringValue(o.ID), state.run().TaskIDs, reference.StringMapValue(nil)
-		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
 		return
 	}
-	results := fleet.Run(ctx, o.Process, o.operation, due.hosts, due.unsure, o.rollout)
+	change := r.changeOf(ctx, plan, state)
+	if err := change.findRenamed(ctx, o.Process); err != nil {
+		resp.Diagnostics.Append(namesUnknown(o, err))
+		return
+	}
 
-	plan.run().settle(o, results)
+	hosts, unsure := change.due()
+	results := o.run(ctx, hosts, unsure)
+
+	failures := results.Failures()
+	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
-	if failures := results.Failures(); len(failures) > 0 {
-		resp.Diagnostics.Append(operationFailed(o, len(results), failures, diagnose.RetriedAlone))
+	if len(failures) > 0 {
+		resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.RetriedAlone))
 	}
 }
 
-func (r *operationResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	state := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	if resp.Diagnostics.HasError() || state.run().OnDestroy.IsNull() {
+	if resp.Diagnostics.HasError() || state.values().OnDestroy.IsNull() {
 		return
 	}
-	o := r.open(ctx, state, &resp.Diagnostics)
-	ctx, cancel := reference.WithDeadline(ctx, state.run().Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
+	o := open(ctx, r.platform, state, &resp.Diagnostics)
+	ctx, cancel := reference.WithDeadline(ctx, state.values().Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	o.operation = fleet.Operation(state.run().OnDestroy.ValueString())
+	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
 
-	results := fleet.Run(ctx, o.Process, o.operation, o.Hosts.Hosts(), nil, o.rollout)
+	results := o.run(ctx, o.Hosts.Hosts(), nil)
 
 	failures := results.Failures()
 	if len(failures) == 0 {
 		return
 	}
-	// Hosts that are done leave the state, so that the next destroy asks only for
-	// the others.
+	// Hosts that are done leave the state, so that the next destroy runs only on the
+	// others.
 	hosts := state.HostsMap()
 	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), o.Hosts, failures))
-	state.run().FailedHosts = reference.StringMapValue(nil)
+	state.values().FailedHosts = reference.StringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	resp.Diagnostics.Append(operationFailed(o, len(results), failures, diagnose.DestroyedAlone))
+	resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.DestroyedAlone))
 }
 
-// open converts a model for the clients, or says why it cannot.
-func (r *operationResource) open(ctx context.Context, m operationModel, diags *diag.Diagnostics) processOperation {
-	return openOperation(ctx, r.platform, m, diags)
+// record writes what became of a run into the model.
+func (m *resourceValues) record(o operation, failures fleet.Results) {
+	m.ID = types.StringValue(o.ID)
+	m.FailedHosts = reference.StringMapValue(diagnose.StatusesByKey(o.Hosts, diagnose.OperationStatuses(failures)))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// operationAttributes are those of operationInputs. more is a sentence about a
-// change of the operation.
-func operationAttributes(more string) map[string]schema.Attribute {
+// inputAttributes are those of inputValues. more is a sentence about a change of the
+// operation.
+func inputAttributes(more string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
 		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
@@ -31,19 +31,20 @@ func operationValidator() validator.String {
 	return stringvalidator.OneOf(reference.AsStrings(fleet.Operations())...)
 }
 
-// runAttributes are those of runModel.
-func runAttributes(ctx context.Context) map[string]schema.Attribute {
-	attributes := operationAttributes(" Changing this runs the new operation on every host.")
+// resourceAttributes are those of resourceValues.
+func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
+	attributes := inputAttributes(" Changing this runs the new operation on every host.")
 	attributes["triggers"] = schema.MapAttribute{
-		MarkdownDescription: "Any values. When one changes, the operation runs again on every host: put the hash of a configuration file here to " +
-			"restart when it changes.",
+		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Put in what it is to follow: the hash of a " +
+			"configuration file, or the `fingerprint` of a `bk_hosted_process`, which changes with its `spec` and labels.",
 		Optional:    true,
 		ElementType: types.StringType,
 	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
-		"How the first run ends if it failed on some hosts and not on all. `"+string(reference.PartialWarn)+"`: with a warning; the hosts "+
-			"stand in `failed_hosts`, and the next apply retries just those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints "+
-			"the resource and the next apply runs on every host again. Later runs that fail always end with an error, and taint nothing. "+
+		"How the first run ends if it failed on some hosts and succeeded on others. `"+string(reference.PartialWarn)+"`: with a warning; the hosts "+
+			"that failed are in `failed_hosts`, and the next apply retries only those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints "+
+			"the resource and the next apply runs on every host again. A first run that is known to have succeeded on no host ends with an error "+
+			"either way; a later run that fails ends with an error too, and taints nothing. "+
 			"Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = schema.StringAttribute{
 		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + reference.OneOf(fleet.Operations()) + " None by default.",
@@ -60,13 +61,9 @@ func runAttributes(ctx context.Context) map[string]schema.Attribute {
 		MarkdownDescription: "`namespace:name`.",
 		Computed:            true,
 	}
-	attributes["task_ids"] = schema.ListAttribute{
-		MarkdownDescription: "The platform's tasks of the last run, for its administrators.",
-		Computed:            true,
-		ElementType:         types.StringType,
-	}
 	attributes["failed_hosts"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts on which the last run failed, or was not tried, as a map of host key to the reason. Empty when all went well. " +
+		MarkdownDescription: "Hosts on which the last run failed or was not tried: a map of host key to a code and, after a colon, the reason. The codes " +
+			"are `failed`, `outcome_unknown`, `no_verdict`, `interrupted` and `not_tried`. Empty if the operation succeeded on every host. " +
 			"While it is not empty, every plan shows an update that retries those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,

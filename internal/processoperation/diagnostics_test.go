@@ -3,20 +3,19 @@ package processoperation
 import (
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-func TestOperationFailed(t *testing.T) {
+func TestRunFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)
-	o := processOperation{Target: reference.Target{Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory}, operation: fleet.Restart}
-	got := operationFailed(o, 2, fleet.Results{hosts[0]: {
+	o := operation{Target: reference.Target{Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory}, name: fleet.Restart}
+	got := runFailed(o, 2, fleet.Results{hosts[0]: {
 		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
 	}}, diagnose.RetriedAlone)
 	if got.Summary() != "Unable to Restart Process" {

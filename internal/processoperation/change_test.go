@@ -1,0 +1,73 @@
+package processoperation
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func inventoryOf(t *testing.T, addresses map[string]string) fleet.Inventory {
+	t.Helper()
+	inventory, faults := fleet.NewInventory(addresses, 0)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return inventory
+}
+
+// Which hosts are due, and which are asked first, hangs on codes: the text beside one may
+// say anything.
+func TestChange_due(t *testing.T) {
+	t.Parallel()
+	prior := map[string]string{"a": "0:10.0.0.1", "b": "0:10.0.0.2", "c": "0:10.0.0.3"}
+	type want struct{ Due, Unsure []string }
+	for name, c := range map[string]struct {
+		everywhere bool
+		next       map[string]string
+		failed     map[string]diagnose.Code
+		want       want
+	}{
+		"nothing":            {next: prior},
+		"everywhere":         {everywhere: true, next: prior, failed: map[string]diagnose.Code{"b": diagnose.OutcomeUnknown}, want: want{Due: []string{"a", "b", "c"}}},
+		"added":              {next: map[string]string{"a": "0:10.0.0.1", "d": "0:10.0.0.4"}, want: want{Due: []string{"d"}}},
+		"other-key":          {next: map[string]string{"z": "0:10.0.0.1"}},
+		"failed":             {next: prior, failed: map[string]diagnose.Code{"b": diagnose.Failed}, want: want{Due: []string{"b"}}},
+		"not-tried":          {next: prior, failed: map[string]diagnose.Code{"b": diagnose.NotTried}, want: want{Due: []string{"b"}}},
+		"unknown":            {next: prior, failed: map[string]diagnose.Code{"b": diagnose.OutcomeUnknown}, want: want{[]string{"b"}, []string{"b"}}},
+		"no-verdict":         {next: prior, failed: map[string]diagnose.Code{"b": diagnose.NoVerdict}, want: want{[]string{"b"}, []string{"b"}}},
+		"interrupted":        {next: prior, failed: map[string]diagnose.Code{"b": diagnose.Interrupted}, want: want{[]string{"b"}, []string{"b"}}},
+		"failed-and-left":    {next: map[string]string{"a": "0:10.0.0.1"}, failed: map[string]diagnose.Code{"b": diagnose.Failed}},
+		"failed-and-respelt": {next: map[string]string{"b": "0:7:10.0.0.2"}, failed: map[string]diagnose.Code{"b": diagnose.Interrupted}, want: want{[]string{"b"}, []string{"b"}}},
+	} {
+		for _, text := range []string{"", "x", "interrupted", "failed: x"} {
+			t.Run(name+"/"+text, func(t *testing.T) {
+				t.Parallel()
+				kept := make(map[string]string)
+				for key, code := range c.failed {
+					kept[key] = diagnose.HostStatus{Code: code, Text: text}.String()
+				}
+				before := inventoryOf(t, prior)
+				change := change{everywhere: c.everywhere, next: inventoryOf(t, c.next), prior: before, failed: diagnose.Statuses(kept, before, diagnose.Failed)}
+				hosts, unsure := change.due()
+				var got want
+				for _, host := range hosts {
+					key := change.next.Key(host)
+					got.Due = append(got.Due, key)
+					if unsure[host] {
+						got.Unsure = append(got.Unsure, key)
+					}
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				retries := len(c.failed) > 0 && name != "failed-and-left"
+				if change.retries() != retries {
+					t.Errorf("retries: %t, want %t", !retries, retries)
+				}
+			})
+		}
+	}
+}

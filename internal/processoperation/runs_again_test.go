@@ -1,0 +1,355 @@
+package processoperation_test
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const agentID = "0200000007525400b95ba81710390009e1d7"
+
+// restartConfig is a restart on hosts web-1 to web-n.
+func restartConfig(by providertest.Face, n int, more map[string]any) map[string]any {
+	config := by.Reference("./start.sh", n)
+	config["operation"] = "restart"
+	maps.Copy(config, more)
+	return config
+}
+
+// registerAll registers and starts the process on hosts web-1 to web-n.
+func registerAll(t *testing.T, sim *providertest.Sim, n int) {
+	t.Helper()
+	sim.Registered(t, n)
+	for _, number := range providertest.HostNumbers(n) {
+		if err := sim.StartProcess(providertest.Address(number), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An operation runs again when its triggers, the operation or the process's name change.
+// No other change runs it: a changed limit must not restart a fleet.
+func TestProcessOperation_runsAgain(t *testing.T) {
+	t.Parallel()
+	spec := providertest.WholeSpec("./start.sh")
+	limits := providertest.WholeSpec("./start.sh")
+	limits["resource"] = map[string]any{"cpu": 31, "mem": 10}
+	command := providertest.WholeSpec("./start.sh -v")
+	for name, c := range map[string]struct {
+		more map[string]any
+		want []string
+	}{
+		"start-command": {map[string]any{"spec": command}, nil},
+		"limit":         {map[string]any{"spec": limits}, nil},
+		"label":         {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}, nil},
+		"rollout":       {map[string]any{"rollout": map[string]any{"batch_size": 1}}, nil},
+		"key":           {map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}, nil},
+		"supplier":      {map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}, nil},
+		"removed":       {map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1)}}, nil},
+		"triggers":      {map[string]any{"triggers": map[string]string{"config": "b"}}, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
+		"operation":     {map[string]any{"operation": "reload"}, []string{"operate_proc_v2/8 " + providertest.Addresses(1, 2)}},
+		"name":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
+		"added":         {map[string]any{"hosts": providertest.HostsOf(3)}, []string{"operate_proc_v2/7 " + providertest.Addresses(3)}},
+		"added-and-spec": {
+			map[string]any{"hosts": providertest.HostsOf(3), "spec": command}, []string{"operate_proc_v2/7 " + providertest.Addresses(3)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			registerAll(t, sim, 3)
+			for _, n := range providertest.HostNumbers(3) {
+				if err := sim.Register(providertest.Address(n), "web", "nginx2", nil, "{}"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
+			before := map[string]any{"triggers": map[string]string{"config": "a"}, "spec": spec}
+			if _, said := resource.Apply(restartConfig(providertest.FaceESB, 2, before)); len(said) > 0 {
+				t.Fatal(said)
+			}
+			sim.ResetCalls()
+			after := maps.Clone(before)
+			maps.Copy(after, c.more)
+			kind, said := resource.Apply(restartConfig(providertest.FaceESB, 2, after))
+			if kind != providertest.PlanUpdate || len(said) > 0 {
+				t.Errorf("%s: %s", kind, said)
+			}
+			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if again, said := resource.Apply(restartConfig(providertest.FaceESB, 2, after)); again != providertest.PlanNothing {
+				t.Errorf("the plan after it: %s %s", again, said)
+			}
+		})
+	}
+}
+
+// A failed host is retried however its address is spelt by then.
+func TestProcessOperation_respeltHostIsRetried(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	registerAll(t, sim, 2)
+	resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
+	resource.Apply(restartConfig(providertest.FaceESB, 2, nil))
+	if diff := cmp.Diff(map[string]string{"web-2": "failed: 117, the agent is abnormal or not found"}, resource.Reasons("failed_hosts")); diff != "" {
+		t.Fatalf("failed_hosts (-want +got):\n%s", diff)
+	}
+	sim.Mend()
+	sim.ResetCalls()
+	_, said := resource.Apply(restartConfig(providertest.FaceESB, 2, map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}))
+	if diff := cmp.Diff([]string{"operate_proc_v2/7 " + providertest.Addresses(2)}, sim.Changes()); diff != "" || len(said) > 0 {
+		t.Errorf("calls (-want +got):\n%s%s", diff, said)
+	}
+}
+
+// A host whose address becomes its agent id, or the other way round, is the same host:
+// nothing runs on it, and what failed on it is retried.
+func TestProcessOperation_renamedHosts(t *testing.T) {
+	t.Parallel()
+	const address, other = "0:10.0.0.2", "0:10.0.0.3"
+	for name, c := range map[string]struct {
+		before, after map[string]string
+		fails         bool // on the machine of two names
+		want          []string
+	}{
+		"to-agent-id":         {map[string]string{"a": address, "b": other}, map[string]string{"a": agentID, "b": other}, false, nil},
+		"to-address":          {map[string]string{"a": agentID, "b": other}, map[string]string{"a": address, "b": other}, false, nil},
+		"under-another-key":   {map[string]string{"a": address, "b": other}, map[string]string{"z": agentID, "b": other}, false, nil},
+		"and-one-added":       {map[string]string{"a": address}, map[string]string{"a": agentID, "b": other}, false, []string{"operate_proc_v2/7 " + other}},
+		"failed-to-agent-id":  {map[string]string{"a": address, "b": other}, map[string]string{"a": agentID, "b": other}, true, []string{"operate_proc_v2/7 " + agentID}},
+		"failed-to-address":   {map[string]string{"a": agentID, "b": other}, map[string]string{"a": address, "b": other}, true, []string{"operate_proc_v2/7 " + address}},
+		"another-machine":     {map[string]string{"a": other}, map[string]string{"a": agentID}, false, []string{"operate_proc_v2/7 " + agentID}},
+		"left-and-not-listed": {map[string]string{"a": address, "b": other}, map[string]string{"b": other}, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AddAgent(agentID, address)
+			registerAll(t, sim, 2)
+			settings := sim.SettingsFor(providertest.FaceGateway)
+			kept := &providertest.Kept{}
+			resource := providertest.ConfiguredWith(t, settings).CoreOf("bk_process_operation", kept)
+			if c.fails {
+				restart := simulator.OpRestart
+				sim.Inject(simulator.Fault{Op: &restart, Hosts: []string{c.before["a"]}, Code: new(65535)})
+			}
+			_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": c.before}))
+			if (len(said) > 0) != c.fails {
+				t.Fatal(said)
+			}
+			sim.Mend()
+			sim.ResetCalls()
+			// A provider that has learnt nothing yet.
+			resource = providertest.ConfiguredWith(t, settings).CoreOf("bk_process_operation", kept)
+			_, said = resource.Apply(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": c.after}))
+			if len(said) > 0 {
+				t.Errorf("said: %s", said)
+			}
+			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if failed := resource.Reasons("failed_hosts"); len(failed) > 0 {
+				t.Errorf("failed_hosts: %v", failed)
+			}
+		})
+	}
+}
+
+// Where the platform cannot be asked whether a host is a new one, nothing runs and state
+// stays as it was.
+func TestProcessOperation_namesNotKnown(t *testing.T) {
+	t.Parallel()
+	const address = "0:10.0.0.2"
+	sim := providertest.NewSim(t)
+	sim.AddAgent(agentID, address)
+	registerAll(t, sim, 1)
+	kept := &providertest.Kept{}
+	settings := sim.SettingsFor(providertest.FaceGateway)
+	resource := providertest.ConfiguredWith(t, settings).CoreOf("bk_process_operation", kept)
+	if _, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": address}})); len(said) > 0 {
+		t.Fatal(said)
+	}
+	before := resource.State
+	sim.ResetCalls()
+	sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
+	resource = providertest.ConfiguredWith(t, settings).CoreOf("bk_process_operation", kept)
+	_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": agentID}}))
+	if !said.Failed() || !strings.Contains(said.String(), "was not run on any host") || !strings.Contains(said.String(), "403") {
+		t.Errorf("said: %s", said)
+	}
+	if changes := sim.Changes(); len(changes) > 0 || !resource.State.Equal(before) {
+		t.Errorf("called %v, state %s", changes, resource.State)
+	}
+}
+
+// One machine under two names would be operated twice.
+func TestProcessOperation_oneMachineTwice(t *testing.T) {
+	t.Parallel()
+	const (
+		address = "0:10.0.0.2"
+		want    = `Attribute hosts: the keys "a" and "b" name the same machine, ` + agentID + ` and 0:10.0.0.2; name it once. Nothing was run.`
+	)
+	twice := map[string]any{"hosts": map[string]string{"a": agentID, "b": address, "c": "0:10.0.0.3"}}
+	apart := map[string]any{"hosts": map[string]string{"a": agentID, "c": "0:10.0.0.3"}}
+	start := func(t *testing.T) (*providertest.Sim, *providertest.Protocol) {
+		t.Helper()
+		sim := providertest.NewSim(t)
+		sim.AddAgent(agentID, address)
+		registerAll(t, sim, 2)
+		return sim, providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway))
+	}
+	refused := func(t *testing.T, sim *providertest.Sim, said string) {
+		t.Helper()
+		if !strings.Contains(said, want) || strings.Count(said, "same machine") != 1 {
+			t.Errorf("said: %s", said)
+		}
+		if changes := sim.Changes(); len(changes) > 0 {
+			t.Errorf("called: %v", changes)
+		}
+	}
+	t.Run("create", func(t *testing.T) {
+		t.Parallel()
+		sim, p := start(t)
+		sim.ResetCalls()
+		resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
+		_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, twice))
+		refused(t, sim, said.String())
+		if !resource.State.IsNull() {
+			t.Errorf("state is %s", resource.State)
+		}
+	})
+	t.Run("update", func(t *testing.T) {
+		t.Parallel()
+		sim, p := start(t)
+		resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
+		if _, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, apart)); len(said) > 0 {
+			t.Fatal(said)
+		}
+		sim.ResetCalls()
+		_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, twice))
+		refused(t, sim, said.String())
+	})
+	t.Run("action", func(t *testing.T) {
+		t.Parallel()
+		sim, p := start(t)
+		sim.ResetCalls()
+		_, end := p.Invoke(t.Context(), "bk_process_operation", restartConfig(providertest.FaceGateway, 0, twice))
+		refused(t, sim, end)
+	})
+}
+
+// A first run that may have worked and that no host confirms is an error. State keeps it,
+// and once it is untainted the agents are asked before anything runs again.
+func TestProcessOperation_nothingConfirmed(t *testing.T) {
+	t.Parallel()
+	start := simulator.OpStart
+	deadline := map[string]any{"timeouts": map[string]any{"create": "2s"}}
+	one := []string{providertest.Address(1)}
+	for name, c := range map[string]struct {
+		faults  []simulator.Fault
+		more    map[string]any
+		code    string // of web-2 in state, "" where nothing is saved
+		tainted bool
+		next    []string
+	}{
+		"every-answer-lost":  {faults: []simulator.Fault{{Op: &start, Drop: "after"}}, code: "outcome_unknown", tainted: true},
+		"every-answer-cut":   {faults: []simulator.Fault{{Op: &start, Drop: "mid"}}, code: "outcome_unknown", tainted: true},
+		"time-up-everywhere": {faults: []simulator.Fault{{Op: &start, Takes: time.Hour}}, more: deadline, code: "no_verdict", tainted: true, next: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)}},
+		"lost-or-failed": {
+			faults: []simulator.Fault{{API: "operate_proc_v2", Op: &start, Hosts: one, Code: new(65535)}, {API: "operate_proc_v2", Op: &start, Hosts: []string{providertest.Address(2)}, Takes: time.Hour}},
+			more:   deadline, code: "no_verdict", tainted: true, next: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)},
+		},
+		"one-confirmed":    {faults: []simulator.Fault{{Op: &start, Hosts: []string{providertest.Address(2)}, Takes: time.Hour}}, more: deadline, code: "no_verdict", next: []string{"operate_proc_v2/0 " + providertest.Addresses(2)}},
+		"failed-certainly": {faults: []simulator.Fault{{Op: &start, Code: new(65535)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 2)
+			for _, fault := range c.faults {
+				fault.API = "operate_proc_v2"
+				sim.Inject(fault)
+			}
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
+			config := restartConfig(providertest.FaceESB, 2, map[string]any{"operation": "start"})
+			maps.Copy(config, c.more)
+			_, said := resource.Apply(config)
+			if said.Failed() != (c.tainted || c.code == "") || resource.Tainted != c.tainted {
+				t.Fatalf("tainted: %t; said: %s", resource.Tainted, said)
+			}
+			if resource.State.IsNull() != (c.code == "") {
+				t.Errorf("state is %s", resource.State)
+			}
+			if status := resource.Reasons("failed_hosts")["web-2"]; c.code != "" && status != c.code && !strings.HasPrefix(status, c.code+": ") {
+				t.Errorf("state says %q, want %s", status, c.code)
+			}
+			if strings.Contains(said.String(), "`terraform untaint` of this resource makes the next apply ask first") != c.tainted {
+				t.Errorf("said: %s", said)
+			}
+			if !c.tainted {
+				return
+			}
+			resource.Untaint()
+			sim.Mend()
+			sim.ResetCalls()
+			if _, said := resource.Apply(config); len(said) > 0 {
+				t.Errorf("the next apply: %s", said)
+			}
+			if len(sim.Calls().OfOp(simulator.OpQuery)) == 0 {
+				t.Error("the agents were not asked")
+			}
+			// What had run is found by asking, and not run again.
+			if diff := cmp.Diff(c.next, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls of the next apply (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// State of release 0.1 has task_ids, and sentences without codes.
+func TestProcessOperation_olderState(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	registerAll(t, sim, 2)
+	p := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB))
+	resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
+	config := restartConfig(providertest.FaceESB, 2, map[string]any{"operation": "start"})
+	if _, said := resource.Apply(config); len(said) > 0 {
+		t.Fatal(said)
+	}
+	attributes := make(map[string]any)
+	for name, value := range providertest.AttributesOf(t, resource.State) {
+		attributes[name] = providertest.Plain(t, value)
+	}
+	attributes["task_ids"] = []string{"GSETASK:1"}
+	attributes["failed_hosts"] = map[string]string{"web-2": "outcome unknown (the operation was sent and its answer got lost)"}
+	stored, err := json.Marshal(attributes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := p.Server.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{
+		TypeName: "bk_process_operation", RawState: &tfprotov6.RawState{JSON: stored},
+	})
+	p.Fine(err, resp.Diagnostics)
+	resource.State = resource.Unwire(resp.UpgradedState)
+	sim.ResetCalls()
+	kind, said := resource.Apply(config)
+	if kind != providertest.PlanUpdate || len(said) > 0 || len(resource.Reasons("failed_hosts")) > 0 {
+		t.Errorf("%s: %s", kind, said)
+	}
+	// It runs, which is asked for and not brought about.
+	if changes := sim.Changes(); len(changes) > 0 || len(sim.Calls().OfOp(simulator.OpQuery)) == 0 {
+		t.Errorf("calls: %v", sim.Calls().APIs())
+	}
+}
