@@ -46,6 +46,12 @@ func TestAccEndpoints(t *testing.T) {
 			}
 		},
 		"bk_process_operation": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
+			reference := reference
+			if providertest.Gateway == bkapi.APIGW {
+				// Whether an address and an agent id are one machine is asked.
+				sim.AdmitAgents = true
+				reference = strings.Replace(reference, "0:10.0.0.3", strings.Repeat("0a", 18), 1)
+			}
 			return []resource.TestStep{{Config: sim.JobProvider() + `resource "bk_process_operation" "test" {` + reference + spec + "\n  operation = \"start\"\n}"}}
 		},
 		"bk_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {

@@ -12,8 +12,3 @@ output "healthy" {
   description = "Whether it runs on every host."
   value       = data.bk_process_status.this.running_count == length(var.hosts)
 }
-
-output "restart_tasks" {
-  description = "The platform's tasks of the last restart, for its administrators."
-  value       = flatten(bk_process_operation.restart[*].task_ids)
-}

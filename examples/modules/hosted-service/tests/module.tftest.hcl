@@ -9,7 +9,6 @@ mock_provider "bk" {
   mock_resource "bk_process_operation" {
     defaults = {
       failed_hosts = {}
-      task_ids     = []
     }
   }
   # A mock cannot fill a map of objects, so these runs go by the counts alone.
