@@ -23,6 +23,8 @@ type (
 	Machine = core.Machine
 	// MachineProcess is one process there.
 	MachineProcess = core.MachineProcess
+	// Entry is what is on file about a process under one name of its machine.
+	Entry = core.Entry
 	// TaskInfo is a copy of what the simulator holds about one task.
 	TaskInfo = core.TaskInfo
 )

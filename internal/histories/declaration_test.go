@@ -1,0 +1,104 @@
+package histories
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// declaration is what a configuration says.
+type declaration struct {
+	Forms     map[int]string // of the machines that it has
+	Rekeyed   map[int]bool
+	Start     string
+	Label     string
+	Ensure    string
+	OnDestroy string
+	Waves     int
+	Adopt     bool
+}
+
+func newDeclaration() declaration {
+	return declaration{
+		Forms: make(map[int]string), Rekeyed: make(map[int]bool),
+		Start: "./a.sh", Label: "one", Ensure: "hosted", OnDestroy: "unregister",
+	}
+}
+
+func (d *declaration) has(machine int) bool {
+	if d == nil {
+		return false
+	}
+	_, is := d.Forms[machine]
+	return is
+}
+
+func (d *declaration) copied() *declaration {
+	c := *d
+	c.Forms, c.Rekeyed = maps.Clone(d.Forms), maps.Clone(d.Rekeyed)
+	return &c
+}
+
+func address(machine int) string { return fmt.Sprintf("0:10.0.0.%d", machine) }
+
+func agentID(machine int) string { return fmt.Sprintf("0200000007525400f355781710390005%04x", machine) }
+
+func nameOf(machine int, form string) string {
+	switch form {
+	case ByAgent:
+		return agentID(machine)
+	case BySupplier:
+		return fmt.Sprintf("0:2:10.0.0.%d", machine)
+	default:
+		return address(machine)
+	}
+}
+
+// machineOf is the machine that has a name.
+func machineOf(name string) int {
+	var n int
+	if strings.Contains(name, ":") {
+		_, _ = fmt.Sscan(name[strings.LastIndexByte(name, '.')+1:], &n)
+		return n
+	}
+	_, _ = fmt.Sscanf(name[len(name)-4:], "%x", &n)
+	return n
+}
+
+func (d *declaration) hosts() map[string]string {
+	hosts := make(map[string]string)
+	for machine, form := range d.Forms {
+		key := fmt.Sprintf("web-%d", machine)
+		if d.Rekeyed[machine] {
+			key = fmt.Sprintf("www-%d", machine)
+		}
+		hosts[key] = nameOf(machine, form)
+	}
+	return hosts
+}
+
+func (d *declaration) meta() map[string]any {
+	return map[string]any{"namespace": namespace, "name": process, "labels": map[string]string{"team": d.Label}}
+}
+
+func (d *declaration) spec() map[string]any {
+	return map[string]any{
+		"identity": map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
+		"control": map[string]any{
+			"start_cmd": d.Start, "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh",
+		},
+		"resource": map[string]any{"cpu": 30, "mem": 10}, "monitor_policy": map[string]any{"auto_type": 1},
+	}
+}
+
+// hosted is the configuration as Terraform has it.
+func (d *declaration) hosted() map[string]any {
+	config := map[string]any{
+		"meta": d.meta(), "hosts": d.hosts(), "spec": d.spec(), "ensure": d.Ensure, "on_destroy": d.OnDestroy,
+		"adopt_existing": d.Adopt, "on_partial_create": "warn",
+	}
+	if d.Waves > 0 {
+		config["rollout"] = map[string]any{"batch_size": d.Waves}
+	}
+	return config
+}

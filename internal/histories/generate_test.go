@@ -1,0 +1,158 @@
+package histories
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// switches are what a generator may leave out, each for what it is about. What is known
+// to be broken stands in knownBroken.
+type switches map[string]bool
+
+// generator makes histories up.
+type generator struct {
+	*rand.Rand
+	without switches
+	history History
+	gateway string
+}
+
+// generate makes up a history that has nothing of what it is to do without.
+func generate(chance *rand.Rand, without switches) History {
+	g := &generator{Rand: chance, without: without, gateway: string(providertest.FaceGateway)}
+	g.history = History{Machines: 1 + g.IntN(6), EntryPerName: g.IntN(2) == 0}
+	if g.without["entry-per-name"] {
+		g.history.EntryPerName = false
+	}
+	if g.IntN(3) == 0 || g.without["gateway"] {
+		g.switchGateway()
+	}
+	if g.IntN(3) == 0 && !g.without["strangers"] {
+		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
+		g.add(Step{Do: Console, To: g.one(actStart, actHost), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
+	}
+	g.add(Step{Do: Join, On: A, Hosts: g.some(g.history.Machines), To: g.form()})
+	if g.IntN(2) == 0 {
+		g.add(Step{Do: SetEnsure, On: A, To: "running"})
+	}
+	g.apply(A)
+	for range 4 + g.IntN(10) {
+		g.next()
+	}
+	return g.history
+}
+
+func (g *generator) add(steps ...Step) { g.history.Steps = append(g.history.Steps, steps...) }
+
+func (g *generator) one(values ...string) string { return values[g.IntN(len(values))] }
+
+// some are up to so many machines, at least one.
+func (g *generator) some(most int) []int {
+	all := g.Perm(g.history.Machines)
+	hosts := all[:1+g.IntN(min(most, len(all)))]
+	for i := range hosts {
+		hosts[i]++
+	}
+	slices.Sort(hosts)
+	return hosts
+}
+
+func (g *generator) form() string {
+	forms := []string{ByAddress, ByAddress}
+	if g.gateway == string(providertest.FaceGateway) && !g.without["agent-ids"] {
+		forms = append(forms, ByAgent, ByAgent)
+	}
+	if !g.without["supplier"] {
+		forms = append(forms, BySupplier)
+	}
+	return g.one(forms...)
+}
+
+func (g *generator) config() string {
+	if g.IntN(4) == 0 && !g.without["two-configurations"] {
+		return B
+	}
+	return A
+}
+
+func (g *generator) switchGateway() {
+	if g.gateway = string(providertest.FaceESB); g.IntN(4) == 0 && !g.without["gateway"] {
+		g.gateway = string(providertest.FaceGateway)
+	}
+	g.add(Step{Do: SetGateway, To: g.gateway})
+}
+
+// apply runs Terraform in one of the ways in which people do.
+func (g *generator) apply(on string) {
+	s := Step{Do: Apply, On: on}
+	if g.IntN(6) == 0 && !g.without["cut"] {
+		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
+	}
+	if g.IntN(8) == 0 && !g.without["blind"] {
+		s.Blind = true
+	}
+	g.add(s)
+}
+
+// next adds one of the things that happen, and mostly an apply after it.
+func (g *generator) next() {
+	var (
+		on     = g.config()
+		things = map[string]func(){
+			"join":              func() { g.add(Step{Do: Join, On: on, Hosts: g.some(3), To: g.form()}) },
+			"leave":             func() { g.add(Step{Do: Leave, On: on, Hosts: g.some(2)}) },
+			"rename":            func() { g.add(Step{Do: Rename, On: on, Hosts: g.some(6), To: g.form()}) },
+			"rekey":             func() { g.add(Step{Do: Rekey, On: on, Hosts: g.some(3)}) },
+			"spec":              func() { g.add(Step{Do: SetSpec, On: on, To: g.one("./a.sh", "./b.sh")}) },
+			"label":             func() { g.add(Step{Do: SetLabel, On: on, To: g.one("one", "two")}) },
+			"default-label":     func() { g.add(Step{Do: SetDefault, To: g.one("x", "y")}) },
+			"ensure":            func() { g.add(Step{Do: SetEnsure, On: on, To: g.one("registered", "hosted", "running")}) },
+			"on-destroy":        func() { g.add(Step{Do: SetOnDestroy, On: on, To: g.one("unregister", "stop", "kill")}) },
+			"waves":             func() { g.add(Step{Do: SetWaves, On: on, Times: g.IntN(3)}) },
+			"adopt":             func() { g.add(Step{Do: SetAdopt, On: on, To: g.one("true", "false")}) },
+			"provider-supplier": func() { g.add(Step{Do: SetSupplier, To: g.one("0", "2", "3")}) },
+			"gateway":           g.switchGateway,
+			"destroy":           func() { g.add(Step{Do: Destroy, On: on, Blind: g.IntN(2) == 0}) },
+			"refresh":           func() { g.add(Step{Do: Refresh, On: on}) },
+			"taint":             func() { g.add(Step{Do: Taint, On: on}) },
+			"recreate":          func() { g.add(Step{Do: Recreate, On: on}) },
+			"operate": func() {
+				g.add(Step{Do: SetTrigger, To: g.one("one", "two", "three")}, Step{Do: Operate, To: g.one("restart", "restart", "reload")})
+			},
+			"operate-again": func() { g.add(Step{Do: Operate}) },
+			"console": func() {
+				g.add(Step{Do: Console, To: g.one(actStart, actStop, actKill, actHost, actUnhost), Hosts: g.some(2)})
+			},
+			"console-registers":   func() { g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)}) },
+			"console-unregisters": func() { g.add(Step{Do: Console, To: actUnregister, Hosts: g.some(2)}) },
+			"upgrade":             func() { g.add(Step{Do: Upgrade, Hosts: g.some(6)}) },
+			"fault":               g.fault,
+			"host-fault":          g.fault,
+			"mend":                func() { g.add(Step{Do: Mend}) },
+			"lag":                 func() { g.add(Step{Do: SetLag, Times: g.IntN(4) - 1}) },
+			"freeze":              func() { g.add(Step{Do: Freeze}) },
+			"row-labels":          func() { g.add(Step{Do: RowLabels}) },
+			"unreachable":         func() { g.add(Step{Do: Unreachable, Hosts: g.some(2)}) },
+			"reachable":           func() { g.add(Step{Do: Reachable, Hosts: g.some(6)}) },
+			"supervise":           func() { g.add(Step{Do: Supervise}) },
+		}
+	)
+	maps.DeleteFunc(things, func(name string, _ func()) bool { return g.without[name] })
+	things[g.one(slices.Sorted(maps.Keys(things))...)]()
+	if g.IntN(3) > 0 {
+		g.apply(on)
+	}
+}
+
+// fault makes something go wrong, for a while or until it is mended.
+func (g *generator) fault() {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(faults)), func(name string) bool { return g.without[name] })
+	s := Step{Do: Inject, To: g.one(names...), Times: g.IntN(4)}
+	if g.IntN(2) == 0 {
+		s.Hosts = g.some(2)
+	}
+	g.add(s)
+}

@@ -1,0 +1,48 @@
+package histories
+
+import (
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// Whatever happens to a few machines, six things hold; see [Invariant]. What fails is
+// shrunk and printed, to be read and to be put into the table of TestFound.
+//
+// BK_TEST_WITH plays what is known to be broken as well: a list of what stands in
+// knownBroken, or all.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	without := make(switches)
+	for name := range knownBroken {
+		without[name] = true
+	}
+	for name := range strings.SplitSeq(os.Getenv("BK_TEST_WITH"), ",") {
+		delete(without, name)
+		if name == "all" {
+			clear(without)
+		}
+	}
+	providertest.InRounds(t, 300, func(t *testing.T, chance *rand.Rand) {
+		t.Helper()
+		history := generate(chance, without)
+		breach := play(history, nil)
+		if breach == nil {
+			return
+		}
+		shortest := shrink(history, func(h History) bool {
+			b := play(h, nil)
+			return b != nil && b.Invariant == breach.Invariant && b.Kind == breach.Kind
+		})
+		if b := play(shortest, nil); b != nil {
+			breach = b
+		}
+		t.Errorf("%s\n\n%s", breach, shortest)
+	})
+}
+
+// knownBroken is what histories leave out, and why.
+var knownBroken = map[string]string{}

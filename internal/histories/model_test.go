@@ -1,0 +1,310 @@
+package histories
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Invariant is one of the sentences that hold whatever happens, by its number.
+type Invariant int
+
+const (
+	// EndsAsDeclared: what is declared and reachable ends as declared after the faults
+	// stop, in at most two applies, and the plan after that is empty.
+	EndsAsDeclared Invariant = iota + 1
+	// LeavesOthersAlone: what is not ours is never changed, stopped or let go.
+	LeavesOthersAlone
+	// DoesNoMore: what we declared is never stopped, started, restarted, killed or let
+	// go unless the configuration said so.
+	DoesNoMore
+	// ReachesOnce: no operation reaches an agent twice.
+	ReachesOnce
+	// TellsTheTruth: after a destroy that exits 0 nothing of ours is hosted, and state
+	// never names less than what is ours.
+	TellsTheTruth
+	// PlansTheTruth: a plan that says "no changes" is followed by an apply that changes
+	// nothing.
+	PlansTheTruth
+)
+
+// Breach is an invariant that did not hold.
+type Breach struct {
+	Invariant Invariant
+	Kind      string // what went wrong, in a word: a shrunk history breaks the same
+	Step      int    // from 1; one more than there are for what is done at the end
+	Machine   int
+	Text      string
+}
+
+func (b *Breach) String() string {
+	return fmt.Sprintf("invariant %d (%s) does not hold after step %d, machine %d:\n%s", b.Invariant, b.Kind, b.Step, b.Machine, b.Text)
+}
+
+// Truth is what is true of the process on one machine.
+type Truth = simulator.MachineProcess
+
+// console owns what no configuration does.
+const console = "console"
+
+// claim is whose the process on a machine is.
+type claim struct {
+	owner string // an object, the console or nobody
+	// lapsed is the object whose it was until somebody else let go of it.
+	lapsed string
+	// unsure: the design leaves open whose it is.
+	unsure bool
+}
+
+// model is all that is known of the machines. It sees what is true on them, and not
+// what the provider says or does.
+type model map[int]claim
+
+// unit is what one apply of one object was asked for, and what came of it.
+type unit struct {
+	object    string
+	want      *declaration // nil of a destroy
+	had       map[int]bool // machines in its state before
+	letGo     []string     // on_destroy, as it was and as it is
+	replaced  bool         // destroyed and then created
+	first     bool         // there was nothing in state
+	failed    bool
+	calm      bool // nothing went wrong at the platform, and nobody interrupted
+	before    map[int]Truth
+	after     map[int]Truth
+	done      map[int][]simulator.Execution
+	named     map[int]bool // machines in its state afterwards
+	outOfSync map[int]bool
+	said      string
+}
+
+// seen is what was seen of a machine.
+func (u unit) seen(machine int) string {
+	return seen(u.before[machine], u.after[machine], u.done[machine], u.said)
+}
+
+func seen(before, after Truth, done []simulator.Execution, said string) string {
+	return fmt.Sprintf("before: %s\nafter:  %s\ndone:   %s\nsaid:   %s", told(before), told(after), toldDone(done), strings.TrimSpace(said))
+}
+
+// told is a truth in a line.
+func told(is Truth) string {
+	words := []string{"not hosted", "not running"}
+	if is.Hosted {
+		words[0] = "hosted"
+	}
+	if is.Running {
+		words[1] = fmt.Sprintf("running (pid %d)", is.PID)
+	}
+	for _, e := range is.Entries {
+		_, start, _ := strings.Cut(e.Spec, `"start_cmd":`)
+		start, _, _ = strings.Cut(start, ",")
+		words = append(words, fmt.Sprintf("entry %s: %s %v", e.Host, start, e.Labels))
+	}
+	return strings.Join(words, ", ")
+}
+
+func toldDone(done []simulator.Execution) string {
+	words := make([]string, len(done))
+	for i, e := range done {
+		words[i] = fmt.Sprintf("%s %s (%d)", e.Action, e.Host, e.Code)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (c claim) String() string {
+	words := []string{cmp.Or(c.owner, "nobody") + "'s"}
+	if c.lapsed != "" {
+		words = append(words, "once "+c.lapsed+"'s")
+	}
+	if c.unsure {
+		words = append(words, "perhaps")
+	}
+	return strings.Join(words, ", ")
+}
+
+// operations are those of the process itself.
+var operations = []string{"start", "stop", "restart", "reload", "kill"}
+
+// judge compares what was done with whose it was, and notes whose it is now. It gives
+// the first thing that is wrong.
+func (m model) judge(u unit) *Breach {
+	var found *Breach
+	machines := slices.Sorted(maps.Keys(u.before))
+	for _, machine := range machines {
+		for _, check := range []func(unit, int) *Breach{m.others, m.more, m.twice} {
+			if b := check(u, machine); b != nil && found == nil {
+				b.Machine = machine
+				b.Text += fmt.Sprintf("\nit was %s\n%s", m[machine], u.seen(machine))
+				found = b
+			}
+		}
+	}
+	for _, machine := range machines {
+		if b := m.gone(u, machine); b != nil && found == nil {
+			found = b
+		}
+		m.learn(u, machine)
+		if b := m.forgotten(u, machine); b != nil && found == nil {
+			found = b
+		}
+		if found != nil && found.Machine == 0 {
+			found.Machine = machine
+			found.Text += "\n" + u.seen(machine)
+		}
+	}
+	return found
+}
+
+// others: what is not ours is as it was.
+func (m model) others(u unit, machine int) *Breach {
+	c, before, after := m[machine], u.before[machine], u.after[machine]
+	if c.unsure || reflect.DeepEqual(before, after) {
+		return nil
+	}
+	declared := u.want.has(machine)
+	switch {
+	case c.owner == console && (!declared || !u.want.Adopt) && !besides(before, after):
+		return &Breach{Invariant: LeavesOthersAlone, Kind: "foreign", Text: "it is somebody else's, and was changed"}
+	case c.owner == "" && c.lapsed != u.object && !declared:
+		return &Breach{Invariant: LeavesOthersAlone, Kind: "undeclared", Text: "nobody declared it, and it was changed"}
+	case c.owner != "" && c.owner != console && c.owner != u.object && !declared:
+		return &Breach{Invariant: LeavesOthersAlone, Kind: "sibling", Text: "it is another object's, and was changed"}
+	}
+	return nil
+}
+
+// besides tells whether nothing came but an entry under the machine's other name, where
+// what was on file was neither hosted nor running: no platform tells of it.
+func besides(before, after Truth) bool {
+	return !before.Hosted && before.Running == after.Running && before.PID == after.PID && len(after.Entries) > len(before.Entries) &&
+		!slices.ContainsFunc(before.Entries, func(was simulator.Entry) bool {
+			return !slices.ContainsFunc(after.Entries, func(is simulator.Entry) bool { return reflect.DeepEqual(was, is) })
+		})
+}
+
+// more: what runs goes on running, with its pid, and what is hosted stays hosted.
+func (m model) more(u unit, machine int) *Breach {
+	c, before, after := m[machine], u.before[machine], u.after[machine]
+	var (
+		declared = u.want.has(machine)
+		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure
+		leaves   = ours && (!declared || u.replaced)
+		mayStop  = leaves && (slices.Contains(u.letGo, "stop") || slices.Contains(u.letGo, "kill"))
+		mayStart = declared && u.want.Ensure == "running"
+	)
+	switch {
+	case before.Running && !after.Running && !mayStop:
+		return &Breach{Invariant: DoesNoMore, Kind: "stopped", Text: "it ran, and was stopped"}
+	case before.Running && after.Running && before.PID != after.PID && (!mayStop || !mayStart):
+		return &Breach{Invariant: DoesNoMore, Kind: "restarted", Text: "it runs with another pid"}
+	case !before.Running && after.Running && !mayStart:
+		return &Breach{Invariant: DoesNoMore, Kind: "started", Text: "nobody wanted it started"}
+	case before.Hosted && !after.Hosted && u.calm && declared && c.owner == u.object:
+		return &Breach{Invariant: DoesNoMore, Kind: "let-go", Text: "it is declared, was hosted and is not any more"}
+	}
+	return nil
+}
+
+// twice: an agent hears of an operation once.
+func (m model) twice(u unit, machine int) *Breach {
+	heard := make(map[string]bool)
+	for _, e := range u.done[machine] {
+		if !slices.Contains(operations, e.Action) {
+			continue
+		}
+		if heard[e.Action] {
+			return &Breach{Invariant: ReachesOnce, Kind: e.Action, Text: "the agent heard of it twice in one apply"}
+		}
+		heard[e.Action] = true
+	}
+	return nil
+}
+
+// gone: a destroy that says it is done has let go of everything, and stopped it if it
+// was to.
+func (m model) gone(u unit, machine int) *Breach {
+	c, after := m[machine], u.after[machine]
+	if u.want != nil || u.failed || c.unsure {
+		return nil
+	}
+	ours := c.owner == u.object
+	switch {
+	case ours && after.Hosted:
+		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
+	case ours && after.Registered():
+		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
+	case (ours || c.lapsed == u.object) && u.had[machine] && after.Running && !slices.Contains(u.letGo, "unregister"):
+		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
+	}
+	return nil
+}
+
+// learn notes whose it is now: whoever registered it last, or who says since its
+// create that it has it.
+func (m model) learn(u unit, machine int) {
+	c := m[machine]
+	registered := slices.ContainsFunc(u.done[machine], func(e simulator.Execution) bool {
+		return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
+	})
+	taken := u.first && u.want.has(machine) && !u.failed && u.named[machine] && !u.outOfSync[machine] && c.owner != console
+	if registered || taken {
+		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt}
+	}
+	if c.lapsed == u.object && !u.named[machine] {
+		c.lapsed = ""
+	}
+	m[machine] = c.nowThat(u.after[machine])
+}
+
+// nowThat drops a claim to what is not there any more.
+func (c claim) nowThat(is Truth) claim {
+	if is.Hosted || is.Registered() {
+		return c
+	}
+	return claim{lapsed: c.lapsed}
+}
+
+// forgotten: what is an object's is in its state.
+func (m model) forgotten(u unit, machine int) *Breach {
+	if c := m[machine]; !c.unsure && c.owner == u.object && !u.named[machine] {
+		return &Breach{Invariant: TellsTheTruth, Kind: "forgotten", Text: "it is ours, and state does not name it"}
+	}
+	return nil
+}
+
+// note drops a claim to what an operation has ended.
+func (m model) note(machine int, is Truth) {
+	if c := m[machine]; c.owner != "" {
+		m[machine] = c.nowThat(is)
+	}
+}
+
+// acted notes what somebody did at the console. objects are those whose state names
+// the machine.
+func (m model) acted(act string, machine int, after Truth, objects []string) {
+	c := m[machine]
+	if act == actRegister || act == actHost {
+		switch {
+		case c.owner == "" && (c.lapsed != "" || len(objects) > 0):
+			c = claim{owner: console, unsure: true}
+		case c.owner == "":
+			c = claim{owner: console}
+		case c.owner != console && len(objects) > 1:
+			c.unsure = true
+		}
+	}
+	if !after.Hosted && !after.Registered() {
+		lapsed := c.lapsed
+		if c.owner != console && c.owner != "" {
+			lapsed = c.owner
+		}
+		c = claim{lapsed: lapsed}
+	}
+	m[machine] = c
+}

@@ -1,0 +1,138 @@
+package histories
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// settle is the end of every history: what went wrong is over, and everything is
+// applied until it is as declared, and then destroyed.
+func (w *world) settle() {
+	w.mend()
+	w.sim.ThawStatus()
+	w.sim.SetLag(0)
+	for machine := 1; machine <= w.history.Machines; machine++ {
+		w.sim.SetReachable(address(machine), true)
+		w.down[machine] = false
+	}
+	if w.byAgent() { // the ESB knows no agent ids, and says so
+		w.settings["gateway"] = string(providertest.FaceGateway)
+	}
+	if w.compete() && w.destroy(w.configs[B], Step{}) {
+		w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "destroy-fails", Text: "nothing is wrong any more, and b cannot be destroyed"})
+	}
+	for _, name := range []string{A, B} {
+		c := w.configs[name]
+		if c.name == B && w.compete() {
+			continue
+		}
+		if len(c.want.Forms) > 0 || c.object.last != nil {
+			w.converge(c)
+		}
+	}
+	if w.op.name != "" {
+		w.operate(Step{})
+		w.operate(Step{})
+		for machine := range w.configs[A].want.Forms {
+			if w.op.tried[machine] != w.op.key() {
+				w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "never-ran", Machine: machine, Text: "the operation " + w.op.key() + " never reached it"})
+			}
+		}
+	}
+	for _, name := range []string{B, A} {
+		if w.destroy(w.configs[name], Step{}) {
+			w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "destroy-fails", Text: "nothing is wrong any more, and " + name + " cannot be destroyed"})
+		}
+	}
+}
+
+// compete tells whether two configurations declare one machine, or hold one in state:
+// then each undoes what the other does.
+func (w *world) compete() bool {
+	a, b := w.configs[A], w.configs[B]
+	held := w.inState(b.object, "hosts")
+	for machine := range b.want.Forms {
+		held[machine] = true
+	}
+	for _, o := range b.deposed {
+		for machine := range w.inState(o, "hosts") {
+			held[machine] = true
+		}
+	}
+	for machine := range held {
+		if a.want.has(machine) || w.inState(a.object, "hosts")[machine] {
+			return b.object.last != nil || len(b.want.Forms) > 0
+		}
+	}
+	return false
+}
+
+// converge applies twice at most.
+func (w *world) converge(c *config) {
+	for range 2 {
+		if w.plansNothing(c) {
+			break
+		}
+		w.apply(c, Step{})
+	}
+	open := false
+	for machine := 1; machine <= w.history.Machines; machine++ {
+		claim := w.model[machine]
+		if !c.want.has(machine) {
+			continue
+		}
+		if claim.unsure || claim.owner == console && !c.want.Adopt {
+			open = true
+			continue
+		}
+		if wrong := w.wrongWith(&c.want, machine); wrong != "" {
+			w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "not-as-declared", Machine: machine, Text: fmt.Sprintf("%s: %s\nstate: %v", wrong, told(w.look(process)[machine]), w.stateOf(c.object))})
+		}
+	}
+	if !open && len(c.want.Forms) > 0 && !w.plansNothing(c) {
+		kept := *c.object.kept
+		plan, said := w.provider().CoreOf(providertest.HostedType, &kept).Plan(c.want.hosted())
+		w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "plan-not-empty", Text: fmt.Sprintf("after two applies there is something to do: %s\n%s\nstate: %v", plan.Action, said, w.stateOf(c.object))})
+	}
+	if !open {
+		w.apply(c, Step{}) // which holds the empty plan to its word
+	}
+}
+
+func (w *world) stateOf(o *object) string {
+	core := w.idle.CoreOf(providertest.HostedType, o.kept)
+	return fmt.Sprint(core.Reasons("hosts"), core.Reasons("out_of_sync"))
+}
+
+// wrongWith says what is not as declared on a machine.
+func (w *world) wrongWith(d *declaration, machine int) string {
+	truth := w.look(process)[machine]
+	entries := truth.Entries
+	if w.history.EntryPerName && !w.upgraded[machine] {
+		name := address(machine)
+		if d.Forms[machine] == ByAgent {
+			name = agentID(machine)
+		}
+		switch {
+		case len(entries) > 1:
+			return "there are entries under both names"
+		case len(entries) == 1 && entries[0].Host != name:
+			return "there is no entry under its name"
+		}
+	}
+	switch {
+	case !truth.Registered():
+		return "it is not registered"
+	case !strings.Contains(entries[0].Spec, fmt.Sprintf("%q:%q", "start_cmd", d.Start)):
+		return "it is registered with another spec"
+	case entries[0].Labels["team"] != d.Label, entries[0].Labels["site"] != w.labels["site"]:
+		return "it is registered with other labels"
+	case d.Ensure != "registered" && !truth.Hosted:
+		return "it is not hosted"
+	case d.Ensure == "running" && !truth.Running:
+		return "it does not run"
+	}
+	return ""
+}

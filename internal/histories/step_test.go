@@ -1,0 +1,146 @@
+package histories
+
+import (
+	"fmt"
+	"strings"
+)
+
+// History is what happens to a few machines, from their first registration on. It is
+// data: played twice, the same happens twice.
+type History struct {
+	// Machines are numbered from 1. Each has an address and an agent id.
+	Machines int
+	// EntryPerName: the platform keeps an entry for each name of a machine.
+	EntryPerName bool
+	Steps        []Step
+}
+
+// Step is one thing that happens. Whatever came before it, it can happen: what makes no
+// sense there changes nothing, so that a history stays one when steps are dropped.
+type Step struct {
+	Do    Action
+	On    string // the configuration, A or B
+	Hosts []int  // the machines
+	To    string // a value, a form of a name, a fault, an act at the console
+	Times int    // of a fault: so many matches, 0 for all until it is mended
+	// Cut ends an apply at its call of that number: before the platform carries it out
+	// or, if Late, before its answer is heard.
+	Cut  int
+	Late bool
+	// Blind is -refresh=false.
+	Blind bool
+}
+
+// Action is a kind of step.
+type Action string
+
+const (
+	// Changes of a configuration, which do nothing until it is applied.
+	Join         Action = "join"          // hosts, To the form of their names
+	Leave        Action = "leave"         // hosts
+	Rename       Action = "rename"        // hosts, To the form of their names
+	Rekey        Action = "rekey"         // hosts
+	SetSpec      Action = "spec"          // To a start command
+	SetLabel     Action = "label"         // To a value of a label of the process
+	SetEnsure    Action = "ensure"        // To a value
+	SetOnDestroy Action = "on_destroy"    // To a value
+	SetWaves     Action = "waves"         // Times the size
+	SetAdopt     Action = "adopt"         // To "true" or "false"
+	SetDefault   Action = "default_label" // To a value of a label of every process
+	SetSupplier  Action = "supplier"      // To a supplier id of the provider
+	SetGateway   Action = "gateway"       // To a gateway
+	SetTrigger   Action = "trigger"       // To a trigger of the operation
+
+	// What is run.
+	Apply    Action = "apply"
+	Destroy  Action = "destroy"
+	Refresh  Action = "refresh"
+	Taint    Action = "taint"
+	Recreate Action = "recreate" // create_before_destroy
+	Operate  Action = "operate"  // To the operation, on the hosts of A
+
+	// What others do, and what goes wrong.
+	Console     Action = "console"     // hosts, To an act
+	Upgrade     Action = "upgrade"     // hosts, to their agent ids
+	Inject      Action = "fault"       // hosts, To a fault, Times
+	Mend        Action = "mend"        // every fault
+	SetLag      Action = "lag"         // Times the answers for which the file lags, -1 for ever
+	Freeze      Action = "freeze"      // the file stays what it is
+	RowLabels   Action = "row-labels"  // the platform adds labels by itself
+	Unreachable Action = "unreachable" // hosts
+	Reachable   Action = "reachable"   // hosts
+	Supervise   Action = "supervise"   // agents revive what died
+)
+
+// Configurations that a history has.
+const (
+	A = "a"
+	B = "b"
+)
+
+// Forms of a machine's name.
+const (
+	ByAddress  = "address"
+	BySupplier = "supplier" // an address with a supplier id
+	ByAgent    = "agent"
+)
+
+// String is a step as a person would tell it.
+func (s Step) String() string {
+	words := []string{string(s.Do)}
+	if s.On != "" {
+		words = append(words, s.On)
+	}
+	if s.To != "" {
+		words = append(words, s.To)
+	}
+	if len(s.Hosts) > 0 {
+		words = append(words, fmt.Sprintf("on %v", s.Hosts))
+	}
+	if s.Times != 0 {
+		words = append(words, fmt.Sprintf("%d times", s.Times))
+	}
+	if s.Blind {
+		words = append(words, "-refresh=false")
+	}
+	switch {
+	case s.Cut > 0 && s.Late:
+		words = append(words, fmt.Sprintf("cut off after call %d", s.Cut))
+	case s.Cut > 0:
+		words = append(words, fmt.Sprintf("cut off before call %d", s.Cut))
+	}
+	return strings.Join(words, " ")
+}
+
+// Literal is a step in Go.
+func (s Step) Literal() string {
+	fields := []string{fmt.Sprintf("Do: %q", s.Do)}
+	add := func(there bool, format string, value any) {
+		if there {
+			fields = append(fields, fmt.Sprintf(format, value))
+		}
+	}
+	add(s.On != "", "On: %q", s.On)
+	add(len(s.Hosts) > 0, "Hosts: %#v", s.Hosts)
+	add(s.To != "", "To: %q", s.To)
+	add(s.Times != 0, "Times: %d", s.Times)
+	add(s.Cut != 0, "Cut: %d", s.Cut)
+	add(s.Late, "Late: %t", s.Late)
+	add(s.Blind, "Blind: %t", s.Blind)
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// String is a history for a person, and then for the table of TestFound.
+func (h History) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d machines, an entry per name: %t\n", h.Machines, h.EntryPerName)
+	for i, step := range h.Steps {
+		fmt.Fprintf(&text, "%3d  %s\n", i+1, step)
+	}
+	fmt.Fprintf(&text, "\nHistory{Machines: %d, EntryPerName: %t, Steps: []Step{\n", h.Machines, h.EntryPerName)
+	for _, step := range h.Steps {
+		fmt.Fprintf(&text, "\t%s,\n", step.Literal())
+	}
+	text.WriteString("}}\n")
+	return text.String()
+}

@@ -1,0 +1,238 @@
+package histories
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const (
+	namespace = "web"
+	process   = "nginx"
+	bystander = "redis" // a process of other people, whom nobody declares
+)
+
+// Acts of somebody at a console.
+const (
+	actStart      = "start"
+	actStop       = "stop"
+	actKill       = "kill"
+	actRegister   = "register"
+	actUnregister = "unregister"
+	actHost       = "host"
+	actUnhost     = "unhost"
+)
+
+// object is one resource object of Terraform's: a configuration has one, and those that
+// are deposed.
+type object struct {
+	id   string
+	kept *providertest.Kept
+	last *declaration // that it was last applied with
+}
+
+// config is one configuration, with its state.
+type config struct {
+	name    string
+	want    declaration
+	object  *object
+	deposed []*object
+	objects int
+}
+
+func (c *config) newObject() *object {
+	c.objects++
+	return &object{id: fmt.Sprintf("%s%d", c.name, c.objects), kept: &providertest.Kept{}}
+}
+
+// world is where a history takes place.
+type world struct {
+	*recorder
+	history  History
+	sim      *providertest.Sim
+	scissors scissors
+	idle     *providertest.Protocol // to look at state with
+	settings map[string]any
+	labels   map[string]string // default_labels
+	configs  map[string]*config
+	op       operation
+	model    model
+	step     int
+	faulty   bool
+	upgraded map[int]bool
+	down     map[int]bool // machines whose agent does not answer
+	breach   *Breach
+	meddle   map[Action]func(*world, *object)
+}
+
+// play plays a history and gives what is wrong with it. meddle, which may be nil, does
+// what a provider with a defect would do, after each run of that kind.
+func play(h History, meddle map[Action]func(*world, *object)) *Breach {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &world{
+		recorder: &recorder{ctx: ctx}, history: h, meddle: meddle,
+		configs: make(map[string]*config), model: make(model), upgraded: make(map[int]bool), down: make(map[int]bool),
+		settings: map[string]any{"gateway": string(providertest.FaceGateway), "max_concurrent_requests": 1, "max_retries": 1},
+	}
+	defer w.close()
+	defer cancel()
+	w.play()
+	if w.breach == nil && len(w.failures) > 0 {
+		w.breach = &Breach{Kind: "protocol", Step: w.step, Text: fmt.Sprint(w.failures)}
+	}
+	return w.breach
+}
+
+func (w *world) play() {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, is := r.(stopped); !is {
+				panic(r)
+			}
+		}
+	}()
+	w.begin()
+	for i, step := range w.history.Steps {
+		w.step = i + 1
+		w.do(step)
+	}
+	w.step = len(w.history.Steps) + 1
+	w.settle()
+}
+
+func (w *world) begin() {
+	w.sim = providertest.NewSimBehind(w.recorder, func(sim http.Handler) http.Handler {
+		server, _ := sim.(*simulator.Server)
+		server.EntryPerName = w.history.EntryPerName
+		return w.scissors.before(sim)
+	})
+	for machine := 1; machine <= w.history.Machines; machine++ {
+		w.sim.AddAgent(agentID(machine), address(machine))
+		w.model[machine] = claim{}
+	}
+	for machine := 1; machine <= w.history.Machines; machine += 2 {
+		w.fine(w.sim.Register(address(machine), namespace, bystander, map[string]string{"team": "one"}, `{"identity":{}}`))
+		w.fine(w.sim.Host(address(machine), namespace, bystander))
+		w.fine(w.sim.StartProcess(address(machine), namespace, bystander))
+	}
+	for _, name := range []string{A, B} {
+		c := &config{name: name, want: newDeclaration()}
+		c.object = c.newObject()
+		w.configs[name] = c
+	}
+	w.op = operation{kept: &providertest.Kept{}, ran: make(map[int]string), tried: make(map[int]string), trigger: "one"}
+	w.idle = providertest.NewProtocol(w.recorder)
+}
+
+func (w *world) fine(err error) {
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// provider is a provider of its own, as each run of Terraform's has.
+func (w *world) provider() *providertest.Protocol {
+	settings := maps.Clone(w.settings)
+	if len(w.labels) > 0 {
+		settings["default_labels"] = w.labels
+	}
+	return w.sim.Configured(w.recorder, settings)
+}
+
+// fail ends the replay.
+func (w *world) fail(b *Breach) {
+	if b == nil {
+		return
+	}
+	b.Step = w.step
+	w.breach = b
+	panic(stopped{})
+}
+
+// look is what is true of a process on every machine.
+func (w *world) look(name string) map[int]Truth {
+	truths := make(map[int]Truth)
+	for machine := 1; machine <= w.history.Machines; machine++ {
+		truths[machine] = Truth{Namespace: namespace, Name: name, PID: -1}
+	}
+	for _, m := range w.sim.Machines() {
+		p := m.Process(namespace, name)
+		p.Operations = nil
+		if len(p.Entries) == 0 {
+			p.Entries = nil // so that nothing is like nothing
+		}
+		truths[machineOf(m.Host)] = p
+	}
+	return truths
+}
+
+// executions are what the machines did since the calls were reset.
+func (w *world) executions() map[int][]simulator.Execution {
+	done := make(map[int][]simulator.Execution)
+	for _, e := range w.sim.Executions() {
+		if e.Name == process {
+			machine := machineOf(e.Host)
+			done[machine] = append(done[machine], e)
+		}
+	}
+	return done
+}
+
+// inState are machines that a map in an object's state names: those of hosts, or those
+// whose keys another one has.
+func (w *world) inState(o *object, attribute string) map[int]bool {
+	core := w.idle.CoreOf(providertest.HostedType, o.kept)
+	hosts, keys := core.Reasons("hosts"), core.Reasons(attribute)
+	machines := make(map[int]bool)
+	for key := range keys {
+		machines[machineOf(hosts[key])] = true
+	}
+	return machines
+}
+
+// objectsOn are the objects whose state names a machine.
+func (w *world) objectsOn(machine int) []string {
+	var ids []string
+	for _, c := range w.configs {
+		for _, o := range append(slices.Clone(c.deposed), c.object) {
+			if w.inState(o, "hosts")[machine] {
+				ids = append(ids, o.id)
+			}
+		}
+	}
+	return ids
+}
+
+// byAgent tells whether a configuration or a state names a machine by its agent id.
+func (w *world) byAgent() bool {
+	for _, c := range w.configs {
+		for _, form := range c.want.Forms {
+			if form == ByAgent {
+				return true
+			}
+		}
+		for _, o := range append(slices.Clone(c.deposed), c.object) {
+			for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
+				if name == agentID(machineOf(name)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// nameOnFile is the name under which a console finds the process, by its address where
+// there is a choice.
+func (w *world) nameOnFile(machine int) string {
+	truth := w.look(process)[machine]
+	if len(truth.Entries) == 0 {
+		return address(machine)
+	}
+	return truth.Entries[0].Host
+}
