@@ -4,6 +4,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// passing are faults that nothing but a deadline ends if they do not pass by themselves:
+// what they hold up is asked for again and again.
+var passing = map[string]bool{
+	"register-late": true, "result-lost": true, "result-missing": true, "queued": true, "all-lost": true, "all-unsent": true,
+}
+
 // faults are what goes wrong, by name. The same calls have other names on the other
 // face, so a fault may be several.
 var faults = map[string][]simulator.Fault{

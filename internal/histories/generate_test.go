@@ -87,7 +87,7 @@ func (g *generator) switchGateway() {
 
 // apply runs Terraform in one of the ways in which people do.
 func (g *generator) apply(on string) {
-	s := Step{Do: Apply, On: on}
+	s := Step{Do: Apply, On: on, Planned: g.IntN(3) == 0}
 	if g.IntN(6) == 0 && !g.without["cut"] {
 		s.Cut, s.Late = 1+g.IntN(6), g.IntN(2) == 0
 	}

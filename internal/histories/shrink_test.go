@@ -32,6 +32,9 @@ func (h History) size() int {
 		if s.Blind {
 			size++
 		}
+		if s.Planned {
+			size++
+		}
 	}
 	return size
 }
@@ -79,6 +82,7 @@ func simplify(h History, fails func(History) bool) History {
 		try(func(h *History) { h.Steps[i].Late = false })
 		try(func(h *History) { h.Steps[i].Blind = false })
 		try(func(h *History) { h.Steps[i].Times = 0 })
+		try(func(h *History) { h.Steps[i].Planned = false })
 	}
 	for machine := h.Machines; machine > 1; machine-- {
 		try(func(h *History) { h.without(machine) })

@@ -29,6 +29,8 @@ type Step struct {
 	Late bool
 	// Blind is -refresh=false.
 	Blind bool
+	// Planned: a plan comes before it, which holds the apply to its word.
+	Planned bool
 }
 
 // Action is a kind of step.
@@ -103,6 +105,9 @@ func (s Step) String() string {
 	if s.Blind {
 		words = append(words, "-refresh=false")
 	}
+	if s.Planned {
+		words = append(words, "after a plan")
+	}
 	switch {
 	case s.Cut > 0 && s.Late:
 		words = append(words, fmt.Sprintf("cut off after call %d", s.Cut))
@@ -127,6 +132,7 @@ func (s Step) Literal() string {
 	add(s.Cut != 0, "Cut: %d", s.Cut)
 	add(s.Late, "Late: %t", s.Late)
 	add(s.Blind, "Blind: %t", s.Blind)
+	add(s.Planned, "Planned: %t", s.Planned)
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 

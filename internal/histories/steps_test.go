@@ -130,6 +130,9 @@ func (w *world) others(s Step) {
 		w.faulty = true
 		for _, fault := range faults[s.To] {
 			fault.Times = s.Times
+			if passing[s.To] {
+				fault.Times = max(s.Times, 1)
+			}
 			for _, machine := range s.Hosts {
 				fault.Hosts = append(fault.Hosts, address(machine))
 			}

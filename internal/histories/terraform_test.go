@@ -97,8 +97,9 @@ func (s *session) bury(c *config) {
 	}
 }
 
-func (w *world) apply(c *config, s Step) {
-	promised := !w.faulty && s.Cut == 0 && !s.Blind && w.plansNothing(c)
+// apply tells whether the plan before it, if there was one, had nothing to do.
+func (w *world) apply(c *config, s Step) (promised bool) {
+	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && w.plansNothing(c)
 	before := w.look(process)
 	run, done := w.session(s)
 	defer done()
@@ -109,6 +110,7 @@ func (w *world) apply(c *config, s Step) {
 	if promised {
 		w.unchanged(before)
 	}
+	return promised
 }
 
 // plansNothing tells whether a plan has nothing to do. It leaves no trace in state.
