@@ -18,6 +18,7 @@ type generator struct {
 	without switches
 	history History
 	gateway string
+	forms   []string // of names
 }
 
 // generate makes up a history that has nothing of what it is to do without.
@@ -30,10 +31,18 @@ func generate(chance *rand.Rand, without switches) History {
 	if g.IntN(3) == 0 || g.without["gateway"] {
 		g.switchGateway()
 	}
-	if g.IntN(3) == 0 && !g.without["strangers"] {
+	strangers := g.IntN(3) == 0 && !g.without["strangers"]
+	if g.without["strangers-later"] { // once they are there, nothing is added
+		for _, name := range []string{"join", "leave", "cut", "destroy", "taint", "console-unregisters", "waves", "unreachable"} {
+			g.leaveOut(strangers, name)
+		}
+		g.leaveOut(!strangers, "console-registers")
+	}
+	if strangers {
 		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
 		g.add(Step{Do: Console, To: g.one(actStart, actHost), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
 	}
+	g.chooseForms()
 	g.add(Step{Do: Join, On: A, Hosts: g.some(g.history.Machines), To: g.form()})
 	if g.IntN(2) == 0 {
 		g.add(Step{Do: SetEnsure, On: A, To: "running"})
@@ -60,16 +69,42 @@ func (g *generator) some(most int) []int {
 	return hosts
 }
 
-func (g *generator) form() string {
-	forms := []string{ByAddress, ByAddress}
-	if g.gateway == string(providertest.FaceGateway) && !g.without["agent-ids"] {
-		forms = append(forms, ByAgent, ByAgent)
+// chooseForms says which names machines go by, and whether they change.
+func (g *generator) chooseForms() {
+	g.forms = []string{ByAddress, ByAddress, BySupplier}
+	if g.without["supplier"] {
+		g.forms = []string{ByAddress}
 	}
-	if !g.without["supplier"] {
-		forms = append(forms, BySupplier)
+	if g.without["agent-ids"] {
+		return
 	}
-	return g.one(forms...)
+	switch {
+	case !g.without["renames"]:
+		g.forms = append(g.forms, ByAgent, ByAgent)
+	case g.IntN(2) == 0 && g.gateway == string(providertest.FaceGateway):
+		g.forms = []string{ByAgent}
+		g.leaveOut(true, "gateway")
+	}
+	if g.without["operated-anew"] { // a change of the definition is no trigger
+		operates := g.IntN(2) == 0
+		for _, name := range []string{"operate", "operate-again"} {
+			g.leaveOut(!operates, name)
+		}
+		for _, name := range []string{"spec", "label"} {
+			g.leaveOut(operates, name)
+		}
+	}
 }
+
+// leaveOut leaves one more thing out of this history.
+func (g *generator) leaveOut(is bool, name string) {
+	if is {
+		g.without = maps.Clone(g.without)
+		g.without[name] = true
+	}
+}
+
+func (g *generator) form() string { return g.one(g.forms...) }
 
 func (g *generator) config() string {
 	if g.IntN(4) == 0 && !g.without["two-configurations"] {

@@ -43,10 +43,3 @@ func TestHistories(t *testing.T) {
 		t.Errorf("%s\n\n%s", breach, shortest)
 	})
 }
-
-// knownBroken is what histories leave out, and why.
-var knownBroken = map[string]string{
-	"row-labels":     "issue 12, item 12",
-	"recreate":       "issue 12, item 3",
-	"entry-per-name": "issue 12, item 1 and 4",
-}

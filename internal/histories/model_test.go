@@ -205,7 +205,7 @@ func (m model) more(u unit, machine int) *Breach {
 		return &Breach{Invariant: DoesNoMore, Kind: "restarted", Text: "it runs with another pid"}
 	case !before.Running && after.Running && !mayStart:
 		return &Breach{Invariant: DoesNoMore, Kind: "started", Text: "nobody wanted it started"}
-	case before.Hosted && !after.Hosted && u.calm && declared && c.owner == u.object:
+	case before.Hosted && !after.Hosted && u.calm && declared && c.owner == u.object && !u.replaced:
 		return &Breach{Invariant: DoesNoMore, Kind: "let-go", Text: "it is declared, was hosted and is not any more"}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (w *world) compete() bool {
 func (w *world) converge(c *config) {
 	w.apply(c, Step{})
 	ended := w.apply(c, Step{Planned: true})
-	open := false
+	open := false // where somebody else has a machine, there is no end, and waves stop
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		claim := w.model[machine]
 		if !c.want.has(machine) {
@@ -81,6 +81,11 @@ func (w *world) converge(c *config) {
 		}
 		if claim.unsure || claim.owner == console && !c.want.Adopt {
 			open = true
+		}
+	}
+	for machine := 1; machine <= w.history.Machines; machine++ {
+		claim := w.model[machine]
+		if !c.want.has(machine) || claim.unsure || claim.owner == console && !c.want.Adopt || open && c.want.Waves > 0 {
 			continue
 		}
 		if wrong := w.wrongWith(&c.want, machine); wrong != "" {
