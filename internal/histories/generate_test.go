@@ -28,7 +28,7 @@ func generate(chance *rand.Rand, without switches) History {
 	if g.without["entry-per-name"] {
 		g.history.EntryPerName = false
 	}
-	if g.IntN(3) == 0 || g.without["gateway"] {
+	if g.IntN(3) == 0 {
 		g.switchGateway()
 	}
 	strangers := g.IntN(3) == 0 && !g.without["strangers"]
