@@ -12,8 +12,10 @@ var knownBroken = map[string]string{
 	"renames":            "issue 12, item 1: a machine that is renamed is let go of",
 	"rows-hidden":        "issue 12, item 4: a missing row is taken for a free host",
 	"rows-by-agent":      "issue 12, item 4: a row that carries the agent id alone is not seen",
+	"rows-by-host":       "issue 12, item 4: a row that carries the address alone is not seen where an agent id was asked for",
 	"rows-unnamed":       "issue 12, item 4: a row that carries no host is not seen",
 	"strangers-later":    "issue 12, item 4: a host that is added to a resource is taken over from whoever has it",
+	"strangers-hosted":   "a process that somebody hosts without a registration is registered over, at the ESB",
 	"operated-anew":      "issue 12, item 14: a changed label or spec runs an operation again",
 }
 
@@ -29,6 +31,12 @@ var found = map[string]struct {
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 		{Do: Join, On: A, Hosts: []int{1}, To: BySupplier},
 		{Do: Inject, To: "rows-by-agent"},
+		{Do: Apply, On: A},
+	}}},
+	"a-row-by-address-alone": {"rows-by-host", LeavesOthersAlone, "foreign", History{Machines: 1, Steps: []Step{
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Inject, To: "rows-by-host"},
 		{Do: Apply, On: A},
 	}}},
 	"a-row-without-a-host": {"rows-unnamed", LeavesOthersAlone, "foreign", History{Machines: 1, Steps: []Step{
@@ -76,6 +84,18 @@ var found = map[string]struct {
 		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
 		{Do: Apply, On: A},
 		{Do: Apply, On: A, Cut: 4},
+	}}},
+	"failed-where-a-stranger-is": {"strangers-later", LeavesOthersAlone, "foreign", History{Machines: 2, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Console, Hosts: []int{2}, To: actRegister},
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
+		{Do: Inject, Hosts: []int{2}, To: "register-fails"},
+		{Do: Apply, On: A},
+	}}},
+	"hosted-and-not-registered": {"strangers-hosted", LeavesOthersAlone, "foreign", History{Machines: 1, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Console, Hosts: []int{1}, To: actHost},
 	}}},
 	"labels-of-the-platform": {"row-labels", EndsAsDeclared, "plan-not-empty", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},

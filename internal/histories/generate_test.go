@@ -33,14 +33,15 @@ func generate(chance *rand.Rand, without switches) History {
 	}
 	strangers := g.IntN(3) == 0 && !g.without["strangers"]
 	if g.without["strangers-later"] { // once they are there, nothing is added
-		for _, name := range []string{"join", "leave", "cut", "destroy", "taint", "console-unregisters", "waves", "unreachable"} {
+		for _, name := range []string{"join", "leave", "cut", "destroy", "taint", "console-unregisters", "waves", "unreachable",
+			"register-fails", "register-unsent", "register-lost", "register-late", "all-lost", "all-unsent"} {
 			g.leaveOut(strangers, name)
 		}
 		g.leaveOut(!strangers, "console-registers")
 	}
 	if strangers {
 		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
-		g.add(Step{Do: Console, To: g.one(actStart, actHost), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
+		g.add(Step{Do: Console, To: g.one(actStart, actStop), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
 	}
 	g.chooseForms()
 	g.add(Step{Do: Join, On: A, Hosts: g.some(g.history.Machines), To: g.form()})
@@ -157,10 +158,8 @@ func (g *generator) next() {
 			"operate": func() {
 				g.add(Step{Do: SetTrigger, To: g.one("one", "two", "three")}, Step{Do: Operate, To: g.one("restart", "restart", "reload")})
 			},
-			"operate-again": func() { g.add(Step{Do: Operate}) },
-			"console": func() {
-				g.add(Step{Do: Console, To: g.one(actStart, actStop, actKill, actHost, actUnhost), Hosts: g.some(2)})
-			},
+			"operate-again":       func() { g.add(Step{Do: Operate}) },
+			"console":             g.console,
 			"console-registers":   func() { g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)}) },
 			"console-unregisters": func() { g.add(Step{Do: Console, To: actUnregister, Hosts: g.some(2)}) },
 			"upgrade":             func() { g.add(Step{Do: Upgrade, Hosts: g.some(6)}) },
@@ -180,6 +179,15 @@ func (g *generator) next() {
 	if g.IntN(3) > 0 {
 		g.apply(on)
 	}
+}
+
+// console lets somebody act on what is there.
+func (g *generator) console() {
+	acts := []string{actStart, actStop, actKill, actUnhost}
+	if !g.without["strangers-hosted"] {
+		acts = append(acts, actHost)
+	}
+	g.add(Step{Do: Console, To: g.one(acts...), Hosts: g.some(2)})
 }
 
 // fault makes something go wrong, for a while or until it is mended.
