@@ -16,6 +16,7 @@ var knownBroken = map[string]string{
 	"rows-unnamed":       "issue 12, item 4: a row that carries no host is not seen",
 	"strangers-later":    "issue 12, item 4: a host that is added to a resource is taken over from whoever has it",
 	"strangers-hosted":   "a process that somebody hosts without a registration is registered over, at the ESB",
+	"cut-while-it-lags":  "a registration of ours that was cut off is taken for somebody else's, where the file lagged meanwhile",
 	"operated-anew":      "issue 12, item 14: a changed label or spec runs an operation again",
 }
 
@@ -96,6 +97,26 @@ var found = map[string]struct {
 		{Do: SetGateway, To: "esb"},
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
 		{Do: Console, Hosts: []int{1}, To: actHost},
+	}}},
+	"cut-off-while-it-lags": {"cut-while-it-lags", EndsAsDeclared, "not-as-declared", History{Machines: 2, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Join, On: A, Hosts: []int{2}, To: BySupplier},
+		{Do: Apply, On: A, Cut: 2, Late: true},
+		{Do: SetDefault, To: "x"},
+		{Do: Apply, On: A},
+	}}},
+	"operated-for-what-was-before": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: Apply, On: A},
+		{Do: Operate, To: "reload"},
+		{Do: Inject, To: "all-lost"},
+		{Do: SetTrigger, To: "two"},
+		{Do: Operate, To: "reload"},
+		{Do: SetTrigger, To: "one"},
 	}}},
 	"labels-of-the-platform": {"row-labels", EndsAsDeclared, "plan-not-empty", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},

@@ -39,6 +39,15 @@ func generate(chance *rand.Rand, without switches) History {
 		}
 		g.leaveOut(!strangers, "console-registers")
 	}
+	if g.without["cut-while-it-lags"] {
+		lags := g.IntN(3) == 0
+		for _, name := range []string{"lag", "freeze"} {
+			g.leaveOut(!lags, name)
+		}
+		for _, name := range []string{"cut", "register-lost", "all-lost", "result-lost"} {
+			g.leaveOut(lags, name)
+		}
+	}
 	if strangers {
 		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
 		g.add(Step{Do: Console, To: g.one(actStart, actStop), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})

@@ -184,6 +184,7 @@ type operation struct {
 	kept    *providertest.Kept
 	name    string // "" before it is first applied
 	trigger string
+	last    string // its key when it was last applied
 	// ran and tried are what it is known to have done on a machine, and what it was
 	// seen to do there: the operation and its trigger.
 	ran, tried map[int]string
@@ -202,6 +203,10 @@ func (w *world) operate(s Step) {
 	if len(d.Forms) == 0 || op.name == "" {
 		return
 	}
+	if op.last != op.key() { // also where what triggered it before comes back
+		clear(op.ran)
+	}
+	op.last = op.key()
 	for machine := range op.ran {
 		if !d.has(machine) {
 			delete(op.ran, machine)
