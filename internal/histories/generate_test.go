@@ -28,31 +28,15 @@ func generate(chance *rand.Rand, without switches) History {
 	if g.without["entry-per-name"] {
 		g.history.EntryPerName = false
 	}
+	g.choose()
 	if g.IntN(3) == 0 {
 		g.switchGateway()
 	}
-	strangers := g.IntN(3) == 0 && !g.without["strangers"]
-	if g.without["strangers-later"] { // once they are there, nothing is added
-		for _, name := range []string{"join", "leave", "cut", "destroy", "taint", "console-unregisters", "waves", "unreachable",
-			"register-fails", "register-unsent", "register-lost", "register-late", "all-lost", "all-unsent"} {
-			g.leaveOut(strangers, name)
-		}
-		g.leaveOut(!strangers, "console-registers")
-	}
-	if g.without["cut-while-it-lags"] {
-		lags := g.IntN(3) == 0
-		for _, name := range []string{"lag", "freeze"} {
-			g.leaveOut(!lags, name)
-		}
-		for _, name := range []string{"cut", "register-lost", "all-lost", "result-lost"} {
-			g.leaveOut(lags, name)
-		}
-	}
-	if strangers {
+	g.chooseForms()
+	if !g.without["strangers"] && g.IntN(2) == 0 {
 		g.add(Step{Do: Console, To: actRegister, Hosts: g.some(2)})
 		g.add(Step{Do: Console, To: g.one(actStart, actStop), Hosts: g.history.Steps[len(g.history.Steps)-1].Hosts})
 	}
-	g.chooseForms()
 	g.add(Step{Do: Join, On: A, Hosts: g.some(g.history.Machines), To: g.form()})
 	if g.IntN(2) == 0 {
 		g.add(Step{Do: SetEnsure, On: A, To: "running"})
@@ -95,13 +79,36 @@ func (g *generator) chooseForms() {
 		g.forms = []string{ByAgent}
 		g.leaveOut(true, "gateway")
 	}
-	if g.without["operated-anew"] { // a change of the definition is no trigger
-		operates := g.IntN(2) == 0
-		for _, name := range []string{"operate", "operate-again"} {
-			g.leaveOut(!operates, name)
-		}
-		for _, name := range []string{"spec", "label"} {
-			g.leaveOut(operates, name)
+}
+
+// apart are things that do not get along yet, by the switch that keeps them apart: a
+// history has the one or the other.
+var apart = map[string][2][]string{
+	"cut-while-it-lags":       {lags, {"cut", "register-lost", "all-lost", "result-lost"}},
+	"release-while-it-lags":   {lags, {"release-fails", "release-refused", "release-403", "release-lost", "unreachable"}},
+	"strangers-while-it-lags": {lags, strangers},
+	// A change of the definition is a trigger, where it should not be.
+	"operated-anew":    {operates, {"spec", "label"}},
+	"operated-respelt": {operates, {"supplier"}},
+	"lapsed":           {{"console-unregisters"}, {"on-destroy"}},
+	// Once a stranger is there, nothing is added where he is.
+	"strangers-later": {strangers, {"join", "leave", "cut", "destroy", "taint", "console-unregisters", "waves", "unreachable",
+		"register-fails", "register-unsent", "register-lost", "register-late", "all-lost", "all-unsent"}},
+}
+
+var (
+	lags      = []string{"lag", "freeze"}
+	operates  = []string{"operate", "operate-again"}
+	strangers = []string{"strangers", "console-registers"}
+)
+
+// choose decides which of two things that are kept apart this history has.
+func (g *generator) choose() {
+	for _, name := range slices.Sorted(maps.Keys(apart)) {
+		if g.without[name] {
+			for _, thing := range apart[name][g.IntN(2)] {
+				g.leaveOut(true, thing)
+			}
 		}
 	}
 }
