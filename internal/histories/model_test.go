@@ -239,10 +239,21 @@ func (m model) gone(u unit, machine int) *Breach {
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
 	case ours && after.Registered():
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
-	case (ours || c.lapsed == u.object) && u.had[machine] && after.Running && !slices.Contains(u.letGo, "unregister"):
+	case (ours || c.lapsed == u.object) && u.had[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
 	}
 	return nil
+}
+
+// anyLeft tells whether there was anything to destroy: a process that is registered
+// nowhere any more is no resource.
+func (u unit) anyLeft() bool {
+	for machine := range u.had {
+		if is := u.before[machine]; is.Hosted || is.Registered() {
+			return true
+		}
+	}
+	return false
 }
 
 // learn notes whose it is now: whoever registered it last, or who says since its

@@ -15,7 +15,6 @@ func (w *world) settle() {
 	w.sim.SetLag(0)
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		w.sim.SetReachable(address(machine), true)
-		w.down[machine] = false
 	}
 	if w.byAgent() { // the ESB knows no agent ids, and says so
 		w.settings["gateway"] = string(providertest.FaceGateway)

@@ -85,13 +85,14 @@ func simplify(h History, fails func(History) bool) History {
 		try(func(h *History) { h.Steps[i].Planned = false })
 	}
 	for machine := h.Machines; machine > 1; machine-- {
-		try(func(h *History) { h.without(machine) })
+		try(func(h *History) { *h = h.without(machine) })
 	}
 	return h
 }
 
 // without takes a machine out. Those after it move up.
-func (h *History) without(machine int) {
+func (h History) without(machine int) History {
+	h = h.copied()
 	h.Machines--
 	for i := range h.Steps {
 		hosts := slices.DeleteFunc(h.Steps[i].Hosts, func(n int) bool { return n == machine })
@@ -102,6 +103,7 @@ func (h *History) without(machine int) {
 		}
 		h.Steps[i].Hosts = hosts
 	}
+	return h
 }
 
 func (h History) copied() History {

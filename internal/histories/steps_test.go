@@ -77,6 +77,7 @@ func (c *config) change(s Step, gateway providertest.Face) {
 		d.Waves = s.Times
 	case SetAdopt:
 		d.Adopt = s.To == "true"
+	default:
 	}
 }
 
@@ -98,16 +99,14 @@ func (w *world) set(s Step) {
 		w.op.trigger = s.To
 	case SetGateway:
 		w.settings["gateway"] = s.To
-		if s.To != string(providertest.FaceESB) {
-			return
-		}
 		for _, c := range w.configs {
 			for machine, form := range maps.Clone(c.want.Forms) {
-				if form == ByAgent { // which the ESB does not have
+				if form == ByAgent && w.gateway() == providertest.FaceESB { // which has none
 					c.want.Forms[machine] = ByAddress
 				}
 			}
 		}
+	default:
 	}
 }
 
@@ -122,7 +121,7 @@ func (w *world) others(s Step) {
 			w.upgraded[machine] = true
 		case Unreachable, Reachable:
 			w.sim.SetReachable(address(machine), s.Do == Reachable)
-			w.down[machine] = s.Do == Unreachable
+		default:
 		}
 	}
 	switch s.Do {
@@ -148,6 +147,7 @@ func (w *world) others(s Step) {
 		w.sim.SetRowLabels(map[string]string{"bk_platform": "1"})
 	case Supervise:
 		w.sim.Tick()
+	default:
 	}
 }
 

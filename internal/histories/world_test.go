@@ -65,7 +65,6 @@ type world struct {
 	step     int
 	faulty   bool
 	upgraded map[int]bool
-	down     map[int]bool // machines whose agent does not answer
 	breach   *Breach
 	meddle   map[Action]func(*world, *object)
 }
@@ -76,7 +75,7 @@ func play(h History, meddle map[Action]func(*world, *object)) *Breach {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &world{
 		recorder: &recorder{ctx: ctx}, history: h, meddle: meddle,
-		configs: make(map[string]*config), model: make(model), upgraded: make(map[int]bool), down: make(map[int]bool),
+		configs: make(map[string]*config), model: make(model), upgraded: make(map[int]bool),
 		settings: map[string]any{"gateway": string(providertest.FaceGateway), "max_concurrent_requests": 1, "max_retries": 1},
 	}
 	defer w.close()
