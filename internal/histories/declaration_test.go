@@ -10,6 +10,7 @@ import (
 type declaration struct {
 	Forms     map[int]string // of the machines that it has
 	Rekeyed   map[int]bool
+	Doubled   map[int]bool // those that stand there by both names, which is a mistake
 	Start     string
 	Label     string
 	Ensure    string
@@ -20,7 +21,7 @@ type declaration struct {
 
 func newDeclaration() declaration {
 	return declaration{
-		Forms: make(map[int]string), Rekeyed: make(map[int]bool),
+		Forms: make(map[int]string), Rekeyed: make(map[int]bool), Doubled: make(map[int]bool),
 		Start: "./a.sh", Label: "one", Ensure: "hosted", OnDestroy: "unregister",
 	}
 }
@@ -35,7 +36,7 @@ func (d *declaration) has(machine int) bool {
 
 func (d *declaration) copied() *declaration {
 	c := *d
-	c.Forms, c.Rekeyed = maps.Clone(d.Forms), maps.Clone(d.Rekeyed)
+	c.Forms, c.Rekeyed, c.Doubled = maps.Clone(d.Forms), maps.Clone(d.Rekeyed), maps.Clone(d.Doubled)
 	return &c
 }
 
@@ -73,6 +74,9 @@ func (d *declaration) hosts() map[string]string {
 			key = fmt.Sprintf("www-%d", machine)
 		}
 		hosts[key] = nameOf(machine, form)
+		if d.Doubled[machine] {
+			hosts["also-"+key] = nameOf(machine, otherForm(form))
+		}
 	}
 	return hosts
 }
@@ -101,4 +105,12 @@ func (d *declaration) hosted() map[string]any {
 		config["rollout"] = map[string]any{"batch_size": d.Waves}
 	}
 	return config
+}
+
+// otherForm is another name of the same machine.
+func otherForm(form string) string {
+	if form == ByAgent {
+		return ByAddress
+	}
+	return ByAgent
 }

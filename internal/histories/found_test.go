@@ -21,6 +21,7 @@ var knownBroken = map[string]string{
 	"strangers-while-it-lags": "issue 12, item 4: a stranger that a file does not show yet is registered over",
 	"lapsed":                  "issue 12, item 5: on_destroy is skipped where somebody else unregistered",
 	"operated-respelt":        "issue 12, item 6: a failed operation is forgotten when the host is respelt",
+	"double":                  "issue 12, items 1 and 15: one machine under both names in one map is not refused",
 	"operated-anew":           "issue 12, item 14: a changed label or spec runs an operation again",
 }
 
@@ -188,6 +189,18 @@ var found = map[string]struct {
 		{Do: SetGateway, To: "apigw"},
 		{Do: Rename, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: Apply, On: A},
+	}}},
+	"one-machine-by-two-names": {"double", DoesNoMore, "let-go", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Double, On: A, Hosts: []int{1}},
+		{Do: Apply, On: A},
+	}}},
+	"operated-by-two-names": {"double", ReachesOnce, "restart", History{Machines: 1, Steps: []Step{
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Double, On: A, Hosts: []int{1}},
+		{Do: Operate, To: "restart"},
 	}}},
 	"labels-of-the-platform": {"row-labels", EndsAsDeclared, "plan-not-empty", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},

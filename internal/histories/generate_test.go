@@ -158,6 +158,8 @@ func (g *generator) next() {
 			"leave":             func() { g.add(Step{Do: Leave, On: on, Hosts: g.some(2)}) },
 			"rename":            func() { g.add(Step{Do: Rename, On: on, Hosts: g.some(6), To: g.form()}) },
 			"rekey":             func() { g.add(Step{Do: Rekey, On: on, Hosts: g.some(3)}) },
+			"double":            func() { g.add(Step{Do: Double, On: on, Hosts: g.some(2)}) },
+			"single":            func() { g.add(Step{Do: Single, On: on}) },
 			"spec":              func() { g.add(Step{Do: SetSpec, On: on, To: g.one("./a.sh", "./b.sh")}) },
 			"label":             func() { g.add(Step{Do: SetLabel, On: on, To: g.one("one", "two")}) },
 			"default-label":     func() { g.add(Step{Do: SetDefault, To: g.one("x", "y")}) },

@@ -42,6 +42,8 @@ const (
 	Leave        Action = "leave"         // hosts
 	Rename       Action = "rename"        // hosts, To the form of their names
 	Rekey        Action = "rekey"         // hosts
+	Double       Action = "double"        // hosts, which stand there by their other name as well
+	Single       Action = "single"        // none does any more
 	SetSpec      Action = "spec"          // To a start command
 	SetLabel     Action = "label"         // To a value of a label of the process
 	SetEnsure    Action = "ensure"        // To a value

@@ -11,7 +11,7 @@ import (
 func (w *world) do(s Step) {
 	before := w.look(bystander)
 	switch s.Do {
-	case Join, Leave, Rename, Rekey, SetSpec, SetLabel, SetEnsure, SetOnDestroy, SetWaves, SetAdopt:
+	case Join, Leave, Rename, Rekey, Double, Single, SetSpec, SetLabel, SetEnsure, SetOnDestroy, SetWaves, SetAdopt:
 		w.configs[s.On].change(s, w.gateway())
 	case SetDefault, SetSupplier, SetGateway, SetTrigger:
 		w.set(s)
@@ -65,6 +65,12 @@ func (c *config) change(s Step, gateway providertest.Face) {
 		for _, machine := range s.Hosts {
 			d.Rekeyed[machine] = !d.Rekeyed[machine]
 		}
+	case Double:
+		for _, machine := range s.Hosts {
+			d.Doubled[machine] = gateway == providertest.FaceGateway
+		}
+	case Single:
+		clear(d.Doubled)
 	case SetSpec:
 		d.Start = s.To
 	case SetLabel:
@@ -101,7 +107,11 @@ func (w *world) set(s Step) {
 		w.settings["gateway"] = s.To
 		for _, c := range w.configs {
 			for machine, form := range maps.Clone(c.want.Forms) {
-				if form == ByAgent && w.gateway() == providertest.FaceESB { // which has none
+				if w.gateway() != providertest.FaceESB {
+					continue
+				}
+				delete(c.want.Doubled, machine)
+				if form == ByAgent { // which the ESB does not have
 					c.want.Forms[machine] = ByAddress
 				}
 			}

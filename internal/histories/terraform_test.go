@@ -235,7 +235,9 @@ func (w *world) judgeOperation(d *declaration, before map[int]Truth, said string
 		failing     = make(map[int]bool)
 	)
 	for key, name := range d.hosts() {
-		_, failing[machineOf(name)] = failed[key]
+		if _, fails := failed[key]; fails {
+			failing[machineOf(name)] = true
+		}
 	}
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		operated := 0
