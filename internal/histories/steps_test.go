@@ -22,8 +22,8 @@ func (w *world) do(s Step) {
 	case Refresh:
 		w.refresh(w.configs[s.On])
 	case Taint:
-		kept := w.configs[s.On].object.kept
-		kept.Tainted = kept.State.Type() != nil && !kept.State.IsNull()
+		o := w.configs[s.On].object
+		o.kept.Tainted = o.exists()
 	case Recreate:
 		w.recreate(w.configs[s.On], s)
 	case Operate:

@@ -46,7 +46,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u := unit{
 		object: o.id, want: want, had: s.inState(o, "hosts"), replaced: want != nil && o.kept.Tainted,
-		first: want != nil && (o.kept.State.Type() == nil || o.kept.State.IsNull()), calm: !s.faulty && !s.cut, before: s.look(process),
+		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, before: s.look(process),
 	}
 	for _, d := range []*declaration{o.last, want} {
 		if d != nil {
@@ -134,6 +134,9 @@ func (w *world) unchanged(before map[int]Truth) {
 }
 
 func (w *world) destroy(c *config, s Step) (failed bool) {
+	if len(c.deposed) == 0 && !c.object.exists() {
+		return false
+	}
 	run, done := w.session(s)
 	defer done()
 	run.bury(c)
@@ -157,7 +160,7 @@ func (w *world) refresh(c *config) {
 
 // recreate replaces an object with create_before_destroy.
 func (w *world) recreate(c *config, s Step) {
-	if len(c.want.Forms) == 0 || c.object.kept.State.Type() == nil || c.object.kept.State.IsNull() {
+	if len(c.want.Forms) == 0 || !c.object.exists() {
 		return
 	}
 	run, done := w.session(s)

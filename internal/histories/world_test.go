@@ -36,6 +36,9 @@ type object struct {
 	last *declaration // that it was last applied with
 }
 
+// exists tells whether there is anything in state.
+func (o *object) exists() bool { return o.kept.State.Type() != nil && !o.kept.State.IsNull() }
+
 // config is one configuration, with its state.
 type config struct {
 	name    string
