@@ -42,7 +42,7 @@ func generate(chance *rand.Rand, without switches) History {
 		g.add(Step{Do: SetEnsure, On: A, To: "running"})
 	}
 	g.apply(A)
-	for range 4 + g.IntN(10) {
+	for range 4 + g.IntN(7) {
 		g.next()
 	}
 	return g.history
