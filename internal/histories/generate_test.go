@@ -193,7 +193,13 @@ func (g *generator) next() {
 		}
 	)
 	maps.DeleteFunc(things, func(name string, _ func()) bool { return g.without[name] })
-	things[g.one(slices.Sorted(maps.Keys(things))...)]()
+	names := slices.Sorted(maps.Keys(things))
+	for _, name := range []string{"rename", "rename", "rename", "join", "leave", "leave", "fault", "console", "destroy"} {
+		if _, is := things[name]; is { // it happens more often than others
+			names = append(names, name)
+		}
+	}
+	things[g.one(names...)]()
 	if g.IntN(3) > 0 {
 		g.apply(on)
 	}
