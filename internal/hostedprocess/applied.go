@@ -119,10 +119,17 @@ func (a applied) held(d fleet.Desired) fleet.Desired {
 	return d
 }
 
+// ownedByOther reports whether a registration is another object's. An object that does
+// not know its own id any more, as after a provider died, goes by the fingerprint.
+func (a applied) ownedByOther(d fleet.Desired, s fleet.Status) bool {
+	held := a.held(d)
+	return held.OwnedByOther(s) && (a.Owner != "" || !held.Ours(s))
+}
+
 // ours reports whether a registration is one that this object sent.
 func (a applied) ours(d fleet.Desired, s fleet.Status) bool {
 	held := a.held(d)
-	if held.OwnedByOther(s) {
+	if a.ownedByOther(d, s) {
 		return false
 	}
 	if held.Owns(s) || held.Ours(s) || d.Ours(s) {

@@ -64,7 +64,7 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagn
 
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
 	for _, o := range stuck {
-		if o.Unreachable {
+		if silent(o) {
 			todo += "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent; for a destroy, " +
 				"apply that first."
 			break

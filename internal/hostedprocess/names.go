@@ -3,6 +3,8 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
@@ -70,27 +72,35 @@ func otherForm(hosts, others []fleet.Host) []fleet.Host {
 // dropNames unregisters the old names of machines whose new name is registered. Where the
 // platform keeps one entry for both names, that undoes the new one as well: so it is asked
 // for afterwards, and put back.
-func (h hostedProcess) dropNames(ctx context.Context, prior hostedProcess, n names, done fleet.Results, gone *released) {
+func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
+	prior := u.prior
 	if !prior.Desired.HasSpec { // imported and never applied
-		prior.Process = h.Process
+		prior.Process = u.h.Process
 	}
-	var old, now []fleet.Host
+	var old []fleet.Host
 	for was, is := range n.now {
-		if o, touched := done[is]; touched && !o.OK() {
-			continue // the old name goes once the new one stands
+		if o, touched := done[is]; !touched || o.OK() { // the old name goes once the new one stands
+			old = append(old, was)
 		}
-		old, now = append(old, was), append(now, is)
 	}
-	if len(old) > 0 {
-		gone.add(prior.Process.Unregister(ctx, old))
+	l := u.leave
+	l.statuses = u.statuses
+	ours := prior.ours(ctx, old, l, &u.gone)
+	if len(ours) > 0 {
+		u.gone.add(prior.Process.Unregister(ctx, ours))
+	}
+	var again []fleet.Host
+	for _, was := range ours {
+		again = append(again, n.now[was])
 	}
 	for was := range n.unresolved {
-		if o, left := gone.results[was]; left && o.OK() {
+		if o, left := u.gone.results[was]; left && o.OK() {
 			// Whichever of the added hosts it may have been.
-			now = append(now, otherForm(h.Hosts.Without(prior.Hosts), []fleet.Host{was})...)
+			again = append(again, otherForm(u.h.Hosts.Without(u.prior.Hosts), []fleet.Host{was})...)
 		}
 	}
-	h.putBack(ctx, now, done)
+	slices.SortFunc(again, func(a, b fleet.Host) int { return strings.Compare(a.String(), b.String()) })
+	u.h.putBack(ctx, slices.Compact(again), done)
 }
 
 // putBack registers hosts once more that were found not to be hosted any more.

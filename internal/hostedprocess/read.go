@@ -55,9 +55,11 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	if !h.Desired.HasSpec {
 		model.complete(ctx, r.platform, report)
-		resp.Diagnostics.Append(saveImported(ctx, resp.Private, h.Desired, report.Cached)...)
 	} else if state.Fingerprint.IsNull() && everApplied {
 		model.setSent(held) // state of a release that did not keep it
+	}
+	if !everApplied {
+		resp.Diagnostics.Append(saveImported(ctx, resp.Private, h.Desired, report.Cached)...)
 	}
 	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)

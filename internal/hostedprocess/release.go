@@ -36,6 +36,11 @@ func (r *released) add(results fleet.Results) {
 	r.results.Merge(results)
 }
 
+// silent reports whether a host could not be let go because its agent does not answer.
+func silent(o fleet.Outcome) bool {
+	return !o.OK() && (o.Unreachable || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
+}
+
 // meaningUnread: whose a registration is could not be found out.
 const meaningUnread = "who registered it could not be read"
 
@@ -52,7 +57,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 	gone.results.Merge(fleet.Release(ctx, h.Process, ours, l.first, spared, rollout))
 	if l.forget {
 		for host, o := range gone.results {
-			if !o.OK() && o.Unreachable {
+			if silent(o) {
 				gone.forgotten[host] = o
 				delete(gone.results, host)
 			}
@@ -71,14 +76,11 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		})
 	}
 	onFile, err := h.Process.CachedStatus(ctx, hosts)
-	var (
-		ours, unsure []fleet.Host
-		held         = l.last.held(h.Desired)
-	)
+	var ours, unsure []fleet.Host
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
-		other := held.OwnedByOther(file)
+		other := l.last.ownedByOther(h.Desired, file)
 		if h.owners != nil {
 			if owner := h.owners.Of(h.ID, host); owner != "" {
 				other = owner != l.last.Owner

@@ -83,8 +83,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	plan := model.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	last.Owner = cmp.Or(last.Owner, newOwner())
-	h := r.open(ctx, model, last.Owner, &resp.Diagnostics)
+	owner := cmp.Or(last.Owner, newOwner())
+	h := r.open(ctx, model, owner, &resp.Diagnostics)
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
@@ -94,7 +94,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	if !everApplied && prior.Desired.HasSpec {
-		last, everApplied = appliedAs(prior.Desired, prior.supplier), true
+		last = appliedAs(prior.Desired, prior.supplier)
 	}
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
@@ -113,7 +113,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	plan.ID = types.StringValue(h.ID)
 	model.setSent(h.Desired)
 	hosts := model.HostsMap()
-	*hosts = withStuck(*hosts, *before.HostsMap(), prior.Hosts, u.stuck)
+	*hosts = u.withStuck(*hosts, *before.HostsMap())
 	statuses := statusesOf(u.failures)
 	maps.Copy(statuses, u.stuckStatuses())
 	left, _ := reference.InventoryOf(*hosts, h.supplier)

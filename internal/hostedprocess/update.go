@@ -50,7 +50,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	}
 	results := u.h.reconcile(ctx, change)
 	u.gone = u.release(ctx, names, results)
-	u.h.dropNames(ctx, u.prior, names, results, &u.gone)
+	u.dropNames(ctx, names, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
 }
@@ -66,8 +66,8 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		Rollout:  u.h.rollout,
 	}
 	kept := u.h.Hosts.Pick(u.prior.Hosts.Has)
-	if !u.everApplied {
-		err := u.compare(ctx, kept, &change)
+	onFile, err := u.onFile(ctx, kept)
+	if err != nil {
 		return change, err
 	}
 	var (
@@ -76,39 +76,32 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 	)
 	for _, host := range kept {
 		status, out := u.statuses[host.WithoutSupplier()]
+		file := onFile[host]
 		switch code := status.Code; {
-		case out && (code == diagnose.NotRegistered || code == diagnose.Unregistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther):
+		case out && (code == diagnose.NotRegistered || code == diagnose.Unregistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther),
+			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
-		case changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels):
+		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels),
+			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnedByOther(file)):
 			change.Reregister = append(change.Reregister, host)
-		case out, raised:
+		case out, raised, !u.everApplied:
 			change.Settle = append(change.Settle, host)
 		}
 	}
 	return change, nil
 }
 
-// compare sorts hosts by what the platform has on file, for a process whose last
-// registration is not known: the first apply after an import.
-func (u *update) compare(ctx context.Context, hosts []fleet.Host, change *fleet.Change) error {
-	if len(hosts) == 0 {
-		return nil
+// onFile is what the platform has on file, for a process whose last registration is not
+// known: in the first apply after an import, and after a provider died.
+func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	if u.everApplied || len(hosts) == 0 {
+		return nil, nil
 	}
 	onFile, err := u.h.Process.CachedStatus(ctx, hosts)
 	if err != nil {
-		return fmt.Errorf("reading the cached status: %w", err)
+		return nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	for _, host := range hosts {
-		switch status := onFile[host]; {
-		case u.h.Desired.Ours(status) && !u.h.Desired.OwnedByOther(status):
-			change.Settle = append(change.Settle, host)
-		case status.State == fleet.Unregistered:
-			change.Register = append(change.Register, host)
-		default:
-			change.Reregister = append(change.Reregister, host)
-		}
-	}
-	return nil
+	return onFile, nil
 }
 
 // release lets go of the hosts that left, as they were registered. What the update has
@@ -181,15 +174,19 @@ func (u *update) diagnostics() diag.Diagnostics {
 
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
-// is not theirs any more; their address is a key then.
-func withStuck(hosts, before reference.HostMap, prior fleet.Inventory, stuck fleet.Results) reference.HostMap {
-	if len(stuck) == 0 {
+// is not theirs any more; their address is a key then. An address keeps the supplier id
+// that it was registered with.
+func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
+	if len(u.stuck) == 0 {
 		return hosts
 	}
 	all, was := hosts.Known(), before.Known()
-	for host := range stuck {
-		key := prior.Key(host)
+	for host := range u.stuck {
+		key := u.prior.Hosts.Key(host)
 		address := was[key]
+		if u.prior.supplier != u.h.supplier {
+			address = host.String()
+		}
 		if _, taken := all[key]; taken {
 			key = host.String()
 		}
