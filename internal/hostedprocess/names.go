@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 type names struct {
 	// now is the new name of a machine by the old one.
 	now map[fleet.Host]fleet.Host
+	// ours are the new names of machines on which the registration is ours.
+	ours map[fleet.Host]bool
 	// unresolved are hosts that left while others of the other form came, of which
 	// nothing tells whether they are the same machines.
 	unresolved map[fleet.Host]bool
@@ -21,7 +24,7 @@ type names struct {
 
 // renamed finds them among the hosts that left and those that are declared.
 func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory) (names, error) {
-	found := names{now: make(map[fleet.Host]fleet.Host), unresolved: make(map[fleet.Host]bool)}
+	found := names{now: make(map[fleet.Host]fleet.Host), ours: make(map[fleet.Host]bool), unresolved: make(map[fleet.Host]bool)}
 	removed, added := prior.Without(h.Hosts), h.Hosts.Without(prior)
 	suspects := otherForm(removed, h.Hosts.Hosts())
 	if len(suspects) == 0 {
@@ -52,6 +55,33 @@ func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory) (name
 		}
 	}
 	return found, nil
+}
+
+// claimNames finds the new names under which our registrations are to be made once more. A
+// platform may keep an entry for each name: under the new one there may be none yet, or
+// somebody else's.
+func (u *update) claimNames(ctx context.Context, n names) error {
+	if len(n.now) == 0 {
+		return nil
+	}
+	l := u.leave
+	l.statuses = u.statuses
+	var added []fleet.Host
+	for _, old := range u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), l, &released{results: make(fleet.Results)}) {
+		if now := n.now[old]; !u.prior.Hosts.Has(now) {
+			added = append(added, now)
+		}
+	}
+	onFile, err := u.h.Process.CachedStatus(ctx, added)
+	if err != nil {
+		return fmt.Errorf("reading the cached status: %w", err)
+	}
+	for _, host := range added {
+		file := onFile[host]
+		theirs := file.State != fleet.Unregistered && file.Labels != nil && !u.last.ours(u.h.Desired, file)
+		n.ours[host] = u.last.FingerprintLabel == "" || !theirs
+	}
+	return nil
 }
 
 // otherForm are those of the hosts that are named in another form than some of others.

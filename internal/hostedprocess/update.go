@@ -44,6 +44,9 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if err != nil {
 		return err
 	}
+	if err := u.claimNames(ctx, names); err != nil {
+		return err
+	}
 	change, err := u.change(ctx, names)
 	if err != nil {
 		return err
@@ -59,12 +62,14 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 // not in it, and so not called.
 func (u *update) change(ctx context.Context, names names) (fleet.Change, error) {
 	change := fleet.Change{
-		// New hosts, renamed ones among them, are judged as at create.
-		Register: u.h.Hosts.Without(u.prior.Hosts),
+		// New hosts are judged as at create, and so are new names of hosts that were not
+		// ours.
+		Register: slices.DeleteFunc(u.h.Hosts.Without(u.prior.Hosts), func(h fleet.Host) bool { return names.ours[h] }),
 		Order:    u.h.Hosts.Hosts(),
 		Adopt:    u.adopt,
 		Rollout:  u.h.rollout,
 	}
+	change.Reregister = u.h.Hosts.Pick(func(h fleet.Host) bool { return names.ours[h] })
 	kept := u.h.Hosts.Pick(u.prior.Hosts.Has)
 	onFile, err := u.onFile(ctx, kept)
 	if err != nil {

@@ -1,0 +1,231 @@
+package hostedprocess_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// pids are the process ids on machines 1 to n.
+func pids(t *testing.T, sim *providertest.Sim, n int) []int {
+	t.Helper()
+	var found []int
+	for _, host := range providertest.HostNumbers(n) {
+		found = append(found, int(sim.Machine(providertest.Address(host)).Process("web", "nginx").PID))
+	}
+	return found
+}
+
+// expectHosted fails the test where hosts 1 to n are not hosted.
+func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
+	t.Helper()
+	for _, host := range providertest.HostNumbers(n) {
+		if p, _ := sim.Process(providertest.Address(host), "web", "nginx"); !p.Hosted {
+			t.Errorf("web-%d is not hosted: %+v", host, p)
+		}
+	}
+}
+
+// The new object of a replacement keeps what both are about.
+func TestAccOwnership_createBeforeDestroy(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  lifecycle { create_before_destroy = true }"}.String()
+	cli := providertest.NewCLI(t, sim, config)
+	cli.Expect(0, "apply", "-auto-approve")
+	before := pids(t, sim, 3)
+	cli.Expect(0, "taint", "bk_hosted_process.test")
+	out := cli.Expect(0, "apply", "-auto-approve")
+	if !strings.Contains(out, "Hosts Belong To Another Resource") {
+		t.Errorf("the old object said nothing:\n%s", out)
+	}
+	expectHosted(t, sim, 3)
+	if after := pids(t, sim, 3); !slices.Equal(before, after) {
+		t.Errorf("processes %v became %v", before, after)
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	cli.Expect(0, "destroy", "-auto-approve")
+	if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
+		t.Errorf("left behind: %+v", left)
+	}
+}
+
+// Of two configurations that declare the same process, only the one that registered it
+// last lets it go.
+func TestAccOwnership_twoConfigurations(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()
+	first, second := providertest.NewCLI(t, sim, config), providertest.NewCLI(t, sim, config)
+	first.Expect(0, "apply", "-auto-approve")
+	second.Expect(0, "apply", "-auto-approve")
+	if out := first.Expect(0, "destroy", "-auto-approve"); !strings.Contains(out, "Hosts Belong To Another Resource") {
+		t.Errorf("the first said nothing:\n%s", out)
+	}
+	expectHosted(t, sim, 2)
+	second.Expect(0, "plan", "-detailed-exitcode")
+	second.Expect(0, "destroy", "-auto-approve")
+	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Hosted || p.Registered {
+		t.Errorf("left behind: %+v", p)
+	}
+}
+
+// A host that is added is judged as at create: somebody else's stays theirs.
+func TestAccOwnership_addedHost(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	theirs := map[string]string{"team": "other"}
+	sim.Colleague(t, "web", "nginx", theirs, 2)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String())
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
+	cli.Expect(1, "apply", "-auto-approve")
+	if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); p.Labels["team"] != "other" || p.Labels["tf_spec"] != "" {
+		t.Errorf("the colleague's registration is %+v now", p)
+	}
+	cli.Expect(0, "destroy", "-auto-approve")
+	if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !p.Registered {
+		t.Errorf("the colleague's registration is gone: %+v", p)
+	}
+}
+
+// A destroy is over when the platform says so, whatever a file that lags shows.
+func TestAccOwnership_destroyRefused(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simulator.Fault{
+		"per-host": {Code: new(117), Message: "agent is away"},
+		"as-whole": {HTTPStatus: 403, Body: `{"code": 1640301, "message": "app has no permission"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
+			sim.FreezeStatus() // the file never hears of it
+			cli.Expect(0, "apply", "-auto-approve")
+			fault.API, fault.Op = providertest.FaultOn("unregister_proc_info")
+			sim.Inject(fault)
+			cli.Expect(1, "destroy", "-auto-approve", "-refresh=false")
+			if out := cli.Expect(0, "state", "list"); !strings.Contains(out, "bk_hosted_process.test") {
+				t.Error("the resource is forgotten")
+			}
+			expectHosted(t, sim, 2)
+			sim.Mend()
+			sim.ThawStatus()
+			cli.Expect(0, "destroy", "-auto-approve")
+		})
+	}
+}
+
+// What is to be stopped before it goes is stopped, also where somebody unregistered it.
+func TestAccOwnership_stopsWhatWasUnregistered(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String())
+	cli.Expect(0, "apply", "-auto-approve")
+	for n := 1; n <= 2; n++ {
+		if err := sim.Unregister(providertest.Address(n), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cli.Expect(0, "destroy", "-auto-approve")
+	for _, m := range sim.Machines() {
+		if p := m.Process("web", "nginx"); p.Running {
+			t.Errorf("it goes on running: %+v", p)
+		}
+	}
+}
+
+// A machine that is gone for good can be let go, and not by mistake.
+func TestAccOwnership_forgetUnreachable(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	more := "forget_unreachable = true"
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
+	cli.Expect(0, "apply", "-auto-approve")
+	sim.SetReachable(providertest.Address(2), false)
+	cli.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String())
+	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(strings.Join(strings.Fields(out), " "), "forget_unreachable = true") {
+		t.Errorf("the way out is not named:\n%s", out)
+	}
+	cli.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(1), More: more}.String())
+	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "Unreachable Hosts Forgotten") || !strings.Contains(out, "web-2") {
+		t.Errorf("the host is not named:\n%s", out)
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+}
+
+// A changed default label is a line of the plan, also while a host is out of sync.
+func TestAccOwnership_labelsInThePlan(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}.String()
+	cli := providertest.NewCLI(t, sim, config)
+	sim.FailHosts("register_proc_info", []int{3}, 117, "agent is away")
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.ConfigureWith("provider \"bk\" {\n  default_labels = { tier = \"gold\" }\n}\n", config)
+	out := cli.Expect(2, "plan", "-detailed-exitcode")
+	for _, line := range []string{"labels_all", `"gold"`, "fingerprint"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("the plan does not show %s:\n%s", line, out)
+		}
+	}
+}
+
+// A machine that is called otherwise is the same machine: nothing is stopped, started,
+// restarted or unhosted for good.
+func TestAccOwnership_renamed(t *testing.T) {
+	t.Parallel()
+	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.EntryPerName = perName
+			agents := []string{"0200000007525400f355781710390005465c", "0200000007525400f355781710390005465d"}
+			byAgent := "{\n"
+			for i, id := range agents {
+				sim.AddAgent(id, providertest.Address(i+1))
+				byAgent += fmt.Sprintf("web-%d = %q\n", i+1, id)
+			}
+			byAgent += "}"
+			provider := "provider \"bk\" {\n  gateway = \"apigw\"\n}\n"
+			process := func(hosts string) string {
+				return providertest.HostedConfig{Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String() + `
+resource "bk_process_operation" "restart" {
+  meta      = bk_hosted_process.test.meta
+  hosts     = bk_hosted_process.test.hosts
+  spec      = bk_hosted_process.test.spec
+  operation = "restart"
+}
+`
+			}
+			cli := providertest.NewCLI(t, sim, "")
+			cli.ConfigureWith(provider, process(providertest.HostsConfig(2)))
+			cli.Expect(0, "apply", "-auto-approve")
+			before := pids(t, sim, 2)
+			for _, hosts := range []string{byAgent, providertest.HostsConfig(2)} {
+				sim.ResetCalls()
+				cli.ConfigureWith(provider, process(hosts))
+				cli.Expect(0, "apply", "-auto-approve")
+				if after := pids(t, sim, 2); !slices.Equal(before, after) {
+					t.Errorf("processes %v became %v", before, after)
+				}
+				for _, m := range sim.Machines() {
+					for _, p := range m.Processes {
+						if !p.Hosted || !p.Running {
+							t.Errorf("it is %+v", p)
+						}
+					}
+				}
+				cli.Expect(0, "plan", "-detailed-exitcode")
+			}
+			cli.ConfigureWith(provider, process("{ web-1 = \""+providertest.Address(1)+"\", twin = \""+agents[0]+"\" }"))
+			if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(strings.Join(strings.Fields(out), " "), "name each machine once") {
+				t.Errorf("said:\n%s", out)
+			}
+		})
+	}
+}
