@@ -76,9 +76,9 @@ tf_plan 2
 show_block '^  # bk_(job_)?hosted_process.web will' '^    }'
 show '^Plan:'
 ok 'exit code 2: there is a difference'
-expect '"web-3" = "not registered"'
+expect '"web-3" = "unregistered: '
 expect 'Plan: 0 to add, 1 to change, 0 to destroy.'
-[[ ! $(<"$out") =~ \"web-[12]\"\ =\ \"not ]] || fail 'the plan should leave web-1 and web-2 alone'
+[[ ! $(<"$out") =~ \"web-[12]\"\ =\ \"(not_|unregistered) ]] || fail 'the plan should leave web-1 and web-2 alone'
 ok 'the plan names web-3, says why, and changes it in place'
 
 step 'Heal it' 'apply does what the plan said, and touches no other host.'
