@@ -120,7 +120,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	switch {
 	case r.cell.next != "":
 		return r.cell.next
-	case r.cell.ending == taints && (r.face == providertest.FaceJOB || r.on.Operates() || len(acted) > 0 && !undone):
+	case r.cell.ending == taints && (r.face == providertest.FaceJOB || r.on != providertest.OnCreate || len(acted) > 0 && !undone):
 		return providertest.PlanReplace
 	case r.cell.ending == taints:
 		return providertest.PlanCreate // a refresh finds nothing registered

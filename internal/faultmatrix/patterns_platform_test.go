@@ -108,13 +108,13 @@ var patternUnreadable = &pattern{
 
 var patternNoTask = &pattern{
 	name: "no-task", title: "A call is accepted, and its result cannot be asked for",
-	about: "Registering may be repeated, and what is on file afterwards shows what was done. An operation is sent once.",
+	about: "Registering may be repeated, and the refresh before the next apply shows what was done. An operation is sent once.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: 1},
 		providertest.OnRead:    onJOB(cell{ending: stays, tries: 1}),
 		providertest.OnAsk:     {ending: stays, tries: 1},
 		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
-		providertest.OnDelete:  {ending: well, tries: 1},
+		providertest.OnDelete:  {ending: fails, tries: 1},
 		providertest.OnOperate: {ending: warns, reason: outcomeUnknown, tries: 1},
 		providertest.OnStatus:  {ending: fails, tries: 1},
 	},
@@ -137,7 +137,7 @@ var patternUnregistered = &pattern{
 	name: "unregistered", title: "Somebody unregistered the process",
 	about: "It is drift once the agents have confirmed it, and the next apply registers it again.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnRead:   {ending: drifts, reason: "not_registered", tries: 1, triesBy: map[providertest.Face]int{providertest.FaceJOB: 2}},
+		providertest.OnRead:   {ending: drifts, reason: "unregistered", tries: 1, triesBy: map[providertest.Face]int{providertest.FaceJOB: 2}},
 		providertest.OnUpdate: {ending: well, tries: 2, triesBy: map[providertest.Face]int{providertest.FaceESB: 1}},
 		providertest.OnDelete: {ending: well, tries: 1},
 	},

@@ -106,10 +106,6 @@ func statusFaults() []fault {
 		fault{
 			name: "false-with-zero", title: "`result` is false and the code 0", says: "refused by the platform", pattern: patternRefused,
 			faces: esbOnlyFace, fault: &simulator.Fault{Envelope: map[string]any{"result": false}},
-			except: map[providertest.Operation]cell{
-				// It was processed all the same: that is what the file says afterwards.
-				providertest.OnDelete: {ending: well, tries: 1},
-			},
 		},
 		fault{
 			name: "poison", title: "One host has the whole request refused", says: "refused by the platform: host not found (code 1000000", pattern: patternPoisoned,

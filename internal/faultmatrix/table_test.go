@@ -123,6 +123,10 @@ func (f fault) cell(o providertest.Operation, by providertest.Face) (cell, bool)
 	if o.Operates() && c.ending == warns && f.hit == nil && (c.reason == outcomeUnknown || c.reason == noVerdict) {
 		c.ending = taints
 	}
+	// So is a create after which no host is as declared.
+	if o.Creates() && c.ending == warns && f.hit == nil {
+		c.ending = taints
+	}
 	if n, differs := c.triesBy[by]; differs {
 		c.tries = n
 	}

@@ -229,6 +229,9 @@ func (o Operation) Operates() bool {
 // Reads reports whether it is the read of a data source.
 func (o Operation) Reads() bool { return o == OnStatus || o == OnCached }
 
+// Creates reports whether it is the create of a hosted process.
+func (o Operation) Creates() bool { return o.BeginsWithoutState() && !o.Operates() }
+
 // Updates reports whether it is the update of a resource.
 func (o Operation) Updates() bool { return o == OnUpdate || o == OnKeepRun }
 
