@@ -37,7 +37,7 @@ var cliCells = map[string]providertest.PlanKind{
 	"poison/esb/create":                   providertest.PlanCreate,
 	"unregistered/esb/refresh":            providertest.PlanUpdate,
 
-	"403/apigw/create-result-asked-for":         providertest.PlanNothing,
+	"403/apigw/create-result-asked-for":         providertest.PlanReplace,
 	"403/apigw/status":                          providertest.PlanNothing,
 	"404/apigw/refresh":                         providertest.PlanNothing,
 	"agent-away/apigw/update":                   providertest.PlanUpdate,
