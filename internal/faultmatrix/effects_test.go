@@ -17,7 +17,7 @@ func (h held) String() string {
 	for _, w := range []struct {
 		is        bool
 		yes, name string
-	}{{h.registered, "registered", "not_registered"}, {h.hosted, "hosted", "not hosted"}, {h.running, "running", "not running"}} {
+	}{{h.registered, "registered", "not registered"}, {h.hosted, "hosted", "not hosted"}, {h.running, "running", "not running"}} {
 		words = append(words, map[bool]string{true: w.yes, false: w.name}[w.is])
 	}
 	return strings.Join(words, ", ")

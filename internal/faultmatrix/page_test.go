@@ -251,10 +251,10 @@ func (c matrixCell) next() string {
 	case c.cell.ending == stays:
 		return "the destroy"
 	case c.on == providertest.OnDelete:
-		return "a destroy of the hosts hit"
+		return "a destroy of the hosts hit; nothing where the platform did act, except through JOB"
 	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "a create"
-	case c.cell.ending == taints && c.on.Operates():
+	case c.cell.ending == taints && c.on != providertest.OnCreate:
 		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
 		return "a create; a replacement where the platform did act, and always through JOB"
