@@ -37,8 +37,8 @@ var patternAsked = &pattern{
 // patternNoVerdict: nothing is heard of a host, whatever the others do.
 var patternNoVerdict = &pattern{
 	name: "no-verdict", title: "Nothing is heard of a host until the time is up",
-	about: "The other hosts keep their verdicts. The deadline is that of the object's `timeouts`. An operation that no host confirms in its " +
-		"first run ends with an error and is tainted.",
+	about: "The other hosts keep their verdicts. The deadline is that of the object's `timeouts`. A create or a first operation that no " +
+		"host confirms ends with an error and is tainted.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:  {ending: warns, reason: notConfirmed + saysTimeUp, tries: 1, timeUp: true},
 		providertest.OnRead:    onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true}),
