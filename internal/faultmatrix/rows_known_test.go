@@ -21,13 +21,6 @@ func keyFaults() []fault {
 			r.sim.AddAgent(agentID(r.on, n), providertest.Address(n))
 		}
 	}
-	// Where no row tells the other name, only an agent can, and it knows its own id, but
-	// not the cloud area of its address. So before a create it cannot be told which host
-	// an answer is about, and none is hosted over what may be there.
-	nameless := map[providertest.Operation]cell{
-		providertest.OnCreate: {ending: fails, says: "not registered, because its agent does not say whether it is already"},
-		providertest.OnAsk:    {ending: warns, says: "Agents Not Reachable", tries: 1, timeUp: true},
-	}
 	return []fault{
 		{
 			name: "keys-supplier", title: "Every key has the supplier's id, whatever the document says", pattern: patternAsked, faces: esbOnlyFace,
@@ -48,8 +41,7 @@ func keyFaults() []fault {
 		},
 		{
 			name: "keys-of-agents", title: "Hosts are given by address, and their keys have the agent ids", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
-			except: nameless, prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "agent"}) },
-			slow: true, // a create asks the agents for half a minute
+			prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "agent"}) },
 		},
 		{
 			name: "keys-of-addresses", title: "Hosts are given by agent id, and their keys fall back to `cloud:ip`", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},

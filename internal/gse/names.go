@@ -76,7 +76,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 
 // learnFrom takes the names of hosts from what their agents said: the key of a result
 // has one, and its content may have the other.
-func (p *Process) learnFrom(answers procapi.ResultMap) {
+func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	process := ":" + p.meta.Namespace + ":" + p.meta.Name
 	for key, answer := range answers {
 		name, ours := strings.CutSuffix(key, process)
@@ -95,9 +95,23 @@ func (p *Process) learnFrom(answers procapi.ResultMap) {
 		if agent, ok := said.agent(); ok && host.AgentID() == "" {
 			p.client.learn(agent.WithoutSupplier(), id)
 		}
-		// The cloud area must stand there: 0 is one like any other.
-		if address, ok := said.host(0); ok && host.AgentID() != "" && said.Host.CloudID.Known {
+		address, ok := said.host(0)
+		if !ok || host.AgentID() == "" {
+			continue
+		}
+		if said.Host.CloudID.Known {
 			p.client.learn(id, address.WithoutSupplier())
+			continue
+		}
+		// Without its cloud area, 0 being one like any other, an address is a host's only
+		// where one host alone was asked that has it.
+		if same := sameIP(asked, address); len(same) == 1 {
+			p.client.learn(id, same[0].WithoutSupplier())
 		}
 	}
+}
+
+// sameIP are the hosts with the IP of another, in any cloud area.
+func sameIP(hosts []fleet.Host, as fleet.Host) []fleet.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return h.IP() != as.IP() || h.AgentID() != "" })
 }

@@ -81,7 +81,7 @@ func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bk
 	var answers procapi.ResultMap
 	reply, err := t.client.api.Call(ctx, t.client.face.endpoint(apiResult, true), task{ID: procapi.TaskID(id)}, &answers)
 	if t.query && t.client.face.renames() {
-		t.learnFrom(answers)
+		t.learnFrom(answers, t.hosts)
 	}
 	if t.learned {
 		return answers, reply, err
