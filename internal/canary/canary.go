@@ -1,3 +1,4 @@
+// Package canary has secrets that tests plant, and finds them again in whatever came out.
 package canary
 
 import (

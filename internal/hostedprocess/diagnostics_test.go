@@ -4,13 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 

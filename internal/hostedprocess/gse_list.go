@@ -24,6 +24,7 @@ var (
 	_ list.ListResourceWithConfigure = (*hostedProcessListResource)(nil)
 )
 
+// NewListResource makes the list resource bk_hosted_process.
 func NewListResource() list.ListResource { return &hostedProcessListResource{} }
 
 type hostedProcessListResource struct{ platform *platform.Platform }

@@ -126,7 +126,7 @@ func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *
 }
 
 // warnings tell of hosts that were let go without having been unregistered.
-func (r released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
+func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if len(r.owned) > 0 {
 		rows := fleet.Same(r.owned, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since"})

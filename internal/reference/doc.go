@@ -6,7 +6,7 @@
 // Model, and Model.Open turns either into a Target, which is all that the packages of
 // the resources know of the difference. rollout and timeouts are declared here as well.
 //
-// An attribute is declared in <attribute>_schema.go, its value is read in
-// <attribute>_model.go, and validators that serve more than one attribute are in
-// <kind>_validator.go.
+// An attribute is declared in <attribute>_schema.go and its value read in
+// <attribute>_model.go; a small attribute has both in <attribute>.go. Validators that
+// serve more than one attribute are in <kind>_validator.go.
 package reference

@@ -1,15 +1,20 @@
 package reference
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/gse"
 )
 
 func metaAttribute(o Options) schema.SingleNestedAttribute {
@@ -53,4 +58,21 @@ func NameValidator(forbidden string) validator.String {
 	return stringvalidator.RegexMatches(
 		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),
 		fmt.Sprintf("must not be empty and must contain neither white space nor %q, which separates the parts of an import id", forbidden))
+}
+
+type metaModel struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+	Labels    types.Map    `tfsdk:"labels"`
+}
+
+// MetaToAPI converts meta. The labels are the object's own, without the provider's
+// default labels and fingerprint.
+func MetaToAPI(ctx context.Context, meta types.Object) (gse.Meta, diag.Diagnostics) {
+	var m metaModel
+	diags := meta.As(ctx, &m, basetypes.ObjectAsOptions{})
+	if diags.HasError() {
+		return gse.Meta{}, diags
+	}
+	return gse.Meta{Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString(), Labels: StringMap(m.Labels)}, diags
 }

@@ -2,12 +2,18 @@ package reference
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 // RolloutAttribute declares rollout; description is the sentence that says what happens
@@ -57,4 +63,25 @@ func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": batch_size is not set, so all hosts "+
 		"go at once. If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have. "+
 		"If you do want all hosts at once, set batch_size to the number of hosts, or leave out rollout.")
+}
+
+type rolloutModel struct {
+	BatchSize      types.Int64  `tfsdk:"batch_size"`
+	Pause          types.String `tfsdk:"pause"`
+	MaxFailedHosts types.Int64  `tfsdk:"max_failed_hosts"`
+}
+
+// RolloutToAPI converts rollout. A null value is one wave of all hosts.
+func RolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
+	if rollout.IsNull() {
+		return fleet.Rollout{}, nil
+	}
+	var m rolloutModel
+	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
+	pause, _ := time.ParseDuration(m.Pause.ValueString()) // checked by a validator; "" is none
+	return fleet.Rollout{
+		BatchSize: int(m.BatchSize.ValueInt64()),
+		Pause:     pause,
+		MaxFailed: int(m.MaxFailedHosts.ValueInt64()),
+	}, diags
 }

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -13,6 +14,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/job"
 )
 
 // scopeType is a kind of scope that JOB knows.
@@ -83,4 +88,19 @@ func jobBizIDAttribute(replaces bool) schema.Int64Attribute {
 			}, scopeNote, scopeNote)}
 	}
 	return attribute
+}
+
+type jobScopeModel struct {
+	Type types.String `tfsdk:"type"`
+	ID   types.String `tfsdk:"id"`
+}
+
+// scopeToAPI also returns the scope as it is written in ids and sentences, "biz:2".
+func (m *JobModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
+	if m.Scope.IsNull() {
+		return job.Scope{BizID: m.BizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(m.BizID.ValueInt64(), 10), nil
+	}
+	var s jobScopeModel
+	diags = m.Scope.As(ctx, &s, basetypes.ObjectAsOptions{})
+	return job.Scope{Type: s.Type.ValueString(), ID: s.ID.ValueString()}, s.Type.ValueString() + ":" + s.ID.ValueString(), diags
 }
