@@ -114,7 +114,8 @@ func (s *settings) declare() []setting {
 		{
 			name: "spec_fingerprint_label", kind: newText(&s.fingerprintLabel, defaultFingerprintLabel),
 			description: "Label for a fingerprint of the declared spec and labels. It shows the provider that somebody has " +
-				"registered a host with another spec, which no API returns. `\"\"` turns it off.",
+				"registered a host with another spec, which no API returns. A second label, its name with `_owner` behind it, says which " +
+				"resource registered. `\"\"` turns both off.",
 		},
 		{
 			name: "max_hosts_per_request", kind: newNumber(&s.maxHosts, procapi.DefaultMaxHosts, 1, 10000),

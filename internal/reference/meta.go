@@ -43,8 +43,8 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 				PlanModifiers:       modifiers,
 			},
 			"labels": schema.MapAttribute{
-				MarkdownDescription: "Labels of the registration. The provider's `default_labels` are added unless a label is set here, and so is the " +
-					"label that `spec_fingerprint_label` names.",
+				MarkdownDescription: "Labels of the registration. The provider's `default_labels` are added unless a label is set here, and so are the " +
+					"label that `spec_fingerprint_label` names and the one with `_owner` behind that name.",
 				Optional:    true,
 				ElementType: types.StringType,
 			},

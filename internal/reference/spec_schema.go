@@ -174,8 +174,8 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 				MarkdownDescription: "When a periodic process (`auto_type` 0) runs." + reservedNote,
 				Optional:            true,
 			},
-			"op_timeout": seconds("Seconds that a command may take, at least 1. Only operations send it: a registration has no such field, "+
-				"so changing it alone re-registers nothing. The platform's default is 60.", 1),
+			"op_timeout": seconds("Seconds that a command may take, at least 1. The ESB takes it with operations alone, so changing "+
+				"nothing else re-registers nothing there; the API gateway takes it with a registration, which a change renews. The platform's default is 60.", 1),
 		},
 	}
 }
