@@ -1,6 +1,7 @@
 package gse
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,11 +123,17 @@ func TestGatewayFlow_sharedWithoutHosts(t *testing.T) {
 	sim := &simulator.Server{RowsWithoutHost: true, RowsWithoutAgentID: true}
 	p := gatewaySim(t, sim, 0)
 	inventory := procapitest.Parse(t, "0:10.0.0.1")
-	if failures := p.Operate(t.Context(), fleet.Supervise, inventory, nil).Failures(); len(failures) > 0 {
-		t.Fatal(failures)
-	}
 	listed := false
-	for range 2 * sharedFrom {
+	// A process that asks again counts once, so it takes several.
+	for n := range 2 * sharedFrom {
+		meta := sampleMeta
+		if n > 0 {
+			meta.Name += strconv.Itoa(n)
+		}
+		p := p.client.Process(meta, sampleSpec())
+		if failures := p.Operate(t.Context(), fleet.Supervise, inventory, nil).Failures(); len(failures) > 0 {
+			t.Fatal(failures)
+		}
 		got, err := p.SharedStatus(t.Context(), inventory)
 		if err != nil || got[inventory[0]].State != fleet.Unknown {
 			t.Fatalf("got %v, %v, want it not to be known", got, err)
