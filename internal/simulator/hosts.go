@@ -13,8 +13,8 @@ func must(err error) {
 	}
 }
 
-// AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (32
-// to 64 hexadecimal characters). It panics on anything else: an address in a
+// AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (16
+// to 64 characters without colon or white space). It panics on anything else: an address in a
 // test is a constant.
 func (s *Server) AddHost(addrs ...string) {
 	s.init()

@@ -7,9 +7,10 @@ import (
 )
 
 // agentIDPattern is what an agent id of GSE 2.0 looks like, such as
-// "0200000007525400f355781710390005465c". A request may hold anything of up to
-// 64 characters; whoever declares a host means this.
-var agentIDPattern = regexp.MustCompile(`^[0-9a-fA-F]{32,64}$`)
+// "0200000007525400f355781710390005465c". It is opaque: nobody promises that it is
+// hexadecimal. A request may hold anything of up to 64 characters; whoever declares
+// a host means this.
+var agentIDPattern = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 
 // AgentTarget is a host that a request named by its agent id. Which address it
 // has is for resolveLocked to say.
@@ -29,7 +30,7 @@ func (g *GSE) AddAgent(agentID, addr string) error {
 
 func (g *GSE) linkLocked(agentID, addr string) error {
 	if !agentIDPattern.MatchString(agentID) {
-		return fmt.Errorf("agent id %q: want 32 to 64 hexadecimal characters", agentID)
+		return fmt.Errorf("agent id %q: want 16 to 64 characters without colon or white space", agentID)
 	}
 	t, err := ParseTarget(addr)
 	if err != nil {

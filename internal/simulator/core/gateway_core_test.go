@@ -276,9 +276,35 @@ func TestAgentID_survivesARestart(t *testing.T) {
 	}
 }
 
+// An agent id is opaque: hosts are declared, and found again, by whatever it holds.
+func TestAgentID_opaque(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]string{
+		"shortest": strings.Repeat("z", 16), "longest": strings.Repeat("Z", 64), "real": "02000000005254008d6e1691487566400_v2", "signs": "agent/of-host.nr=1~",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.AddAgent(id, "0:10.0.0.2") })
+			if v := c.GatewayOperate(simulator.OpHost, simtest.Agents(id), id); v.Code != 0 {
+				t.Errorf("got %+v", v)
+			}
+			if p, found := c.Sim.Process(id, "web", "nginx"); !found || !p.Hosted {
+				t.Errorf("got %+v", p)
+			}
+			rows := c.GatewayRows(simtest.Agents(id))
+			if len(rows) != 1 || rows[0]["bk_agent_id"] != id {
+				t.Errorf("rows %v", rows)
+			}
+		})
+	}
+}
+
 func TestAgentID_bad(t *testing.T) {
 	t.Parallel()
-	for _, test := range [][2]string{{"short", "0:10.0.0.1"}, {simtest.AgentA, "web-1"}, {simtest.AgentA, simtest.AgentB}} {
+	for _, test := range [][2]string{
+		{"short", "0:10.0.0.1"}, {strings.Repeat("z", 15), "0:10.0.0.1"}, {strings.Repeat("z", 65), "0:10.0.0.1"},
+		{"agent-of-a-host:1", "0:10.0.0.1"}, {"agent of a host 1", "0:10.0.0.1"}, {simtest.AgentA, "web-1"}, {simtest.AgentA, simtest.AgentB},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -83,8 +83,8 @@ func ParseTarget(addr string) (Target, error) {
 	return t, nil
 }
 
-// AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (32
-// to 64 hexadecimal characters).
+// AddHost declares hosts, each "cloud:ip", "cloud:supplier:ip" or an agent id (16
+// to 64 characters without colon or white space).
 func (g *GSE) AddHost(addrs ...string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
