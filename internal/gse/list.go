@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -49,6 +50,21 @@ func (e *UnplacedError) Error() string {
 		}
 	}
 	return text
+}
+
+// MayHave reports whether a process of this name may have such a row.
+func (e *UnplacedError) MayHave(name string) bool {
+	return e.may(func(p string) bool { return p == name })
+}
+
+// MayHavePrefix reports whether a process whose name begins so may have such a row.
+func (e *UnplacedError) MayHavePrefix(prefix string) bool {
+	return e.may(func(p string) bool { return strings.HasPrefix(p, prefix) })
+}
+
+// may takes a row without a name for one of any process.
+func (e *UnplacedError) may(is func(process string) bool) bool {
+	return e.Unreadable || slices.ContainsFunc(e.Processes, func(p string) bool { return p == "" || is(p) })
 }
 
 func (e *UnplacedError) orNil() error {

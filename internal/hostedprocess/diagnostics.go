@@ -5,8 +5,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -95,3 +97,18 @@ func anyTaken(failures fleet.Results) bool {
 
 const takenAdvice = "Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
 	"Set adopt_existing = true to take those hosts over, or take them out of hosts."
+
+// importUnplaced is an import that would leave hosts out, or may. What is not in
+// state would be left to run by a destroy.
+func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic {
+	title := diagnose.ProcessTitle(f.namespace, f.name)
+	return diag.NewErrorDiagnostic("Unable to Import Hosted Process", title+" may be on hosts that the platform does not name: "+
+		diagnose.Sentence(unplaced.Error())+"\n\nNothing was imported, since those hosts would be missing. Import "+
+		"it with all of its hosts: "+bkapi.Printable(f.id())+"@0:10.0.0.1,0:10.0.0.2.")
+}
+
+// listedInPart is a listing that lacks rows.
+func listedInPart(unplaced *gse.UnplacedError) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Hosted Processes Listed In Part", diagnose.Sentence(unplaced.Error())+
+		"\n\nThese rows are left out: a process may be missing from the list, or have more hosts than are listed.")
+}

@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,6 +76,13 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 			}
 			return true
 		})
+		if unplaced := (*gse.UnplacedError)(nil); errors.As(err, &unplaced) {
+			if unplaced.MayHave(id.name) {
+				resp.Diagnostics.Append(importUnplaced(found, unplaced))
+				return
+			}
+			err = nil // the rows are of other processes
+		}
 		if err != nil {
 			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Import Hosted Process",
 				diagnose.ProcessTitle(id.namespace, id.name)+" could not be looked up.", err))

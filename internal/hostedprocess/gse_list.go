@@ -2,9 +2,10 @@ package hostedprocess
 
 import (
 	"context"
-	"iter"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
@@ -73,64 +75,76 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 	stream.Results = func(push func(list.ListResult) bool) {
 		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
-		var failed error
-		processes := l.names(ctx, config, &failed)
-		if req.IncludeResource {
-			processes = l.whole(ctx, config, &failed)
-		}
 		pushed := int64(0)
-		for found := range processes {
-			if !push(listResult(ctx, req, found)) {
-				return
-			}
-			if pushed++; req.Limit > 0 && pushed == req.Limit {
-				return
-			}
+		one := func(found *foundProcess) bool {
+			pushed++
+			return push(listResult(ctx, req, found)) && pushed != req.Limit
 		}
-		if failed != nil {
-			push(list.ListResult{Diagnostics: diag.Diagnostics{diagnose.CallFailed("Unable to List Hosted Processes",
-				"The processes of namespace \""+config.Namespace.ValueString()+"\" could not be listed.", failed)}})
+		if !req.IncludeResource {
+			pushTrouble(push, config, l.names(ctx, config, one))
+			return
+		}
+		processes, err := l.whole(ctx, config)
+		// First, since nobody reads on behind the limit.
+		if !pushTrouble(push, config, err) {
+			return
+		}
+		for _, found := range processes {
+			if !one(found) {
+				return
+			}
 		}
 	}
 }
 
 // names yields each process at its first row: what is needed of it stands there,
 // so nobody waits for pages that the limit leaves unread.
-func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, failed *error) iter.Seq[*foundProcess] {
-	return func(yield func(*foundProcess) bool) {
-		seen := make(map[string]bool)
-		*failed = l.rows(ctx, config, func(row gse.Row) bool {
-			if seen[row.Name] {
-				return true
-			}
-			seen[row.Name] = true
-			return yield(&foundProcess{namespace: config.Namespace.ValueString(), name: row.Name})
-		})
-	}
+func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, yield func(*foundProcess) bool) error {
+	seen := make(map[string]bool)
+	return l.rows(ctx, config, func(row gse.Row) bool {
+		if seen[row.Name] {
+			return true
+		}
+		seen[row.Name] = true
+		return yield(&foundProcess{namespace: config.Namespace.ValueString(), name: row.Name})
+	})
 }
 
-// whole yields processes with their hosts, sorted by name. Any page may hold one
-// more host of any process, so all are read first.
-func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel, failed *error) iter.Seq[*foundProcess] {
-	return func(yield func(*foundProcess) bool) {
-		byName := make(map[string]*foundProcess)
-		*failed = l.rows(ctx, config, func(row gse.Row) bool {
-			found, known := byName[row.Name]
-			if !known {
-				found = &foundProcess{namespace: config.Namespace.ValueString(), name: row.Name, hosts: make(map[string]string)}
-				byName[row.Name] = found
-			}
-			found.add(row, l.platform)
-			return true
-		})
-		if *failed != nil {
-			return // half of its hosts would look like all of them
+// whole returns processes with their hosts, sorted by name. Any page may hold one
+// more host of any process, so all are read first. Beside a gse.UnplacedError they
+// are those whose hosts are known.
+func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel) ([]*foundProcess, error) {
+	byName := make(map[string]*foundProcess)
+	err := l.rows(ctx, config, func(row gse.Row) bool {
+		found, known := byName[row.Name]
+		if !known {
+			found = &foundProcess{namespace: config.Namespace.ValueString(), name: row.Name, hosts: make(map[string]string)}
+			byName[row.Name] = found
 		}
-		for _, name := range slices.Sorted(maps.Keys(byName)) {
-			if !yield(byName[name]) {
-				return
-			}
-		}
+		found.add(row, l.platform)
+		return true
+	})
+	if unplaced := (*gse.UnplacedError)(nil); err != nil && !errors.As(err, &unplaced) {
+		return nil, err // half of its hosts would look like all of them
+	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b *foundProcess) int { return strings.Compare(a.name, b.name) }), err
+}
+
+// pushTrouble says what is wrong with a listing, if anything is, and reports whether
+// to go on.
+func pushTrouble(push func(list.ListResult) bool, config hostedProcessListModel, err error) bool {
+	var unplaced *gse.UnplacedError
+	switch {
+	case err == nil:
+		return true
+	case !errors.As(err, &unplaced):
+		push(list.ListResult{Diagnostics: diag.Diagnostics{diagnose.CallFailed("Unable to List Hosted Processes",
+			"The processes of namespace \""+config.Namespace.ValueString()+"\" could not be listed.", err)}})
+		return false
+	case !unplaced.MayHavePrefix(config.NamePrefix.ValueString()):
+		return true
+	default:
+		return push(list.ListResult{Diagnostics: diag.Diagnostics{listedInPart(unplaced)}})
 	}
 }
 
@@ -142,7 +156,7 @@ func (l *hostedProcessListResource) rows(ctx context.Context, config hostedProce
 
 func listResult(ctx context.Context, req list.ListRequest, found *foundProcess) list.ListResult {
 	result := req.NewListResult(ctx)
-	result.DisplayName = found.id()
+	result.DisplayName = bkapi.Printable(found.id())
 	result.Diagnostics.Append(result.Identity.Set(ctx, found.identity())...)
 	if req.IncludeResource {
 		result.Diagnostics.Append(found.write(ctx, result.Resource)...)
