@@ -159,7 +159,7 @@ var settingRows = map[string]settingRow{
 	},
 	"spec_fingerprint_label": {
 		setting: "spec_fingerprint_label", seen: (*settingScene).labels,
-		value: "mark", want: "map[mark:…]", byDefault: "map[tf_spec:…]",
+		value: "mark", want: "map[mark:… mark_owner:…]", byDefault: "map[tf_spec:… tf_spec_owner:…]",
 		bad: []badSetting{
 			{value: "team", with: map[string]any{"default_labels": map[string]string{"team": "sre"}}, want: `default_labels["team"]: Invalid Label: Attribute default_labels["team"]: the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free.`},
 		},

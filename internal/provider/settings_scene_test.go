@@ -235,8 +235,8 @@ func (s *settingScene) suppliers() string {
 // labels are those with which a process is registered.
 func (s *settingScene) labels() string {
 	s.register()
-	// The fingerprint's own value is not of interest here.
-	return regexp.MustCompile(`v1-[0-9a-f]+`).ReplaceAllString(s.everywhere("labels"), "…")
+	// The values of the fingerprint and of the owner are not of interest here.
+	return regexp.MustCompile(`v1-[0-9a-f]+|[A-Z2-7]{16}`).ReplaceAllString(s.everywhere("labels"), "…")
 }
 
 // everywhere are the different values of members of a name, wherever they stand.

@@ -50,7 +50,7 @@ func wholeGSE(autoType int, fingerprint string) gseMapping {
 				map[string]any{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"},
 			},
 		},
-		wantLabels: `, "labels": {"team": "label-team", "tier": "label-tier", "region": "label-region", "fingerprint": "` + fingerprint + `"}`,
+		wantLabels: `, "labels": {"team": "label-team", "tier": "label-tier", "region": "label-region", "fingerprint": "` + fingerprint + `"OWNER}`,
 		identity: `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
 			"config_path": "/config/path", "log_path": "/log/path", "index_key": "index-key"}`,
 		control: `{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd",
@@ -125,6 +125,7 @@ func (m gseMapping) altered(hosts map[string]string) map[string]any {
 
 // body fills in a template: META, REGISTERED (the spec as registering sends it),
 // OPERATED (as operations send it), HOSTING (as hosting sends it), HOSTS1 and HOSTS2.
+// The owner is one in the requests of a hosted process alone.
 func (m gseMapping) body(template string) string {
 	var (
 		defined = `{"identity": ` + m.identity + `, "control": ` + m.control + m.more

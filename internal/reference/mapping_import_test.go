@@ -40,8 +40,12 @@ func TestMappingGSE_listed(t *testing.T) {
 					"namespace": "name-space", "name": "process-name", "labels": map[string]any{"team": "label-team", "tier": "label-tier"},
 				},
 				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn",
-				"adopt_existing": nil, "rollout": nil, "timeouts": nil,
+				"adopt_existing": nil, "forget_unreachable": nil, "rollout": nil, "timeouts": nil,
+				"fingerprint": nil, "labels_all": nil,
 			}
+			// The refresh that follows an import finds the fingerprint on file.
+			refreshed := maps.Clone(want)
+			refreshed["fingerprint"] = "v1-00a1253b106f04c2"
 
 			p := mapped(t, sim, c.face, m)
 			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
@@ -54,7 +58,7 @@ func TestMappingGSE_listed(t *testing.T) {
 				caller = mappedCaller + ", "
 			}
 			expectSent(t, sim, providertest.Target{API: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
-			if diff := cmp.Diff(want, providertest.Plain(t, resource.State)); diff != "" {
+			if diff := cmp.Diff(refreshed, providertest.Plain(t, resource.State)); diff != "" {
 				t.Errorf("imported (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(identity, p.IdentityOf(resource.Identity)); diff != "" {
