@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func wholeGSE(autoType int, fingerprint string) gseMapping {
 				map[string]any{"path": "/file/two", "md5": "FEDCBA9876543210FEDCBA9876543210"},
 			},
 		},
-		wantLabels: `, "labels": {"team": "label-team", "tier": "label-tier", "region": "label-region", "fingerprint": "` + fingerprint + `"OWNER}`,
+		wantLabels: `, "labels": {"team": "label-team", "tier": "label-tier", "region": "label-region", "fingerprint": "` + fingerprint + `" OWNER}`,
 		identity: `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
 			"config_path": "/config/path", "log_path": "/log/path", "index_key": "index-key"}`,
 		control: `{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "restart-cmd", "reload_cmd": "reload-cmd",
@@ -125,8 +126,14 @@ func (m gseMapping) altered(hosts map[string]string) map[string]any {
 
 // body fills in a template: META, REGISTERED (the spec as registering sends it),
 // OPERATED (as operations send it), HOSTING (as hosting sends it), HOSTS1 and HOSTS2.
-// The owner is one in the requests of a hosted process alone.
-func (m gseMapping) body(template string) string {
+func (m gseMapping) body(template string) string { return m.labelled(template, "") }
+
+// owned is body as a hosted process sends it, which says in a label whose it is.
+func (m gseMapping) owned(template string) string {
+	return m.labelled(template, `, "`+m.fingerprintLabel+`_owner": "`+someOwner+`"`)
+}
+
+func (m gseMapping) labelled(template, owner string) string {
 	var (
 		defined = `{"identity": ` + m.identity + `, "control": ` + m.control + m.more
 		limited = defined + `, "resource": ` + m.resource
@@ -134,7 +141,7 @@ func (m gseMapping) body(template string) string {
 	)
 	return strings.NewReplacer(
 		"CALLER", mappedCaller,
-		"META", `{"namespace": "name-space", "name": "process-name"`+m.wantLabels+`}`,
+		"META", `{"namespace": "name-space", "name": "process-name"`+strings.Replace(m.wantLabels, " OWNER", owner, 1)+`}`,
 		"NAME", `{"namespace": "name-space", "name": "process-name"}`,
 		"REGISTERED", limited+`, "monitor_policy": {`+m.policy+`}}`,
 		"OPERATED", defined+policy,
@@ -166,18 +173,18 @@ func TestMappingGSE_esb(t *testing.T) {
 			config := m.Reference(mappedHosts)
 
 			resource.Applied(config)
-			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
-				m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`))
+				m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`))
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpHost)},
-				m.body(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
-			expectAsked(t, sim, "get_proc_operate_result_v2", m.body(`{CALLER, "task_id": "TASK"}`))
+				m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
+			expectAsked(t, sim, "get_proc_operate_result_v2", m.owned(`{CALLER, "task_id": "TASK"}`))
 
 			resource.Applied(m.altered(mappedHosts))
 			sim.ResetCalls()
 			resource.Applied(config)
-			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, m.body(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
-			expectSent(t, sim, providertest.Target{API: "update_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, m.owned(`{CALLER, "meta": NAME, "hosts": HOSTS2}`))
+			expectSent(t, sim, providertest.Target{API: "update_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
 
 			if m.opTimeout != "" {
 				for operation, op := range mappedOperations {
@@ -191,7 +198,7 @@ func TestMappingGSE_esb(t *testing.T) {
 			if said := resource.DestroyUnrefreshed(); len(said) > 0 {
 				t.Fatal(said)
 			}
-			expectSent(t, sim, providertest.Target{API: "unregister_proc_info"}, m.body(`{CALLER, "meta": META, "hosts": HOSTS1}`))
+			expectSent(t, sim, providertest.Target{API: "unregister_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1}`))
 		})
 	}
 }
@@ -210,19 +217,19 @@ func TestMappingGSE_gateway(t *testing.T) {
 			resource := p.CoreOf("bk_hosted_process", &providertest.Kept{})
 			config := m.Reference(hosts)
 			// Hosts that are named in two ways go in two requests.
-			both := func(template string) []string {
-				return []string{
-					m.body(template),
-					m.body(strings.ReplaceAll(template, `"hosts": HOSTS2`, `"agent_id_list": ["`+mappedAgent+`"]`)),
-				}
+			both := func(body func(string) string, template string) []string {
+				return []string{body(template), body(strings.ReplaceAll(template, `"hosts": HOSTS2`, `"agent_id_list": ["`+mappedAgent+`"]`))}
 			}
-			hosting := both(`{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
+			hosting := both(m.owned, `{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
 
 			resource.Applied(config)
-			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, both(`{"meta": NAME, "hosts": HOSTS2}`)...)
+			// The names of the hosts are looked up first, on file and at the agents. Then
+			// the agents are asked before hosting, which would replace what somebody else
+			// hosts, and after it.
+			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, both(m.owned, `{"meta": NAME, "hosts": HOSTS2}`)...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpHost)}, hosting...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
-				both(`{"meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)...)
+				slices.Repeat(both(m.owned, `{"meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`), 3)...)
 			expectAsked(t, sim, "get_proc_operate_result_v2", `{"task_id": "TASK"}`)
 
 			resource.Applied(m.altered(hosts))
@@ -234,7 +241,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 				for operation, op := range mappedOperations {
 					operateMapped(sim, p, "bk_process_operation", operation, config, hosts, "name-space", "process-name")
 					expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(op)},
-						both(`{"meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`)...)
+						both(m.body, `{"meta": META, "hosts": HOSTS2, "op_type": `+strconv.Itoa(op)+`, "spec": OPERATED}`)...)
 				}
 			}
 
@@ -243,7 +250,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 				t.Fatal(said)
 			}
 			expectSent(t, sim, providertest.Target{API: "operate_proc_multi", Op: new(simulator.OpUnhost)},
-				both(`{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 4, "spec": OPERATED}]}`)...)
+				both(m.owned, `{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 4, "spec": OPERATED}]}`)...)
 		})
 	}
 }
