@@ -17,6 +17,9 @@ type leave struct {
 	statuses map[fleet.HostID]diagnose.HostStatus
 	first    fleet.OnDestroy
 	forget   bool // forget_unreachable
+	// anonymous is an object that does not know the owner id that it registered with:
+	// Terraform gives no private state to the delete of a tainted one that is replaced.
+	anonymous bool
 }
 
 // released is what became of hosts that were to be let go.
@@ -43,6 +46,11 @@ func silent(o fleet.Outcome) bool {
 
 // meaningUnread: whose a registration is could not be found out.
 const meaningUnread = "who registered it could not be read"
+
+// meaningNotRecognised: without the owner id, a registration that is not as state tells
+// may be anybody's.
+const meaningNotRecognised = "it is registered otherwise than state tells, so it may be somebody else's; if the resource is tainted, " +
+	"`terraform untaint` it first, by which it knows its own registrations again"
 
 // release lets go of hosts. Only what is ours is touched: what was never registered by
 // this object, and what another owns by now, is left as it is.
@@ -76,20 +84,29 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		})
 	}
 	onFile, err := h.Process.CachedStatus(ctx, hosts)
-	var ours, unsure []fleet.Host
+	if l.anonymous {
+		l.last.Owner = soleOwner(l.last.held(h.Desired), onFile)
+	}
+	var (
+		ours, unsure []fleet.Host
+		held         = l.last.held(h.Desired)
+	)
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
-		other := l.last.ownedByOther(h.Desired, file)
+		other, guessed := held.OwnedByOther(file), l.anonymous
 		if h.owners != nil {
 			if owner := h.owners.Of(h.ID, host); owner != "" {
-				other = owner != l.last.Owner
+				// Whoever registered it in this run, it was not an object of an earlier one.
+				other, guessed = l.anonymous || owner != l.last.Owner, false
 			}
 		}
 		foreign := out && status.Code == diagnose.RegisteredByOther
 		doubtful := out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
 		switch {
+		case other && guessed && !foreign:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
 		case other && !foreign:
 			gone.owned = append(gone.owned, host)
 		case err != nil && foreign, other:
@@ -106,6 +123,22 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	}
 	h.askAgents(ctx, unsure, gone)
 	return ours
+}
+
+// soleOwner is the owner whom all registrations of what is held name, "" where there is
+// none or more than one.
+func soleOwner(held fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
+	sole := ""
+	for _, status := range onFile {
+		switch owner := status.Labels[held.OwnerLabel]; {
+		case !held.Ours(status) || owner == "" || owner == sole:
+		case sole != "":
+			return ""
+		default:
+			sole = owner
+		}
+	}
+	return sole
 }
 
 // askAgents settles hosts of which nobody knows whether they were registered. What is

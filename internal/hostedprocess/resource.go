@@ -139,10 +139,11 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	if !everApplied {
 		last = appliedAs(h.Desired, h.supplier)
+		last.Fingerprint = cmp.Or(state.Fingerprint.ValueString(), last.Fingerprint)
 	}
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts),
+		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "",
 	}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
