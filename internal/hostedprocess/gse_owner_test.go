@@ -125,7 +125,8 @@ func TestAccHostedProcessResource_failureIsRemembered(t *testing.T) {
 	})
 }
 
-// A create that the deadline cut off may have registered: state remembers it.
+// A create that the deadline cut off everywhere is an error, but it may have registered:
+// state remembers it, tainted.
 func TestAccHostedProcessResource_createCutOff(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -135,7 +136,7 @@ func TestAccHostedProcessResource_createCutOff(t *testing.T) {
 	mended := resource.TestStep{
 		PreConfig: sim.Mend, Config: config,
 		ConfigPlanChecks: resource.ConfigPlanChecks{
-			PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(providertest.HostedAddress, plancheck.ResourceActionUpdate)},
+			PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(providertest.HostedAddress, plancheck.ResourceActionDestroyBeforeCreate)},
 			PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 		},
 	}
@@ -143,11 +144,9 @@ func TestAccHostedProcessResource_createCutOff(t *testing.T) {
 		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{
 			{
-				PreConfig:          func() { sim.Inject(simulator.Fault{API: api, Op: op, Pending: -1, Apply: true}) },
-				Config:             config,
-				ExpectNonEmptyPlan: true,
-				Check: resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1",
-					"unconfirmed: no verdict when the time was up (115, still in progress)"),
+				PreConfig:   func() { sim.Inject(simulator.Fault{API: api, Op: op, Pending: -1, Apply: true}) },
+				Config:      config,
+				ExpectError: providertest.Wrapped(`not as declared on any of its 1 hosts[\s\S]*web-1 \(0:10\.0\.0\.2\): no verdict when the time was up`),
 			},
 			mended,
 		},

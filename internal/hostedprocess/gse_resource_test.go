@@ -151,9 +151,9 @@ func TestAccHostedProcessResource_driftIsMended(t *testing.T) {
 				ExpectNonEmptyPlan: true,
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "3"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1", "not_registered"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "not_hosted"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "other_spec"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1", "unregistered: the platform no longer knows the process here"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "not_hosted: the agent does not host it"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "other_spec: registered with another spec, or anew by another tool"),
 				),
 			},
 			{
@@ -212,8 +212,9 @@ func TestAccHostedProcessResource_import(t *testing.T) {
 			ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: id, ImportStatePersist: false,
 			ImportStateCheck:  nil,
 			ImportStateVerify: true,
-			// The platform never returns a spec, and an import cannot know the keys.
-			ImportStateVerifyIgnore: []string{"spec", "hosts"},
+			// The platform never returns a spec, an import cannot know the keys, and what is
+			// sent as labels is not known before the first apply.
+			ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all"},
 		}
 	}
 	resource.Test(t, resource.TestCase{
