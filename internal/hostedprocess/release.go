@@ -117,6 +117,9 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		case told, foreign: // somebody else's
 		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
 			// The platform refused to register it, and has nothing on file.
+		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
+			// An agent cannot tell what is registered and not hosted from what never was.
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
 		default:
 			unsure = append(unsure, host)
 		}
