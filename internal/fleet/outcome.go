@@ -51,6 +51,9 @@ type Outcome struct {
 	NoTrace bool
 	// TookOver: the registration was there before, and was replaced.
 	TookOver bool
+	// Unread: the platform refused to register because of a registration whose owner could
+	// not be read.
+	Unread bool
 	// Left is what is still not as desired after a Reconcile; empty where the
 	// host is.
 	Left      Drift

@@ -127,6 +127,7 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		o.Meaning = "registered already; whether by the request before this one could not be read"
 		return o, false
 	case unread:
+		o.Unread = true
 	case d.Ours(onFile) && (d.OwnerLabel == "" || d.Owns(onFile)):
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case d.Ours(onFile), d.Owns(onFile):

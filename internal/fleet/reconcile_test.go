@@ -39,15 +39,16 @@ type (
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	var (
-		registered = desired(fleet.EnsureRegistered)
-		hosted     = desired(fleet.EnsureHosted)
-		running    = desired(fleet.EnsureRunning)
-		bare       = row(fleet.Stopped, false, 5) // as a registration leaves it
-		foreign    = labelled(bare, carrying("v1-ffffffffffffffff"))
-		fail       = cannotSay(errDown)
-		absent     = fleet.Status{State: fleet.Unregistered}
-		unread     = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
-		unsure     = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
+		registered  = desired(fleet.EnsureRegistered)
+		hosted      = desired(fleet.EnsureHosted)
+		running     = desired(fleet.EnsureRunning)
+		bare        = row(fleet.Stopped, false, 5) // as a registration leaves it
+		foreign     = labelled(bare, carrying("v1-ffffffffffffffff"))
+		fail        = cannotSay(errDown)
+		absent      = fleet.Status{State: fleet.Unregistered}
+		unread      = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
+		takenUnread = fleet.Outcome{Verdict: fleet.Failed, Code: 850, AlreadyDone: true, Unread: true}
+		unsure      = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
 		want    fleet.Desired
@@ -84,17 +85,17 @@ func TestReconcile(t *testing.T) {
 		"taken-without-labels": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, nil))},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.Foreign)},
 		},
 		"taken-lagging": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(absent)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.Foreign)},
 		},
 		"taken-and-file-closed": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: fail},
-			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown}, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true}, fleet.Foreign)},
 		},
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},

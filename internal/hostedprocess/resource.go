@@ -243,7 +243,7 @@ func statusesOf(failures fleet.Results) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
 		status := diagnose.HostStatus{Code: diagnose.Code(o.Left), Text: diagnose.Reason(o)}
-		if o.Left == fleet.NotRegistered && (o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
+		if o.Left == fleet.NotRegistered && (o.Unread || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
 			status.Code = diagnose.Unconfirmed
 		}
 		statuses[host.WithoutSupplier()] = status

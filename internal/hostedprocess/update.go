@@ -52,10 +52,21 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		return err
 	}
 	results := u.h.reconcile(ctx, change)
+	u.keepDoubt(results)
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
+}
+
+// keepDoubt leaves hosts in doubt whose registration may be the one that they are in
+// doubt about: what could not be read makes it nobody else's.
+func (u *update) keepDoubt(results fleet.Results) {
+	for host, o := range results {
+		if o.Unread && u.statuses[host.WithoutSupplier()].Code == diagnose.Unconfirmed {
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread, Unread: true, Left: fleet.NotRegistered, RequestID: o.RequestID, Err: o.Err}
+		}
+	}
 }
 
 // change is the difference that the update has to bring about. What is as declared is
