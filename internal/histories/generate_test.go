@@ -24,11 +24,9 @@ type generator struct {
 // generate makes up a history that has nothing of what it is to do without.
 func generate(chance *rand.Rand, without switches) History {
 	g := &generator{Rand: chance, without: without, gateway: string(providertest.FaceGateway)}
-	g.history = History{Machines: 1 + g.IntN(6), EntryPerName: g.IntN(2) == 0}
-	if g.without["entry-per-name"] {
-		g.history.EntryPerName = false
-	}
+	g.history = History{Machines: 1 + g.IntN(6)}
 	g.choose()
+	g.history.EntryPerName = g.IntN(2) == 0 && !g.without["entry-per-name"]
 	if g.IntN(3) == 0 {
 		g.switchGateway()
 	}
@@ -84,23 +82,8 @@ func (g *generator) chooseForms() {
 // apart are things that do not get along yet, by the switch that keeps them apart: a
 // history has the one or the other.
 var apart = map[string][2][]string{
-	"cut-while-it-lags":       {lags, {"cut", "register-lost", "all-lost", "result-lost"}},
-	"release-while-it-lags":   {lags, {"release-fails", "release-refused", "release-403", "release-lost", "unreachable"}},
-	"strangers-while-it-lags": {lags, strangers},
-	// A change of the definition is a trigger, where it should not be.
-	"operated-anew":    {operates, {"spec", "label"}},
-	"operated-respelt": {operates, {"supplier"}},
-	"lapsed":           {{"console-unregisters"}, {"on-destroy"}},
-	// Once a stranger is there, nothing is added where he is.
-	"strangers-later": {strangers, {"join", "leave", "cut", "destroy", "taint", "console-unregisters", "waves", "unreachable",
-		"register-fails", "register-unsent", "register-lost", "register-late", "all-lost", "all-unsent"}},
+	"renamed-between-entries": {{"entry-per-name"}, {"renames"}},
 }
-
-var (
-	lags      = []string{"lag", "freeze"}
-	operates  = []string{"operate", "operate-again"}
-	strangers = []string{"strangers", "console-registers"}
-)
 
 // choose decides which of two things that are kept apart this history has.
 func (g *generator) choose() {

@@ -105,7 +105,7 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 		_, away := unreachable[id]
 		missing := drifted && found.Code == diagnose.Unregistered
 		switch {
-		case was.Code == diagnose.Unconfirmed && drifted && !missing && held.FingerprintLabel != "":
+		case (was.Code == diagnose.Unconfirmed || was.Code == diagnose.NotRegistered) && drifted && !missing && held.FingerprintLabel != "":
 			// Whoever registered it, it was not us; or it was, with what we sent before.
 			if !last.ours(held, cached[id]) {
 				statuses[id] = diagnose.HostStatus{Code: diagnose.RegisteredByOther, Text: diagnose.Drifted(diagnose.RegisteredByOther)}
