@@ -105,6 +105,9 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 	if len(claimed) > 0 {
 		for h, o := range p.Reregister(ctx, claimed) {
 			o.TookOver = true
+			if o.Verdict == Failed && o.Err != nil {
+				o.Verdict = Lost // it may be ours by now, and is in no state yet
+			}
 			results[h] = o
 		}
 	}
