@@ -88,15 +88,15 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		l.last.Owner = soleOwner(l.last.held(h.Desired), onFile)
 	}
 	var (
-		ours, unsure []fleet.Host
-		held         = l.last.held(h.Desired)
+		ours, owned, unsure []fleet.Host
+		held                = l.last.held(h.Desired)
 	)
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
-		other, guessed := held.OwnedByOther(file), l.anonymous
+		other, guessed, owner := held.OwnedByOther(file), l.anonymous, ""
 		if h.owners != nil {
-			if owner := h.owners.Of(h.ID, host); owner != "" {
+			if owner = h.owners.Of(h.ID, host); owner != "" {
 				// Whoever registered it in this run, it was not an object of an earlier one.
 				other, guessed = l.anonymous || owner != l.last.Owner, false
 			}
@@ -107,6 +107,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		switch {
 		case other && guessed && !foreign:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
+		case other && !foreign && owner == "":
+			owned = append(owned, host)
 		case other && !foreign:
 			gone.owned = append(gone.owned, host)
 		case err != nil && foreign, other:
@@ -124,6 +126,7 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 			unsure = append(unsure, host)
 		}
 	}
+	h.leaveToOwners(ctx, owned, onFile, gone)
 	h.askAgents(ctx, unsure, gone)
 	return ours
 }
@@ -142,6 +145,25 @@ func soleOwner(held fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
 		}
 	}
 	return sole
+}
+
+// leaveToOwners leaves hosts alone that are another object's by what is on file. Where
+// the agent knows of a later registration than the file, that may well be ours.
+func (h hostedProcess) leaveToOwners(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, gone *released) {
+	if len(hosts) == 0 {
+		return
+	}
+	var live map[fleet.Host]fleet.Status
+	if h.Desired.HasSpec {
+		live, _ = h.Process.LiveStatus(ctx, hosts) // who does not answer is whose the file says
+	}
+	for _, host := range hosts {
+		if live[host].RegisterTime > onFile[host].RegisterTime {
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
+			continue
+		}
+		gone.owned = append(gone.owned, host)
+	}
 }
 
 // askAgents settles hosts of which nobody knows whether they were registered. What is
