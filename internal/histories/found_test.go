@@ -82,6 +82,25 @@ var found = map[string]struct {
 		{Do: Inject, Hosts: []int{2}, To: "register-fails"},
 		{Do: Apply, On: A},
 	}}},
+	"asked-in-vain-where-a-stranger-is": {"", 0, "", History{Machines: 3, Steps: []Step{
+		{Do: Console, Hosts: []int{2}, To: actRegister},
+		{Do: Join, On: A, Hosts: []int{1, 2, 3}, To: ByAddress},
+		{Do: Inject, Hosts: []int{2}, To: "query-fails"},
+		{Do: Apply, On: A},
+	}}},
+	"destroyed-while-the-file-has-an-earlier-owner": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Recreate, On: A},
+		{Do: Destroy, On: A},
+	}}},
+	"claimed-and-not-heard-of": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Inject, To: "register-lost"},
+		{Do: Recreate, On: A},
+	}}},
 	"hosted-and-not-registered": {"strangers-hosted", LeavesOthersAlone, "foreign", History{Machines: 1, Steps: []Step{
 		{Do: SetGateway, To: "esb"},
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},

@@ -182,7 +182,7 @@ func (m model) others(u unit, machine int) *Breach {
 // besides tells whether nothing came but an entry under the machine's other name, where
 // what was on file was neither hosted nor running: no platform tells of it.
 func besides(before, after Truth) bool {
-	return !before.Hosted && before.Running == after.Running && before.PID == after.PID && len(after.Entries) > len(before.Entries) &&
+	return !before.Hosted && (!before.Running || before.PID == after.PID) && len(after.Entries) > len(before.Entries) &&
 		!slices.ContainsFunc(before.Entries, func(was simulator.Entry) bool {
 			return !slices.ContainsFunc(after.Entries, func(is simulator.Entry) bool { return reflect.DeepEqual(was, is) })
 		})
@@ -237,12 +237,22 @@ func (m model) gone(u unit, machine int) *Breach {
 	switch {
 	case ours && after.Hosted:
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
-	case ours && after.Registered():
+	case ours && after.Registered() && !u.leftTheirs(machine):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
 	case (ours || c.lapsed == u.object) && u.had[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
 	}
 	return nil
+}
+
+// theirs tells whether an entry is the console's.
+func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") }
+
+// leftTheirs tells whether of two entries, one for each name of a machine, only the
+// console's is left.
+func (u unit) leftTheirs(machine int) bool {
+	before, after := u.before[machine], u.after[machine]
+	return len(before.Entries) > 1 && len(after.Entries) == 1 && theirs(after.Entries[0]) && !after.Hosted
 }
 
 // anyLeft tells whether there was anything to destroy: a process that is registered
@@ -266,6 +276,9 @@ func (m model) learn(u unit, machine int) {
 	taken := u.first && u.want.has(machine) && !u.failed && u.named[machine] && !u.outOfSync[machine] && c.owner != console
 	if registered || taken {
 		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt}
+	}
+	if u.leftTheirs(machine) {
+		c = claim{owner: console, unsure: true}
 	}
 	if c.lapsed == u.object && !u.named[machine] {
 		c.lapsed = ""

@@ -2,6 +2,7 @@ package histories
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -77,10 +78,11 @@ func (w *world) converge(c *config) {
 	ended := w.apply(c, Step{Planned: true})
 	open := false // where somebody else has a machine, there is no end, and waves stop
 	for machine := 1; machine <= w.history.Machines; machine++ {
-		claim := w.model[machine]
 		if !c.want.has(machine) {
 			continue
 		}
+		w.concede(c, machine)
+		claim := w.model[machine]
 		if claim.unsure || claim.owner == console && !c.want.Adopt {
 			open = true
 		}
@@ -101,6 +103,20 @@ func (w *world) converge(c *config) {
 	w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "plan-not-empty", Text: "after two applies there is something to do\nstate: " + w.stateOf(c.object)})
 }
 
+// concede leaves a machine to the console where it registered over a registration of ours
+// and the configuration has another name for it since: a host that is new by its name is
+// judged as at create.
+func (w *world) concede(c *config, machine int) {
+	entries := w.look(process)[machine].Entries
+	core := w.idle.CoreOf(providertest.HostedType, c.object.kept)
+	hosts := core.Reasons("hosts")
+	for key, reason := range core.Reasons("out_of_sync") {
+		if machineOf(hosts[key]) == machine && strings.HasPrefix(reason, "registered_by_other") && len(entries) > 0 && theirs(entries[0]) {
+			w.model[machine] = claim{owner: console, unsure: true}
+		}
+	}
+}
+
 func (w *world) stateOf(o *object) string {
 	core := w.idle.CoreOf(providertest.HostedType, o.kept)
 	return fmt.Sprint(core.Reasons("hosts"), core.Reasons("out_of_sync"))
@@ -111,6 +127,8 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 	truth := w.look(process)[machine]
 	entries := truth.Entries
 	if w.history.EntryPerName && !w.upgraded[machine] {
+		// Somebody else's entry under the other name stays where nobody can tell of it.
+		entries = slices.DeleteFunc(slices.Clone(entries), theirs)
 		name := address(machine)
 		if d.Forms[machine] == ByAgent {
 			name = agentID(machine)
@@ -123,7 +141,7 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 		}
 	}
 	switch {
-	case !truth.Registered():
+	case len(entries) == 0:
 		return "it is not registered"
 	case !strings.Contains(entries[0].Spec, fmt.Sprintf("%q:%q", "start_cmd", d.Start)):
 		return "it is registered with another spec"
