@@ -15,7 +15,7 @@ func pids(t *testing.T, sim *providertest.Sim, n int) []int {
 	t.Helper()
 	var found []int
 	for _, host := range providertest.HostNumbers(n) {
-		found = append(found, int(sim.Machine(providertest.Address(host)).Process("web", "nginx").PID))
+		found = append(found, sim.Machine(providertest.Address(host)).Process("web", "nginx").PID)
 	}
 	return found
 }
