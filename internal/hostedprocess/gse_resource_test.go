@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
@@ -52,6 +53,12 @@ func TestAccHostedProcessResource_updateDifference(t *testing.T) {
 	renamed := strings.ReplaceAll(three, "web-2", "frontend-2")
 	respelt := strings.ReplaceAll(renamed, "0:10.0.0.2", "0:0:10.0.0.2")
 
+	// Hosting sends the timeout, and at the gateway registering is hosting.
+	var timeoutSent []string
+	if providertest.Gateway == bkapi.APIGW {
+		timeoutSent = []string{"update_proc_info " + providertest.Addresses(1, 2, 5)}
+	}
+
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: providertest.Factories,
 		Steps: []resource.TestStep{
@@ -76,7 +83,7 @@ func TestAccHostedProcessResource_updateDifference(t *testing.T) {
 			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`, More: `ensure = "registered"`}), update),
 			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`, More: `on_destroy = "stop"`}), update),
 			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`}), update),
-			sim.Step(strings.ReplaceAll(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`}), `auto_type = 1`, `auto_type = 1, op_timeout = 90`), update),
+			sim.Step(strings.ReplaceAll(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`}), `auto_type = 1`, `auto_type = 1, op_timeout = 90`), update, timeoutSent...),
 			sim.Step(strings.ReplaceAll(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1)}), `"nginx"`+"\n    labels", `"proxy"`+"\n    labels"), replace,
 				"operate_proc_v2/3 "+providertest.Addresses(1), "register_proc_info "+providertest.Addresses(1), "unregister_proc_info "+providertest.Addresses(1, 2, 5)),
 		},

@@ -109,7 +109,7 @@ func TestAccProcessOperationResource_partial(t *testing.T) {
 				ProtoV6ProviderFactories: providertest.Factories,
 				Steps: []resource.TestStep{
 					{
-						PreConfig:          func() { sim.FailHosts("operate_proc_v2", bad, 65535, "sh: ./restart.sh: not found") },
+						PreConfig:          func() { sim.FailOperation(simulator.OpRestart, bad, 65535, "sh: ./restart.sh: not found") },
 						Config:             config("a"),
 						ExpectNonEmptyPlan: true,
 						Check: resource.ComposeAggregateTestCheckFunc(

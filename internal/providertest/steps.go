@@ -69,6 +69,11 @@ func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
 	s.ResetCalls()
 }
 
+// FailOperation makes an operation fail on hosts, and nothing else: a query goes through.
+func (s *Sim) FailOperation(op int, hosts []int, code int, message string) {
+	s.Inject(simulator.Fault{API: "operate_proc_v2", Op: &op, Hosts: AddressList(hosts), Code: &code, Message: message})
+}
+
 // Mend ends all faults, and forgets the calls made so far.
 func (s *Sim) Mend() {
 	s.ClearFaults()
