@@ -14,7 +14,7 @@ import (
 
 // createFailed is a create of which nothing stands.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
-	todo := "Mend the cause and apply again. Nothing was saved, so the next apply begins anew."
+	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if anyTaken(failures) {
 		todo += "\n\n" + takenAdvice + h.ImportAdvice
 	}
@@ -50,7 +50,7 @@ func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		taken = "\n\n" + takenAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n"+
-		"Mend the cause and apply again. What is or may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
+		"Fix the cause and apply again. What is or may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
 		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), taken))
 }

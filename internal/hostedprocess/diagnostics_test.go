@@ -58,12 +58,12 @@ func TestHostedDiagnostics(t *testing.T) {
 		"create-failed": {
 			createFailed(h, away), diag.SeverityError, "Unable to Register Hosted Process",
 			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n" + row +
-				"\nMend the cause and apply again. Nothing was saved, so the next apply begins anew.",
+				"\nFix the cause and apply again. Nothing was saved, so the next apply begins anew.",
 		},
 		"create-taken": {
 			createFailed(h, taken), diag.SeverityError, "Unable to Register Hosted Process",
 			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
-				"Mend the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
+				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
 		},
 		"update-not-sent": {
 			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",

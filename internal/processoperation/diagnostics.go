@@ -51,7 +51,7 @@ func invoked(o operation, results fleet.Results) diag.Diagnostics {
 			"show these hosts."+actionDoubtAdvice(failures))}
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic(summary(o.name), failed+
-		"Mend the cause and invoke the action again, with these hosts alone in `hosts` to leave the others untouched. An action keeps "+
+		"Fix the cause and invoke the action again, with these hosts alone in `hosts` to leave the others untouched. An action keeps "+
 		"no state: no later plan will show these hosts."+actionDoubtAdvice(failures))}
 }
 

@@ -82,7 +82,7 @@ Process "nginx" in namespace "web": restart did not succeed on 4 of 5 hosts.
 Task: GSETASK
 Request: ID
 
-Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
+Fix the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
 		},
 		"tolerated": {
@@ -126,7 +126,7 @@ Process "nginx" in namespace "web": restart did not succeed on 2 of 2 hosts.
 Task: GSETASK
 Request: ID
 
-Mend the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
+Fix the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
 		},
 	} {

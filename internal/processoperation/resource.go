@@ -78,7 +78,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 
 	failures := results.Failures()
 	if len(failures) == len(results) && !diagnose.InDoubt(failures) {
-		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Mend the cause and apply again. Nothing was saved, so the next apply runs on every host."))
+		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host."))
 		return
 	}
 	plan.values().record(o, failures)
