@@ -53,16 +53,26 @@ func NewProtocol(tb testing.TB) *Protocol {
 		Backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
 		Pace:    platform.Pace{Now: func() time.Time { return began }, MaxInterval: time.Hour},
 	})
-	schema, err := servedSchema()
+	schema, err := servedSchema(tb.Context())
 	p := &Protocol{T: tb, Server: server, Schema: schema}
 	p.Fine(err, schema.Diagnostics)
 	return p
 }
 
-// servedSchema is requested once: that takes longer than most tests.
-var servedSchema = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
-	return provider.NewServer(provider.DefaultOptions("test")).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{}) //nolint:forbidigo // for all tests, so the context of none
-})
+// served is the schema, which is requested once: that takes longer than most tests.
+var served struct {
+	once   sync.Once
+	schema *tfprotov6.GetProviderSchemaResponse
+	err    error
+}
+
+func servedSchema(ctx context.Context) (*tfprotov6.GetProviderSchemaResponse, error) {
+	served.once.Do(func() {
+		server := provider.NewServer(provider.DefaultOptions("test"))
+		served.schema, served.err = server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	})
+	return served.schema, served.err
+}
 
 // Configured serves a provider for the simulator; more holds further settings.
 func (s *Sim) Configured(tb testing.TB, more ...map[string]any) *Protocol {
