@@ -25,7 +25,6 @@ type generator struct {
 func generate(chance *rand.Rand, without switches) History {
 	g := &generator{Rand: chance, without: without, gateway: string(providertest.FaceGateway)}
 	g.history = History{Machines: 1 + g.IntN(6)}
-	g.choose()
 	g.history.EntryPerName = g.IntN(2) == 0 && !g.without["entry-per-name"]
 	if g.IntN(3) == 0 {
 		g.switchGateway()
@@ -76,23 +75,6 @@ func (g *generator) chooseForms() {
 	case g.IntN(2) == 0 && g.gateway == string(providertest.FaceGateway):
 		g.forms = []string{ByAgent}
 		g.leaveOut(true, "gateway")
-	}
-}
-
-// apart are things that do not get along yet, by the switch that keeps them apart: a
-// history has the one or the other.
-var apart = map[string][2][]string{
-	"renamed-between-entries": {{"entry-per-name"}, {"renames"}},
-}
-
-// choose decides which of two things that are kept apart this history has.
-func (g *generator) choose() {
-	for _, name := range slices.Sorted(maps.Keys(apart)) {
-		if g.without[name] {
-			for _, thing := range apart[name][g.IntN(2)] {
-				g.leaveOut(true, thing)
-			}
-		}
 	}
 }
 
