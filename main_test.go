@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,5 +45,70 @@ func TestReadme_givesReasonForEachDirectDependency(t *testing.T) {
 	slices.Sort(listed)
 	if diff := cmp.Diff(required, listed); diff != "" {
 		t.Errorf("direct dependencies (-go.mod +README.md):\n%s", diff)
+	}
+}
+
+// A newcomer's first steps: make install, then init and validate of an example that has
+// modules and functions of the provider, without a network.
+func TestAccInstall(t *testing.T) {
+	t.Parallel()
+	cli := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if os.Getenv("TF_ACC") == "" || cli == "" {
+		t.Skip("TF_ACC and TF_ACC_TERRAFORM_PATH are not set")
+	}
+	for name, where := range map[string]func(home string) (dir, config string){
+		"at-home": func(string) (dir, config string) { return "", "" },
+		"shared": func(home string) (dir, config string) {
+			dir = filepath.Join(home, "plugins of ours")
+			return dir, "provider_installation {\n filesystem_mirror {\n path = \"" + dir + "\"\n }\n}\n"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			dir, config := where(home)
+			settings := filepath.Join(home, "cli.tfrc")
+			if err := os.WriteFile(settings, []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			environment := append(os.Environ(), "TF_CLI_CONFIG_FILE="+settings, "HTTPS_PROXY=http://127.0.0.1:1", "CHECKPOINT_DISABLE=1")
+			for _, variable := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} {
+				value, err := exec.CommandContext(t.Context(), "go", "env", variable).Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				environment = append(environment, variable+"="+strings.TrimSpace(string(value)))
+			}
+			environment = append(environment, "HOME="+home)
+			run := func(in, command string, args ...string) string {
+				t.Helper()
+				process := exec.CommandContext(t.Context(), command, args...)
+				process.Dir, process.Env = in, environment
+				output, err := process.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%s %v: %s\n%s", command, args, err, output)
+				}
+				return string(output)
+			}
+
+			printed := run(".", "tools/install", "0.0.1", dir)
+			if snippet := `source = "blueking/bk"`; !strings.Contains(printed, snippet) {
+				t.Errorf("it printed no %s:\n%s", snippet, printed)
+			}
+			if hint := `path    = "` + dir + `"`; dir != "" && !strings.Contains(printed, hint) {
+				t.Errorf("it printed no %s:\n%s", hint, printed)
+			}
+			examples := filepath.Join(home, "examples")
+			if err := os.CopyFS(examples, os.DirFS("examples")); err != nil {
+				t.Fatal(err)
+			}
+			teams := filepath.Join(examples, "two-teams")
+			run(teams, cli, "init", "-no-color")
+			run(teams, cli, "validate", "-no-color")
+			lock, err := os.ReadFile(filepath.Join(teams, ".terraform.lock.hcl"))
+			if err != nil || !strings.Contains(string(lock), `"h1:`) {
+				t.Errorf("the lock file: %v\n%s", err, lock)
+			}
+		})
 	}
 }

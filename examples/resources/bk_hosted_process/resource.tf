@@ -26,4 +26,13 @@ resource "bk_hosted_process" "web" {
     resource       = { cpu = 30, mem = 10 }
     monitor_policy = { auto_type = 1, start_check_secs = 5 }
   }
+
+  # Some hosts of a fleet are always away. A create that fails on some only warns, so that
+  # Terraform does not replace the others; this makes such an apply fail.
+  lifecycle {
+    postcondition {
+      condition     = length(self.out_of_sync) == 0
+      error_message = "Not on every host: ${join(", ", keys(self.out_of_sync))}."
+    }
+  }
 }
