@@ -18,7 +18,7 @@ func (r *lossRound) hosted() {
 	var (
 		ensure   = []string{"running", "hosted"}[r.chance.IntN(2)]
 		start    = "./start.sh"
-		resource = r.CoreOf(r.by.TypeName(providertest.OnCreate), &providertest.Kept{})
+		resource = r.resource(providertest.OnCreate)
 		config   = r.Reference()
 	)
 	config["ensure"] = ensure
@@ -49,6 +49,7 @@ func (r *lossRound) hosted() {
 	if r.applyHosted(resource, ensure, config); len(resource.Reasons("out_of_sync")) > 0 {
 		r.T.Errorf("nothing is lost any more, and still %v", resource.Reasons("out_of_sync"))
 	}
+	r.anew(resource)
 	if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
 		r.T.Errorf("there was something left to do: %s", said)
 	}
@@ -71,6 +72,7 @@ func (r *lossRound) applyHosted(resource *providertest.Core, ensure string, conf
 	r.T.Helper()
 	before, tainted := r.processes(), resource.Tainted
 
+	r.anew(resource)
 	kind, diags := resource.Apply(config)
 	said := diags.String()
 

@@ -41,23 +41,39 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// lossRound is one simulator and one provider that often lose each other.
+// lossRound is one simulator and providers that often lose it.
 type lossRound struct {
-	*providertest.Protocol
-	by     providertest.Face
-	sim    *providertest.Sim
-	chance *rand.Rand
-	hosts  int
+	T        *testing.T
+	by       providertest.Face
+	sim      *providertest.Sim
+	settings map[string]any
+	chance   *rand.Rand
+	hosts    int
 }
 
 func newLossRound(t *testing.T, by providertest.Face, chance *rand.Rand) *lossRound {
 	t.Helper()
-	r := &lossRound{by: by, sim: providertest.NewSim(t), chance: chance, hosts: 1 + chance.IntN(5)}
+	r := &lossRound{T: t, by: by, sim: providertest.NewSim(t), chance: chance, hosts: 1 + chance.IntN(5)}
 	r.sim.Seed = chance.Uint64()
-	r.Protocol = r.sim.Configured(t, map[string]any{
+	r.settings = map[string]any{
 		"max_hosts_per_request": 1 + chance.IntN(r.hosts), "max_concurrent_requests": 1 + chance.IntN(4), "max_retries": chance.IntN(4),
-	})
+	}
 	return r
+}
+
+// provider is a provider of its own, as each run of Terraform's has: it knows nothing of
+// what another was told a moment ago.
+func (r *lossRound) provider() *providertest.Protocol { return r.sim.Configured(r.T, r.settings) }
+
+// resource is a resource that does not exist yet.
+func (r *lossRound) resource(on providertest.Operation) *providertest.Core {
+	return r.provider().CoreOf(r.by.TypeName(on), &providertest.Kept{})
+}
+
+// anew starts the providers of the next run, one that plans and one that applies.
+func (r *lossRound) anew(resource *providertest.Core) {
+	applies := r.provider()
+	resource.Protocol, resource.Fresh = r.provider(), func() *providertest.Protocol { return applies }
 }
 
 // lossy makes connections get lost, more or less often, on any call or on those of
@@ -182,7 +198,7 @@ func (r *lossRound) checkTold(operation string, rows map[string]string, said str
 func (r *lossRound) operation() {
 	var (
 		operation = []string{"start", "stop", "restart", "kill"}[r.chance.IntN(4)]
-		resource  = r.CoreOf(r.by.TypeName(providertest.OnOperate), &providertest.Kept{})
+		resource  = r.resource(providertest.OnOperate)
 		config    = r.invocation(operation)
 	)
 	r.begin()
@@ -194,6 +210,7 @@ func (r *lossRound) operation() {
 	if r.applyOperation(resource, operation, config); len(resource.Reasons("failed_hosts")) > 0 {
 		r.T.Errorf("nothing is lost any more, and still %v", resource.Reasons("failed_hosts"))
 	}
+	r.anew(resource)
 	if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
 		r.T.Errorf("there was something left to do: %s", said)
 	}
@@ -204,6 +221,7 @@ func (r *lossRound) applyOperation(resource *providertest.Core, operation string
 	first := resource.State.IsNull()
 	before, earlier := r.processes(), resource.Reasons("failed_hosts")
 
+	r.anew(resource)
 	kind, diags := resource.Apply(config)
 	said := diags.String()
 
@@ -250,7 +268,7 @@ func (r *lossRound) action() {
 	config := r.invocation(operation)
 	for range 4 {
 		r.lossy()
-		_, end := r.Invoke(r.T.Context(), r.by.TypeName(providertest.OnOperate), config)
+		_, end := r.provider().Invoke(r.T.Context(), r.by.TypeName(providertest.OnOperate), config)
 		r.checkTold(operation, providertest.ReasonRows(end), end)
 	}
 }
