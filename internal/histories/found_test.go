@@ -184,6 +184,15 @@ var found = map[string]struct {
 		{Do: Apply, On: A},
 		{Do: Rename, On: A, Hosts: []int{1}, To: ByAgent},
 	}}},
+	"a-strangers-entry-left-alone": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+		{Do: Console, Hosts: []int{1}, To: actStop},
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{1}, To: actUnregister},
+		{Do: Leave, On: A, Hosts: []int{1}},
+		{Do: Apply, On: A},
+	}}},
 	"renamed-on-the-way-to-the-gateway": {"", 0, "", History{Machines: 1, Steps: []Step{
 		{Do: SetGateway, To: "esb"},
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},

@@ -237,7 +237,7 @@ func (m model) gone(u unit, machine int) *Breach {
 	switch {
 	case ours && after.Hosted:
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
-	case ours && after.Registered() && !u.leftTheirs(machine):
+	case ours && after.Registered() && !leftTheirs(u.before[machine], after):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
 	case (ours || c.lapsed == u.object) && u.had[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
@@ -250,8 +250,7 @@ func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console
 
 // leftTheirs tells whether of two entries, one for each name of a machine, only the
 // console's is left.
-func (u unit) leftTheirs(machine int) bool {
-	before, after := u.before[machine], u.after[machine]
+func leftTheirs(before, after Truth) bool {
 	return len(before.Entries) > 1 && len(after.Entries) == 1 && theirs(after.Entries[0]) && !after.Hosted
 }
 
@@ -277,7 +276,7 @@ func (m model) learn(u unit, machine int) {
 	if registered || taken {
 		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt}
 	}
-	if u.leftTheirs(machine) {
+	if leftTheirs(u.before[machine], u.after[machine]) {
 		c = claim{owner: console, unsure: true}
 	}
 	if c.lapsed == u.object && !u.named[machine] {
@@ -311,8 +310,11 @@ func (m model) note(machine int, is Truth) {
 
 // acted notes what somebody did at the console. objects are those whose state names
 // the machine.
-func (m model) acted(act string, machine int, after Truth, objects []string) {
+func (m model) acted(act string, machine int, before, after Truth, objects []string) {
 	c := m[machine]
+	if leftTheirs(before, after) {
+		c = claim{owner: console, unsure: true}
+	}
 	if act == actRegister || act == actHost {
 		switch {
 		case c.owner == "" && (c.lapsed != "" || len(objects) > 0):

@@ -170,6 +170,7 @@ func (w *world) mend() {
 func (w *world) act(act string, machine int) {
 	name := w.nameOnFile(machine)
 	objects := w.objectsOn(machine)
+	before := w.look(process)[machine]
 	switch act {
 	case actStart:
 		_ = w.sim.StartProcess(name, namespace, process)
@@ -187,7 +188,7 @@ func (w *world) act(act string, machine int) {
 		w.fine(w.sim.Register(name, namespace, process, map[string]string{"team": "console"}, consoleSpec))
 		w.fine(w.sim.Host(name, namespace, process))
 	}
-	w.model.acted(act, machine, w.look(process)[machine], objects)
+	w.model.acted(act, machine, before, w.look(process)[machine], objects)
 }
 
 const consoleSpec = `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},` +

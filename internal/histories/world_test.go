@@ -229,8 +229,8 @@ func (w *world) byAgent() bool {
 	return false
 }
 
-// nameOnFile is the name under which a console finds the process, by its address where
-// there is a choice.
+// nameOnFile is the name under which a console finds the process, the first in order
+// where there is a choice.
 func (w *world) nameOnFile(machine int) string {
 	truth := w.look(process)[machine]
 	if len(truth.Entries) == 0 {
