@@ -3,7 +3,6 @@ package gse
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -37,40 +36,19 @@ type multiRequest struct {
 	Requests []operateRequest `json:"proc_operate_req"`
 }
 
-// askPatience is how long agents are asked before hosting: one that does not answer
-// must not use up the time of the others.
-const askPatience = 30 * time.Second
-
 // register asks first: hosting a process that somebody else hosts replaces theirs
-// without a word, where the ESB face would answer 850. The agents are asked, since what
-// is on file may be late, or not name the host. Who does not answer is left alone.
+// without a word, where the ESB face would answer 850. An agent that does not say whether
+// it hosts the process may host anybody's.
 func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil || len(hosts) == 0 {
 		return f.multi(ctx, p, fleet.Supervise, hosts)
 	}
-	live, err := p.liveWithin(ctx, p.client.askPatience, hosts)
-	if err != nil {
-		return fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be asked"}))
-	}
-	results := make(fleet.Results, len(hosts))
-	var free []fleet.Host
-	for _, h := range hosts {
-		switch now := live[h]; {
-		case now.State == fleet.Unknown && ctx.Err() != nil:
-			results[h] = fleet.Outcome{Verdict: fleet.NotTried, Err: ctx.Err(), Meaning: "not registered, because its agent had not said whether it is already"}
-		case now.State == fleet.Unknown:
-			results[h] = fleet.Outcome{
-				Verdict: fleet.Failed, Code: now.Code, Message: now.Message,
-				Meaning: "not registered, because its agent does not say whether it is already",
-			}
-		case now.Hosted, now.RegisterTime > 0:
-			results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already"}
-		case !now.HostedKnown:
-			results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
-		default:
-			free = append(free, h)
+	free, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
+		if !now.Hosted && now.RegisterTime == 0 && !now.HostedKnown {
+			return true, "the process may be registered already: its agent does not say whether it hosts it"
 		}
-	}
+		return now.Hosted || now.RegisterTime > 0, meaningRegistered
+	})
 	for h, o := range procapi.Unconfirmed(f.multi(ctx, p, fleet.Supervise, free), false) {
 		if refused(o) { // somebody hosted it since we asked
 			o.Verdict = fleet.Failed

@@ -20,7 +20,7 @@ func TestProcess_batches(t *testing.T) {
 		call func(context.Context, *Process, []fleet.Host) fleet.Results
 		api  string
 	}{
-		"register":   {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Register(ctx, h) }, apiRegister},
+		"register":   {registerOnly, apiRegister},
 		"reregister": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Reregister(ctx, h) }, apiUpdate},
 		"unregister": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Unregister(ctx, h) }, apiUnregister},
 		"operate": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results {

@@ -75,8 +75,8 @@ func TestContract(t *testing.T) {
 		after  []exchange
 		want   any // by host
 	}{
-		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, register, nil, nil, each(address, doneNow)},
-		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, register, nil, nil, each([]string{"0:10.0.0.2", "3:10.0.0.1"}, doneNow)},
+		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, register, bareOn(sampleMeta, address...), nil, each(address, doneNow)},
+		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, register, bareOn(minimal, "0:10.0.0.2", "3:10.0.0.1"), nil, each([]string{"0:10.0.0.2", "3:10.0.0.1"}, doneNow)},
 		"update":                  {"esb/update_proc_info", sampleMeta, sampleSpec(), supplied, reregister, nil, nil, each(address, doneNow)},
 		"unregister":              {"esb/unregister_proc_info", sampleMeta, sampleSpec(), supplied, unregister, nil, nil, each(address, doneNow)},
 		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, unregister, nil, nil, each(address, doneNow)},

@@ -38,7 +38,7 @@ func TestKeys_otherGeneration(t *testing.T) {
 			_, url = newScript(t,
 				exchange{API: apiRegister, Reply: procapitest.Data(said(test.own, code(procapi.CodeCommandFailed)))},
 				procapitest.Times(procapitest.ForEver, exchange{API: apiRegister, Reply: procapitest.Data(said(test.other, code(0)))}))
-			registered := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), h)[h[0]]
+			registered := registerOnly(t.Context(), quick(t, url).Process(sampleMeta, sampleSpec()), h)[h[0]]
 			if registered.Code != test.want {
 				t.Errorf("register: got %+v, want code %d", registered, test.want)
 			}

@@ -58,9 +58,9 @@ func TestFlow_life(t *testing.T) {
 		hosted, running bool
 		create          []string
 	}{
-		fleet.EnsureRegistered: {false, false, []string{apiRegister}},
-		fleet.EnsureHosted:     {true, false, []string{apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
-		fleet.EnsureRunning:    {true, true, []string{apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
+		fleet.EnsureRegistered: {false, false, []string{apiOperate, apiResult, apiRegister}},
+		fleet.EnsureHosted:     {true, false, []string{apiOperate, apiResult, apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
+		fleet.EnsureRunning:    {true, true, []string{apiOperate, apiResult, apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
 	}
 	for ensure, test := range tests {
 		t.Run(string(ensure), func(t *testing.T) {

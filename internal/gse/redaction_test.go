@@ -23,7 +23,7 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 	}{
 		"register": {
 			[]exchange{{API: apiRegister, Reply: procapitest.Data(said(v1(1), failed))}},
-			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) },
+			func(p *Process) fleet.Results { return registerOnly(t.Context(), p, hosts(1)) },
 		},
 		"operate": {
 			[]exchange{accepted, result(said(v2(1), failed))},

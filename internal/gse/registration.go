@@ -39,8 +39,14 @@ func (esb) renames() bool { return false }
 
 func (esb) hostingRegisters() bool { return false }
 
+// register asks first: what somebody hosted without registering it is on no file, so the
+// platform would register over it without a word. What is registered it answers with 850.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	return p.registration(ctx, callRegister, p.spec, hosts)
+	free, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
+		return now.Hosted, meaningRegistered
+	})
+	results.Merge(p.registration(ctx, callRegister, p.spec, free))
+	return results
 }
 
 func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {

@@ -24,6 +24,43 @@ func register(reply string) exchange {
 	return exchange{API: apiRegister, Reply: procapitest.Data(reply)}
 }
 
+// What somebody hosts without having registered it is on no file, so the agents are asked
+// before it is registered over.
+func TestRegister_asksFirst(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		says  string // the agent of host 1
+		want  fleet.Outcome
+		asked [][]int // hosts of the registration
+	}{
+		"hosted":   {told(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], takenAlready, [][]int{{2}}},
+		"bare":     {told(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"runs":     {told(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"away": {code(117), fleet.Outcome{
+			Verdict: fleet.Failed, Code: 117, Message: "the agent is abnormal or not found: message 117",
+			Meaning: "not registered, because its agent does not say whether it is already",
+		}, [][]int{{2}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := said(append(told(host(2).Address(), `{"pid":-1,"isAuto":false}`), v2(1), test.says)...)
+			script, url := newScript(t, accepted, result(answer), register(said(v1(1), code(0), v1(2), code(0))))
+			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(2))
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: outcome(fleet.Done, 0)}, results)
+			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests()[2:])); diff != "" {
+				t.Errorf("hosts registered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// registerOnly is the call itself, without the question that comes before it.
+func registerOnly(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	return p.registration(ctx, callRegister, p.spec, hosts)
+}
+
 // There is no task to ask for: the call itself is repeated, for the hosts that
 // have no verdict yet.
 func TestRegister_repeats(t *testing.T) {
@@ -72,7 +109,7 @@ func TestRegister_repeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, test.steps...)
-			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
+			results := registerOnly(t.Context(), quick(t, url).Process(sampleMeta, sampleSpec()), hosts(3))
 			procapitest.WantResults(t, test.want, results)
 			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests())); diff != "" {
 				t.Errorf("hosts asked (-want +got):\n%s", diff)
@@ -110,7 +147,7 @@ func TestRegister_resent(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{API: apiRegister, Reply: procapitest.Gone}, register(said(v1(1), code(850))))
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
-	got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]
+	got := registerOnly(t.Context(), client.Process(sampleMeta, sampleSpec()), hosts(1))[host(1)]
 	if got.Verdict != fleet.Failed || !got.AlreadyDone || !got.Repeated {
 		t.Errorf("got %+v, want registered already, perhaps by ourselves", got)
 	}
@@ -121,7 +158,7 @@ func TestRegister_turnedAwayIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t, exchange{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}, register(said(v1(1), code(850))))
 	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
-	if got := client.Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(1))[host(1)]; got.Repeated {
+	if got := registerOnly(t.Context(), client.Process(sampleMeta, sampleSpec()), hosts(1))[host(1)]; got.Repeated {
 		t.Errorf("got %+v, want Repeated to be false", got)
 	}
 }
@@ -147,7 +184,7 @@ func TestRegister_fails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
-			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(3))
+			results := registerOnly(t.Context(), quick(t, url).Process(sampleMeta, sampleSpec()), hosts(3))
 			if results[host(1)].OK() != test.first {
 				t.Errorf("host 1: got %+v", results[host(1)])
 			}
@@ -220,7 +257,7 @@ func TestRegister_ends(t *testing.T) {
 						}
 					})
 				})
-				results := client.Process(sampleMeta, sampleSpec()).Register(ctx, hosts(2))
+				results := registerOnly(ctx, client.Process(sampleMeta, sampleSpec()), hosts(2))
 				if results[host(1)].OK() != test.settled {
 					t.Errorf("host 1: got %+v", results[host(1)])
 				}

@@ -174,8 +174,9 @@ func TestMappingGSE_esb(t *testing.T) {
 
 			resource.Applied(config)
 			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
+			// Before it is registered, and after.
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
-				m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`))
+				slices.Repeat([]string{m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)}, 2)...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpHost)},
 				m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
 			expectAsked(t, sim, "get_proc_operate_result_v2", m.owned(`{CALLER, "task_id": "TASK"}`))

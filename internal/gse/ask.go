@@ -1,0 +1,45 @@
+package gse
+
+import (
+	"context"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// askPatience is how long agents are asked before registering: one that does not answer
+// must not use up the time of the others.
+const askPatience = 30 * time.Second
+
+const meaningRegistered = "the process is registered already"
+
+// askAgents gives the hosts on which the process is free to be registered, and the
+// outcome of the others. The agents are asked, since what is on file may be late, or not
+// name the host. Who does not answer is left alone.
+func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) ([]fleet.Host, fleet.Results) {
+	live, err := p.liveWithin(ctx, p.client.askPatience, hosts)
+	if err != nil {
+		return nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be asked"}))
+	}
+	var free []fleet.Host
+	results := make(fleet.Results, len(hosts))
+	for _, h := range hosts {
+		now := live[h]
+		taken, meaning := judge(now)
+		switch {
+		case now.State == fleet.Unknown && ctx.Err() != nil:
+			results[h] = fleet.Outcome{Verdict: fleet.NotTried, Err: ctx.Err(), Meaning: "not registered, because its agent had not said whether it is already"}
+		case now.State == fleet.Unknown:
+			results[h] = fleet.Outcome{
+				Verdict: fleet.Failed, Code: now.Code, Message: now.Message,
+				Meaning: "not registered, because its agent does not say whether it is already",
+			}
+		case taken:
+			results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: meaning}
+		default:
+			free = append(free, h)
+		}
+	}
+	return free, results
+}
