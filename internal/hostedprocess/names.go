@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -66,22 +67,42 @@ func (u *update) claimNames(ctx context.Context, n names) error {
 	}
 	l := u.leave
 	l.statuses = u.statuses
-	var added []fleet.Host
+	var ours, both []fleet.Host // by their old names, and by both
 	for _, old := range u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), l, &released{results: make(fleet.Results)}) {
-		if now := n.now[old]; !u.prior.Hosts.Has(now) {
-			added = append(added, now)
+		if now := n.now[old]; !u.prior.Hosts.Has(now) || u.statuses[now.WithoutSupplier()].Code == diagnose.Unconfirmed {
+			ours = append(ours, old)
+			both = append(both, old, now)
 		}
 	}
-	onFile, err := u.h.Process.CachedStatus(ctx, added)
+	onFile, err := u.h.Process.CachedStatus(ctx, both)
 	if err != nil {
 		return fmt.Errorf("reading the cached status: %w", err)
 	}
-	for _, host := range added {
-		file := onFile[host]
-		theirs := file.State != fleet.Unregistered && file.Labels != nil && !u.last.ours(u.h.Desired, file)
-		n.ours[host] = u.last.FingerprintLabel == "" || !theirs
+	for _, old := range ours {
+		was, file := onFile[old], onFile[n.now[old]]
+		// What a console registered over ours stays ours, whichever name it is asked for by.
+		same := file.RegisterTime > 0 && file.RegisterTime == was.RegisterTime && maps.Equal(file.Labels, was.Labels)
+		theirs := file.State != fleet.Unregistered && file.Labels != nil && !same && !u.last.ours(u.h.Desired, file)
+		n.ours[n.now[old]] = u.last.FingerprintLabel == "" || !theirs
 	}
 	return nil
+}
+
+// keepNames keeps old names in state where the new one could not be registered: a
+// platform may have an entry for each, and what state does not name is nobody's. Where
+// something came of the new name, state names both.
+func (u *update) keepNames(n names, done fleet.Results) {
+	for was, is := range n.now {
+		o, touched := done[is]
+		if !touched || o.OK() || u.statuses[was.WithoutSupplier()].Code == diagnose.RegisteredByOther {
+			continue
+		}
+		if o.Left == fleet.NotHosted || o.Left == fleet.NotRunning || o.Verdict == fleet.Lost || o.Verdict == fleet.Pending {
+			u.besides[was] = o
+			continue
+		}
+		u.unnamed[is] = was
+	}
 }
 
 // otherForm are those of the hosts that are named in another form than some of others.

@@ -99,7 +99,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
-		leave: leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
+		leave:   leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
+		unnamed: make(map[fleet.Host]fleet.Host), besides: make(fleet.Results),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+

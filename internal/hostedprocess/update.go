@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -27,6 +28,10 @@ type update struct {
 	failures fleet.Results // hosts that are not as declared
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
+	// unnamed are old names by the new ones, which could not be registered; besides are
+	// old names of hosts that something came of under the new one.
+	unnamed map[fleet.Host]fleet.Host
+	besides fleet.Results
 }
 
 // run does it. An error means that nothing was begun.
@@ -55,6 +60,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.keepDoubt(results)
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
+	u.keepNames(names, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
 }
@@ -91,6 +97,9 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		raised  = slices.Index(fleet.Ensures(), u.h.Desired.Ensure) > slices.Index(fleet.Ensures(), u.priorEnsure)
 	)
 	for _, host := range kept {
+		if names.ours[host] {
+			continue
+		}
 		status, out := u.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		switch code := status.Code; {
@@ -159,7 +168,12 @@ const meaningMayBeRenamed = "not stopped, because nothing tells whether it is th
 func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	changed := !u.last.registeredAs(u.h.Desired)
-	for host, o := range u.stuck {
+	left := maps.Clone(u.stuck)
+	left.Merge(u.besides)
+	for now, old := range u.unnamed {
+		left[old] = u.failures[now]
+	}
+	for host, o := range left {
 		id := host.WithoutSupplier()
 		status, out := u.statuses[id]
 		nothingOfOurs := out && status.Code != diagnose.OtherSpec && status.Code != diagnose.OtherLabels &&
@@ -191,18 +205,25 @@ func (u *update) diagnostics() diag.Diagnostics {
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
 // is not theirs any more; their address is a key then. An address keeps the supplier id
-// that it was registered with.
+// that it was registered with. A host that could not be renamed keeps its old name.
 func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
-	if len(u.stuck) == 0 {
+	stuck := maps.Clone(u.stuck)
+	stuck.Merge(u.besides)
+	if len(stuck)+len(u.unnamed) == 0 {
 		return hosts
 	}
 	all, was := hosts.Known(), before.Known()
-	for host := range u.stuck {
-		key := u.prior.Hosts.Key(host)
-		address := was[key]
+	addressOf := func(host fleet.Host) string {
 		if u.prior.supplier != u.h.supplier {
-			address = host.String()
+			return host.String()
 		}
+		return was[u.prior.Hosts.Key(host)]
+	}
+	for now, old := range u.unnamed {
+		all[u.h.Hosts.Key(now)] = addressOf(old)
+	}
+	for host := range stuck {
+		key, address := u.prior.Hosts.Key(host), addressOf(host)
 		if _, taken := all[key]; taken {
 			key = host.String()
 		}
