@@ -106,8 +106,12 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 		missing := drifted && found.Code == diagnose.Unregistered
 		switch {
 		case (was.Code == diagnose.Unconfirmed || was.Code == diagnose.NotRegistered) && drifted && !missing && held.FingerprintLabel != "":
-			// Whoever registered it, it was not us; or it was, with what we sent before.
-			if !last.ours(held, cached[id]) {
+			// Whoever registered it, it was not us; or it was, with what we sent before. A
+			// file that lags knows of neither.
+			switch file := cached[id]; {
+			case file.State == fleet.Unregistered, file.State == fleet.Unknown, file.Labels == nil:
+				statuses[id] = was
+			case !last.ours(held, file):
 				statuses[id] = diagnose.HostStatus{Code: diagnose.RegisteredByOther, Text: diagnose.Drifted(diagnose.RegisteredByOther)}
 			}
 		case away, drifted && found.Code == was.Code, missing && (was.Code == diagnose.NotRegistered || was.Code == diagnose.Unconfirmed):
