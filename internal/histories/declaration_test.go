@@ -55,6 +55,14 @@ func nameOf(machine int, form string) string {
 	}
 }
 
+// nameOnFile is the name under which the platform keeps a machine that goes by a form.
+func nameOnFile(machine int, form string) string {
+	if form == ByAgent {
+		return agentID(machine)
+	}
+	return address(machine)
+}
+
 // machineOf is the machine that has a name.
 func machineOf(name string) int {
 	var n int

@@ -172,11 +172,7 @@ func (g *generator) next() {
 
 // console lets somebody act on what is there.
 func (g *generator) console() {
-	acts := []string{actStart, actStop, actKill, actUnhost}
-	if !g.without["strangers-hosted"] {
-		acts = append(acts, actHost)
-	}
-	g.add(Step{Do: Console, To: g.one(acts...), Hosts: g.some(2)})
+	g.add(Step{Do: Console, To: g.one(actStart, actStop, actKill, actUnhost, actHost), Hosts: g.some(2)})
 }
 
 // fault makes something go wrong, for a while or until it is mended.

@@ -309,8 +309,8 @@ func (m model) note(machine int, is Truth) {
 }
 
 // acted notes what somebody did at the console. objects are those whose state names
-// the machine.
-func (m model) acted(act string, machine int, before, after Truth, objects []string) {
+// the machine, and inDoubt whether one of them never heard whether it was registered.
+func (m model) acted(act string, machine int, before, after Truth, objects []string, inDoubt bool) {
 	c := m[machine]
 	if leftTheirs(before, after) {
 		c = claim{owner: console, unsure: true}
@@ -321,7 +321,7 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 			c = claim{owner: console, unsure: true}
 		case c.owner == "":
 			c = claim{owner: console}
-		case c.owner != console && len(objects) > 1:
+		case c.owner != console && (len(objects) > 1 || inDoubt):
 			c.unsure = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // settle is the end of every history: what went wrong is over, and everything is
@@ -14,6 +15,7 @@ func (w *world) settle() {
 	w.mend()
 	w.sim.ThawStatus()
 	w.sim.SetLag(0)
+	w.unsteady = false
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		w.sim.SetReachable(address(machine), true)
 	}
@@ -103,17 +105,15 @@ func (w *world) converge(c *config) {
 	w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "plan-not-empty", Text: "after two applies there is something to do\nstate: " + w.stateOf(c.object)})
 }
 
-// concede leaves a machine to the console where it registered over a registration of ours
-// and the configuration has another name for it since: a host that is new by its name is
-// judged as at create.
+// concede leaves a machine to the console where the platform keeps an entry per name, and
+// the one under the declared name is the console's: no platform tells of the other.
 func (w *world) concede(c *config, machine int) {
-	entries := w.look(process)[machine].Entries
-	core := w.idle.CoreOf(providertest.HostedType, c.object.kept)
-	hosts := core.Reasons("hosts")
-	for key, reason := range core.Reasons("out_of_sync") {
-		if machineOf(hosts[key]) == machine && strings.HasPrefix(reason, "registered_by_other") && len(entries) > 0 && theirs(entries[0]) {
-			w.model[machine] = claim{owner: console, unsure: true}
-		}
+	if !w.history.EntryPerName || w.upgraded[machine] {
+		return
+	}
+	name := nameOnFile(machine, c.want.Forms[machine])
+	if slices.ContainsFunc(w.look(process)[machine].Entries, func(e simulator.Entry) bool { return e.Host == name && theirs(e) }) {
+		w.model[machine] = claim{owner: console, unsure: true}
 	}
 }
 
@@ -129,10 +129,7 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 	if w.history.EntryPerName && !w.upgraded[machine] {
 		// Somebody else's entry under the other name stays where nobody can tell of it.
 		entries = slices.DeleteFunc(slices.Clone(entries), theirs)
-		name := address(machine)
-		if d.Forms[machine] == ByAgent {
-			name = agentID(machine)
-		}
+		name := nameOnFile(machine, d.Forms[machine])
 		switch {
 		case len(entries) > 1:
 			return "there are entries under both names"

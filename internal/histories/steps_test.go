@@ -151,6 +151,7 @@ func (w *world) others(s Step) {
 		w.mend()
 	case SetLag:
 		w.sim.SetLag(s.Times)
+		w.unsteady = s.Times > 0
 	case Freeze:
 		w.sim.FreezeStatus()
 	case RowLabels:
@@ -168,9 +169,9 @@ func (w *world) mend() {
 
 // act is what somebody does at a console, as far as there is anything to do it to.
 func (w *world) act(act string, machine int) {
-	name := w.nameOnFile(machine)
+	name := w.nameFound(machine)
 	objects := w.objectsOn(machine)
-	before := w.look(process)[machine]
+	before, inDoubt := w.look(process)[machine], w.inDoubt(machine)
 	switch act {
 	case actStart:
 		_ = w.sim.StartProcess(name, namespace, process)
@@ -188,7 +189,7 @@ func (w *world) act(act string, machine int) {
 		w.fine(w.sim.Register(name, namespace, process, map[string]string{"team": "console"}, consoleSpec))
 		w.fine(w.sim.Host(name, namespace, process))
 	}
-	w.model.acted(act, machine, before, w.look(process)[machine], objects)
+	w.model.acted(act, machine, before, w.look(process)[machine], objects, inDoubt)
 }
 
 const consoleSpec = `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},` +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -48,11 +49,10 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 		object: o.id, want: want, had: s.inState(o, "hosts"), replaced: want != nil && o.kept.Tainted,
 		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, before: s.look(process),
 	}
-	for _, d := range []*declaration{o.last, want} {
-		if d != nil {
-			u.letGo = append(u.letGo, d.OnDestroy)
-		}
+	if want != nil {
+		o.onDestroy = append(o.onDestroy, want.OnDestroy)
 	}
+	u.letGo = slices.Clone(o.onDestroy)
 	s.sim.ResetCalls()
 	var (
 		core = s.on(providertest.HostedType, o.kept)
@@ -79,6 +79,9 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	u.after, u.done = s.look(process), s.executions()
 	u.named, u.outOfSync = s.inState(o, "hosts"), s.inState(o, "out_of_sync")
 	u.replaced = u.replaced || kind == providertest.PlanReplace
+	if want != nil && !u.failed && !s.cut {
+		o.onDestroy = []string{want.OnDestroy}
+	}
 	s.fail(s.model.judge(u))
 	return u.failed
 }
@@ -99,7 +102,7 @@ func (s *session) bury(c *config) {
 
 // apply tells whether the plan before it, if there was one, had nothing to do.
 func (w *world) apply(c *config, s Step) (promised bool) {
-	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && w.plansNothing(c)
+	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
 	before := w.look(process)
 	run, done := w.session(s)
 	defer done()

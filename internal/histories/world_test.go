@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -34,6 +35,8 @@ type object struct {
 	id   string
 	kept *providertest.Kept
 	last *declaration // that it was last applied with
+	// onDestroy are the values of on_destroy of which state may hold any.
+	onDestroy []string
 }
 
 // exists tells whether there is anything in state.
@@ -67,6 +70,8 @@ type world struct {
 	model    model
 	step     int
 	faulty   bool
+	// unsteady: the file changes by itself from one answer to the next.
+	unsteady bool
 	upgraded map[int]bool
 	breach   *Breach
 	meddle   map[Action]func(*world, *object)
@@ -210,6 +215,23 @@ func (w *world) objectsOn(machine int) []string {
 	return ids
 }
 
+// inDoubt tells whether a state names a machine and does not know whether its process is
+// registered.
+func (w *world) inDoubt(machine int) bool {
+	for _, c := range w.configs {
+		for _, o := range append(slices.Clone(c.deposed), c.object) {
+			core := w.idle.CoreOf(providertest.HostedType, o.kept)
+			hosts := core.Reasons("hosts")
+			for key, reason := range core.Reasons("out_of_sync") {
+				if machineOf(hosts[key]) == machine && strings.HasPrefix(reason, "unconfirmed") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // byAgent tells whether a configuration or a state names a machine by its agent id.
 func (w *world) byAgent() bool {
 	for _, c := range w.configs {
@@ -229,9 +251,9 @@ func (w *world) byAgent() bool {
 	return false
 }
 
-// nameOnFile is the name under which a console finds the process, the first in order
+// nameFound is the name under which a console finds the process, the first in order
 // where there is a choice.
-func (w *world) nameOnFile(machine int) string {
+func (w *world) nameFound(machine int) string {
 	truth := w.look(process)[machine]
 	if len(truth.Entries) == 0 {
 		return address(machine)
