@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -23,7 +24,8 @@ type applied struct {
 	// Earlier are fingerprints that were sent before, kept while a host may have one
 	// of them and nobody knows.
 	Earlier []string `json:"earlier,omitempty"`
-	// Owner is the id of this resource object, which its registrations carry.
+	// Owner is the id of this resource object, which its registrations carry: what the
+	// attribute says, kept here too for state of a release that had no such attribute.
 	Owner string `json:"owner,omitempty"`
 	// Supplier was the provider's bk_supplier_id, Uncounted what registering sent beyond
 	// the fingerprint. Both are null in state of a release that did not keep them.
@@ -60,45 +62,34 @@ func saveApplied(ctx context.Context, to privateWriter, a applied) diag.Diagnost
 }
 
 // loadApplied gives false where nothing was kept: after an import, when state has no
-// spec either, and after a provider died in an update, of which Terraform (1.11.4)
-// keeps the attributes of before and nothing else.
-func loadApplied(ctx context.Context, from privateReader) (applied, bool, diag.Diagnostics) {
+// spec either, after a provider died in an update, of which Terraform (1.11.4) keeps the
+// attributes of before and nothing else, and in the destroy of a tainted object that is
+// replaced. The owner is an attribute for that reason.
+func loadApplied(ctx context.Context, from privateReader, state *lifecycleModel) (applied, bool, diag.Diagnostics) {
 	var a applied
 	raw, diags := from.GetKey(ctx, appliedKey)
-	if len(raw) > 0 && json.Unmarshal(raw, &a) == nil {
-		return a, true, diags
+	kept := len(raw) > 0 && json.Unmarshal(raw, &a) == nil
+	if !kept {
+		a = applied{} // what cannot be read is as good as nothing kept: hosts are looked at anew
 	}
-	// What cannot be read is as good as nothing kept: hosts are looked at anew.
-	raw, d := from.GetKey(ctx, importedKey)
-	diags.Append(d...)
-	var owner string
-	_ = json.Unmarshal(raw, &owner)
-	return applied{Owner: owner}, false, diags
+	a.Owner = cmp.Or(state.Owner.ValueString(), a.Owner)
+	return a, kept, diags
 }
 
-// importedKey keeps the owner that an import has found: whoever imports goes on as the
-// object that registered.
-const importedKey = "imported_owner"
-
-// saveImported keeps the one owner whom all registrations name.
-func saveImported(ctx context.Context, to privateWriter, d fleet.Desired, cached map[fleet.Host]fleet.Status) diag.Diagnostics {
-	owners := make(map[string]bool)
-	for _, status := range cached {
-		if owner := status.Labels[d.OwnerLabel]; d.OwnerLabel != "" && owner != "" {
-			owners[owner] = true
+// soleOwner is the one owner whom all registrations name, "" where there is none or more
+// than one. Whoever imports goes on as the object that registered.
+func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
+	sole := ""
+	for _, status := range onFile {
+		switch owner := status.Labels[d.OwnerLabel]; {
+		case d.OwnerLabel == "" || owner == "" || owner == sole:
+		case sole != "":
+			return ""
+		default:
+			sole = owner
 		}
 	}
-	if len(owners) != 1 {
-		return nil
-	}
-	for owner := range owners {
-		raw, err := json.Marshal(owner)
-		if err != nil {
-			return diag.Diagnostics{diagnose.Bug(err)}
-		}
-		return to.SetKey(ctx, importedKey, raw)
-	}
-	return nil
+	return sole
 }
 
 // registeredAs reports whether a declaration is what was last registered. It goes

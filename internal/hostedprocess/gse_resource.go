@@ -37,7 +37,8 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx))
+	maps.Copy(attributes, lifecycleAttributes(ctx, "What it registers carries the id in a label beside the fingerprint, named after "+
+		"`spec_fingerprint_label` with `_owner` behind it (`tf_spec_owner`), and only what carries it, or no such label, is unregistered, stopped or killed."))
 	attributes["labels_all"] = schema.MapAttribute{
 		MarkdownDescription: "All labels that registering sends, the provider's `default_labels` among them, without those that carry the fingerprint and " +
 			"the owner.",

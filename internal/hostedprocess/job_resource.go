@@ -74,7 +74,8 @@ func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.Meta
 
 func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.JobAttributes(true)
-	maps.Copy(attributes, lifecycleAttributes(ctx))
+	maps.Copy(attributes, lifecycleAttributes(ctx, "JOB has no place to keep it: it tells apart objects of one run of the provider, "+
+		"so that with `create_before_destroy` the old one leaves the hosts to the new one."))
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
 			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on "+

@@ -42,6 +42,7 @@ type lifecycleModel struct {
 	Timeouts          timeouts.Value `tfsdk:"timeouts"`
 	ID                types.String   `tfsdk:"id"`
 	Fingerprint       types.String   `tfsdk:"fingerprint"`
+	Owner             types.String   `tfsdk:"owner"`
 	OutOfSync         types.Map      `tfsdk:"out_of_sync"`
 }
 

@@ -2,6 +2,7 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,34 @@ func TestAccOwnership_twoConfigurations(t *testing.T) {
 	second.Expect(0, "destroy", "-auto-approve")
 	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Hosted || p.Registered {
 		t.Errorf("left behind: %+v", p)
+	}
+}
+
+// A tainted object that is replaced does not let go of what another configuration has
+// registered since; also where state is of a release that did not keep the owner in it,
+// which a plan adds without a change.
+func TestAccOwnership_taintedAndTakenOver(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "on_destroy = \"stop\""}.String()
+	first, second := providertest.NewCLI(t, sim, config), providertest.NewCLI(t, sim, config)
+	first.Expect(0, "apply", "-auto-approve")
+	owner := regexp.MustCompile(`"owner": "\w+",`)
+	first.EditState(func(text string) string { return owner.ReplaceAllString(text, "") })
+	first.Expect(0, "plan", "-detailed-exitcode")
+	first.Expect(0, "taint", "bk_hosted_process.test")
+	second.Expect(0, "apply", "-auto-approve")
+	sim.ResetCalls()
+	if out := first.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "Hosts Belong To Another Resource") {
+		t.Errorf("nothing was said:\n%s", out)
+	}
+	if undone := letGo(sim); len(undone) > 0 {
+		t.Errorf("let go of %v", undone)
+	}
+	first.Expect(0, "taint", "bk_hosted_process.test")
+	first.Expect(0, "apply", "-auto-approve")
+	if undone := letGo(sim); len(undone) == 0 {
+		t.Error("what is its own was not let go")
 	}
 }
 

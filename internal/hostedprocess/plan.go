@@ -32,7 +32,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	last, everApplied, diags := loadApplied(ctx, req.Private)
+	last, everApplied, diags := loadApplied(ctx, req.Private, state.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

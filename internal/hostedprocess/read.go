@@ -1,9 +1,11 @@
 package hostedprocess
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -24,7 +26,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
-	last, everApplied, diags := loadApplied(ctx, req.Private)
+	last, everApplied, diags := loadApplied(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
@@ -58,8 +60,11 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	} else if state.Fingerprint.IsNull() && everApplied {
 		model.setSent(held) // state of a release that did not keep it
 	}
-	if !everApplied {
-		resp.Diagnostics.Append(saveImported(ctx, resp.Private, h.Desired, report.Cached)...)
+	if !h.Desired.HasSpec {
+		last.Owner = cmp.Or(last.Owner, soleOwner(h.Desired, report.Cached))
+	}
+	if last.Owner != "" {
+		state.Owner = types.StringValue(last.Owner)
 	}
 	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)

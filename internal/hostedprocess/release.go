@@ -17,8 +17,8 @@ type leave struct {
 	statuses map[fleet.HostID]diagnose.HostStatus
 	first    fleet.OnDestroy
 	forget   bool // forget_unreachable
-	// anonymous is an object that does not know the owner id that it registered with:
-	// Terraform gives no private state to the delete of a tainted one that is replaced.
+	// anonymous is an object that does not know the owner id that it registered with, as
+	// in state of a release that had no attribute for it.
 	anonymous bool
 }
 
@@ -47,10 +47,9 @@ func silent(o fleet.Outcome) bool {
 // meaningUnread: whose a registration is could not be found out.
 const meaningUnread = "who registered it could not be read"
 
-// meaningNotRecognised: without the owner id, a registration that is not as state tells
-// may be anybody's.
-const meaningNotRecognised = "it is registered otherwise than state tells, so it may be somebody else's; if the resource is tainted, " +
-	"`terraform untaint` it first, by which it knows its own registrations again"
+// meaningNotRecognised: without the owner id, a registration with any may be anybody's.
+const meaningNotRecognised = "it may be somebody else's registration, because state does not say with which owner this resource registered; " +
+	"`terraform apply -refresh-only` writes that into state"
 
 // release lets go of hosts. Only what is ours is touched: what was never registered by
 // this object, and what another owns by now, is left as it is.
@@ -77,6 +76,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 // ours are the hosts on which the registration is this object's. What is not known
 // cannot go.
 func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	hosts = h.notReplaced(hosts, l, gone)
 	if l.last.FingerprintLabel == "" || len(hosts) == 0 {
 		// Without labels nobody can tell, and what was registered counts as ours.
 		return keep(hosts, func(host fleet.Host) bool {
@@ -84,9 +84,6 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		})
 	}
 	onFile, err := h.Process.CachedStatus(ctx, hosts)
-	if l.anonymous {
-		l.last.Owner = soleOwner(l.last.held(h.Desired), onFile)
-	}
 	var (
 		ours, owned, unsure []fleet.Host
 		held                = l.last.held(h.Desired)
@@ -94,23 +91,16 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
-		other, guessed, owner := held.OwnedByOther(file), l.anonymous, ""
-		if h.owners != nil {
-			if owner = h.owners.Of(h.ID, host); owner != "" {
-				// Whoever registered it in this run, it was not an object of an earlier one.
-				other, guessed = l.anonymous || owner != l.last.Owner, false
-			}
-		}
+		// What this object registered in this run is its own, although the file lags.
+		other := held.OwnedByOther(file) && h.registrant(host) == ""
 		foreign := out && status.Code == diagnose.RegisteredByOther
 		doubtful := out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
 		switch {
-		case other && guessed && !foreign:
+		case other && l.anonymous && !foreign:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
-		case other && !foreign && owner == "":
-			owned = append(owned, host)
 		case other && !foreign:
-			gone.owned = append(gone.owned, host)
+			owned = append(owned, host)
 		case err != nil && foreign, other:
 		case err != nil:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
@@ -131,20 +121,28 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	return ours
 }
 
-// soleOwner is the owner whom all registrations of what is held name, "" where there is
-// none or more than one.
-func soleOwner(held fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
-	sole := ""
-	for _, status := range onFile {
-		switch owner := status.Labels[held.OwnerLabel]; {
-		case !held.Ours(status) || owner == "" || owner == sole:
-		case sole != "":
-			return ""
-		default:
-			sole = owner
-		}
+// registrant is the owner who registered the process on a host last in this run, "" where
+// nobody did.
+func (h hostedProcess) registrant(host fleet.Host) string {
+	if h.owners == nil {
+		return ""
 	}
-	return sole
+	return h.owners.Of(h.ID, host)
+}
+
+// notReplaced leaves out the hosts that another object has registered in this run. That
+// takes no label, and no file.
+func (h hostedProcess) notReplaced(hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	return keep(hosts, func(host fleet.Host) bool {
+		registrant := h.registrant(host)
+		if registrant == "" || registrant == l.last.Owner {
+			return true
+		}
+		if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {
+			gone.owned = append(gone.owned, host)
+		}
+		return false
+	})
 }
 
 // leaveToOwners leaves hosts alone that are another object's by what is on file. Where

@@ -32,7 +32,8 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	plan := model.lifecycle()
-	h := r.open(ctx, model, newOwner(), &resp.Diagnostics)
+	plan.Owner = types.StringValue(newOwner())
+	h := r.open(ctx, model, plan.Owner.ValueString(), &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
@@ -81,9 +82,12 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
 	plan := model.lifecycle()
-	last, everApplied, diags := loadApplied(ctx, req.Private)
+	last, everApplied, diags := loadApplied(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	owner := cmp.Or(last.Owner, newOwner())
+	if plan.Owner.IsUnknown() { // null where it is neither in state nor in the plan: the next refresh writes it
+		plan.Owner = types.StringValue(owner)
+	}
 	h := r.open(ctx, model, owner, &resp.Diagnostics)
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
@@ -130,7 +134,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
 	state := model.lifecycle()
-	last, everApplied, diags := loadApplied(ctx, req.Private)
+	last, everApplied, diags := loadApplied(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -15,8 +17,8 @@ import (
 const codesText = "The codes are `not_registered`, `unregistered` (by somebody else, after it was registered), `unconfirmed` (it may be registered), " +
 	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted` and `not_running`."
 
-// lifecycleAttributes are those of lifecycleModel.
-func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
+// lifecycleAttributes are those of lifecycleModel. ownerText says what the owner is for.
+func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["ensure"] = reference.ChoiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
 		"How far the process is looked after, and so what counts as drift. `"+string(fleet.EnsureRegistered)+
@@ -59,6 +61,11 @@ func lifecycleAttributes(ctx context.Context) map[string]schema.Attribute {
 		MarkdownDescription: "Fingerprint of what is declared: it changes whenever the hosts are registered with something else. Name it in the `triggers` of an " +
 			"operation that is to run then.",
 		Computed: true,
+	}
+	attributes["owner"] = schema.StringAttribute{
+		MarkdownDescription: "Id of this resource object, given when it is created and never changed. " + ownerText,
+		Computed:            true,
+		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 	}
 	attributes["out_of_sync"] = schema.MapAttribute{
 		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason. " + codesText + " Empty when all is well. While it is not empty, " +

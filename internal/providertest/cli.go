@@ -85,6 +85,21 @@ func (c *CLI) Write(name, text string) {
 	}
 }
 
+// EditState edits the file of the state by hand.
+func (c *CLI) EditState(edit func(text string) string) {
+	c.T.Helper()
+	const name = "terraform.tfstate"
+	text, err := os.ReadFile(filepath.Join(c.Dir, name))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	edited := edit(string(text))
+	if edited == string(text) {
+		c.T.Errorf("the edit changed nothing of:\n%s", text)
+	}
+	c.Write(name, edited)
+}
+
 // Command returns a command of the CLI that is not started yet, and where its output will
 // be.
 func (c *CLI) Command(ctx context.Context, args ...string) (*exec.Cmd, *strings.Builder) {

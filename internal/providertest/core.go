@@ -210,16 +210,8 @@ func (c *Core) Apply(config map[string]any) (PlanKind, Diagnostics) {
 func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	p, said := c.planUnrefreshed(config)
-	switch {
-	case said.Failed() || p.Action == PlanNothing:
+	if said.Failed() || p.Action == PlanNothing {
 		return p.Action, said
-	case p.Action == PlanReplace:
-		destroyed := c.DestroyUnrefreshed()
-		if said = append(said, destroyed...); destroyed.Failed() {
-			return p.Action, said
-		}
-		_, created := c.ApplyUnrefreshed(config)
-		return p.Action, append(said, created...)
 	}
 	if c.Between != nil {
 		c.Between()
@@ -229,6 +221,27 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 		c.Protocol = c.Fresh()
 		c.Until = until
 	}
+	if p.Action != PlanReplace {
+		return p.Action, append(said, c.execute(p)...)
+	}
+	// Of a tainted object the destroy gets what the plan of the new one has kept beside
+	// state, which is nothing.
+	nothing := tftypes.NewValue(c.State.Type(), nil)
+	null := c.wire(nothing)
+	said = append(said, c.execute(Plan{Action: PlanDestroy, config: nothing, planned: null, private: p.private, identity: c.Identity})...)
+	if said.Failed() {
+		return p.Action, said
+	}
+	again, planned := c.planUnrefreshed(config) // as Terraform does before it creates
+	if said = append(said, planned...); planned.Failed() {
+		return p.Action, said
+	}
+	return p.Action, append(said, c.execute(again)...)
+}
+
+// execute is what an apply does of a plan.
+func (c *Core) execute(p Plan) Diagnostics {
+	c.T.Helper()
 	resp, err := c.Server.ApplyResourceChange(c.Context(), &tfprotov6.ApplyResourceChangeRequest{
 		TypeName: c.typ, PriorState: c.wire(c.State), PlannedState: p.planned, Config: c.wire(p.config),
 		PlannedPrivate: p.private, PlannedIdentity: p.identity,
@@ -244,7 +257,7 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 	// A replacement that fails to destroy leaves what was tainted as it was.
 	c.Tainted = applied.Failed() && (c.Tainted || p.Action == PlanCreate) && !state.IsNull()
 	c.State, c.Private, c.Identity = state, resp.Private, resp.NewIdentity
-	return p.Action, append(said, applied...)
+	return applied
 }
 
 // DestroyUnrefreshed is `terraform destroy -refresh=false`.

@@ -84,7 +84,7 @@ func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.P
 }
 
 // Open converts the model for JOB's API.
-func (m *JobModel) Open(ctx context.Context, p *platform.Platform, _ string) (Target, diag.Diagnostics) {
+func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {
 	if p.Job == nil {
 		return Target{}, diag.Diagnostics{diagnose.NoJob()}
 	}
@@ -107,6 +107,6 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, _ string) (Ta
 		Title:   title,
 		Hosts:   hosts,
 		Process: p.Job.Process(scope, m.Registration, info),
-		Desired: fleet.Desired{Fingerprint: fingerprint, HasSpec: true},
+		Desired: fleet.Desired{Fingerprint: fingerprint, Owner: owner, HasSpec: true},
 	}, diags
 }

@@ -32,7 +32,8 @@ func TestMappingGSE_listed(t *testing.T) {
 			m := gseMappings["resident"]
 			hosts := maps.Clone(mappedHosts)
 			maps.Copy(hosts, c.hosts)
-			mapped(t, sim, c.face, m).CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(m.Reference(hosts))
+			registered := mapped(t, sim, c.face, m).CoreOf(providertest.HostedType, &providertest.Kept{})
+			registered.Applied(m.Reference(hosts))
 			identity := map[string]any{"namespace": "name-space", "name": "process-name"}
 			want := map[string]any{
 				"id": "name-space:process-name", "hosts": c.want, "spec": nil, "out_of_sync": map[string]any{},
@@ -41,11 +42,11 @@ func TestMappingGSE_listed(t *testing.T) {
 				},
 				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn",
 				"adopt_existing": nil, "forget_unreachable": nil, "rollout": nil, "timeouts": nil,
-				"fingerprint": nil, "labels_all": nil,
+				"fingerprint": nil, "labels_all": nil, "owner": nil,
 			}
-			// The refresh that follows an import finds the fingerprint on file.
+			// The refresh that follows an import finds the fingerprint and the owner on file.
 			refreshed := maps.Clone(want)
-			refreshed["fingerprint"] = "v1-00a1253b106f04c2"
+			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
 
 			p := mapped(t, sim, c.face, m)
 			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})

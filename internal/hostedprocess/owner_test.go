@@ -1,0 +1,190 @@
+package hostedprocess_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// unset takes an attribute out of state, as a release that had none has left it.
+func unset(c *providertest.Core, name string) {
+	c.T.Helper()
+	attributes := providertest.AttributesOf(c.T, c.State)
+	attributes[name] = tftypes.NewValue(attributes[name].Type(), nil)
+	c.State = tftypes.NewValue(c.State.Type(), attributes)
+}
+
+// letGo are the hosts that were unregistered, unhosted, stopped or killed, in order.
+func letGo(sim *providertest.Sim) []string {
+	hosts := []string{}
+	for _, call := range sim.Calls() {
+		undoes := call.API == "unregister_proc_info" || call.Op == 1 || call.Op == 4 || call.Op == 9
+		if undoes && call.API != "register_proc_info" && call.API != "update_proc_info" {
+			hosts = append(hosts, call.Hosts...)
+		}
+	}
+	slices.Sort(hosts)
+	return hosts
+}
+
+// Terraform gives the destroy of a tainted object that is replaced no private state. What
+// it registered is let go all the same; what an object with the very same declaration
+// has taken over since is not.
+func TestHostedProcess_taintedReplacement(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		for name, takenOver := range map[string]bool{"its-own": false, "taken-over": true} {
+			if takenOver && by == providertest.FaceJOB {
+				continue // JOB keeps no file, so nothing tells
+			}
+			for way, apply := range map[string]func(*providertest.Core, map[string]any) (providertest.PlanKind, providertest.Diagnostics){
+				"refreshed": (*providertest.Core).Apply, "unrefreshed": (*providertest.Core).ApplyUnrefreshed,
+			} {
+				t.Run(string(by)+"/"+name+"/"+way, func(t *testing.T) {
+					t.Parallel()
+					sim := providertest.NewSim(t)
+					open := func(kept *providertest.Kept) *providertest.Core {
+						fresh := func() *providertest.Protocol { return providertest.ConfiguredWith(t, sim.SettingsFor(by)) }
+						core := fresh().CoreOf(by.TypeName(providertest.OnCreate), kept)
+						core.Fresh = fresh
+						return core
+					}
+					kept := &providertest.Kept{}
+					config := by.Reference("./start.sh", 2)
+					config["on_destroy"] = "stop"
+					open(kept).Applied(config)
+					if takenOver {
+						open(&providertest.Kept{}).Applied(config)
+					}
+					kept.Tainted = true
+					sim.ResetCalls()
+
+					kind, said := apply(open(kept), config)
+
+					if kind != providertest.PlanReplace || said.Failed() || strings.Contains(said.String(), "Hosts Belong To Another Resource") != takenOver {
+						t.Errorf("%s: %s", kind, said)
+					}
+					undone := slices.Compact(letGo(sim))
+					if want := providertest.AddressList([]int{1, 2}); takenOver != (len(undone) == 0) || !takenOver && !slices.Equal(undone, want) {
+						t.Errorf("let go of %v", undone)
+					}
+				})
+			}
+		}
+	}
+}
+
+// State of a release without the owner gets it by a refresh, and its plan stays empty.
+// Before that refresh a tainted object does not know what is its own, and lets nothing go.
+func TestHostedProcess_stateWithoutOwner(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	kept := &providertest.Kept{}
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, kept)
+	resource.Fresh = func() *providertest.Protocol { return sim.Configured(t) }
+	config := providertest.FaceESB.Reference("./start.sh", 2)
+	resource.Applied(config)
+	owner := resource.Attribute("owner")
+	registered, _ := sim.Process(providertest.Address(1), "web", "nginx")
+	if owner == nil || owner != registered.Labels["tf_spec_owner"] {
+		t.Fatalf("the owner is %v in state, and registered with %v", owner, registered.Labels)
+	}
+	unset(resource, "owner")
+	kept.Tainted = true
+	sim.ResetCalls()
+
+	_, said := resource.ApplyUnrefreshed(config)
+
+	if !said.Failed() || !strings.Contains(said.String(), "`terraform apply -refresh-only`") || len(letGo(sim)) > 0 {
+		t.Errorf("let go of %v; said: %s", letGo(sim), said)
+	}
+	kept.Tainted = false
+	again := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	_, said = again.Apply(config) // takes over what an earlier create of the same declaration left
+	if said.Failed() {
+		t.Fatal(said)
+	}
+	unset(again, "owner")
+	if kind, said := again.ApplyUnrefreshed(config); kind != providertest.PlanNothing || len(said) > 0 {
+		t.Errorf("unrefreshed: %s: %s", kind, said)
+	}
+	if kind, said := again.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
+		t.Errorf("refreshed: %s: %s", kind, said)
+	}
+	now, _ := sim.Process(providertest.Address(1), "web", "nginx")
+	if got := again.Attribute("owner"); got == nil || got == owner || got != now.Labels["tf_spec_owner"] {
+		t.Errorf("the owner is %v in state, and registered with %v", got, now.Labels)
+	}
+}
+
+// State without the owner may have to be updated before it was ever refreshed.
+func TestHostedProcess_updateWithoutOwner(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	resource.Applied(providertest.FaceESB.Reference("./start.sh", 2))
+	owner := resource.Attribute("owner")
+	for name, start := range map[string]string{"as-declared": "./start.sh", "changed": "./other.sh"} {
+		unset(resource, "owner")
+		if err := sim.Unhost(providertest.Address(1), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+		resource.Refresh()
+		unset(resource, "owner")
+		if kind, said := resource.ApplyUnrefreshed(providertest.FaceESB.Reference(start, 2)); kind != providertest.PlanUpdate || said.Failed() {
+			t.Errorf("%s: %s: %s", name, kind, said)
+		}
+		resource.Refresh()
+		if got := resource.Attribute("owner"); got != owner {
+			t.Errorf("%s: the owner is %v, and was %v", name, got, owner)
+		}
+	}
+}
+
+// Where no label tells whose a registration is, an object that is destroyed after another
+// has registered the same hosts in this run leaves them alone.
+func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face     providertest.Face
+		settings map[string]any
+	}{
+		"job":                {providertest.FaceJOB, nil},
+		"esb-label-off":      {providertest.FaceESB, map[string]any{"spec_fingerprint_label": ""}},
+		"gateway-label-off":  {providertest.FaceGateway, map[string]any{"spec_fingerprint_label": ""}},
+		"esb-file-lags":      {providertest.FaceESB, nil},
+		"gateway-file-lags": {providertest.FaceGateway, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			settings := sim.SettingsFor(c.face)
+			for key, value := range c.settings {
+				settings[key] = value
+			}
+			open := func(p *providertest.Protocol, kept *providertest.Kept) *providertest.Core {
+				return p.CoreOf(c.face.TypeName(providertest.OnCreate), kept)
+			}
+			config := c.face.Reference("./start.sh", 2)
+			config["adopt_existing"] = true
+			old := &providertest.Kept{}
+			open(providertest.ConfiguredWith(t, settings), old).Applied(config)
+			if strings.Contains(name, "lags") {
+				sim.FreezeStatus()
+			}
+			run := providertest.ConfiguredWith(t, settings)
+			open(run, &providertest.Kept{}).Applied(config)
+			sim.ResetCalls()
+
+			said := open(run, old).DestroyUnrefreshed()
+
+			if said.Failed() || !strings.Contains(said.String(), "Hosts Belong To Another Resource") || len(letGo(sim)) > 0 {
+				t.Errorf("let go of %v; said: %s", letGo(sim), said)
+			}
+		})
+	}
+}
