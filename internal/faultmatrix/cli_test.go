@@ -41,6 +41,8 @@ var cliCells = map[string]providertest.PlanKind{
 	"403/apigw/create-result-asked-for":         providertest.PlanReplace,
 	"403/apigw/status":                          providertest.PlanNothing,
 	"404/apigw/refresh":                         providertest.PlanNothing,
+	"403/esb/destroy-owner-read":                providertest.PlanDestroy,
+	"agent-away/apigw/create-agents-asked":      providertest.PlanUpdate,
 	"agent-away/apigw/update":                   providertest.PlanUpdate,
 	"closed-after/apigw/create":                 providertest.PlanReplace,
 	"closed-after/apigw/start-result-asked-for": providertest.PlanReplace,
@@ -186,7 +188,7 @@ func (r *cliRun) change() providertest.PlanKind {
 func (r *cliRun) expectPlan(kind providertest.PlanKind) {
 	r.t.Helper()
 	args := []string{"plan", "-detailed-exitcode", "-out=plan"}
-	if r.on == providertest.OnDelete {
+	if r.on.Destroys() {
 		args = append(args, "-destroy")
 	}
 	code := kind.ExitCode()
@@ -221,7 +223,7 @@ func (r *cliRun) meet() providertest.JSONRun {
 	var planned providertest.JSONRun
 	if r.fault.between != nil {
 		plan := []string{"plan", "-out=plan"}
-		if r.on == providertest.OnDelete {
+		if r.on.Destroys() {
 			plan = append(plan, "-destroy")
 		}
 		planned = r.cli.RunJSON(plan...)
@@ -253,7 +255,7 @@ func (r *cliRun) meetingPlan() providertest.PlanKind {
 		return providertest.PlanNothing
 	case r.on.Updates():
 		return providertest.PlanUpdate
-	case r.on == providertest.OnDelete:
+	case r.on.Destroys():
 		return providertest.PlanDestroy
 	default:
 		return providertest.PlanCreate
@@ -282,7 +284,7 @@ func (r *cliRun) Status() {
 // Configure writes the configuration of an operation.
 func (r *cliRun) Configure(o providertest.Operation, config, settings map[string]any) {
 	r.t.Helper()
-	if o == providertest.OnDelete {
+	if o.Destroys() {
 		config = r.config(providertest.OnCreate) // what is destroyed is still configured
 	}
 	configured := providertest.Object{Block: "resource", Typ: r.face.TypeName(o), Config: config}
@@ -302,7 +304,9 @@ func (r *faultRun) Command() []string {
 		return []string{"plan", "-detailed-exitcode"}
 	case r.fault.between != nil:
 		return []string{"apply", "plan"}
-	case r.on == providertest.OnDelete:
+	case r.on == providertest.OnReadOwner:
+		return []string{"destroy", "-auto-approve", "-refresh=false"}
+	case r.on.Destroys():
 		return []string{"destroy", "-auto-approve"}
 	default:
 		return []string{"apply", "-auto-approve"}

@@ -93,9 +93,9 @@ func (r *faultRun) expectState(hosts, reasons map[string]string) {
 	case r.cell.ending == refused && r.on.BeginsWithoutState():
 		wantHosts, wantReasons = nil, nil
 	case r.cell.ending == stays, r.cell.ending == refused:
-	case r.on == providertest.OnDelete && r.cell.ending == well, r.on.BeginsWithoutState() && r.cell.ending == fails:
+	case r.on.Destroys() && r.cell.ending == well, r.on.BeginsWithoutState() && r.cell.ending == fails:
 		wantHosts, wantReasons = nil, nil
-	case r.on == providertest.OnDelete:
+	case r.on.Destroys():
 		wantHosts = keyed(r.hit(), "")
 	case r.cell.ending == drifts, !r.on.Refreshes() && r.cell.ending != well:
 		wantReasons = hit
@@ -128,9 +128,9 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 		return providertest.PlanUpdate
 	case r.cell.ending == well, r.on.Refreshes():
 		return providertest.PlanNothing
-	case r.on == providertest.OnDelete && !undone && r.face != providertest.FaceJOB:
+	case r.on.Destroys() && !undone && r.face != providertest.FaceJOB:
 		return providertest.PlanNothing // a refresh finds nothing left
-	case r.on == providertest.OnDelete:
+	case r.on.Destroys():
 		return providertest.PlanDestroy
 	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):
 		return providertest.PlanNothing // what is on file by now proves that it was done
@@ -143,7 +143,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 // filed reports whether the platform can show what the operation did: it keeps a file of
 // registrations, except for JOB, where the agents know what runs.
 func (r *faultRun) filed() bool {
-	return r.on == providertest.OnRun || r.face != providertest.FaceJOB && slices.Contains([]providertest.Operation{providertest.OnCreate, providertest.OnConfirm, providertest.OnHost, providertest.OnUpdate, providertest.OnKeepRun}, r.on)
+	return r.on == providertest.OnRun || r.face != providertest.FaceJOB && slices.Contains([]providertest.Operation{providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnUpdate, providertest.OnKeepRun}, r.on)
 }
 
 // nextTouched are the hosts that the next apply has to change. Those on which the
@@ -192,7 +192,7 @@ func (r *faultRun) acted() map[int]bool {
 			acted[n] = r.executed(n, providertest.Commands[r.on].Name)
 		case providertest.OnUpdate, providertest.OnKeepRun:
 			acted[n] = strings.Contains(string(p.Spec), "./other.sh") && (r.on == providertest.OnUpdate || p.Running)
-		case providertest.OnDelete:
+		case providertest.OnDelete, providertest.OnReadOwner:
 			acted[n] = !p.Registered && !p.Hosted
 		default:
 			ours := p.Labels["tf_spec"] != "" || r.face == providertest.FaceJOB // where processes have no labels

@@ -124,7 +124,7 @@ func (r *faultRun) applyBefore(o providertest.Operation) {
 func (r *faultRun) setUp() (before providertest.Operation) {
 	r.t.Helper()
 	switch r.on {
-	case providertest.OnRead, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete:
+	case providertest.OnRead, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnReadOwner:
 		return providertest.OnCreate
 	case providertest.OnReadRun, providertest.OnKeepRun:
 		return providertest.OnRun
@@ -160,6 +160,9 @@ func (r *faultRun) meet() (*providertest.Core, providertest.Diagnostics) {
 	}
 	if r.fault.between != nil {
 		core.Between = func() { r.fault.between(r) }
+	}
+	if r.on == providertest.OnReadOwner {
+		return core, core.DestroyUnrefreshed()
 	}
 	_, said := core.Apply(config)
 	return core, said
@@ -227,7 +230,7 @@ func (r *faultRun) Mend() {
 // config is the configuration with which an operation is asked for, nil for a
 // destroy.
 func (r *faultRun) config(o providertest.Operation) map[string]any {
-	if o == providertest.OnDelete {
+	if o.Destroys() {
 		return nil
 	}
 	start := "./start.sh"

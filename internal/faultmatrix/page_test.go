@@ -204,13 +204,13 @@ func (c matrixCell) state() string {
 		return "what it held"
 	case c.cell.ending == drifts:
 		return "the hosts hit in " + reasons
-	case c.cell.ending == well && c.on == providertest.OnDelete:
+	case c.cell.ending == well && c.on.Destroys():
 		return "nothing"
 	case c.cell.ending == well:
 		return "all as declared"
 	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "nothing"
-	case c.on == providertest.OnDelete:
+	case c.on.Destroys():
 		return "the hosts hit"
 	}
 	return "the hosts hit in " + reasons
@@ -250,7 +250,9 @@ func (c matrixCell) next() string {
 		return "the update"
 	case c.cell.ending == stays:
 		return "the destroy"
-	case c.on == providertest.OnDelete:
+	case c.on == providertest.OnReadOwner:
+		return "the destroy"
+	case c.on.Destroys():
 		return "a destroy of the hosts hit; nothing where the platform did act, except through JOB"
 	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "a create"

@@ -16,15 +16,18 @@ func onJOB(c cell) cell {
 
 var patternControl = &pattern{
 	name: "control", title: "Nothing is wrong", about: "One call each.",
-	cells: wellAfter(1, providertest.OnCreate, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart,
-		providertest.OnReload, providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList),
+	cells: with(wellAfter(1, providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart,
+		providertest.OnReload, providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList), providertest.OnReadOwner, readsTwice),
 }
+
+// readsTwice: the gateway reads what is on file for the names of hosts as well.
+var readsTwice = cell{ending: well, tries: 1, triesBy: map[providertest.Face]int{providertest.FaceGateway: 2}}
 
 var patternLate = &pattern{
 	name: "late", title: "The answer is late",
 	about: "It is waited for, host by host. Where the ESB answers for each host at once, 115 or nothing about a host means to call again for that host. " +
 		"A task is asked for its result again, and the operation is not sent again.",
-	cells: with(wellAfter(1, providertest.OnCreate, providertest.OnHost, providertest.OnRun, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStop, providertest.OnStatus), providertest.OnRead, onJOB(cell{ending: well, tries: 1})),
+	cells: with(wellAfter(1, providertest.OnCreate, providertest.OnAskFirst, providertest.OnHost, providertest.OnRun, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStop, providertest.OnStatus), providertest.OnRead, onJOB(cell{ending: well, tries: 1})),
 	never: fileHasNoTask,
 }
 
@@ -55,21 +58,25 @@ var patternNoVerdict = &pattern{
 	never: fileHasNoTask,
 }
 
+// agentSilent is said of hosts that were not hosted, because they may be somebody else's.
+const agentSilent = "not registered, because its agent does not say whether it is already"
+
 var patternOneFails = &pattern{
 	name: "one-fails", title: "A host fails",
 	about: "The others are done. The next apply calls the failed host alone.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:  {ending: warns, reason: "not_registered: ", tries: 1},
-		providertest.OnRead:    onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 2}),
-		providertest.OnAsk:     {ending: warns, says: "Agents Not Reachable", tries: 1},
-		providertest.OnUpdate:  {ending: fails, reason: "other_spec: ", tries: 1},
-		providertest.OnDelete:  {ending: fails, tries: 1},
-		providertest.OnHost:    {ending: warns, reason: notHosted, tries: 1},
-		providertest.OnRun:     {ending: warns, reason: notRunning, tries: 1},
-		providertest.OnOperate: {ending: warns, tries: 1},
-		providertest.OnStop:    {ending: warns, tries: 1},
-		providertest.OnRestart: {ending: warns, tries: 1},
-		providertest.OnStatus:  {ending: warns, tries: 1},
+		providertest.OnCreate:   {ending: warns, reason: "not_registered: ", tries: 1},
+		providertest.OnRead:     onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 2}),
+		providertest.OnAsk:      {ending: warns, says: "Agents Not Reachable", tries: 1},
+		providertest.OnUpdate:   {ending: fails, reason: "other_spec: ", tries: 1},
+		providertest.OnDelete:   {ending: fails, tries: 1},
+		providertest.OnHost:     {ending: warns, reason: notHosted, tries: 1},
+		providertest.OnRun:      {ending: warns, reason: notRunning, tries: 1},
+		providertest.OnOperate:  {ending: warns, tries: 1},
+		providertest.OnStop:     {ending: warns, tries: 1},
+		providertest.OnRestart:  {ending: warns, tries: 1},
+		providertest.OnAskFirst: {ending: warns, says: agentSilent, reason: "not_registered: ", tries: 1},
+		providertest.OnStatus:   {ending: warns, tries: 1},
 	},
 	never: fileHasNoTask,
 }
@@ -99,9 +106,10 @@ var patternUnreadable = &pattern{
 	name: "unreadable", title: "A query's answer cannot be read",
 	about: "Of such a host nothing is known, and so nothing is concluded.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnRead:   onJOB(cell{ending: warns, tries: 2}),
-		providertest.OnAsk:    {ending: warns, tries: 1},
-		providertest.OnStatus: {ending: warns, tries: 1},
+		providertest.OnRead:     onJOB(cell{ending: warns, tries: 2}),
+		providertest.OnAsk:      {ending: warns, tries: 1},
+		providertest.OnAskFirst: {ending: warns, says: agentSilent, reason: "not_registered: ", tries: 1},
+		providertest.OnStatus:   {ending: warns, tries: 1},
 	},
 	never: "only a query has such an answer",
 }
@@ -110,13 +118,14 @@ var patternNoTask = &pattern{
 	name: "no-task", title: "A call is accepted, and its result cannot be asked for",
 	about: "Registering may be repeated, and the refresh before the next apply shows what was done. An operation is sent once.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:  {ending: taints, reason: notConfirmed + saysUnknown, tries: 1},
-		providertest.OnRead:    onJOB(cell{ending: stays, tries: 1}),
-		providertest.OnAsk:     {ending: stays, tries: 1},
-		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
-		providertest.OnDelete:  {ending: fails, tries: 1},
-		providertest.OnOperate: {ending: warns, reason: outcomeUnknown, tries: 1},
-		providertest.OnStatus:  {ending: fails, tries: 1},
+		providertest.OnCreate:   {ending: taints, reason: notConfirmed + saysUnknown, tries: 1},
+		providertest.OnRead:     onJOB(cell{ending: stays, tries: 1}),
+		providertest.OnAsk:      {ending: stays, tries: 1},
+		providertest.OnUpdate:   {ending: fails, reason: specDiffers, tries: 1},
+		providertest.OnDelete:   {ending: fails, tries: 1},
+		providertest.OnOperate:  {ending: warns, reason: outcomeUnknown, tries: 1},
+		providertest.OnAskFirst: {ending: fails, tries: 1},
+		providertest.OnStatus:   {ending: fails, tries: 1},
 	},
 	never: fileHasNoTask,
 }
@@ -146,10 +155,12 @@ var patternUnregistered = &pattern{
 
 var patternLag = &pattern{
 	name: "lag", title: "What the platform has on file is out of date or cannot be read",
-	about: "A host that looks changed there is only suspected. The agents are asked before it counts.",
+	about: "A host that looks changed there is only suspected. The agents are asked before it counts. A destroy leaves a registration alone that is " +
+		"on file as another object's; where nothing is on file, what was registered by this object still counts as its own.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnRead: {ending: well, tries: 1},
-		providertest.OnAsk:  {ending: well, tries: 1},
+		providertest.OnRead:      {ending: well, tries: 1},
+		providertest.OnAsk:       {ending: well, tries: 1},
+		providertest.OnReadOwner: readsTwice,
 	},
 	never: "it does not go by what is on file",
 }

@@ -31,10 +31,10 @@ type typedCell struct {
 
 func typedCells() []typedCell {
 	var cells []typedCell
-	for _, on := range []providertest.Operation{providertest.OnCreate, providertest.OnRead, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStatus} {
+	for _, on := range []providertest.Operation{providertest.OnCreate, providertest.OnRead, providertest.OnUpdate, providertest.OnDelete, providertest.OnReadOwner, providertest.OnOperate, providertest.OnStatus} {
 		members := slices.Concat(envelopeMembers, resultMembers)
 		switch on {
-		case providertest.OnRead:
+		case providertest.OnRead, providertest.OnReadOwner:
 			members = slices.Concat(envelopeMembers, rowMembers)
 		case providertest.OnOperate, providertest.OnStatus:
 			members = append(members, "data/task_id")
@@ -75,7 +75,7 @@ func (c typedCell) Run(t *testing.T) {
 	r.fault.arrange = func(r *faultRun) {
 		replace := map[string]any{c.member: c.value}
 		r.sim.Inject(simulator.Fault{API: r.face.Target(r.on).API, Replace: replace})
-		if !r.face.Answers(r.on) && r.on != providertest.OnRead {
+		if !r.face.Answers(r.on) && r.on != providertest.OnRead && r.on != providertest.OnReadOwner {
 			r.sim.Inject(simulator.Fault{API: r.face.ResultAPI(), Replace: replace})
 		}
 	}

@@ -44,6 +44,11 @@ const (
 const (
 	// OnAsk is a refresh that asks the agents, because the cached status looks changed.
 	OnAsk Operation = "refresh, agents asked"
+	// OnAskFirst is a create that asks the agents before it hosts, and OnReadOwner a destroy
+	// that reads whose the registrations are. It is not preceded by a refresh, which reads
+	// the same.
+	OnAskFirst  Operation = "create, agents asked"
+	OnReadOwner Operation = "destroy, owner read"
 	// OnConfirm and OnWait query the result of a task, which can fail by itself.
 	OnConfirm Operation = "create, result asked for"
 	OnWait    Operation = "start, result asked for"
@@ -85,24 +90,26 @@ type Target struct {
 // face.
 func (f Face) Target(o Operation) *Target {
 	gse := map[Operation]Target{
-		OnCreate:  {API: "register_proc_info"},
-		OnRead:    {API: "get_proc_status_v2"},
-		OnAsk:     {"operate_proc_v2", new(simulator.OpQuery)},
-		OnUpdate:  {API: "update_proc_info"},
-		OnDelete:  {API: "unregister_proc_info"},
-		OnWait:    {"get_proc_operate_result_v2", new(simulator.OpStart)},
-		OnHost:    {"operate_proc_v2", new(simulator.OpHost)},
-		OnReadRun: {API: "get_proc_status_v2"},
-		OnKeepRun: {API: "update_proc_info"},
-		OnStatus:  {"operate_proc_v2", new(simulator.OpQuery)},
-		OnCached:  {API: "get_proc_status_v2"},
-		OnImport:  {API: "sync_proc_status"},
-		OnList:    {API: "sync_proc_status"},
+		OnCreate:    {API: "register_proc_info"},
+		OnRead:      {API: "get_proc_status_v2"},
+		OnAsk:       {"operate_proc_v2", new(simulator.OpQuery)},
+		OnUpdate:    {API: "update_proc_info"},
+		OnDelete:    {API: "unregister_proc_info"},
+		OnReadOwner: {API: "get_proc_status_v2"},
+		OnWait:      {"get_proc_operate_result_v2", new(simulator.OpStart)},
+		OnHost:      {"operate_proc_v2", new(simulator.OpHost)},
+		OnReadRun:   {API: "get_proc_status_v2"},
+		OnKeepRun:   {API: "update_proc_info"},
+		OnStatus:    {"operate_proc_v2", new(simulator.OpQuery)},
+		OnCached:    {API: "get_proc_status_v2"},
+		OnImport:    {API: "sync_proc_status"},
+		OnList:      {API: "sync_proc_status"},
 	}
 	operate := "operate_proc_v2"
 	switch f {
 	case FaceGateway:
 		gse[OnCreate] = Target{"operate_proc_multi", new(simulator.OpHost)}
+		gse[OnAskFirst] = Target{"operate_proc_v2", new(simulator.OpQuery)}
 		gse[OnConfirm] = Target{"get_proc_operate_result_v2", new(simulator.OpHost)}
 		gse[OnUpdate] = Target{"operate_proc_multi", new(simulator.OpHost)}
 		gse[OnDelete] = Target{"operate_proc_multi", new(simulator.OpUnhost)}
@@ -235,6 +242,9 @@ func (o Operation) Creates() bool { return o.BeginsWithoutState() && !o.Operates
 // Updates reports whether it is the update of a resource.
 func (o Operation) Updates() bool { return o == OnUpdate || o == OnKeepRun }
 
+// Destroys reports whether it is the destroy of a hosted process.
+func (o Operation) Destroys() bool { return o == OnDelete || o == OnReadOwner }
+
 // Refreshes reports whether it is the refresh of a resource.
 func (o Operation) Refreshes() bool { return o == OnRead || o == OnAsk || o == OnReadRun }
 
@@ -245,7 +255,7 @@ func (o Operation) Stateless() bool {
 
 // BeginsWithoutState reports whether it begins without a state.
 func (o Operation) BeginsWithoutState() bool {
-	return o.Operates() || slices.Contains([]Operation{OnCreate, OnConfirm, OnHost, OnRun}, o)
+	return o.Operates() || slices.Contains([]Operation{OnCreate, OnAskFirst, OnConfirm, OnHost, OnRun}, o)
 }
 
 // OnCLI reports whether the tests with a CLI include it. A list needs a later CLI than
@@ -260,7 +270,7 @@ func (o Operation) Method() string {
 		return "read"
 	case OnUpdate, OnKeepRun:
 		return "update"
-	case OnDelete:
+	case OnDelete, OnReadOwner:
 		return "delete"
 	default:
 		return "create"
