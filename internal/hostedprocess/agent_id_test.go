@@ -2,6 +2,8 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,4 +63,47 @@ func TestAccGateway_agentIDs(t *testing.T) {
 			},
 		},
 	})
+}
+
+// Through the gateway, where hosting replaces, somebody else's process is left alone
+// although nothing on file names its host by address, or nothing is on file yet; and it
+// is seen when somebody replaces ours.
+func TestAccGateway_leavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	for name, lags := range map[string]bool{"rows-by-agent-id": false, "file-lags": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.RowsWithoutHost = true
+			sim.AddAgent("0200000007525400f355781710390005465c", providertest.Address(1))
+			sim.AddAgent("0200000007525400f355781710390005465d", providertest.Address(2))
+			if lags {
+				sim.FreezeStatus()
+			}
+			theirs := map[string]string{"team": "other"}
+			sim.Colleague(t, "web", "nginx", theirs, 2)
+			if err := sim.Host(providertest.Address(2), "web", "nginx"); err != nil {
+				t.Fatal(err)
+			}
+			cli := providertest.NewCLI(t, sim, "")
+			block := providertest.ProviderBlock(`gateway = "apigw"`)
+			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
+			if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "adopt_existing = true") {
+				t.Errorf("said:\n%s", out)
+			}
+			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !maps.Equal(p.Labels, theirs) || !p.Hosted {
+				t.Errorf("the colleague's process is %+v now", p)
+			}
+			sim.ThawStatus()
+			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1)}.String())
+			cli.Expect(0, "apply", "-auto-approve")
+			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !maps.Equal(p.Labels, theirs) || !p.Hosted {
+				t.Errorf("once it was taken out of hosts, the colleague's process is %+v", p)
+			}
+			sim.Colleague(t, "web", "nginx", theirs, 1)
+			if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, "other_spec") {
+				t.Errorf("the plan does not tell:\n%s", out)
+			}
+		})
+	}
 }

@@ -136,3 +136,28 @@ func TestAccStartOrder(t *testing.T) {
 		t.Errorf("stops (-want +got):\n%s", diff)
 	}
 }
+
+// A create after which no host is as declared is red, and what it registered is
+// remembered. One that took over what was there before is not: a taint would let go of it.
+func TestAccExitCodes_createNowhere(t *testing.T) {
+	t.Parallel()
+	for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  adopt_existing = true"}
+			if adopts {
+				sim.Colleague(t, "web", "nginx", nil, 1, 2, 3)
+			}
+			cli := providertest.NewCLI(t, sim, config.String())
+			sim.FailOperation(simulator.OpStart, providertest.HostNumbers(3), 65535, "exit status 1")
+			cli.Expect(map[bool]int{false: 1, true: 0}[adopts], "apply", "-auto-approve")
+			if _, status := cli.InState(); (status == "tainted") == adopts {
+				t.Errorf("the status in state is %q", status)
+			}
+			sim.Mend()
+			cli.Expect(0, "apply", "-auto-approve")
+			cli.Expect(0, "plan", "-detailed-exitcode")
+		})
+	}
+}

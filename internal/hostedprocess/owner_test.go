@@ -153,10 +153,10 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 		face     providertest.Face
 		settings map[string]any
 	}{
-		"job":                {providertest.FaceJOB, nil},
-		"esb-label-off":      {providertest.FaceESB, map[string]any{"spec_fingerprint_label": ""}},
-		"gateway-label-off":  {providertest.FaceGateway, map[string]any{"spec_fingerprint_label": ""}},
-		"esb-file-lags":      {providertest.FaceESB, nil},
+		"job":               {providertest.FaceJOB, nil},
+		"esb-label-off":     {providertest.FaceESB, map[string]any{"spec_fingerprint_label": ""}},
+		"gateway-label-off": {providertest.FaceGateway, map[string]any{"spec_fingerprint_label": ""}},
+		"esb-file-lags":     {providertest.FaceESB, nil},
 		"gateway-file-lags": {providertest.FaceGateway, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

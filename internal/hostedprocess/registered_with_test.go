@@ -1,10 +1,12 @@
 package hostedprocess_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // A host is unregistered with the supplier id that it was registered with, whatever the
@@ -86,5 +88,66 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	sim.SetRowLabels(map[string]string{"bk_biz_id": "3"})
 	if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
 		t.Errorf("%s %s", kind, said)
+	}
+}
+
+// A fleet that was registered with one bk_supplier_id is unregistered with it.
+func TestAccRegisteredWith_supplierOfBefore(t *testing.T) {
+	t.Parallel()
+	providertest.ESBOnly(t, "the gateway knows no supplier ids")
+	sim := providertest.NewSim(t)
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()
+	cli := providertest.NewCLI(t, sim, "")
+	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 3"), config)
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 5"), config)
+	sim.ResetCalls()
+	cli.Expect(0, "destroy", "-auto-approve")
+	for _, call := range sim.Calls().Of("unregister_proc_info") {
+		if body := string(call.Body); !strings.Contains(body, `"bk_supplier_id":3`) || strings.Contains(body, `"bk_supplier_id":5`) {
+			t.Errorf("sent %s", body)
+		}
+	}
+	if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Registered || p.Hosted }) {
+		t.Errorf("left behind: %+v", left)
+	}
+}
+
+// Through the gateway a changed op_timeout is a line of the plan, and reaches the platform.
+func TestAccRegisteredWith_opTimeout(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := func(seconds string) string {
+		return strings.ReplaceAll(providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String(), "{ auto_type = 1 }", "{ auto_type = 1, op_timeout = "+seconds+" }")
+	}
+	cli := providertest.NewCLI(t, sim, "")
+	block := providertest.ProviderBlock(`gateway = "apigw"`)
+	cli.ConfigureWith(block, config("30"))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.ConfigureWith(block, config("90"))
+	cli.Expect(0, "apply", "-auto-approve")
+	for n := 1; n <= 2; n++ {
+		if p, _ := sim.Process(providertest.Address(n), "web", "nginx"); !strings.Contains(string(p.Spec), `"op_timeout":90`) {
+			t.Errorf("web-%d is registered with %s", n, p.Spec)
+		}
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+}
+
+// Labels that the platform adds are no drift; one that was declared and is gone is.
+func TestAccRegisteredWith_labels(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Labels: `{ team = "sre" }`}.String())
+	cli.Expect(0, "apply", "-auto-approve")
+	sim.SetRowLabels(map[string]string{"bk_biz_id": "3"})
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	p, _ := sim.Process(providertest.Address(2), "web", "nginx")
+	delete(p.Labels, "team")
+	if err := sim.Register(providertest.Address(2), "web", "nginx", p.Labels, string(p.Spec)); err != nil {
+		t.Fatal(err)
+	}
+	if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, "other_labels") {
+		t.Errorf("the plan does not tell:\n%s", out)
 	}
 }
