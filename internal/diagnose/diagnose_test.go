@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,20 +34,22 @@ func TestHostRows(t *testing.T) {
 		failures fleet.Results
 		want     string
 	}{
-		"sorted-by-reason-then-key": {
+		"the-last-lines-of-an-output": {
 			fleet.Results{
 				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", TaskID: "GSETASK:1", RequestID: "r1"},
-				hosts[0]: {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "line one\nline two\n\nline three\nline\tfour\n", TaskID: "GSETASK:1", RequestID: "r1"},
+				hosts[0]: {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "line one\nline two\n\nline three\nline\tfour\nline five\nline six\n", TaskID: "GSETASK:1", RequestID: "r1"},
 				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "GSETASK:2", RequestID: "r2"},
 			},
-			`  h02 (0:10.0.0.2): 117, the agent is abnormal or not found
-  h03 (0:10.0.0.3): 117, the agent is abnormal or not found
-      agent is away
-  h01 (0:10.0.0.1): 65535, the command failed
-      line one
+			`  h01 (0:10.0.0.1): 65535, the command failed
+      …
       line two
       line three
-      …
+      line four
+      line five
+      line six
+  h02 (0:10.0.0.2): 117, the agent is abnormal or not found
+  h03 (0:10.0.0.3): 117, the agent is abnormal or not found
+      agent is away
 
 Task: GSETASK:1, GSETASK:2
 Request: r1, r2
@@ -59,8 +63,8 @@ Request: r1, r2
 				hosts[3]: {Verdict: fleet.Failed, Code: 4711},
 			},
 			`  h04 (0:10.0.0.4): 4711
-  h02 (0:10.0.0.2): interrupted (the platform's result did not mention the host)
   h01 (0:10.0.0.1): no verdict when the time was up (115, still in progress)
+  h02 (0:10.0.0.2): interrupted (the platform's result did not mention the host)
   h03 (0:10.0.0.3): not tried: too many hosts had failed before its wave
 
 Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.
@@ -71,8 +75,7 @@ Time ran out, and what was already sent may still take effect. If the platform i
 				hosts[0]: {Verdict: fleet.Lost, Err: lost},
 				hosts[1]: {Verdict: fleet.Lost, Err: lost},
 			},
-			`  h01 (0:10.0.0.1): outcome unknown (the operation was sent and its answer got lost)
-  h02 (0:10.0.0.2): outcome unknown (the operation was sent and its answer got lost)
+			`  h01, h02 (2 hosts): outcome unknown (the operation was sent and its answer got lost)
 
 operate_proc_v2: no usable answer from https://paas/x after the request was sent: EOF (request id r9).
 
@@ -109,21 +112,160 @@ get_proc_operate_result_v2: HTTP 502 Bad Gateway from https://paas/x (3 tries in
 The platform, or something on the way to it, is failing. Apply again once it has recovered.
 `,
 		},
-		"capped": {
-			many,
-			func() string {
-				var rows string
-				for i := range 20 {
-					rows += fmt.Sprintf("  h%02d (0:10.0.0.%d): 117, the agent is abnormal or not found\n", i+1, i+1)
-				}
-				return rows + "  and 5 more\n\nTask: GSETASK:1\n"
-			}(),
+		"hosts-alike-are-one-row": {
+			many, "  h01…h25 (25 hosts): 117, the agent is abnormal or not found\n\nTask: GSETASK:1\n",
+		},
+		"two-calls-that-failed-alike": {
+			fleet.Results{
+				hosts[0]: {Verdict: fleet.Failed, Err: refusal("r1", 403)},
+				hosts[1]: {Verdict: fleet.Failed, Err: refusal("r2", 403)},
+				hosts[2]: {Verdict: fleet.Failed, Err: refusal("r3", 413)},
+			},
+			`  h01, h02 (2 hosts): the call failed (HTTP 403)
+  h03 (0:10.0.0.3): the call failed (HTTP 413)
+
+operate_proc_v2: HTTP 403 Forbidden from https://paas/x (request id r1).
+
+Check app_code, app_secret and the user, and that the application may call operate_proc_v2: the platform grants each API separately.
+
+2 calls failed like this one.
+
+operate_proc_v2: HTTP 413 Request Entity Too Large from https://paas/x (request id r3).
+
+Lower max_hosts_per_request.
+`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if diff := cmp.Diff(c.want, Rows(inventory, c.failures)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// refusal is a call that failed as a whole.
+func refusal(requestID string, status int) error {
+	return &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: status, Sent: true, RequestID: requestID, Attempts: 1}
+}
+
+// However many hosts share a reason, each other one is shown, and what is left out is
+// counted.
+func TestRows_everyReason(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 200)
+	slices.SortFunc(hosts, func(a, b fleet.Host) int { return fleet.CompareKeys(inventory.Key(a), inventory.Key(b)) })
+	broken := func(output func(n int) string) fleet.Results {
+		failures := make(fleet.Results)
+		for n, h := range hosts {
+			failures[h] = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: output(n)}
+		}
+		return failures
+	}
+	for name, c := range map[string]struct {
+		failures fleet.Results
+		want     []string
+		rows     int
+	}{
+		"the-same-output": {
+			broken(func(n int) string {
+				if n == 76 {
+					return "permission denied"
+				}
+				return "disk full"
+			}),
+			[]string{
+				"  h01…h76, h78…h200 (199 hosts): 65535, the command failed\n      disk full\n",
+				"  h77 (0:10.0.0.77): 65535, the command failed\n      permission denied\n",
+			}, 2,
+		},
+		"an-output-with-numbers-of-its-own": {
+			broken(func(n int) string {
+				if n == 76 {
+					return "12:01:07 h77[4077]: permission denied"
+				}
+				return fmt.Sprintf("12:01:%02d h%d[%d]: disk full", n%60, n+1, 4000+n)
+			}),
+			[]string{
+				"  h01…h76, h78…h200 (199 hosts): 65535, the command failed\n      12:01:00 h1[4000]: disk full\n      (on h01; the others differ in numbers)\n",
+				"  h77 (0:10.0.0.77): 65535, the command failed\n      12:01:07 h77[4077]: permission denied\n",
+			}, 2,
+		},
+		"no-two-outputs-alike": {
+			func() fleet.Results {
+				failures := broken(func(n int) string { return string([]rune{rune('a' + n/26), rune('a' + n%26)}) })
+				failures[hosts[199]] = fleet.Outcome{Verdict: fleet.Failed, Code: 836, Meaning: "the process was not running when the start was checked"}
+				failures[hosts[198]] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
+				return failures
+			}(),
+			[]string{
+				"  h200 (0:10.0.0.200): 836, the process was not running when the start was checked\n",
+				"  h199 (0:10.0.0.199): not tried: too many hosts had failed before its wave\n",
+				"  and 180 more hosts with other outputs\n",
+			}, 20,
+		},
+		"more-reasons-than-rows": {
+			func() fleet.Results {
+				failures := make(fleet.Results)
+				for n, h := range hosts[:30] {
+					failures[h] = fleet.Outcome{Verdict: fleet.Failed, Code: int64(1000 + n)}
+				}
+				return failures
+			}(),
+			[]string{"  h01 (0:10.0.0.1): 1000\n", "  h30 (0:10.0.0.30): 1029\n"}, 30,
+		},
+		"scattered": {
+			func() fleet.Results {
+				failures := make(fleet.Results)
+				for n := 0; n < len(hosts); n += 2 {
+					failures[hosts[n]] = fleet.Outcome{Verdict: fleet.Failed, Code: 117}
+				}
+				return failures
+			}(),
+			[]string{"  h01, h03, h05, h07, h09, h11, h13, h15, … (100 hosts): 117\n"}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Rows(inventory, c.failures)
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("there is no\n%s in\n%s", want, got)
+				}
+			}
+			if n := strings.Count(got, "): "); n != c.rows {
+				t.Errorf("%d rows, want %d:\n%s", n, c.rows, got)
+			}
+			if again := Rows(inventory, c.failures); again != got {
+				t.Errorf("the second time:\n%s\nthe first:\n%s", again, got)
+			}
+		})
+	}
+}
+
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	_, hosts := fleettest.Inventory(t, 4)
+	failed := fleet.Outcome{Verdict: fleet.Failed, Code: 117}
+	lost, stuck := fleet.Outcome{Verdict: fleet.Lost}, fleet.Outcome{Verdict: fleet.Pending, Err: context.DeadlineExceeded}
+	never := fleet.Outcome{Verdict: fleet.NotTried}
+	for name, c := range map[string]struct {
+		failures           fleet.Results
+		failures4, outcome string
+	}{
+		"failed":   {fleet.Results{hosts[0]: failed, hosts[1]: failed}, "2 of 4 hosts", "4 hosts: 2 done, 2 failed"},
+		"apart":    {fleet.Results{hosts[0]: failed, hosts[1]: lost, hosts[2]: stuck, hosts[3]: never}, "4 of 4 hosts (1 failed, 2 outcome unknown, 1 not tried)", "4 hosts: 0 done, 1 failed, 2 outcome unknown, 1 not tried"},
+		"unknown":  {fleet.Results{hosts[0]: stuck}, "1 of 4 hosts (1 outcome unknown)", "4 hosts: 3 done, 1 outcome unknown"},
+		"all-well": {nil, "0 of 4 hosts", "4 hosts: 4 done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := CountFailures(c.failures, 4); got != c.failures4 {
+				t.Errorf("%q, want %q", got, c.failures4)
+			}
+			if got := CountOutcomes(c.failures, 4); got != c.outcome {
+				t.Errorf("%q, want %q", got, c.outcome)
 			}
 		})
 	}

@@ -2,65 +2,165 @@ package diagnose
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // How much one diagnostic shows.
 const (
-	maxRows        = 20
-	maxOutputLines = 3
-	maxLineRunes   = 160
+	maxRows    = 20 // beyond one for each reason
+	maxReasons = 50
+	maxRanges  = 8 // of hosts in a row
+	maxIDs     = 3
+	maxErrors  = 5
 )
 
-// Sentences that say what the next run does about hosts that failed.
-const (
-	RetriedAlone   = "Fix the cause and apply again: only these hosts are called."
-	DestroyedAlone = "Fix the cause and destroy again: only these hosts are called."
-)
+// row is what is said of the hosts that came out of a call in the same way.
+type row struct {
+	rank           int // what matters most comes first
+	reason, output string
+	hosts          []fleet.Host
+	keys           []string
+	varied         bool // the outputs differ in their numbers
+}
 
-// Reasons that leave open whether the platform did what was asked, as people read them.
-const (
-	reasonUnknown     = "outcome unknown"
-	reasonInterrupted = "interrupted"
-	reasonTimeUp      = "no verdict when the time was up"
-)
-
-// Rows lists hosts that failed, one on a line, by reason and then by key, each with the
-// first lines of the command's output; hosts beyond the first 20 are counted. The ids of
-// tasks and requests, and errors of whole calls, follow. The text ends with a newline.
+// Rows lists hosts that failed: those of which the same is to be said in one row, with
+// the last lines of the command's output. Each reason is there at least once, however
+// many hosts share another. The ids of tasks and requests, and errors of whole calls,
+// follow. The text ends with a newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
-	type row struct {
-		key, address, reason, output string
+	rows := fold(inventory, failures, func(output string) string { return output })
+	if len(rows) > maxRows {
+		rows = fold(inventory, failures, withoutNumbers)
 	}
-	rows := make([]row, 0, len(failures))
-	for host, outcome := range failures {
-		rows = append(rows, row{inventory.Key(host), host.Address(), Reason(outcome), output(outcome.Message)})
-	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.reason, b.reason), cmp.Compare(a.key, b.key)) })
+	shown := chosen(rows)
 	var text strings.Builder
-	for i, r := range rows {
-		if i == maxRows {
-			fmt.Fprintf(&text, "  and %d more\n", len(rows)-maxRows)
-			break
+	for _, r := range shown {
+		fmt.Fprintf(&text, "  %s: %s\n%s", r.place(), r.reason, indented(r.output))
+		if r.varied {
+			fmt.Fprintf(&text, "      (on %s; the others differ in numbers)\n", r.keys[0])
 		}
-		place := r.key
-		if r.address != r.key {
-			place += " (" + r.address + ")"
-		}
-		fmt.Fprintf(&text, "  %s: %s\n%s", place, r.reason, r.output)
+	}
+	if left := count(rows) - count(shown); left > 0 {
+		fmt.Fprintf(&text, "  and %d more hosts with other outputs\n", left)
 	}
 	return text.String() + trailer(failures)
 }
 
-// Reason is an outcome in one line, for people. Nothing in it changes from one run to
-// the next.
+// fold makes a row of the hosts with the same reason and, but for what shape leaves out,
+// the same output. Failures come first, then what is not known, then what was not tried,
+// and what happened to most before what happened to few.
+func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) string) []row {
+	type sameness struct {
+		rank           int
+		reason, output string
+	}
+	byKey := func(a, b fleet.Host) int { return fleet.CompareKeys(inventory.Key(a), inventory.Key(b)) }
+	folded := make(map[sameness]*row)
+	for host, o := range failures {
+		output := tail(o.Message)
+		same := sameness{rankOf(o), Reason(o), shape(output)}
+		r, found := folded[same]
+		if !found {
+			r = &row{rank: same.rank, reason: same.reason, output: output}
+			folded[same] = r
+		}
+		r.varied = r.varied || output != r.output
+		if r.hosts = append(r.hosts, host); byKey(host, r.hosts[0]) < 0 {
+			last := len(r.hosts) - 1
+			r.hosts[0], r.hosts[last] = r.hosts[last], r.hosts[0]
+			r.output = output // of the first host, whatever order they came in
+		}
+	}
+	rows := make([]row, 0, len(folded))
+	for _, r := range folded {
+		slices.SortFunc(r.hosts, byKey)
+		for _, host := range r.hosts {
+			r.keys = append(r.keys, inventory.Key(host))
+		}
+		rows = append(rows, *r)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(b.keys), len(a.keys)), fleet.CompareKeys(a.keys[0], b.keys[0]))
+	})
+	return rows
+}
+
+// withoutNumbers puts one sign in the place of each number, so that a time or a process
+// id makes no other output.
+func withoutNumbers(output string) string {
+	var text strings.Builder
+	number := false
+	for _, r := range output {
+		digit := '0' <= r && r <= '9'
+		switch {
+		case !digit:
+			text.WriteRune(r)
+		case !number:
+			text.WriteRune('#')
+		}
+		number = digit
+	}
+	return text.String()
+}
+
+// chosen are the rows that are shown: the first of each reason, and others as long as
+// there is room.
+func chosen(rows []row) []row {
+	seen := make(map[string]bool)
+	for _, r := range rows {
+		seen[r.reason] = true
+	}
+	room := maxRows - len(seen)
+	clear(seen)
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
+		switch {
+		case !seen[r.reason]:
+			seen[r.reason] = true
+			return len(seen) > maxReasons
+		case room > 0:
+			room--
+			return false
+		}
+		return true
+	})
+}
+
+// count is how many hosts rows are about.
+func count(rows []row) int {
+	n := 0
+	for _, r := range rows {
+		n += len(r.hosts)
+	}
+	return n
+}
+
+// place names the hosts of a row.
+func (r row) place() string {
+	if len(r.hosts) > 1 {
+		return fmt.Sprintf("%s (%d hosts)", Keys(r.keys), len(r.keys))
+	}
+	key, address := r.keys[0], r.hosts[0].Address()
+	if address == key {
+		return key
+	}
+	return key + " (" + address + ")"
+}
+
+// Keys names hosts in one line: as ranges, and of a scattered lot the first ones.
+func Keys(keys []string) string {
+	ranges := fleet.Ranges(keys)
+	if len(ranges) <= maxRanges {
+		return strings.Join(ranges, ", ")
+	}
+	return strings.Join(ranges[:maxRanges], ", ") + ", …"
+}
+
+// Reason is an outcome in one line, for people, without what the platform or a command
+// said of its own. Nothing in it changes from one run to the next.
 func Reason(o fleet.Outcome) string {
 	said := detail(o)
 	switch operationCode(o) {
@@ -80,6 +180,13 @@ func Reason(o fleet.Outcome) string {
 	}
 }
 
+// Reasons that leave open whether the platform did what was asked, as people read them.
+const (
+	reasonUnknown     = "outcome unknown"
+	reasonInterrupted = "interrupted"
+	reasonTimeUp      = "no verdict when the time was up"
+)
+
 // detail is what there is to say of an outcome beside its code, if anything.
 func detail(o fleet.Outcome) string {
 	said := platformSaid(o)
@@ -89,13 +196,13 @@ func detail(o fleet.Outcome) string {
 	case said != "":
 		return said
 	case o.Verdict == fleet.Lost:
-		return "the operation was sent and its answer got lost"
+		return joined("the operation was sent and its answer got lost", answered(o.Err))
 	case o.Verdict == fleet.NotTried && fleet.Interrupted(o.Err):
 		return "interrupted before it was sent"
 	case o.Verdict == fleet.NotTried:
 		return "the time was up before it was sent"
 	case o.Verdict != fleet.Pending && o.Err != nil:
-		return "the call failed"
+		return joined("the call failed", answered(o.Err))
 	}
 	return ""
 }
@@ -113,125 +220,4 @@ func joined(what, more string) string {
 		return what
 	}
 	return what + " (" + more + ")"
-}
-
-// output returns the first lines of what a command printed, indented. It is printable,
-// as is everything that comes from the clients.
-func output(message string) string {
-	var (
-		text  strings.Builder
-		lines int
-	)
-	for line := range strings.Lines(message) {
-		line = strings.TrimRight(strings.ReplaceAll(line, "\t", " "), " \n")
-		if line == "" {
-			continue
-		}
-		if lines == maxOutputLines {
-			text.WriteString("      …\n")
-			break
-		}
-		if runes := []rune(line); len(runes) > maxLineRunes {
-			line = string(runes[:maxLineRunes]) + "…"
-		}
-		lines++
-		text.WriteString("      " + line + "\n")
-	}
-	return text.String()
-}
-
-// trailer is what the platform's administrators will ask for: the ids of tasks and
-// requests, and the errors of whole calls.
-func trailer(failures fleet.Results) string {
-	var tasks, requests, errs []string
-	for _, o := range failures {
-		tasks = append(tasks, o.TaskID)
-		requests = append(requests, o.RequestID)
-		if o.Err != nil && (!interruptedOrUp(o) || troubled(o.Err)) {
-			errs = append(errs, explain(o.Err))
-		}
-	}
-	var ids []string
-	if text := enumerated(tasks); text != "" {
-		ids = append(ids, "Task: "+text)
-	}
-	if text := enumerated(requests); text != "" {
-		ids = append(ids, "Request: "+text)
-	}
-	paragraphs := distinct(errs)
-	if timeUp(failures) {
-		paragraphs = append(paragraphs, "Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.")
-	}
-	if len(paragraphs) > maxOutputLines {
-		paragraphs = paragraphs[:maxOutputLines]
-	}
-	if len(ids) > 0 {
-		paragraphs = slices.Insert(paragraphs, 0, strings.Join(ids, "\n"))
-	}
-	if len(paragraphs) == 0 {
-		return ""
-	}
-	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
-}
-
-// timeUp reports whether the deadline cut anything off.
-func timeUp(failures fleet.Results) bool {
-	for _, o := range failures {
-		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {
-			return true
-		}
-	}
-	return false
-}
-
-// interruptedOrUp reports whether a host was cut off by an interrupt or the deadline: its
-// row says so already, and there is nothing to add.
-func interruptedOrUp(o fleet.Outcome) bool {
-	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
-}
-
-// troubled reports whether a wait that was cut off had failed before: then there is more
-// to say than that it took too long.
-func troubled(err error) bool {
-	var last *bkapi.Error
-	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
-}
-
-// troubleIn returns what went wrong in a call before time ran out, nil if nothing did.
-func troubleIn(err error) *bkapi.Error {
-	switch wrapped := err.(type) { //nolint:errorlint // every error of the tree is looked at, not the first of a type
-	case *bkapi.Error:
-		if wrapped.Kind != bkapi.KindCanceled && wrapped.Code != procapi.CodeTaskQueued {
-			return wrapped
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range wrapped.Unwrap() {
-			if trouble := troubleIn(inner); trouble != nil {
-				return trouble
-			}
-		}
-	case interface{ Unwrap() error }:
-		return troubleIn(wrapped.Unwrap())
-	}
-	return nil
-}
-
-func enumerated(ids []string) string {
-	unique := distinct(ids)
-	if len(unique) > maxOutputLines {
-		return fmt.Sprintf("%s and %d more", strings.Join(unique[:maxOutputLines], ", "), len(unique)-maxOutputLines)
-	}
-	return strings.Join(unique, ", ")
-}
-
-// distinct returns texts sorted, each once, without the empty one.
-func distinct(texts []string) []string {
-	texts = slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
-	slices.Sort(texts)
-	return slices.Compact(texts)
-}
-
-// CountHosts is "n of m hosts".
-func CountHosts(n, of int) string {
-	return fmt.Sprintf("%d of %d hosts", n, of)
 }

@@ -19,7 +19,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		todo += "\n\n" + takenAdvice + h.ImportAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
-		h.Title, diagnose.CountHosts(len(failures), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
+		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
 }
 
 // createPartial is a create that did some hosts. It is a warning by default,
@@ -27,7 +27,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 // well.
 func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
-		h.Title, diagnose.CountHosts(len(failures), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
+		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
 	taken := ""
 	if anyTaken(failures) {
 		taken = "\n\n" + takenAdvice
@@ -61,7 +61,7 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagn
 		todo += "\n\n" + takenAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
-		h.Title, diagnose.CountHosts(len(failures), tried), diagnose.Rows(h.Hosts, failures), todo))
+		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
 }
 
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
@@ -73,7 +73,7 @@ func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet
 		}
 	}
 	return diag.NewErrorDiagnostic("Unable to Unregister Hosted Process", fmt.Sprintf("%s could not be unregistered on %s that were to %s.\n\n%s\n%s",
-		h.Title, diagnose.CountHosts(len(stuck), tried), purpose, diagnose.Rows(keys, stuck), todo))
+		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
 func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagnostic {

@@ -78,7 +78,7 @@ func TestAccProcessOperationAction_trigger(t *testing.T) {
 	sim.Inject(simulator.Fault{Op: &restart, Code: &code, Message: "sh: ./nginx: not found"})
 	cli.Write("action.tf", config("16"))
 	out := cli.Expect(1, "apply", "-auto-approve")
-	for _, want := range []string{"0/2 done, 2 failed, wave 1/1", "web-1 (0:10.0.0.1): 65535", "sh: ./nginx: not found", "Task: GSETASK"} {
+	for _, want := range []string{"0/2 done, 2 failed, wave 1/1", "web-1, web-2 (2 hosts): 65535", `"web-1" = "0:10.0.0.1", "web-2" = "0:10.0.0.2"`, "sh: ./nginx: not found", "Task: GSETASK"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not tell %q:\n%s", want, out)
 		}
@@ -164,7 +164,7 @@ func TestAccInterrupt_action(t *testing.T) {
 	if took > 20*time.Second {
 		t.Errorf("ended %s after the interrupt, and the platform would have taken an hour\n%s", took, out)
 	}
-	for _, want := range []string{"restart did not succeed on 1 of 2 hosts", "web-2 (0:10.0.0.2): interrupted"} {
+	for _, want := range []string{"restart on 2 hosts: 1 done, 1 outcome unknown", "web-2 (0:10.0.0.2): interrupted"} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
 			t.Errorf("the output does not say %q:\n%s", want, out)
 		}

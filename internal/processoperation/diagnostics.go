@@ -39,20 +39,23 @@ func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
 
 // invoked is how an action ends: with nothing to say; with a warning, if no more hosts
 // failed than may; or else with an error.
-func invoked(o operation, results fleet.Results) diag.Diagnostics {
+// What an action leaves undone is nowhere but in its message, so that names every host.
+// addresses are those of the configuration, by key.
+func invoked(o operation, addresses map[string]string, results fleet.Results) diag.Diagnostics {
 	failures := results.Failures()
 	if len(failures) == 0 {
 		return nil
 	}
 	failed := o.failed(len(results), failures)
+	again := diagnose.HostsArgument(reference.Only(addresses, o.Hosts, failures))
 	if len(failures) <= o.rollout.MaxFailed && !cutShort(failures) {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
 			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
-			"show these hosts."+actionDoubtAdvice(failures))}
+			"show these hosts. To invoke it on them alone:\n\n"+again+actionDoubtAdvice(failures))}
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic(summary(o.name), failed+
-		"Fix the cause and invoke the action again, with these hosts alone in `hosts` to leave the others untouched. An action keeps "+
-		"no state: no later plan will show these hosts."+actionDoubtAdvice(failures))}
+		"Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others "+
+		"untouched, name these alone:\n\n"+again+actionDoubtAdvice(failures))}
 }
 
 // cutShort reports whether a run ended before it was through: however few hosts are
@@ -80,10 +83,9 @@ func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
 }
 
-// failed says on which hosts the operation failed, and why.
+// failed says how the hosts came out of the operation, on which it failed, and why.
 func (o operation) failed(tried int, failures fleet.Results) string {
-	return fmt.Sprintf("%s: %s did not succeed on %s.\n\n%s\n",
-		o.Title, o.name, diagnose.CountHosts(len(failures), tried), diagnose.Rows(o.Hosts, failures))
+	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", o.Title, o.name, diagnose.CountOutcomes(failures, tried), diagnose.Rows(o.Hosts, failures))
 }
 
 const unknownOutcome = "\n\nWhere the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run. " +

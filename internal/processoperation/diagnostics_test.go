@@ -21,7 +21,7 @@ func TestRunFailed(t *testing.T) {
 	if got.Summary() != "Unable to Restart Process" {
 		t.Errorf("summary %q", got.Summary())
 	}
-	want := `Process "nginx" in namespace "web": restart did not succeed on 1 of 2 hosts.
+	want := `Process "nginx" in namespace "web": restart on 2 hosts: 1 done, 1 failed.
 
   h01 (0:10.0.0.1): 65535, the command failed
       sh: ./restart.sh: not found

@@ -71,18 +71,20 @@ func TestProcessOperationAction(t *testing.T) {
 			},
 			end: `ERROR: Unable to Restart Process
 
-Process "nginx" in namespace "web": restart did not succeed on 4 of 5 hosts.
+Process "nginx" in namespace "web": restart on 5 hosts: 1 done, 1 failed, 3 not tried.
 
   web-2 (0:10.0.0.3): 65535, the command failed
       sh: ./restart.sh: not found
-  web-3 (0:10.0.0.4): not tried: too many hosts had failed before its wave
-  web-4 (0:10.0.0.5): not tried: too many hosts had failed before its wave
-  web-5 (0:10.0.0.6): not tried: too many hosts had failed before its wave
+  web-3…web-5 (3 hosts): not tried: too many hosts had failed before its wave
 
 Task: GSETASK
 Request: ID
 
-Fix the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
+Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others untouched, name these alone:
+
+  hosts = {
+    "web-2" = "0:10.0.0.3", "web-3" = "0:10.0.0.4", "web-4" = "0:10.0.0.5", "web-5" = "0:10.0.0.6"
+  }`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
 		},
 		"tolerated": {
@@ -96,7 +98,7 @@ Fix the cause and invoke the action again, with these hosts alone in ` + "`hosts
 			},
 			end: `WARNING: Unable to Restart Process
 
-Process "nginx" in namespace "web": restart did not succeed on 1 of 3 hosts.
+Process "nginx" in namespace "web": restart on 3 hosts: 2 done, 1 failed.
 
   web-2 (0:10.0.0.3): 65535, the command failed
       sh: ./restart.sh: not found
@@ -104,7 +106,11 @@ Process "nginx" in namespace "web": restart did not succeed on 1 of 3 hosts.
 Task: GSETASK
 Request: ID
 
-That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will show these hosts.`,
+That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone:
+
+  hosts = {
+    "web-2" = "0:10.0.0.3"
+  }`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2), "operate_proc_v2/7 " + providertest.Addresses(3)},
 		},
 		"more-than-tolerated": {
@@ -116,17 +122,19 @@ That is no more than rollout.max_failed_hosts allows, so the action counts as do
 			},
 			end: `ERROR: Unable to Restart Process
 
-Process "nginx" in namespace "web": restart did not succeed on 2 of 2 hosts.
+Process "nginx" in namespace "web": restart on 2 hosts: 0 done, 2 failed.
 
-  web-1 (0:10.0.0.2): 65535, the command failed
-      sh: ./restart.sh: not found
-  web-2 (0:10.0.0.3): 65535, the command failed
+  web-1, web-2 (2 hosts): 65535, the command failed
       sh: ./restart.sh: not found
 
 Task: GSETASK
 Request: ID
 
-Fix the cause and invoke the action again, with these hosts alone in ` + "`hosts`" + ` to leave the others untouched. An action keeps no state: no later plan will show these hosts.`,
+Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others untouched, name these alone:
+
+  hosts = {
+    "web-1" = "0:10.0.0.2", "web-2" = "0:10.0.0.3"
+  }`,
 			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
 		},
 	} {
@@ -181,8 +189,8 @@ func TestProcessOperationAction_notRegistered(t *testing.T) {
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Code: &refused, Message: "process is not registered"})
 	_, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, nil))
 	for _, want := range []string{
-		"ERROR: Unable to Restart Process", "restart did not succeed on 2 of 2 hosts",
-		"web-1 (0:10.0.0.2): 851", "web-2 (0:10.0.0.3): 851", "process is not registered", "Task: GSETASK",
+		"ERROR: Unable to Restart Process", "restart on 2 hosts: 0 done, 2 failed.",
+		"web-1, web-2 (2 hosts): 851", "process is not registered", "Task: GSETASK",
 	} {
 		if !strings.Contains(end, want) {
 			t.Errorf("the end does not say %q:\n%s", want, end)
@@ -277,7 +285,7 @@ func TestProcessOperationAction_interrupted(t *testing.T) {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
-		"restart did not succeed on 3 of 4 hosts", "web-2 (0:10.0.0.3): interrupted", "web-3 (0:10.0.0.4): not tried: interrupted before its wave",
+		"restart on 4 hosts: 1 done, 1 outcome unknown, 2 not tried.", "web-2 (0:10.0.0.3): interrupted", "web-3, web-4 (2 hosts): not tried: interrupted before its wave",
 		"Task: GSETASK", "Where the outcome is not known, the operation may have run",
 	} {
 		if !strings.Contains(end, want) {
@@ -292,7 +300,7 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 	sim.Registered(t, 2)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
 	_, end := sim.Configured(t).Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 2, map[string]any{"timeouts": map[string]any{"invoke": "2s"}}))
-	for _, want := range []string{"restart did not succeed on 1 of 2 hosts", "web-2 (0:10.0.0.3): no verdict when the time was up"} {
+	for _, want := range []string{"restart on 2 hosts: 1 done, 1 outcome unknown.", "web-2 (0:10.0.0.3): no verdict when the time was up"} {
 		if !strings.Contains(end, want) {
 			t.Errorf("the end does not say %q:\n%s", want, end)
 		}

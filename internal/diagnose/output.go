@@ -1,0 +1,66 @@
+package diagnose
+
+import "strings"
+
+// How much is kept of what a command printed.
+const (
+	maxOutputLines = 5
+	maxLineRunes   = 160
+	maxStateLines  = 3
+	maxStateRunes  = 240
+)
+
+// cutMark stands where something was cut off.
+const cutMark = "…"
+
+// tail keeps the last lines of what a command printed, where the cause stands. It is
+// printable, as is everything that comes from the clients.
+func tail(message string) string {
+	lines := printed(message)
+	if len(lines) > maxOutputLines {
+		lines = append([]string{cutMark}, lines[len(lines)-maxOutputLines:]...)
+	}
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > maxLineRunes {
+			lines[i] = string(runes[:maxLineRunes]) + cutMark
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// printed are the lines of a text that have something on them.
+func printed(message string) []string {
+	var lines []string
+	for line := range strings.Lines(message) {
+		if line = strings.TrimRight(strings.ReplaceAll(line, "\t", " "), " \n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// indented puts lines below a row.
+func indented(lines string) string {
+	var text strings.Builder
+	for line := range strings.Lines(lines) {
+		text.WriteString("      " + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return text.String()
+}
+
+// onOneLine is the end of what a command printed, as state has it.
+func onOneLine(message string) string {
+	lines := printed(message)
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	cut := ""
+	if len(lines) > maxStateLines {
+		lines, cut = lines[len(lines)-maxStateLines:], cutMark
+	}
+	text := []rune(strings.Join(lines, " | "))
+	if len(text) > maxStateRunes {
+		text, cut = text[len(text)-maxStateRunes:], cutMark
+	}
+	return cut + string(text)
+}

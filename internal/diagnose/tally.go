@@ -1,0 +1,85 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// CountHosts is "n of m hosts".
+func CountHosts(n, of int) string {
+	return fmt.Sprintf("%d of %d hosts", n, of)
+}
+
+// CountFailures is CountHosts of failures. Where not all of them did fail, it tells how
+// many did.
+func CountFailures(failures fleet.Results, of int) string {
+	text := CountHosts(len(failures), of)
+	if t := tallyOf(failures); t.failed != len(failures) {
+		text += " (" + t.String() + ")"
+	}
+	return text
+}
+
+// CountOutcomes tells how the hosts of a run came out of it.
+func CountOutcomes(failures fleet.Results, of int) string {
+	hosts := "hosts"
+	if of == 1 {
+		hosts = "host"
+	}
+	text := fmt.Sprintf("%d %s: %d done", of, hosts, of-len(failures))
+	if len(failures) > 0 {
+		text += ", " + tallyOf(failures).String()
+	}
+	return text
+}
+
+// tally counts hosts that failed, those of which nobody knows whether they did, and
+// those that were never tried.
+type tally struct{ failed, unknown, notTried int }
+
+func tallyOf(failures fleet.Results) tally {
+	var t tally
+	for _, o := range failures {
+		switch rankOf(o) {
+		case rankFailed:
+			t.failed++
+		case rankUnknown:
+			t.unknown++
+		default: // not tried
+			t.notTried++
+		}
+	}
+	return t
+}
+
+func (t tally) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{t.failed, "failed"}, {t.unknown, reasonUnknown}, {t.notTried, "not tried"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// What people look for first comes first.
+const (
+	rankFailed = iota
+	rankUnknown
+	rankNotTried
+)
+
+func rankOf(o fleet.Outcome) int {
+	switch code := operationCode(o); {
+	case code.InDoubt():
+		return rankUnknown
+	case code == NotTried:
+		return rankNotTried
+	}
+	return rankFailed
+}

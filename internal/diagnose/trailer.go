@@ -1,0 +1,155 @@
+package diagnose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// Sentences that say what the next run does about hosts that failed.
+const (
+	RetriedAlone   = "Fix the cause and apply again: only these hosts are called."
+	DestroyedAlone = "Fix the cause and destroy again: only these hosts are called."
+)
+
+// trailer is what the platform's administrators will ask for: the ids of tasks and
+// requests, and the errors of whole calls.
+func trailer(failures fleet.Results) string {
+	var tasks, requests, paragraphs []string
+	for _, o := range failures {
+		tasks = append(tasks, o.TaskID)
+		requests = append(requests, o.RequestID)
+	}
+	var ids []string
+	if text := enumerated(tasks); text != "" {
+		ids = append(ids, "Task: "+text)
+	}
+	if text := enumerated(requests); text != "" {
+		ids = append(ids, "Request: "+text)
+	}
+	if len(ids) > 0 {
+		paragraphs = append(paragraphs, strings.Join(ids, "\n"))
+	}
+	paragraphs = append(paragraphs, failedCalls(failures)...)
+	if timeUp(failures) {
+		paragraphs = append(paragraphs, "Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.")
+	}
+	if len(paragraphs) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
+}
+
+// failedCalls explains the errors of whole calls: of those that failed alike the first.
+func failedCalls(failures fleet.Results) []string {
+	texts := make(map[string][]string)
+	for _, o := range failures {
+		if o.Err != nil && (!interruptedOrUp(o) || troubled(o.Err)) {
+			text := explain(o.Err)
+			texts[cmp.Or(causeOf(o.Err), text)] = append(texts[cmp.Or(causeOf(o.Err), text)], text)
+		}
+	}
+	var paragraphs []string
+	for _, alike := range texts {
+		alike = distinct(alike)
+		text := alike[0]
+		if len(alike) > 1 {
+			text += fmt.Sprintf("\n\n%d calls failed like this one.", len(alike))
+		}
+		paragraphs = append(paragraphs, text)
+	}
+	slices.Sort(paragraphs)
+	if len(paragraphs) > maxErrors {
+		paragraphs = append(paragraphs[:maxErrors], fmt.Sprintf("%d more calls failed, each in another way.", len(paragraphs)-maxErrors))
+	}
+	return paragraphs
+}
+
+// causeOf tells errors of calls apart by what went wrong, and not by request or task.
+func causeOf(err error) string {
+	failure := troubleIn(err)
+	if failure == nil {
+		return ""
+	}
+	return fmt.Sprintln(failure.API, failure.Kind, failure.Status, failure.Code)
+}
+
+// answered is how the platform answered a call that failed as a whole, as far as it is
+// the same in every call that fails so.
+func answered(err error) string {
+	failure := troubleIn(err)
+	switch {
+	case failure == nil:
+		return ""
+	case failure.Kind == bkapi.KindStatus:
+		return fmt.Sprintf("HTTP %d", failure.Status)
+	case failure.Kind == bkapi.KindRefused && failure.Code != 0:
+		return fmt.Sprintf("code %d", failure.Code)
+	case failure.Kind == bkapi.KindConnect:
+		return "no connection"
+	}
+	return ""
+}
+
+// timeUp reports whether the deadline cut anything off.
+func timeUp(failures fleet.Results) bool {
+	for _, o := range failures {
+		if o.Err != nil && !o.OK() && fleet.Ended(o.Err) && !fleet.Interrupted(o.Err) {
+			return true
+		}
+	}
+	return false
+}
+
+// interruptedOrUp reports whether a host was cut off by an interrupt or the deadline: its
+// row says so already, and there is nothing to add.
+func interruptedOrUp(o fleet.Outcome) bool {
+	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
+}
+
+// troubled reports whether a wait that was cut off had failed before: then there is more
+// to say than that it took too long.
+func troubled(err error) bool {
+	var last *bkapi.Error
+	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
+}
+
+// troubleIn returns what went wrong in a call before time ran out, nil if nothing did.
+func troubleIn(err error) *bkapi.Error {
+	switch wrapped := err.(type) { //nolint:errorlint // every error of the tree is looked at, not the first of a type
+	case *bkapi.Error:
+		if wrapped.Kind != bkapi.KindCanceled && wrapped.Code != procapi.CodeTaskQueued {
+			return wrapped
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapped.Unwrap() {
+			if trouble := troubleIn(inner); trouble != nil {
+				return trouble
+			}
+		}
+	case interface{ Unwrap() error }:
+		return troubleIn(wrapped.Unwrap())
+	}
+	return nil
+}
+
+func enumerated(ids []string) string {
+	unique := distinct(ids)
+	if len(unique) > maxIDs {
+		return fmt.Sprintf("%s and %d more", strings.Join(unique[:maxIDs], ", "), len(unique)-maxIDs)
+	}
+	return strings.Join(unique, ", ")
+}
+
+// distinct returns texts sorted, each once, without the empty one.
+func distinct(texts []string) []string {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
