@@ -5,9 +5,22 @@ import "sync"
 // Progress is how far a rollout has come.
 type Progress struct {
 	Wave, Waves int
-	// Hosts is all of them; Done and Failed are those with a verdict so far. What
-	// is in neither is under way, or its turn has not come.
-	Hosts, Done, Failed int
+	// Hosts is all of them; Done and Failed are those with a verdict so far, Unknown
+	// those that will get none. What is nowhere is under way, or its turn has not come.
+	Hosts, Done, Failed, Unknown int
+}
+
+// add counts n hosts more with a verdict.
+func (p *Progress) add(v Verdict, n int) {
+	switch v {
+	case Done:
+		p.Done += n
+	case Failed:
+		p.Failed += n
+	case Pending, Lost:
+		p.Unknown += n
+	case NotTried:
+	}
 }
 
 // Observer is told the verdicts on hosts while others of the same call still wait for
@@ -28,14 +41,14 @@ type tally struct {
 
 	mu  sync.Mutex
 	now Progress
-	ok  map[Host]bool
+	had map[Host]Verdict
 }
 
 func newTally(watch func(Progress), hosts, waves int) *tally {
 	if watch == nil {
 		return nil
 	}
-	return &tally{watch: watch, now: Progress{Waves: waves, Hosts: hosts}, ok: make(map[Host]bool, hosts)}
+	return &tally{watch: watch, now: Progress{Waves: waves, Hosts: hosts}, had: make(map[Host]Verdict, hosts)}
 }
 
 func (t *tally) begin(wave int) {
@@ -58,19 +71,11 @@ func (t *tally) count(results Results) {
 	defer t.mu.Unlock()
 	before := t.now
 	for host, outcome := range results {
-		was, counted := t.ok[host]
-		switch {
-		case counted && was:
-			t.now.Done--
-		case counted:
-			t.now.Failed--
+		if was, counted := t.had[host]; counted {
+			t.now.add(was, -1)
 		}
-		t.ok[host] = outcome.OK()
-		if outcome.OK() {
-			t.now.Done++
-		} else {
-			t.now.Failed++
-		}
+		t.had[host] = outcome.Verdict
+		t.now.add(outcome.Verdict, 1)
 	}
 	if t.now != before {
 		t.watch(t.now)

@@ -16,8 +16,8 @@ func (tellingProcess) Operate(_ context.Context, op fleet.Operation, hosts []fle
 	results := make(fleet.Results)
 	for _, h := range hosts {
 		outcome := fleet.Outcome{Verdict: fleet.Done, AlreadyDone: op == fleet.Stop}
-		if number(h) == 4 {
-			outcome = fleet.Outcome{Verdict: fleet.Failed}
+		if verdict, unwell := (map[int]fleet.Verdict{4: fleet.Failed, 7: fleet.Lost, 8: fleet.Pending, 9: fleet.NotTried})[number(h)]; unwell {
+			outcome = fleet.Outcome{Verdict: verdict}
 		}
 		results[h] = outcome
 		observe.Tell(results)
@@ -62,6 +62,13 @@ func TestRun_progress(t *testing.T) {
 		"done-at-first-and-failed-in-the-end": {
 			op: fleet.Stop, hosts: 2,
 			want: []fleet.Progress{wave(1, 1, 2, 0, 0), wave(1, 1, 2, 1, 0), wave(1, 1, 2, 2, 0), wave(1, 1, 2, 1, 1)},
+		},
+		"what-nobody-knows-has-not-failed": {
+			op: fleet.Restart, rollout: fleet.Rollout{BatchSize: 6, MaxFailed: 1}, hosts: 9,
+			want: []fleet.Progress{
+				wave(1, 2, 9, 0, 0), wave(1, 2, 9, 1, 0), wave(1, 2, 9, 2, 0), wave(1, 2, 9, 3, 0), wave(1, 2, 9, 3, 1), wave(1, 2, 9, 4, 1), wave(1, 2, 9, 5, 1),
+				wave(2, 2, 9, 5, 1), {Wave: 2, Waves: 2, Hosts: 9, Done: 5, Failed: 1, Unknown: 1}, {Wave: 2, Waves: 2, Hosts: 9, Done: 5, Failed: 1, Unknown: 2},
+			},
 		},
 		"no-hosts": {op: fleet.Start},
 	} {

@@ -82,7 +82,10 @@ func (p *progress) sendLocked() {
 // message is a line such as
 // "restart web:nginx: 812/1000 done, 3 failed, wave 9/10 (1m10s)".
 func (p *progress) message() string {
-	n := p.latest
-	return fmt.Sprintf("%s: %d/%d done, %d failed, wave %d/%d (%s)",
-		p.title, n.Done, n.Hosts, n.Failed, n.Wave, n.Waves, p.pace.Now().Sub(p.began).Truncate(time.Second))
+	n, unknown := p.latest, ""
+	if n.Unknown > 0 {
+		unknown = fmt.Sprintf(", %d outcome unknown", n.Unknown)
+	}
+	return fmt.Sprintf("%s: %d/%d done, %d failed%s, wave %d/%d (%s)",
+		p.title, n.Done, n.Hosts, n.Failed, unknown, n.Wave, n.Waves, p.pace.Now().Sub(p.began).Truncate(time.Second))
 }
