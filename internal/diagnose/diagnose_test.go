@@ -121,8 +121,8 @@ The platform, or something on the way to it, is failing. Apply again once it has
 				hosts[1]: {Verdict: fleet.Failed, Err: refusal("r2", 403)},
 				hosts[2]: {Verdict: fleet.Failed, Err: refusal("r3", 413)},
 			},
-			`  h01, h02 (2 hosts): the call failed (HTTP 403)
-  h03 (0:10.0.0.3): the call failed (HTTP 413)
+			`  h01, h02 (2 hosts): the call failed: HTTP 403
+  h03 (0:10.0.0.3): the call failed: HTTP 413
 
 operate_proc_v2: HTTP 403 Forbidden from https://paas/x (request id r1).
 

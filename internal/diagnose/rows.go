@@ -196,13 +196,13 @@ func detail(o fleet.Outcome) string {
 	case said != "":
 		return said
 	case o.Verdict == fleet.Lost:
-		return joined("the operation was sent and its answer got lost", answered(o.Err))
+		return withOutput("the operation was sent and its answer got lost", answered(o.Err))
 	case o.Verdict == fleet.NotTried && fleet.Interrupted(o.Err):
 		return "interrupted before it was sent"
 	case o.Verdict == fleet.NotTried:
 		return "the time was up before it was sent"
 	case o.Verdict != fleet.Pending && o.Err != nil:
-		return joined("the call failed", answered(o.Err))
+		return withOutput("the call failed", answered(o.Err))
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -41,17 +42,57 @@ func Codes() []Code {
 	}
 }
 
-// Drifted says in words what a refresh found.
-func Drifted(c Code) string { return drifted[c] }
+// What a refresh found, in words.
+const (
+	textUnregistered      = "the platform no longer knows the process here"
+	textRegisteredByOther = "somebody else registered it"
+)
 
-var drifted = map[Code]string{
-	NotRegistered:     "the platform does not know the process here",
-	Unregistered:      "the platform no longer knows the process here",
-	RegisteredByOther: "somebody else registered it",
-	OtherSpec:         "registered with another spec, or anew by another tool",
-	OtherLabels:       "registered with other labels",
-	NotHosted:         "the agent does not host it",
-	NotRunning:        "it does not run",
+type driftText struct {
+	drift fleet.Drift
+	text  string
+}
+
+// driftTexts are in the order in which they are told.
+var driftTexts = []driftText{
+	{fleet.NotRegistered, textUnregistered},
+	{fleet.Anew, "registered anew by another tool"},
+	{fleet.OtherSpec, "registered with another spec"},
+	{fleet.OtherLabels, "registered with other labels"},
+	{fleet.NotRunning, "not running"},
+	{fleet.NotHosted, "not hosted"},
+}
+
+// Drifted is what state says of a host that is not as it was left. drift decides, and all
+// that differs is told.
+func Drifted(drift fleet.Drift, differs []fleet.Drift) HostStatus {
+	status := HostStatus{Code: Code(drift)}
+	if drift == fleet.NotRegistered {
+		status.Code = Unregistered // it was registered, or state would say that it was not
+	}
+	var texts []string
+	for _, d := range driftTexts {
+		if slices.Contains(differs, d.drift) {
+			texts = append(texts, d.text)
+		}
+	}
+	status.Text = strings.Join(texts, ", ")
+	return status
+}
+
+// TakenByOther is what state says of a host where a refresh found somebody else's
+// registration.
+func TakenByOther() HostStatus { return HostStatus{RegisteredByOther, textRegisteredByOther} }
+
+// ToldByRefresh reports whether the text is what a refresh found, which the next one
+// knows better, and not why an apply failed, which is known nowhere else.
+func (s HostStatus) ToldByRefresh() bool {
+	for text := range strings.SplitSeq(s.Text, ", ") {
+		if !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
+			return false
+		}
+	}
+	return true
 }
 
 // InDoubt reports whether the operation may have worked all the same.
@@ -117,7 +158,23 @@ var sentences = []struct {
 }
 
 // OperationStatus is what failed_hosts says of an outcome.
-func OperationStatus(o fleet.Outcome) HostStatus { return HostStatus{operationCode(o), detail(o)} }
+func OperationStatus(o fleet.Outcome) HostStatus {
+	return HostStatus{operationCode(o), withOutput(detail(o), o.Message)}
+}
+
+// LeftStatus is what out_of_sync says of a host where code is left to do.
+func LeftStatus(code Code, o fleet.Outcome) HostStatus {
+	return HostStatus{code, withOutput(Reason(o), o.Message)}
+}
+
+// withOutput adds the end of what the platform or a command said.
+func withOutput(reason, message string) string {
+	output := onOneLine(message)
+	if reason == "" || output == "" {
+		return reason + output
+	}
+	return reason + ": " + output
+}
 
 // OperationStatuses is what failed_hosts says of outcomes.
 func OperationStatuses(failures fleet.Results) map[fleet.HostID]HostStatus {

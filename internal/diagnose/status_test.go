@@ -17,7 +17,29 @@ import (
 // State that release 0.1 wrote keeps its meaning.
 func TestParseHostStatus_olderReleases(t *testing.T) {
 	t.Parallel()
-	golden, err := os.ReadFile("testdata/state-v0.1.txt")
+	read := readGolden(t, "testdata/state-v0.1.txt")
+	for _, code := range Codes() {
+		if code != Unregistered && !read[code] { // which that release did not tell apart
+			t.Errorf("no sentence is read as %s", code)
+		}
+	}
+}
+
+// What was ever written with a code keeps its meaning, whatever is written by now.
+func TestParseHostStatus_codes(t *testing.T) {
+	t.Parallel()
+	read := readGolden(t, "testdata/state-with-codes.txt")
+	for _, code := range Codes() {
+		if !read[code] {
+			t.Errorf("no text is read as %s", code)
+		}
+	}
+}
+
+// readGolden reads what state said, and returns the codes that it came to.
+func readGolden(t *testing.T, file string) map[Code]bool {
+	t.Helper()
+	golden, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +62,55 @@ func TestParseHostStatus_olderReleases(t *testing.T) {
 		}
 		read[status.Code] = true
 	}
-	for _, code := range Codes() {
-		if code != Unregistered && !read[code] { // which that release did not tell apart
-			t.Errorf("no sentence is read as %s", code)
+	return read
+}
+
+func TestDrifted(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		drift   fleet.Drift
+		differs []fleet.Drift
+	}{
+		"not_hosted: not running, not hosted":                         {fleet.NotHosted, []fleet.Drift{fleet.NotHosted, fleet.NotRunning}},
+		"not_running: not running":                                    {fleet.NotRunning, []fleet.Drift{fleet.NotRunning}},
+		"unregistered: the platform no longer knows the process here": {fleet.NotRegistered, []fleet.Drift{fleet.NotRegistered}},
+		"other_spec: registered anew by another tool":                 {fleet.OtherSpec, []fleet.Drift{fleet.Anew}},
+		"other_spec: registered with another spec, not running":       {fleet.OtherSpec, []fleet.Drift{fleet.OtherSpec, fleet.NotRunning}},
+		"other_labels: registered with other labels":                  {fleet.OtherLabels, []fleet.Drift{fleet.OtherLabels}},
+	} {
+		got := Drifted(c.drift, c.differs)
+		if got.String() != want {
+			t.Errorf("state has %q, want %q", got, want)
 		}
+		if !slices.Contains(Codes(), got.Code) || !got.ToldByRefresh() {
+			t.Errorf("%q has no code of the list, or does not count as what a refresh tells", got)
+		}
+	}
+	if failed := (HostStatus{NotRunning, "not running: 117, the agent is abnormal or not found"}); failed.ToldByRefresh() {
+		t.Errorf("%q counts as what a refresh tells", failed)
+	}
+}
+
+// The end of what a command printed stands in state, on one line and bounded.
+func TestHostStatus_output(t *testing.T) {
+	t.Parallel()
+	const because = "65535, the command failed"
+	for name, c := range map[string]struct{ message, want string }{
+		"none":            {"", because},
+		"a-line":          {"disk full\n", because + ": disk full"},
+		"the-last-lines":  {"Traceback:\n  File x\n\n\tin y\nOSError:\nno space left:\n", because + ": …in y | OSError: | no space left:"},
+		"a-line-too-long": {strings.Repeat("a", 500) + "end", because + ": …" + strings.Repeat("a", maxStateRunes-3) + "end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: c.message}
+			if got := OperationStatus(o).String(); got != "failed: "+c.want {
+				t.Errorf("failed_hosts has %q, want %q", got, c.want)
+			}
+			if got := LeftStatus(NotRunning, o).String(); got != "not_running: "+c.want {
+				t.Errorf("out_of_sync has %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

@@ -71,12 +71,17 @@ const (
 	OtherLabels Drift = "other_labels"
 	NotHosted   Drift = "not_hosted"
 	NotRunning  Drift = "not_running"
+	// Anew is OtherSpec of a registration without a fingerprint: another tool made it. It
+	// is told to people, and decides nothing.
+	Anew Drift = "registered_anew"
 )
 
 // Report is what an inspection found.
 type Report struct {
 	// Drift holds the hosts that are confirmed not to be as desired.
 	Drift map[Host]Drift
+	// Differs is all that differs there, for people to read.
+	Differs map[Host][]Drift
 	// Unreachable holds the hosts that look wrong on file and could not be asked.
 	Unreachable map[Host]Status
 	// Cached is what the platform has on file, by host.
@@ -87,7 +92,7 @@ type Report struct {
 // because it is cheap; it may lag by minutes, so what looks wrong there is only
 // suspected, and asked of the agents before it counts.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report, error) {
-	report := Report{Drift: make(map[Host]Drift), Unreachable: make(map[Host]Status)}
+	report := Report{Drift: make(map[Host]Drift), Differs: make(map[Host][]Drift), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
 		return report, fmt.Errorf("reading the cached status: %w", err)
@@ -96,13 +101,11 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report
 	var suspects []Host
 	for _, h := range hosts {
 		status := cached[h]
-		drift := want.judge(status)
 		switch {
 		case status.State == Unknown && !want.HasSpec:
 			report.Unreachable[h] = status
 			continue
-		case drift != "":
-			report.Drift[h] = drift
+		case report.judged(h, want.differences(status)):
 		case status.State != Unknown:
 			continue
 		}
@@ -122,55 +125,68 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report
 			now = Status{State: Unknown, Code: cached[h].Code, Message: cmp.Or(cached[h].Message, "the agent did not answer in time")}
 		}
 		if now.State == Unknown {
-			delete(report.Drift, h)
+			report.judged(h, nil)
 			report.Unreachable[h] = now
 			continue
 		}
-		if drift := want.judge(confirmed(cached[h], now)); drift != "" {
-			report.Drift[h] = drift
-		} else {
-			delete(report.Drift, h)
-		}
+		report.judged(h, want.differences(confirmed(cached[h], now)))
 	}
 	return report, nil
 }
 
-// judge says how a status differs from what is desired.
-func (d Desired) judge(s Status) Drift {
-	if s.State == Unregistered {
-		return NotRegistered
+// judged takes what differs on a host in place of what was known before, and reports
+// whether anything does.
+func (r Report) judged(h Host, differs []Drift) bool {
+	if len(differs) == 0 {
+		delete(r.Drift, h)
+		delete(r.Differs, h)
+		return false
 	}
-	if drift := d.judgeLabels(s.Labels); drift != "" {
-		return drift
+	r.Drift[h], r.Differs[h] = differs[0], differs
+	if differs[0] == Anew {
+		r.Drift[h] = OtherSpec
 	}
-	if d.Ensure != EnsureRegistered && s.HostedKnown && !s.Hosted {
-		return NotHosted
-	}
-	if d.Ensure == EnsureRunning && s.State != Running {
-		return NotRunning
-	}
-	return ""
+	return true
 }
 
-func (d Desired) judgeLabels(labels map[string]string) Drift {
-	if d.FingerprintLabel == "" || labels == nil {
-		return ""
+// differences says how a status differs from what is desired; the first is the gravest,
+// and mended along with the others.
+func (d Desired) differences(s Status) []Drift {
+	if s.State == Unregistered {
+		return []Drift{NotRegistered}
 	}
+	differs := d.differentLabels(s.Labels)
+	if d.Ensure != EnsureRegistered && s.HostedKnown && !s.Hosted {
+		differs = append(differs, NotHosted)
+	}
+	if d.Ensure == EnsureRunning && s.State != Running {
+		differs = append(differs, NotRunning)
+	}
+	return differs
+}
+
+func (d Desired) differentLabels(labels map[string]string) []Drift {
+	if d.FingerprintLabel == "" || labels == nil {
+		return nil
+	}
+	var differs []Drift
 	switch carried := labels[d.FingerprintLabel]; {
 	case carried == d.Fingerprint:
-	case carried != "" && !strings.HasPrefix(carried, FingerprintVersion):
+	case carried == "":
+		differs = append(differs, Anew)
+	case !strings.HasPrefix(carried, FingerprintVersion):
 		// Written by a release that counts otherwise: it says nothing of the spec.
-		return ""
+		return nil
 	default:
-		return OtherSpec
+		differs = append(differs, OtherSpec)
 	}
 	// Labels that a platform or a colleague added change nothing of what was declared.
 	for key, value := range d.Labels {
 		if carried, found := labels[key]; !found || carried != value {
-			return OtherLabels
+			return append(differs, OtherLabels)
 		}
 	}
-	return ""
+	return differs
 }
 
 // OwnedByOther reports whether a registration names an owner that is not d's. One that

@@ -140,10 +140,49 @@ func TestInspect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got, byString); diff != "" {
+			if diff := cmp.Diff(want, got, byString, cmpopts.IgnoreFields(fleet.Report{}, "Differs")); diff != "" {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
 			p.wantCalls(t, wantCalls...)
+		})
+	}
+}
+
+// All that differs is told, and the same decides as if it were alone.
+func TestInspect_differs(t *testing.T) {
+	t.Parallel()
+	bare := map[string]string{"team": "sre"}
+	for name, c := range map[string]struct {
+		cached, live fleet.Status
+		decides      fleet.Drift
+		differs      []fleet.Drift
+	}{
+		"as-desired":        {row(fleet.Running, true, 5), live(fleet.Running, true, 5), "", nil},
+		"found-well-after":  {row(fleet.Stopped, false, 5), live(fleet.Running, true, 5), "", nil},
+		"gone":              {fleet.Status{State: fleet.Unregistered}, live(fleet.Stopped, false, 0), fleet.NotRegistered, []fleet.Drift{fleet.NotRegistered}},
+		"stopped":           {row(fleet.Stopped, true, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Drift{fleet.NotRunning}},
+		"neither":           {row(fleet.Stopped, false, 5), live(fleet.Stopped, false, 5), fleet.NotHosted, []fleet.Drift{fleet.NotHosted, fleet.NotRunning}},
+		"less-than-on-file": {row(fleet.Stopped, false, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Drift{fleet.NotRunning}},
+		"other-spec":        {labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Drift{fleet.OtherSpec}},
+		"anew":              {labelled(row(fleet.Running, true, 5), bare), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Drift{fleet.Anew}},
+		"all-at-once": {
+			labelled(row(fleet.Stopped, false, 5), map[string]string{}), live(fleet.Stopped, false, 5), fleet.OtherSpec,
+			[]fleet.Drift{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
+		},
+		"not-asked": {labelled(row(fleet.Stopped, false, 5), bare), fleet.Status{State: fleet.Unknown}, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := fleet.Inspect(t.Context(), &process{cached: answer(c.cached), live: answer(c.live)}, hosts(1), desired(fleet.EnsureRunning))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if drift := got.Drift[host(1)]; drift != c.decides {
+				t.Errorf("it is %q that decides, want %q", drift, c.decides)
+			}
+			if diff := cmp.Diff(c.differs, got.Differs[host(1)]); diff != "" {
+				t.Errorf("differs (-want +got):\n%s", diff)
+			}
 		})
 	}
 }

@@ -39,6 +39,33 @@ Where it is registered already, somebody else did that; such a host is neither c
 	}
 }
 
+// A refresh tells anew what it finds, and keeps why an apply failed.
+func TestDriftStatuses_texts(t *testing.T) {
+	t.Parallel()
+	_, hosts := fleettest.Inventory(t, 1)
+	var (
+		id      = hosts[0].WithoutSupplier()
+		neither = fleet.Report{
+			Drift:   map[fleet.Host]fleet.Drift{hosts[0]: fleet.NotHosted},
+			Differs: map[fleet.Host][]fleet.Drift{hosts[0]: {fleet.NotHosted, fleet.NotRunning}},
+		}
+	)
+	for before, want := range map[string]string{
+		"":                       "not_hosted: not running, not hosted",
+		"not_hosted: not hosted": "not_hosted: not running, not hosted",
+		"not_hosted: 117, the agent is abnormal or not found: agent is away": "not_hosted: 117, the agent is abnormal or not found: agent is away",
+		"not_running: not running": "not_hosted: not running, not hosted",
+	} {
+		known := make(map[fleet.HostID]diagnose.HostStatus)
+		if before != "" {
+			known[id] = diagnose.ParseHostStatus(before, diagnose.NotRegistered)
+		}
+		if got := driftStatuses(neither, fleet.Desired{}, applied{}, known)[id].String(); got != want {
+			t.Errorf("state that says %q says %q after a refresh, want %q", before, got, want)
+		}
+	}
+}
+
 func TestHostedDiagnostics(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 3)

@@ -159,8 +159,8 @@ func TestAccHostedProcessResource_driftIsMended(t *testing.T) {
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "3"),
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1", "unregistered: the platform no longer knows the process here"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "not_hosted: the agent does not host it"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "other_spec: registered with another spec, or anew by another tool"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "not_hosted: not hosted"),
+					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "other_spec: registered anew by another tool"),
 				),
 			},
 			{

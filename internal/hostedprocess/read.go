@@ -91,11 +91,7 @@ func allGone(report fleet.Report, hosts int) bool {
 func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for host, drift := range report.Drift {
-		code := diagnose.Code(drift)
-		if drift == fleet.NotRegistered {
-			code = diagnose.Unregistered // it was registered, or state would say that it was not
-		}
-		statuses[host.WithoutSupplier()] = diagnose.HostStatus{Code: code, Text: diagnose.Drifted(code)}
+		statuses[host.WithoutSupplier()] = diagnose.Drifted(drift, report.Differs[host])
 	}
 	byID := func(of map[fleet.Host]fleet.Status) map[fleet.HostID]fleet.Status {
 		found := make(map[fleet.HostID]fleet.Status, len(of))
@@ -117,8 +113,9 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 			case file.State == fleet.Unregistered, file.State == fleet.Unknown, file.Labels == nil:
 				statuses[id] = was
 			case !last.ours(held, file):
-				statuses[id] = diagnose.HostStatus{Code: diagnose.RegisteredByOther, Text: diagnose.Drifted(diagnose.RegisteredByOther)}
+				statuses[id] = diagnose.TakenByOther()
 			}
+		case drifted && found.Code == was.Code && was.ToldByRefresh():
 		case away, drifted && found.Code == was.Code, missing && (was.Code == diagnose.NotRegistered || was.Code == diagnose.Unconfirmed):
 			statuses[id] = was
 		case was.Code == diagnose.RegisteredByOther:

@@ -247,7 +247,7 @@ func anyTakenOver(results fleet.Results) bool {
 func statusesOf(failures fleet.Results) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
-		status := diagnose.HostStatus{Code: diagnose.Code(o.Left), Text: diagnose.Reason(o)}
+		status := diagnose.LeftStatus(diagnose.Code(o.Left), o)
 		if o.Left == fleet.NotRegistered && (o.Unread || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
 			status.Code = diagnose.Unconfirmed
 		}

@@ -182,7 +182,7 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 		case nothingOfOurs:
 			statuses[id] = status
 		case changed:
-			statuses[id] = diagnose.HostStatus{Code: diagnose.OtherSpec, Text: diagnose.Reason(o)}
+			statuses[id] = diagnose.LeftStatus(diagnose.OtherSpec, o)
 		case out:
 			statuses[id] = status
 		}

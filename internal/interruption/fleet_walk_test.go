@@ -16,7 +16,7 @@ import (
 )
 
 // otherSpec is what out_of_sync says where a refresh finds another spec.
-const otherSpec = "other_spec: registered with another spec, or anew by another tool"
+const otherSpec = "other_spec: registered anew by another tool"
 
 // One fleet of 500 hosts through a life: a create that fails on some, drift made
 // by hand, a rolling restart that stops where it should, and a destroy.
