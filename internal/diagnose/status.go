@@ -162,8 +162,12 @@ func OperationStatus(o fleet.Outcome) HostStatus {
 	return HostStatus{operationCode(o), withOutput(detail(o), o.Message)}
 }
 
-// LeftStatus is what out_of_sync says of a host where code is left to do.
+// LeftStatus is what out_of_sync says of a host where code is left to do. That it is
+// registered already is said once.
 func LeftStatus(code Code, o fleet.Outcome) HostStatus {
+	if o.AlreadyDone {
+		return HostStatus{code, Reason(o)}
+	}
 	return HostStatus{code, withOutput(Reason(o), o.Message)}
 }
 

@@ -107,6 +107,11 @@ func TestHostStatus_output(t *testing.T) {
 			if got := OperationStatus(o).String(); got != "failed: "+c.want {
 				t.Errorf("failed_hosts has %q, want %q", got, c.want)
 			}
+			o.AlreadyDone = true
+			if got := LeftStatus(RegisteredByOther, o).String(); got != "registered_by_other: "+because {
+				t.Errorf("of what is there already, out_of_sync has %q", got)
+			}
+			o.AlreadyDone = false
 			if got := LeftStatus(NotRunning, o).String(); got != "not_running: "+c.want {
 				t.Errorf("out_of_sync has %q, want %q", got, c.want)
 			}

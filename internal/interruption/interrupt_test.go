@@ -31,7 +31,7 @@ func TestAccInterrupt_operation(t *testing.T) {
 		tasks := slices.DeleteFunc(sim.Tasks(), func(task simulator.TaskInfo) bool { return task.Op != restart })
 		return len(tasks) == 2 && tasks[1].Polls >= 2
 	})
-	for _, want := range []string{"web-3 (0:10.0.0.4): interrupted", "web-5 (0:10.0.0.6): not tried: interrupted before its wave"} {
+	for _, want := range []string{"web-3 (0:10.0.0.4): interrupted", "web-5, web-6 (2 hosts): not tried: interrupted before its wave"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output does not say %q:\n%s", want, out)
 		}

@@ -114,7 +114,7 @@ func TestAccProcessOperationResource_partial(t *testing.T) {
 						ExpectNonEmptyPlan: true,
 						Check: resource.ComposeAggregateTestCheckFunc(
 							resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.%", fmt.Sprint(c.Failing)),
-							resource.TestCheckResourceAttr(providertest.OperationAddress, fmt.Sprintf("failed_hosts.web-%d", c.Hosts), "failed: 65535, the command failed"),
+							resource.TestCheckResourceAttr(providertest.OperationAddress, fmt.Sprintf("failed_hosts.web-%d", c.Hosts), "failed: 65535, the command failed: sh: ./restart.sh: not found"),
 						),
 					},
 					{
@@ -158,7 +158,7 @@ func TestAccProcessOperationResource_failsEverywhere(t *testing.T) {
 					sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: &op, Code: &code, Message: "agent is away"})
 				},
 				Config:      config,
-				ExpectError: regexp.MustCompile(`Unable to Start Process[\s\S]*web-1 \(0:10\.0\.0\.2\): 117[\s\S]*Task: GSETASK`),
+				ExpectError: regexp.MustCompile(`Unable to Start Process[\s\S]*web-1, web-2 \(2 hosts\): 117[\s\S]*Task: GSETASK`),
 			},
 			{
 				PreConfig: sim.Mend,

@@ -44,11 +44,22 @@ func HostsIn(state any) map[string]string {
 	return Texts(values["hosts"])
 }
 
-// ReasonRows returns the reasons by host key that a diagnostic lists.
+// ReasonRows returns the reasons by host key that a diagnostic lists. It panics where a
+// row names only some of its hosts.
 func ReasonRows(said string) map[string]string {
 	rows := make(map[string]string)
-	for _, match := range regexp.MustCompile(`(?m)^  (web-\d+) \(\S+\): (.*)$`).FindAllStringSubmatch(said, -1) {
-		rows[match[1]] = match[2]
+	for _, match := range regexp.MustCompile(`(?m)^  (web-\d.*?) \((?:\S+|\d+ hosts)\): (.*)$`).FindAllStringSubmatch(said, -1) {
+		for span := range strings.SplitSeq(match[1], ", ") {
+			var first, last int
+			if n, _ := fmt.Sscanf(span, "web-%d…web-%d", &first, &last); n == 1 {
+				last = first
+			} else if n == 0 {
+				panic("not a host or a range of them: " + span)
+			}
+			for n := first; n <= last; n++ {
+				rows[fmt.Sprintf("web-%d", n)] = match[2]
+			}
+		}
 	}
 	return rows
 }
