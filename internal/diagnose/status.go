@@ -159,16 +159,22 @@ var sentences = []struct {
 
 // OperationStatus is what failed_hosts says of an outcome.
 func OperationStatus(o fleet.Outcome) HostStatus {
-	return HostStatus{operationCode(o), withOutput(detail(o), o.Message)}
+	return HostStatus{operationCode(o), withOutput(detail(o), outputOf(o))}
 }
 
-// LeftStatus is what out_of_sync says of a host where code is left to do. That it is
-// registered already is said once.
+// LeftStatus is what out_of_sync says of a host where code is left to do.
 func LeftStatus(code Code, o fleet.Outcome) HostStatus {
-	if o.AlreadyDone {
-		return HostStatus{code, Reason(o)}
+	return HostStatus{code, withOutput(Reason(o), outputOf(o))}
+}
+
+// outputOf is what an outcome's message adds to its reason: what a command printed, and
+// what the platform says of a code whose meaning nobody knows. Of the other codes it says
+// the same in other words.
+func outputOf(o fleet.Outcome) string {
+	if o.Ran || o.Meaning == "" {
+		return o.Message
 	}
-	return HostStatus{code, withOutput(Reason(o), o.Message)}
+	return ""
 }
 
 // withOutput adds the end of what the platform or a command said.

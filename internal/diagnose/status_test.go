@@ -103,19 +103,22 @@ func TestHostStatus_output(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: c.message}
+			o := fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: c.message, Ran: true}
 			if got := OperationStatus(o).String(); got != "failed: "+c.want {
 				t.Errorf("failed_hosts has %q, want %q", got, c.want)
 			}
-			o.AlreadyDone = true
-			if got := LeftStatus(RegisteredByOther, o).String(); got != "registered_by_other: "+because {
-				t.Errorf("of what is there already, out_of_sync has %q", got)
-			}
-			o.AlreadyDone = false
 			if got := LeftStatus(NotRunning, o).String(); got != "not_running: "+c.want {
 				t.Errorf("out_of_sync has %q, want %q", got, c.want)
 			}
 		})
+	}
+	for want, o := range map[string]fleet.Outcome{
+		"failed: 117, the agent is abnormal or not found": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal"},
+		"failed: 4711: what nobody expects":               {Verdict: fleet.Failed, Code: 4711, Message: "what nobody expects"},
+	} {
+		if got := OperationStatus(o).String(); got != want {
+			t.Errorf("failed_hosts has %q, want %q", got, want)
+		}
 	}
 }
 

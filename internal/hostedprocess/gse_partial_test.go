@@ -36,7 +36,7 @@ func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 						Check: resource.ComposeAggregateTestCheckFunc(
 							resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", fmt.Sprint(c.Failing)),
 							resource.TestCheckResourceAttr(providertest.HostedAddress, fmt.Sprintf("out_of_sync.web-%d", c.Hosts),
-								"not_registered: 117, the agent is abnormal or not found: agent is away"),
+								"not_registered: 117, the agent is abnormal or not found"),
 							sim.ExpectHostCalls(map[string]int{"register_proc_info": c.Hosts}),
 						),
 					},

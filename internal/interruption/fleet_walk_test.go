@@ -54,7 +54,7 @@ func TestAccFleetWalk(t *testing.T) {
 				ExpectNonEmptyPlan: true,
 				Check: resource.ComposeAggregateTestCheckFunc(
 					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "7"),
-					reason(77, "not_registered: 117, the agent is abnormal or not found: agent is away"),
+					reason(77, "not_registered: 117, the agent is abnormal or not found"),
 					sim.ExpectHostCalls(map[string]int{"register_proc_info": hosts}),
 				),
 			},
@@ -100,7 +100,7 @@ func TestAccFleetWalk(t *testing.T) {
 				Check: resource.ComposeAggregateTestCheckFunc(
 					// Of the first wave all but the four came through; no other wave began.
 					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.%", fmt.Sprint(hosts-50+len(dead))),
-					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-101", "failed: 117, the agent is abnormal or not found: agent is away"),
+					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-101", "failed: 117, the agent is abnormal or not found"),
 					resource.TestCheckResourceAttr(providertest.OperationAddress, "failed_hosts.web-99", "not_tried: too many hosts had failed before its wave"),
 					expectWaves(sim, restarting, 50),
 				),

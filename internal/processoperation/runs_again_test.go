@@ -102,7 +102,7 @@ func TestProcessOperation_respeltHostIsRetried(t *testing.T) {
 	resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
 	resource.Apply(restartConfig(providertest.FaceESB, 2, nil))
-	if diff := cmp.Diff(map[string]string{"web-2": "failed: 117, the agent is abnormal or not found: agent is away"}, resource.Reasons("failed_hosts")); diff != "" {
+	if diff := cmp.Diff(map[string]string{"web-2": "failed: 117, the agent is abnormal or not found"}, resource.Reasons("failed_hosts")); diff != "" {
 		t.Fatalf("failed_hosts (-want +got):\n%s", diff)
 	}
 	sim.Mend()
