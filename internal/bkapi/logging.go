@@ -3,6 +3,7 @@ package bkapi
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,21 @@ const LevelTrace = slog.LevelDebug - 4
 
 // maxLoggedBytes bounds a request body in the log.
 const maxLoggedBytes = 16 << 10
+
+// fieldsKey is the key of fields in a context.
+type fieldsKey struct{}
+
+// WithLogFields returns a context in which every call is logged with these fields as
+// well: what the call is for is known to the caller alone.
+func WithLogFields(ctx context.Context, fields ...slog.Attr) context.Context {
+	return context.WithValue(ctx, fieldsKey{}, append(logFields(ctx), fields...))
+}
+
+func logFields(ctx context.Context) []slog.Attr {
+	fields, _ := ctx.Value(fieldsKey{}).([]slog.Attr)
+
+	return slices.Clip(fields)
+}
 
 // logBody writes what the caller asked for. It is called before the credentials
 // are added, and takes them out of the caller's own part all the same: a start
@@ -28,7 +44,8 @@ func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	)
 }
 
-// logAttempt writes one line per try. Bodies of answers are never logged.
+// logAttempt writes one line per try. Bodies of answers are never logged, but what the
+// caller decodes an answer into may be a [slog.LogValuer], and say what to log of it.
 func (c *Client) logAttempt(
 	ctx context.Context, call *call, ans answer, env envelope, failure *Error, took time.Duration,
 ) {
@@ -43,13 +60,18 @@ func (c *Client) logAttempt(
 
 	attrs := []slog.Attr{
 		slog.String("api", call.api.Name),
-		slog.String("url", call.url),
 		slog.Int("attempt", call.attempts),
 		slog.Int("status", ans.status),
 		slog.Int64("code", code),
 		slog.Int64("ms", took.Milliseconds()),
 		slog.Int("bytes", len(ans.body)),
 		slog.String("request_id", requestID),
+	}
+	attrs = append(attrs, logFields(ctx)...)
+	if out, ok := call.out.(slog.LogValuer); ok && failure == nil {
+		for _, attr := range out.LogValue().Group() {
+			attrs = append(attrs, slog.String(attr.Key, c.Redact(attr.Value.String())))
+		}
 	}
 	if failure != nil {
 		attrs = append(attrs, slog.String("kind", string(failure.Kind)))
@@ -62,7 +84,6 @@ func (c *Client) logAttempt(
 func (c *Client) logRetry(ctx context.Context, call *call, failure *Error) {
 	c.log.LogAttrs(ctx, slog.LevelWarn, "repeating API call",
 		slog.String("api", call.api.Name),
-		slog.String("url", call.url),
 		slog.Int("attempt", call.attempts),
 		slog.Int64("wait_ms", call.wait.Milliseconds()),
 		slog.String("request_id", failure.RequestID),

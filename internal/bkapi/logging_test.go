@@ -99,15 +99,15 @@ func TestClient_logging(t *testing.T) {
 			"body": `{"start_cmd":"./run --secret ***"}`,
 		},
 		{
-			"level": "DEBUG", "msg": "called API", "api": query.Name, "url": url, "request_id": ours,
+			"level": "DEBUG", "msg": "called API", "api": query.Name, "request_id": ours,
 			"attempt": 1.0, "status": 502.0, "code": 0.0, "bytes": 0.0, "kind": "status",
 		},
 		{
-			"level": "WARN", "msg": "repeating API call", "api": query.Name, "url": url, "request_id": ours,
+			"level": "WARN", "msg": "repeating API call", "api": query.Name, "request_id": ours,
 			"attempt": 1.0, "reason": "HTTP 502 Bad Gateway from " + url,
 		},
 		{
-			"level": "DEBUG", "msg": "called API", "api": query.Name, "url": url, "request_id": "platform-1",
+			"level": "DEBUG", "msg": "called API", "api": query.Name, "request_id": "platform-1",
 			"attempt": 2.0, "status": 200.0, "code": 0.0, "bytes": 60.0,
 		},
 	}
@@ -116,5 +116,45 @@ func TestClient_logging(t *testing.T) {
 	})
 	if diff := cmp.Diff(want, j.lines(t), ignored); diff != "" {
 		t.Errorf("log (-want +got): %s", diff)
+	}
+}
+
+// accepted is an answer that says what is to be logged of it.
+type accepted struct {
+	TaskID string `json:"task_id"`
+}
+
+func (a *accepted) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("task_id", a.TaskID))
+}
+
+// A call's line has what the caller says of it, and never a secret.
+func TestClient_logFields(t *testing.T) {
+	t.Parallel()
+
+	cfg := testConfig("")
+	s := newServer(t, reply(http.StatusOK, `{"result":true,"code":0,"data":{"task_id":"T1 `+cfg.AppSecret+`"}}`))
+	j := &journal{}
+	cfg = testConfig(s.URL)
+	cfg.Logger = j.logger()
+	ctx := bkapi.WithLogFields(t.Context(), slog.String("hosts", "0:10.0.0.1"))
+	one, other := bkapi.WithLogFields(ctx, slog.Int("n", 1)), bkapi.WithLogFields(ctx, slog.Int("n", 2))
+	for _, ctx := range []context.Context{one, other} {
+		if _, err := newClient(t, cfg).Call(ctx, query, nil, &accepted{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, line := range j.lines(t) {
+		if line["msg"] != "called API" {
+			continue
+		}
+		n++
+		if line["hosts"] != "0:10.0.0.1" || line["n"] != float64(n) || line["task_id"] != "T1 ***" {
+			t.Errorf("line %d: %v", n, line)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d calls were logged, want 2", n)
 	}
 }

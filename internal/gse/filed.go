@@ -6,7 +6,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // filed is what the platform has on file of one process, for the hosts of one request.
@@ -51,6 +53,7 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 			var answer statusAnswer
 			// The labels play no part in the question.
 			meta := Meta{Namespace: p.meta.Namespace, Name: p.meta.Name}
+			ctx := bkapi.WithLogFields(ctx, procapi.HostsField(batch))
 			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
 				return err
 			}

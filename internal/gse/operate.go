@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -21,6 +22,9 @@ type operateRequest struct {
 type task struct {
 	ID procapi.TaskID `json:"task_id"`
 }
+
+// LogValue is what is logged of it.
+func (t *task) LogValue() slog.Value { return slog.GroupValue(slog.String("task_id", string(t.ID))) }
 
 // Operate implements fleet.Process.
 func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -144,6 +145,9 @@ type step struct {
 type task struct {
 	ID procapi.TaskID `json:"bk_gse_taskid"`
 }
+
+// LogValue is what is logged of it.
+func (t *task) LogValue() slog.Value { return slog.GroupValue(slog.String("task_id", string(t.ID))) }
 
 // run takes a step on the hosts that JOB can name, with a request for each batch.
 func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi.Request) fleet.Results {

@@ -2,9 +2,12 @@ package procapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -18,7 +21,7 @@ func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(con
 	)
 	for batch := range batches {
 		wg.Go(func() {
-			partial := act(ctx, batch)
+			partial := act(bkapi.WithLogFields(ctx, HostsField(batch)), batch)
 			mu.Lock()
 			defer mu.Unlock()
 			results.Merge(partial)
@@ -26,4 +29,19 @@ func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(con
 	}
 	wg.Wait()
 	return results
+}
+
+// HostsField names the hosts of a request in its line of the log, which has to stay short.
+func HostsField(hosts []fleet.Host) slog.Attr {
+	text := "none"
+	switch n := len(hosts); n {
+	case 0:
+	case 1:
+		text = hosts[0].Address()
+	case 2:
+		text = hosts[0].Address() + ", " + hosts[1].Address()
+	default:
+		text = fmt.Sprintf("%d from %s to %s", n, hosts[0].Address(), hosts[n-1].Address())
+	}
+	return slog.String("hosts", text)
 }

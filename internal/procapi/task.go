@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -43,6 +46,7 @@ type Request struct {
 
 // Submit sends an operation once and waits for its result.
 func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.Results {
+	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name))
 	task, reply, err := r.Send(ctx)
 	if err != nil {
 		return fleet.Same(hosts, Unfinished(err, WasSent(err), fleet.Outcome{}))
@@ -55,12 +59,26 @@ func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.
 		return fleet.Same(hosts, noTask)
 	}
 	shown := excerpt(t.Options.Redact(task))
-	t.Options.Logger.DebugContext(ctx, "task accepted", "task_id", shown, "operation", r.Call.Name, "hosts", len(hosts))
 	w := &wait{
 		Tasks: t, request: r, task: task, shown: shown, resent: reply.Resent,
 		verdicts: NewVerdicts(r.Call, t.Keys, t.Options.Redact, hosts),
 	}
-	return w.run(ctx)
+	results := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", shown)))
+	t.Options.Logger.DebugContext(ctx, "task over", "task_id", shown, "operation", r.Call.Name, "hosts", HostsField(hosts).Value.String(), "codes", codesOf(results))
+	return results
+}
+
+// codesOf counts results by code, for the log.
+func codesOf(results fleet.Results) string {
+	counts := make(map[int64]int)
+	for _, o := range results {
+		counts[o.Code]++
+	}
+	var texts []string
+	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, fmt.Sprintf("%d (%d hosts)", code, counts[code]))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // wait is the waiting for the result of one task.
@@ -105,7 +123,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 		w.passing = nil
 	case w.passes(err):
 		w.passing = err
-		w.Options.Logger.DebugContext(ctx, "task result not there yet", "task_id", w.shown, "reason", err.Error())
+		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return false, nil
 	default:
 		return false, err
@@ -116,7 +134,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	w.verdicts.Take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
 	w.request.Observe.Tell(w.verdicts.Results)
 	pending := len(w.verdicts.Pending)
-	w.Options.Logger.Log(ctx, slog.LevelDebug-4, "task polled", "task_id", w.shown, "pending", pending, "answers", len(answers))
+	w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task polled", "task_id", w.shown, "pending", pending, "answers", len(answers))
 	return pending == 0, nil
 }
 
