@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
@@ -25,6 +26,10 @@ type (
 	MachineProcess = core.MachineProcess
 	// Entry is what is on file about a process under one name of its machine.
 	Entry = core.Entry
+	// Topology is what CMDB knows; see [ParseTopology].
+	Topology = cmdb.Topology
+	// TopologyHosts are hosts of a topology.
+	TopologyHosts = cmdb.Hosts
 	// TaskInfo is a copy of what the simulator holds about one task.
 	TaskInfo = core.TaskInfo
 )
@@ -75,6 +80,9 @@ const (
 	DefaultAppCode   = face.DefaultAppCode
 	DefaultAppSecret = face.DefaultAppSecret
 )
+
+// ParseTopology reads a topology from JSON.
+func ParseTopology(data []byte) (*Topology, error) { return cmdb.ParseTopology(data) }
 
 // CheckHost says what is wrong with a host's address, for those who got it from
 // a user and do not want AddHost to panic.

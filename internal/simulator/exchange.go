@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
@@ -106,6 +107,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f face.Face, req
 		var data any
 		rep.code, rep.message, data = f.Data(req, ans)
 		rep.body = f.Envelope(rep.code, rep.message, data, call.RequestID)
+		if ans.CMDB.Permission != nil {
+			rep.body["permission"] = ans.CMDB.Permission
+		}
 	}
 	for name, v := range fx.Envelope {
 		if v == nil {
@@ -159,6 +163,11 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 		ans.Rows = s.core.Status(req.API, req.Items[0])
 	case face.VerbUpgrade:
 		ans.Success, ans.Failed = s.core.Upgrade(req.API, req.Items[0].Targets, req.AgentIDs)
+	case face.VerbAsk:
+		ans.CMDB = s.cmdb.Answer(req.API, req.Params, cmdb.Bent{Page: fx.Page, Count: fx.CountOff})
+		for _, remark := range ans.CMDB.Remarks {
+			s.record.Violate(req.API + ": " + remark)
+		}
 	case face.VerbSync:
 		ans.Rows, ans.Total = s.core.Sync(req.API, req.Namespace, req.Start, req.Limit)
 	}

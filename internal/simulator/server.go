@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/control"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
@@ -88,6 +89,12 @@ type Server struct {
 	// ExpiredEmpty makes the result of an unknown task an empty success instead
 	// of CodeTaskQueued for ever. Clients report either.
 	ExpiredEmpty bool
+	// OldCMDB makes CMDB's answers behind the gateway say bk_error_code and bk_error_msg,
+	// as its API server does that knows no gateways yet.
+	OldCMDB bool
+	// Topology is what CMDB knows, if non-nil. Its hosts are declared here too: see
+	// [Server.CMDB] for changes.
+	Topology *Topology
 	// LagCalls is the number of cached status answers about a process that
 	// still show its old row after each change, or -1 for what was true before the last
 	// change, for ever. See [Server.SetLag].
@@ -131,6 +138,7 @@ type Server struct {
 	core   *core.GSE
 	faults *fault.List
 	record *record.Book
+	cmdb   *cmdb.CMDB
 	faces  face.Settings
 }
 
@@ -162,7 +170,9 @@ func (s *Server) begin() {
 			},
 			TenantID: s.TenantID, UnverifiedStatus400: s.UnverifiedStatus400, MaxHostsPerRequest: s.MaxHostsPerRequest,
 			RowsWithoutHost: s.RowsWithoutHost, RowsWithoutAgentID: s.RowsWithoutAgentID, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
+			OldCMDB: s.OldCMDB,
 		}
+		s.openCMDB()
 	})
 }
 
@@ -184,7 +194,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
 		return
 	}
-	control.Endpoint{Core: s.core, Faults: s.faults, Record: s.record}.ServeHTTP(w, r)
+	control.Endpoint{Core: s.core, CMDB: s.cmdb, Faults: s.faults, Record: s.record}.ServeHTTP(w, r)
 }
 
 // Start loads the state file and begins supervision and saving, as far as

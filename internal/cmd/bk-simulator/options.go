@@ -23,6 +23,7 @@ type options struct {
 	listen    string
 	hosts     []string
 	admit     []netip.Prefix
+	topology  *simulator.Topology
 	local     bool
 	root      string
 	state     string
@@ -47,6 +48,9 @@ those of JOB, at
   http://127.0.0.1:8091/api/c/compapi/v2/gse/<name>/
   http://127.0.0.1:8091/api/bk-gse/prod/api/v2/proc/<name>
   http://127.0.0.1:8091/api/c/compapi/v2/jobv3/<name>/
+and those of CMDB that tell hosts and processes, with -topology, at
+  http://127.0.0.1:8091/api/c/compapi/v2/cc/<name>/
+  http://127.0.0.1:8091/api/bk-cmdb/prod/api/v3/<path>
 and, at http://127.0.0.1:8091/_sim/, switches for everything that can go wrong,
 each with a curl example. It listens on this machine only, and answers no web page.
 
@@ -82,6 +86,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:8091", "loopback `address` to listen on; port 0 picks a free one")
 	fs.Func("hosts", "declare `hosts`, as cloud:ip, cloud:supplier:ip or an agent id; repeat it or separate by commas", o.addHosts)
 	fs.Func("admit", "declare every address in a `CIDR`, in any cloud area; may be repeated", o.addPrefix)
+	fs.Func("topology", "`file` in JSON of what CMDB knows, whose hosts are declared too (see the type Topology in the package simulator)", o.readTopology)
 	fs.BoolVar(&o.local, "local", false, "run commands for 127.0.0.0/8, and declare those hosts")
 	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
 	fs.StringVar(&o.state, "state", "", "`file` to keep processes in, so that they survive a restart")
@@ -117,6 +122,15 @@ func (o *options) addHosts(list string) error {
 		o.hosts = append(o.hosts, host)
 	}
 	return nil
+}
+
+func (o *options) readTopology(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	o.topology, err = simulator.ParseTopology(text)
+	return err
 }
 
 func (o *options) readSecret(file string) error {
@@ -170,8 +184,8 @@ func (o *options) check(fs *flag.FlagSet) error {
 	if o.root != "" && !o.local {
 		return errors.New("-root is for -local hosts")
 	}
-	if !o.local && len(o.hosts) == 0 && len(o.admit) == 0 {
-		return errors.New("no host is declared: give -hosts, -admit or -local")
+	if !o.local && len(o.hosts) == 0 && len(o.admit) == 0 && o.topology == nil {
+		return errors.New("no host is declared: give -hosts, -admit, -topology or -local")
 	}
 	if o.appSecret == "" {
 		o.appSecret = rand.Text()
@@ -190,6 +204,7 @@ func (o *options) server(stderr io.Writer) *simulator.Server {
 		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username, TenantID: o.tenant,
 		Local: o.local, Root: o.root,
 		Supervise: o.supervise, StopProcesses: o.stop,
+		Topology:  o.topology,
 		StateFile: o.state, RowLabels: o.rowLabels,
 		MaxCalls: keptCalls, MaxTasks: keptTasks,
 		ErrorLog: stderr,

@@ -19,6 +19,7 @@ var quirks = map[string]func(*simulator.Server){
 	"hosting-starts":        func(s *simulator.Server) { s.HostingStarts = true },
 	"job-removed":           func(s *simulator.Server) { s.JobRemoved = true },
 	"manage-proc-bug":       func(s *simulator.Server) { s.ManageProcBug = true },
+	"old-cmdb":              func(s *simulator.Server) { s.OldCMDB = true },
 	"register-hosts":        func(s *simulator.Server) { s.RegisterHosts = true },
 	"rows-without-agent-id": func(s *simulator.Server) { s.RowsWithoutAgentID = true },
 	"rows-without-host":     func(s *simulator.Server) { s.RowsWithoutHost = true },

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
@@ -19,6 +20,7 @@ import (
 // one does with methods.
 type Endpoint struct {
 	Core   *core.GSE
+	CMDB   *cmdb.CMDB
 	Faults *fault.List
 	Record *record.Book
 }
@@ -54,6 +56,8 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.clear(w, r)
 	case "POST /_sim/act":
 		e.act(w, r)
+	case "POST /_sim/cmdb":
+		e.change(w, r)
 	case "PUT /_sim/agents":
 		e.agent(w, r)
 	case "POST /_sim/status":

@@ -54,6 +54,19 @@ ACT AS SOMEBODY ELSE
   A host is known by an agent id too: before anything is done to it
     curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}'
 
+  CMDB gains hosts, named business/set/module, shares one with a further module, or
+  loses one (its host is the process service's, and stays that)
+    curl -s $SIM/_sim/cmdb -d '{"action":"add","module":"shop/gz-1/nginx","hosts":{"count":2,"ip":"10.0.9.1"}}'
+    curl -s $SIM/_sim/cmdb -d '{"action":"share","module":"shop/gz-1/nginx","host":"0:10.0.9.1"}'
+    curl -s $SIM/_sim/cmdb -d '{"action":"remove","host":"0:10.0.9.1"}'
+
+  A module of CMDB's is emptied
+    curl -s $SIM/_sim/cmdb -d '{"action":"empty","module":"shop/gz-1/nginx"}'
+
+  Somebody changes fields in CMDB: of a host, or of a module's processes of one name
+    curl -s $SIM/_sim/cmdb -d '{"action":"change_host","host":"0:10.0.9.1","fields":{"bk_os_type":null}}'
+    curl -s $SIM/_sim/cmdb -d '{"action":"change_process","module":"shop/gz-1/nginx","process":"nginx","fields":{"proc_num":2}}'
+
   A host's agent goes away, and comes back
     curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","reachable":false}'
     curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","reachable":true}'
@@ -131,6 +144,14 @@ FAULTS
 
   Any of these strikes at random, here one request in twenty
     curl -s $SIM/_sim/faults -d '{"chance":0.05,"http_status":502}'
+
+  CMDB's list comes with a page that repeats or shrinks, is empty, larger than asked for,
+  in another order, or as if there were no filter; its count is wrong
+    curl -s $SIM/_sim/faults -d '{"api":"list_biz_hosts","page":"repeat","skip":1,"times":1}'   (or shrink, empty, larger, shuffled, unfiltered)
+    curl -s $SIM/_sim/faults -d '{"api":"list_*","count_off":-1}'
+
+  CMDB does not let the application read a business
+    curl -s $SIM/_sim/faults -d '{"api":"list_biz_hosts","envelope_code":9900403,"envelope_message":"no permission","envelope":{"permission":{"system_id":"bk_cmdb","actions":[]}}}'
 
   The answer looks odd
     curl -s $SIM/_sim/faults -d '{"extra_keys":{"0:10.9.9.9:web:nginx":{"error_code":0,"error_msg":"","content":""}}}'

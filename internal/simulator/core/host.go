@@ -161,3 +161,16 @@ func CheckHost(addr string) error {
 func (t Target) CloudIP() string {
 	return strconv.FormatInt(t.Cloud, 10) + ":" + t.Spelling
 }
+
+// AddMachine declares a host by an agent id, an address, or both; "" is for none.
+func (g *GSE) AddMachine(agentID, addr string) error {
+	switch {
+	case agentID != "" && addr != "":
+		return g.AddAgent(agentID, addr)
+	case agentID != "":
+		return g.AddHost(agentID)
+	case addr != "":
+		return g.AddHost(addr)
+	}
+	return nil
+}

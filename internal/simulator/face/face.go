@@ -1,5 +1,5 @@
-// Package face is the dialects in which BlueKing's process service is asked: GSE behind
-// the ESB and behind the API gateway, and JOB. A face reads strictly what its documents
+// Package face is the dialects in which BlueKing is asked: GSE and CMDB, each behind the
+// ESB and behind the API gateway, and JOB. A face reads strictly what its documents
 // describe, translates it for the core, and shows the answer as its platform does.
 package face
 
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 )
@@ -35,6 +36,7 @@ type Settings struct {
 	RowsWithoutAgentID  bool
 	ManageProcBug       bool
 	JobRemoved          bool
+	OldCMDB             bool
 }
 
 // Of returns the face that answers a path, and the name of the API there.
@@ -45,6 +47,11 @@ func (set Settings) Of(path string) (face Face, api string) {
 	case jobPath.MatchString(path):
 		parts := jobPath.FindStringSubmatch(path)
 		return jobFace{esbFace{set}, parts[1]}, parts[2]
+	case strings.HasPrefix(path, cmdbESBPrefix):
+		return cmdbFace{esbFace{set}}, strings.TrimSuffix(strings.TrimPrefix(path, cmdbESBPrefix), "/")
+	case strings.Contains(path, cmdbPrefix):
+		name, _ := nativeCMDB(path)
+		return cmdbGatewayFace{gatewayFace{set}}, name
 	case strings.Contains(path, gatewayPrefix):
 		return gatewayFace{set}, gatewayAPI(path)
 	default:
@@ -65,6 +72,8 @@ type Request struct {
 	AgentIDs     []string // of an upgrade, one for each host
 	Namespace    string   // of a sync
 	Start, Limit int      // of a sync
+
+	Params map[string]any // of a question to CMDB
 }
 
 // Verb is what a request asks of the core.
@@ -78,6 +87,7 @@ const (
 	VerbStatus
 	VerbSync
 	VerbUpgrade
+	VerbAsk // CMDB
 )
 
 // Answer is what the core says to a request.
@@ -89,11 +99,18 @@ type Answer struct {
 
 	Success, Failed []string // of an upgrade
 
+	CMDB cmdb.Answer // of a question to CMDB
+
 	Queued     bool // the task has no results yet
 	QueuedData any
 
 	// Effects are what faults ask of the face.
 	Effects fault.Effects
+}
+
+// Asked is what CMDB says.
+func (a Answer) Asked() (code int, message string, data any) {
+	return a.CMDB.Code, a.CMDB.Message, a.CMDB.Data
 }
 
 // Refusal is an answer that a face gives by itself.

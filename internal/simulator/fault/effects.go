@@ -18,6 +18,8 @@ type Effects struct {
 	FirstKeys       map[string]any
 	Keys            string
 	Rows            string
+	Page            string
+	CountOff        int
 	JobStatus       *int
 	Spelling        string
 	TaskID          *string
@@ -50,6 +52,10 @@ func combine(faults []*fault) Effects {
 		if fx.Rows == "" {
 			fx.Rows = f.Rows
 		}
+		if fx.Page == "" {
+			fx.Page = f.Page
+		}
+		fx.CountOff += f.CountOff
 		if fx.JobStatus == nil {
 			fx.JobStatus = f.JobStatus
 		}

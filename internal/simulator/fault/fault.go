@@ -134,6 +134,12 @@ type Fault struct {
 	// Rows says by which names the gateway's cached status tells hosts, whatever the
 	// platform does otherwise: "both", "host", "agent" or "none".
 	Rows string `json:"rows,omitempty"`
+	// Page says how a list of CMDB's is answered: "repeat" is the page before once more,
+	// "shrink" half a page, "empty" none of it, "larger" twice what was asked for,
+	// "unfiltered" what a filter should have kept out as well, and "shuffled" another
+	// order than asked for. The count stays, or is off by CountOff.
+	Page     string `json:"page,omitempty"`
+	CountOff int    `json:"count_off,omitempty"`
 	// JobStatus is the status beside JOB's results, which says nothing about them.
 	JobStatus *int `json:"job_status,omitempty"`
 	// Spelling "errcode" names the members of a result errcode and errmsg.
@@ -215,6 +221,7 @@ func (f Fault) validate() error {
 		{"drop", f.Drop, []string{"", "before", "after", "mid", "reset"}},
 		{"keys", f.Keys, []string{"", "supplier", "no-supplier", "address", "agent", "path", "host-first"}},
 		{"spelling", f.Spelling, []string{"", "errcode"}},
+		{"page", f.Page, []string{"", "repeat", "shrink", "empty", "larger", "unfiltered", "shuffled"}},
 		{"rows", f.Rows, []string{"", "both", "host", "agent", "none"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
@@ -232,7 +239,7 @@ func (f Fault) validate() error {
 
 func (f Fault) perRequest() bool {
 	return f.HTTPStatus != 0 || f.EnvelopeCode != nil || f.Envelope != nil || f.Drop != "" || f.Delay != 0 || f.DelayMax != 0 ||
-		f.ExtraKeys != nil || f.FirstKeys != nil || f.Keys != "" || f.Rows != "" || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
+		f.ExtraKeys != nil || f.FirstKeys != nil || f.Keys != "" || f.Rows != "" || f.Page != "" || f.CountOff != 0 || f.JobStatus != nil || f.Spelling != "" || f.TaskID != nil || f.Header != nil ||
 		f.Replace != nil || f.Backwards || f.Stall != 0 || f.Drip != 0
 }
 

@@ -1,0 +1,213 @@
+package cmdb
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// CMDB holds businesses and answers questions about them.
+type CMDB struct {
+	mu         sync.Mutex
+	businesses []*business
+	hosts      []*host
+	named      map[string]*host // by "cloud:ip" and by agent id
+	last       counters
+	answers    uint64 // how many were given, which is what ties fall by
+	admit      func(agentID, addr string) error
+}
+
+// counters are the ids that were given out last.
+type counters struct{ business, template, processTemplate, set, module, host, level, instance, process, group int64 }
+
+// next is a free id, or the wanted one, after which the next ones follow.
+func next(last *int64, wanted int64) int64 {
+	if wanted == 0 {
+		wanted = *last + 1
+	}
+	*last = max(*last, wanted)
+	return wanted
+}
+
+// row is an object as CMDB returns it: texts, integers, nil and what was declared.
+type row map[string]any
+
+func (r row) id(name string) int64 { id, _ := r[name].(int64); return id }
+
+type business struct {
+	id        int64
+	row       row
+	denied    bool
+	levels    []string
+	above     []*level
+	templates []*template
+	sets      []*set
+	groups    []*group
+	instances []*instance
+}
+
+// level is an instance of a level above the sets, of which it holds those below.
+type level struct {
+	id     int64
+	model  string
+	name   string
+	levels []*level
+	sets   []*set
+}
+
+type template struct {
+	id        int64
+	row       row
+	processes []*processTemplate
+}
+
+type processTemplate struct {
+	id  int64
+	row row
+}
+
+type set struct {
+	id      int64
+	row     row
+	biz     *business
+	under   []int64 // ids of the levels above
+	modules []*module
+}
+
+type module struct {
+	id        int64
+	row       row
+	set       *set
+	template  *template
+	processes []map[string]any // nil for a module without service instances
+	hosts     []*host
+}
+
+func (m *module) name() string { text, _ := m.row["bk_module_name"].(string); return text }
+
+type host struct {
+	id      int64
+	row     row
+	modules []*module
+}
+
+type instance struct {
+	id        int64
+	name      string
+	labels    map[string]string
+	host      *host
+	module    *module // nil for an orphan
+	moduleID  int64
+	processes []*process
+}
+
+type process struct {
+	id         int64
+	templateID int64
+	row        row
+	instance   *instance
+}
+
+type group struct {
+	row  row
+	from Group
+}
+
+// New returns what a topology declares.
+func New(topology Topology) (*CMDB, error) {
+	c := &CMDB{named: make(map[string]*host)}
+	for _, declared := range topology.Businesses {
+		if err := c.addBusiness(declared); err != nil {
+			return nil, fmt.Errorf("topology: business %q: %w", declared.Name, err)
+		}
+	}
+	return c, nil
+}
+
+// Machine is a host as an agent knows it.
+type Machine struct {
+	AgentID string // "" where it has none
+	Address string // "cloud:ip", "" where that is nobody's name
+}
+
+// Admit has admit told of every host, of those that are added later too. A name that a
+// host does not have is "".
+func (c *CMDB) Admit(admit func(agentID, addr string) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.admit = admit
+	for _, h := range c.hosts {
+		if err := admit(h.machine().AgentID, h.machine().Address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// machine leaves out an address that several hosts may have.
+func (h *host) machine() Machine {
+	machine := Machine{AgentID: h.text("bk_agent_id")}
+	address := first(h.text("bk_host_innerip"))
+	if address == "" {
+		address = first(h.text("bk_host_innerip_v6"))
+	}
+	if address != "" && h.text("bk_addressing") != "dynamic" {
+		machine.Address = strconv.FormatInt(h.row.id("bk_cloud_id"), 10) + ":" + address
+	}
+	return machine
+}
+
+func (h *host) text(name string) string { text, _ := h.row[name].(string); return text }
+
+// names are all by which a host may be called.
+func (m Machine) names() []string {
+	return slices.DeleteFunc([]string{m.AgentID, m.Address}, func(name string) bool { return name == "" })
+}
+
+// register makes a host known by its names.
+func (c *CMDB) register(h *host) error {
+	for _, name := range h.machine().names() {
+		if c.named[name] != nil {
+			return fmt.Errorf("host %s is there twice", name)
+		}
+	}
+	for _, name := range h.machine().names() {
+		c.named[name] = h
+	}
+	c.hosts = append(c.hosts, h)
+	if c.admit == nil {
+		return nil
+	}
+	return c.admit(h.machine().AgentID, h.machine().Address)
+}
+
+func (c *CMDB) business(id int64) *business {
+	for _, biz := range c.businesses {
+		if biz.id == id {
+			return biz
+		}
+	}
+	return nil
+}
+
+func (b *business) modules() []*module {
+	var modules []*module
+	for _, s := range b.sets {
+		modules = append(modules, s.modules...)
+	}
+	return modules
+}
+
+// hosts are those of its modules, each once, in the order of their ids.
+func (b *business) hosts() []*host {
+	var hosts []*host
+	for _, m := range b.modules() {
+		hosts = append(hosts, m.hosts...)
+	}
+	slices.SortFunc(hosts, func(a, b *host) int { return int(a.id - b.id) })
+	return slices.Compact(hosts)
+}
+
+var errNoHost = errors.New("no host is declared by that name")
