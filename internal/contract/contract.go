@@ -13,7 +13,7 @@ var files embed.FS
 
 // Case is one exchange.
 type Case struct {
-	Face     string // esb, apigw or job
+	Face     string // esb, apigw, job, cmdb or cmdb-apigw
 	Endpoint string // operate_proc_v2
 	Name     string // "" for the endpoint's first case
 	Request  []byte

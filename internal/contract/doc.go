@@ -10,8 +10,10 @@
 //	testdata/<face>/<endpoint>/request-<name>.json  another case; what it does not
 //	testdata/<face>/<endpoint>/response-<name>.json have it shares with the first
 //
-// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway)
-// and job (JOB behind the ESB). Each body stands once.
+// The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway),
+// job (JOB behind the ESB), cmdb and cmdb-apigw (CMDB behind either). What a native path
+// of CMDB's has in it, its gateway's bodies have not. Each body stands once, but for
+// CMDB's answers, which are the same behind both.
 //
 // # Where they come from
 //
@@ -51,6 +53,12 @@
 //     that is known by its agent id alone has no host, as in BSCP's type.
 //   - job/operate_process/request-register.json and request-unregister.json:
 //     manage_proc's process with operate_process's fields, for a set of businesses.
+//   - cmdb, cmdb-apigw: members and types from the API documents and the public code of
+//     CMDB 3.14 (TencentBlueKing/bk-cmdb), values made up; a document's samples leave out
+//     what is null. Behind the gateway, response-older.json has the names that CMDB's API
+//     server gave codes and messages before it knew gateways.
+//     list_process_related_info/request-ignored.json has the filter which the document
+//     has and the code has not. permission is what src/common/metadata has of it.
 //   - job/get_proc_result/response-queued.json: what JOB's public code makes of
 //     GSE's 1000115.
 package contract

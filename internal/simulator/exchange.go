@@ -53,7 +53,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, a
 		}
 	}
 	s.record.Add(call, s.MaxCalls)
-	s.answer(w, r, f, req, call, s.faults.OnRequest(api, about))
+	s.answer(w, r, f, req, call, s.faults.OnRequest(api, about, req.PageStart()))
 }
 
 func refusalReply(f face.Face, refused *face.Refusal, requestID string) reply {

@@ -22,7 +22,7 @@ type Answer struct {
 	Message    string
 	Data       any
 	Permission any
-	// Remarks are what the question has and no document: CMDB answers it all the same.
+	// Remarks are what the question has and no document, whether CMDB bears it or not.
 	Remarks []string
 }
 
@@ -80,6 +80,9 @@ func (c *CMDB) Answer(name string, params map[string]any, bent Bent) Answer {
 	ans := Answer{Message: "success", Data: data, Remarks: api.remarks(q)}
 	if refused != nil {
 		ans.Code, ans.Message, ans.Permission, ans.Data = refused.code, refused.message, refused.permission, nil
+		if refused.code != CodeNoPermission && refused.code != CodeNotFound {
+			ans.Remarks = append(ans.Remarks, refused.message)
+		}
 	}
 	return ans
 }

@@ -21,14 +21,13 @@ type api struct {
 type kind string
 
 const (
-	anInteger  kind = "an integer"
-	aText      kind = "a text"
-	aFlag      kind = "a boolean"
-	anObject   kind = "an object"
-	aList      kind = "a list of objects"
-	integers   kind = "a list of integers"
-	texts      kind = "a list of texts"
-	anyDocType kind = "anything"
+	anInteger kind = "an integer"
+	aText     kind = "a text"
+	aFlag     kind = "a boolean"
+	anObject  kind = "an object"
+	aList     kind = "a list of objects"
+	integers  kind = "a list of integers"
+	texts     kind = "a list of texts"
 )
 
 func (k kind) fits(v any) bool {
@@ -52,7 +51,6 @@ func (k kind) fits(v any) bool {
 		return each(anInteger)
 	case texts:
 		return each(aText)
-	case anyDocType:
 	}
 	return ok
 }
@@ -157,7 +155,7 @@ func table() map[string]api {
 			page: pages, answer: (*question).listTemplates,
 		},
 		"list_proc_template": {
-			fields: map[string]kind{"bk_biz_id": anInteger, "service_template_id": anInteger, "process_template_ids": integers},
+			fields: map[string]kind{"bk_biz_id": anInteger, "service_template_id": anInteger, "process_template_ids": integers, "page": anObject},
 			most:   map[string]int{"process_template_ids": 200}, answer: (*question).listProcessTemplates,
 		},
 		"list_process_related_info": {

@@ -254,12 +254,13 @@ func (c *CMDB) enter(m *module, h *host, labels map[string]string, instance bool
 }
 
 func (c *CMDB) addInstance(biz *business, m *module, h *host, processes []map[string]any, labels map[string]string) {
-	in := &instance{id: next(&c.last.instance, 0), host: h, module: m, labels: labels, name: cmp.Or(first(h.text("bk_host_innerip")), strconv.FormatInt(h.id, 10))}
+	in := &instance{id: next(&c.last.instance, 0), host: h, module: m, labels: labels,
+		name: cmp.Or(first(h.text("bk_host_innerip")), strconv.FormatInt(h.id, 10))}
 	if m != nil {
 		in.moduleID = m.id
 		if m.template != nil {
 			for _, pt := range m.template.processes {
-				c.addProcess(biz, in, pt.id, pt.row)
+				c.addProcess(biz, in, pt.id, pt.made())
 			}
 		}
 	}
@@ -269,7 +270,35 @@ func (c *CMDB) addInstance(biz *business, m *module, h *host, processes []map[st
 	if len(in.processes) > 0 {
 		in.name += "_" + fmt.Sprint(in.processes[0].row["bk_func_name"])
 	}
+	in.row = row{
+		"bk_biz_id": biz.id, "id": in.id, "name": in.name, "labels": nil, "service_template_id": int64(0), "bk_host_id": h.id, "bk_module_id": in.moduleID,
+		"creator": "admin", "modifier": "admin", "create_time": created, "last_time": created, "bk_supplier_account": "0", "service_category_id": int64(2),
+	}
+	if labels != nil {
+		in.row["labels"] = labels
+	}
+	if m != nil && m.template != nil {
+		in.row["service_template_id"] = m.template.id
+	}
 	biz.instances = append(biz.instances, in)
+}
+
+// made is a process that is made from a template: its bindings tell from which row.
+func (pt *processTemplate) made() row {
+	binds, ok := pt.row["bind_info"].([]any)
+	if !ok {
+		return pt.row
+	}
+	made := make([]any, 0, len(binds))
+	for i, v := range binds {
+		bind := row{"template_row_id": i + 1}
+		declared, _ := v.(map[string]any)
+		maps.Copy(bind, declared)
+		made = append(made, bind)
+	}
+	r := maps.Clone(pt.row)
+	r["bind_info"] = made
+	return r
 }
 
 func (c *CMDB) addProcess(biz *business, in *instance, templateID int64, from row) {

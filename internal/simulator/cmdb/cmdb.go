@@ -95,6 +95,7 @@ type host struct {
 
 type instance struct {
 	id        int64
+	row       row // without its processes
 	name      string
 	labels    map[string]string
 	host      *host

@@ -130,11 +130,12 @@ func (q *question) past(found row) row {
 	return found
 }
 
+// searchGroups finds groups by parts of their names.
 func (q *question) searchGroups() (any, *refusal) {
 	condition, _ := q.params["condition"].(map[string]any)
 	var rows []row
 	for _, g := range q.biz.groups {
-		if q.has(g.row, condition) {
+		if q.has(g.row, condition, like("", "")) {
 			rows = append(rows, g.row)
 		}
 	}

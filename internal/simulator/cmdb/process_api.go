@@ -1,6 +1,7 @@
 package cmdb
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -20,44 +21,35 @@ func (q *question) listInstances() (any, *refusal) {
 	}
 	moduleID := q.id("bk_module_id")
 	var rows []row
+	instances := make(map[int64]*instance)
 	for _, in := range q.biz.instances {
 		passes := (moduleID == 0 || moduleID == in.moduleID) && keeps(hosts, in.host.id) && keeps(ids, in.id) && selected(selectors, in.labels)
 		if passes || q.bent.Page == "unfiltered" {
-			rows = append(rows, q.instanceRow(in))
+			rows = append(rows, in.row)
+			instances[in.id] = in
 		}
 	}
-	return q.list(rows, "id", "-create_time"), nil
+	found := q.list(rows, "id", "-create_time")
+	detailed := []row{}
+	for _, r := range q.pageOf(found) {
+		detailed = append(detailed, q.detail(instances[r.id("id")]))
+	}
+	found["info"] = detailed
+	return found, nil
 }
 
-func (q *question) instanceRow(in *instance) row {
-	r := row{
-		"bk_biz_id": q.biz.id, "id": in.id, "name": in.name, "labels": nil, "service_template_id": int64(0), "bk_host_id": in.host.id, "bk_module_id": in.moduleID,
-		"creator": "admin", "modifier": "admin", "create_time": created, "last_time": created, "bk_supplier_account": "0", "service_category_id": int64(2),
-		"process_instances": nil,
-	}
-	if in.labels != nil {
-		r["labels"] = in.labels
-	}
-	if in.module != nil && in.module.template != nil {
-		r["service_template_id"] = in.module.template.id
-	}
+// detail is an instance with its processes, null for none.
+func (q *question) detail(in *instance) row {
+	r := maps.Clone(in.row)
+	r["process_instances"] = nil
 	var processes []row
 	for _, p := range in.processes {
-		shown := p.shown()
+		shown := maps.Clone(p.row)
 		delete(shown, "service_instance_id")
 		processes = append(processes, row{"process": shown, "relation": q.relation(p)})
 	}
 	if processes != nil {
 		r["process_instances"] = processes
-	}
-	return r
-}
-
-// shown is a copy of a process.
-func (p *process) shown() row {
-	r := make(row, len(p.row))
-	for name, v := range p.row {
-		r[name] = v
 	}
 	return r
 }

@@ -1,6 +1,9 @@
 package cmdb
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 func (q *question) searchBusiness() (any, *refusal) {
 	if q.params["condition"] != nil && q.params["biz_property_filter"] != nil {
@@ -14,7 +17,7 @@ func (q *question) searchBusiness() (any, *refusal) {
 	var rows []row
 	for _, biz := range q.c.businesses {
 		// Which businesses there are is known of those that may be read.
-		if !biz.denied && f.holds(biz.row) && q.has(biz.row, condition) {
+		if !biz.denied && f.holds(biz.row) && q.has(biz.row, condition, like("(?i)", "")) {
 			rows = append(rows, biz.row)
 		}
 	}
@@ -24,8 +27,8 @@ func (q *question) searchBusiness() (any, *refusal) {
 }
 
 // has tells whether a row passes a condition of the oldest form, which holds values by
-// field. Names are compared as parts of names where it is about a business's.
-func (q *question) has(r row, condition map[string]any) bool {
+// field. What a text means there differs from API to API.
+func (q *question) has(r row, condition map[string]any, text func(have, want any) bool) bool {
 	if q.bent.Page == "unfiltered" {
 		return true
 	}
@@ -36,6 +39,10 @@ func (q *question) has(r row, condition map[string]any) bool {
 				if ok, err := (Condition{Field: field, Operator: operator, Value: value}).holds(r); !ok || err != nil {
 					return false
 				}
+			}
+		case string:
+			if !text(r[field], regexp.QuoteMeta(want)) {
+				return false
 			}
 		default:
 			if !isPlain(want) || !equal(r[field], want) {
@@ -102,7 +109,7 @@ func (q *question) searchSet() (any, *refusal) {
 	condition, _ := q.params["condition"].(map[string]any)
 	var rows []row
 	for _, s := range q.biz.sets {
-		if f.holds(s.row) && q.has(s.row, condition) {
+		if f.holds(s.row) && q.has(s.row, condition, like("^", "$")) {
 			rows = append(rows, s.row)
 		}
 	}

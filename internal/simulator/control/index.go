@@ -148,6 +148,7 @@ FAULTS
   CMDB's list comes with a page that repeats or shrinks, is empty, larger than asked for,
   in another order, or as if there were no filter; its count is wrong
     curl -s $SIM/_sim/faults -d '{"api":"list_biz_hosts","page":"repeat","skip":1,"times":1}'   (or shrink, empty, larger, shuffled, unfiltered)
+    curl -s $SIM/_sim/faults -d '{"api":"list_biz_hosts","start":500,"http_status":502}'
     curl -s $SIM/_sim/faults -d '{"api":"list_*","count_off":-1}'
 
   CMDB does not let the application read a business

@@ -167,7 +167,7 @@ func TestESB_unknownRoutes(t *testing.T) {
 		status       int
 	}{
 		{http.MethodGet, "/api/c/compapi/v2/gse/sync_proc_status/", http.StatusMethodNotAllowed},
-		{http.MethodPost, "/api/c/compapi/v2/cc/search_host/", http.StatusNotFound},
+		{http.MethodPost, "/api/c/compapi/v2/usermanage/list_users/", http.StatusNotFound},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), test.method, c.URL+test.path, nil)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
 // Face is one dialect of the API. It translates and decides nothing.
@@ -74,6 +75,18 @@ type Request struct {
 	Start, Limit int      // of a sync
 
 	Params map[string]any // of a question to CMDB
+}
+
+// PageStart is where the page begins that a request asks for, nil for none.
+func (r *Request) PageStart() *int {
+	switch page := jsontree.Object(r.Params["page"]); {
+	case r.Verb == VerbSync:
+		return &r.Start
+	case page != nil:
+		start := int(jsontree.Integer(page["start"]))
+		return &start
+	}
+	return nil
 }
 
 // Verb is what a request asks of the core.

@@ -130,12 +130,16 @@ func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 	})
 }
 
-// OnRequest puts together the faults that apply to one exchange.
-func (l *List) OnRequest(api string, items []*core.Item) Effects {
+// OnRequest puts together the faults that apply to one exchange; start is where
+// the page begins that it asks for, nil for none.
+func (l *List) OnRequest(api string, items []*core.Item, start *int) Effects {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var struck []*fault
 	for _, f := range l.faults {
+		if f.Start != nil && (start == nil || *start != *f.Start) {
+			continue
+		}
 		if f.perRequest() && f.matchesRequest(api, items) && f.requests.take(f) {
 			struck = append(struck, f)
 		}
