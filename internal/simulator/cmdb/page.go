@@ -67,7 +67,7 @@ func (q *question) list(rows []row, unique string, natural string) row {
 		end = start
 	}
 	start, end = min(start, len(rows)), min(end, len(rows))
-	return row{"count": count, "info": slices.Clone(rows[start:end])}
+	return row{"count": count, "info": append([]row{}, rows[start:end]...)}
 }
 
 // sorted sorts by what was asked for, else by what is natural. Rows that tie fall

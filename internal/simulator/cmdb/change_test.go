@@ -1,0 +1,129 @@
+package cmdb_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, shop)
+	cmdb := c.Sim.CMDB()
+	hosts := func(module int) string {
+		return values(t, c.Ask("list_biz_hosts", fmt.Sprintf(`{"bk_biz_id":3,"bk_module_ids":[%d],%s`, module, hostPage)), "bk_host_innerip")
+	}
+	instances := func(module int) string {
+		return values(t, c.Ask("list_service_instance_detail", fmt.Sprintf(`{"bk_biz_id":3,"bk_module_id":%d,"page":{"start":0,"limit":200,"sort":"id"}}`, module)), "name")
+	}
+	added, err := cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2})
+	if err != nil || len(added) != 2 || added[1].Address != "0:10.0.7.2" {
+		t.Fatalf("added %v, %v", added, err)
+	}
+	want(t, "hosts", hosts(4), "10.0.0.1 10.0.0.2 10.0.7.1 10.0.7.2")
+	want(t, "instances", instances(4), "10.0.0.1_nginx 10.0.0.2_nginx 10.0.7.1_nginx 10.0.7.2_nginx")
+	if err := c.Sim.Register(added[0].AgentID, "web", "nginx", nil, simtest.OperateSpec); err != nil {
+		t.Errorf("a host that came later: %v", err)
+	}
+	for name, change := range map[string]func() error{
+		"again": func() error {
+			_, err := cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1"})
+			return err
+		},
+		"no-module":  func() error { return cmdb.Empty("shop/gz-1/none") },
+		"bad-path":   func() error { return cmdb.Empty("shop") },
+		"no-host":    func() error { return cmdb.Remove("0:10.0.7.9") },
+		"no-process": func() error { return cmdb.ChangeProcess("shop/gz-1/nginx", "none", nil) },
+	} {
+		if change() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for _, err := range []error{
+		cmdb.ChangeHost("0:10.0.7.1", map[string]any{"bk_host_innerip": "10.0.7.1,10.0.7.11"}),
+		cmdb.ChangeProcess("shop/gz-1/nginx", "nginx", map[string]any{"proc_num": 3}),
+		cmdb.Share("shop/gz-1/worker", "0:10.0.7.1"),
+		cmdb.Remove("0:10.0.7.2"),
+		cmdb.Empty("shop/gz-1/nginx"),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	want(t, "emptied", hosts(4), "")
+	want(t, "its instances", instances(4), "")
+	want(t, "idle", hosts(1), "10.0.0.2 10.0.8.1") // the others are elsewhere too
+	want(t, "shared", hosts(5), "10.0.0.1 10.0.1.1 10.0.1.2 10.0.7.1,10.0.7.11")
+}
+
+// Whoever does not say in which order gets another one each time.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"name":"s","modules":[{"name":"m","processes":[],"hosts":[{"count":50,"ip":"10.1.0.1"}]}]}]}]}`)
+	order := func(sort string) string {
+		return values(t, c.AskESB("list_service_instance_detail", `{"bk_biz_id":1,"page":{"start":0,"limit":1000,"sort":"`+sort+`"}}`), "id")
+	}
+	if order("") == order("") {
+		t.Error("instances that were made at the same moment come in the same order")
+	}
+	if order("id") != order("id") {
+		t.Error("sorted by id, instances come in another order")
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	ask := func(c *simtest.Client, start int) simtest.Reply {
+		return c.AskESB("list_biz_hosts", fmt.Sprintf(`{"bk_biz_id":3,"bk_set_ids":[2],"fields":["bk_host_id"],"page":{"start":%d,"limit":2}}`, start))
+	}
+	for name, test := range map[string]struct {
+		fault       simulator.Fault
+		first, next string
+		count       float64
+	}{
+		"none":       {simulator.Fault{}, "1 2", "3 4", 4},
+		"repeat":     {simulator.Fault{Page: "repeat"}, "1 2", "1 2", 4},
+		"shrink":     {simulator.Fault{Page: "shrink"}, "1", "3", 4},
+		"empty":      {simulator.Fault{Page: "empty"}, "", "", 4},
+		"larger":     {simulator.Fault{Page: "larger"}, "1 2 3 4", "3 4", 4},
+		"unfiltered": {simulator.Fault{Page: "unfiltered"}, "1 2", "3 4", 10},
+		"count":      {simulator.Fault{CountOff: -1}, "1 2", "3 4", 3},
+		"other-api":  {simulator.Fault{API: "search_*", Page: "empty"}, "1 2", "3 4", 4},
+		"start":      {simulator.Fault{Page: "empty", Start: new(2)}, "1 2", "", 4},
+		"skip":       {simulator.Fault{Page: "empty", Skip: 1, Times: 1}, "1 2", "", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewCMDB(t, shop)
+			c.Sim.Inject(test.fault)
+			got := ask(c, 0)
+			want(t, "first", values(t, got, "bk_host_id"), test.first)
+			if got.Data["count"] != test.count {
+				t.Errorf("count %v, want %v", got.Data["count"], test.count)
+			}
+			want(t, "next", values(t, ask(c, 2), "bk_host_id"), test.next)
+		})
+	}
+}
+
+func TestFault_shuffled(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"count":50,"ip":"10.1.0.1"}]}]}]}]}`)
+	c.Sim.Inject(simulator.Fault{Page: "shuffled"})
+	order := func() []string {
+		return strings.Fields(values(t, c.AskESB("list_biz_hosts", `{"bk_biz_id":1,"fields":["bk_host_id"],"page":{"start":0,"limit":500,"sort":"bk_host_id"}}`), "bk_host_id"))
+	}
+	first, second := order(), order()
+	if slices.Equal(first, second) {
+		t.Error("the order stays")
+	}
+	slices.Sort(first)
+	slices.Sort(second)
+	if !slices.Equal(first, second) {
+		t.Error("there are other hosts")
+	}
+}

@@ -1,0 +1,164 @@
+package cmdb_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// shop has two sets with two modules of two hosts each, and a host apart.
+const shop = `{"businesses":[{"id":3,"name":"shop","templates":[{"name":"nginx","processes":[{"bk_process_name":"nginx","proc_num":2,"priority":1}]}],
+	"sets":[
+		{"name":"gz-[1-2]","modules":[
+			{"name":"nginx","template":"nginx","hosts":[{"count":2,"ip":"10.0.0.1","name":"web-[01-04]","labels":{"az":"1"}}]},
+			{"name":"worker","processes":[{"bk_process_name":"worker"}],"hosts":[{"count":2,"ip":"10.0.1.1","no_agent":true,"fields":{"bk_os_type":null}}],"shares":["0:10.0.0.1"]}]},
+		{"name":"lab","env":"1","modules":[{"name":"bare","processes":[],"hosts":[{"cloud":7,"fields":{"bk_host_innerip":"10.0.9.1,10.0.9.2","bk_addressing":"dynamic"}}]}]}],
+	"idle":[{"ip":"10.0.8.1"}],
+	"groups":[
+		{"name":"web","object":"host","conditions":[{"bk_obj_id":"module","field":"bk_module_name","operator":"$eq","value":"nginx"},{"bk_obj_id":"set","field":"bk_set_name","operator":"$in","value":["gz-1"]}]},
+		{"name":"web sets","object":"set","conditions":[{"bk_obj_id":"set","field":"bk_set_name","operator":"$regex","value":"^gz"}]}],
+	"orphans":[{"host":"0:10.0.0.1","processes":[{"bk_process_name":"ghost"}]}]}]}`
+
+// values are those of one member of every row of an answer.
+func values(t *testing.T, got simtest.Reply, path ...string) string {
+	t.Helper()
+	if got.Code != 0 {
+		t.Fatalf("answer: %v", got.Body)
+	}
+	rows, ok := got.Body["data"].([]any)
+	if got.Data != nil {
+		rows, ok = got.Data["info"].([]any)
+	}
+	if !ok {
+		t.Fatalf("no rows: %v", got.Body)
+	}
+	var out []string
+	for _, v := range rows {
+		for _, name := range path {
+			members, _ := v.(map[string]any)
+			v = members[name]
+		}
+		out = append(out, fmt.Sprint(v))
+	}
+	return strings.Join(out, " ")
+}
+
+func want(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+const hostPage = `"fields":["bk_host_innerip"],"page":{"start":0,"limit":500}}`
+
+func TestTopology_becomesWhatItDeclares(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, shop)
+	want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":3,"fields":["bk_set_name"],"page":{"start":0,"limit":200}}`), "bk_set_name"), "idle pool gz-1 gz-2 lab")
+	want(t, "addresses run on from set to set",
+		values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"set_cond":[{"field":"bk_set_name","operator":"$eq","value":"gz-2"}],`+hostPage), "bk_host_innerip"),
+		"10.0.0.1 10.0.0.3 10.0.0.4 10.0.1.3 10.0.1.4")
+	for field, wanted := range map[string]string{
+		"bk_host_name": "web-01 web-02      ",
+		"bk_agent_id":  "020000000052540000000000000000000001 020000000052540000000000000000000002",
+		"bk_os_type":   "1 1 <nil> <nil>",
+	} {
+		got := values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"bk_set_ids":[2],"fields":["`+field+`"],"page":{"start":0,"limit":500}}`), field)
+		want(t, field, strings.TrimSpace(got), strings.TrimSpace(wanted))
+	}
+	want(t, "tree", values(t, c.Ask("search_biz_inst_topo", `{"bk_biz_id":3}`), "bk_inst_name"), "shop")
+	related := c.Ask("list_process_related_info", `{"bk_biz_id":3,"fields":["bk_process_name"],"page":{"start":0,"limit":500}}`)
+	want(t, "processes", values(t, related, "process", "bk_process_name"), "nginx nginx worker worker nginx nginx worker worker worker worker ghost")
+	want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
+}
+
+func TestTopology_levelsAboveSets(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","levels":["region","zone"],"sets":[
+		{"name":"s1","under":["south","gz"],"modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]},{"name":"s2","under":["south","sz"],"modules":[{"name":"m","hosts":[{"ip":"10.0.0.2"}]}]}]}]}`)
+	var names []string
+	var walk func(v any)
+	walk = func(v any) {
+		node, _ := v.(map[string]any)
+		names = append(names, fmt.Sprintf("%v:%v", node["bk_obj_id"], node["bk_inst_name"]))
+		children, _ := node["child"].([]any)
+		for _, child := range children {
+			walk(child)
+		}
+	}
+	tree, _ := c.Ask("search_biz_inst_topo", `{"bk_biz_id":1}`).Body["data"].([]any)
+	walk(tree[0])
+	want(t, "tree", strings.Join(names, " "), "biz:b region:south zone:gz set:s1 module:m zone:sz set:s2 module:m")
+	below := func(model string, id int) string {
+		return values(t, c.Ask("find_host_by_topo", fmt.Sprintf(`{"bk_biz_id":1,"bk_obj_id":%q,"bk_inst_id":%d,%s`, model, id, hostPage)), "bk_host_innerip")
+	}
+	want(t, "below a region", below("region", 1), "10.0.0.1 10.0.0.2")
+	want(t, "below a zone", below("zone", 3), "10.0.0.2")
+}
+
+func TestTopology_hostsAreThoseOfTheProcessService(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, shop)
+	const agent = "020000000052540000000000000000000001"
+	if err := c.Sim.Register(agent, "web", "nginx", nil, simtest.OperateSpec); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := c.Sim.Process("0:10.0.0.1", "web", "nginx"); !there {
+		t.Error("the address is another machine than the agent id")
+	}
+	for _, host := range []string{"0:10.0.1.4", "0:10.0.8.1", "020000000052540000000000000000000009"} {
+		if err := c.Sim.Register(host, "web", "nginx", nil, simtest.OperateSpec); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	// Nobody is called by an address that several hosts may have.
+	if err := c.Sim.Register("7:10.0.9.1", "web", "nginx", nil, simtest.OperateSpec); err == nil {
+		t.Error("a host with dynamic addressing is known by its address")
+	}
+}
+
+func TestTopology_tenThousandHosts(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"name":"s[1-100]","modules":[{"name":"m","hosts":[{"count":100,"ip":"10.1.0.1"}]}]}]}]}`)
+	seen := make(map[string]bool)
+	for start := 0; start < 10_000; start += 500 {
+		page := c.AskESB("list_biz_hosts", fmt.Sprintf(`{"bk_biz_id":1,"fields":["bk_host_innerip"],"page":{"start":%d,"limit":500}}`, start))
+		for ip := range strings.FieldsSeq(values(t, page, "bk_host_innerip")) {
+			seen[ip] = true
+		}
+	}
+	if len(seen) != 10_000 || c.Sim.Calls().Count("list_biz_hosts") != 20 {
+		t.Errorf("%d hosts in %d calls", len(seen), c.Sim.Calls().Count("list_biz_hosts"))
+	}
+}
+
+func TestParseTopology_refuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`[]`:                  "cannot unmarshal",
+		`{} {}`:               "more than one JSON document",
+		`{"business":[]}`:     `unknown field "business"`,
+		`{"businesses":[{}]}`: "it has no name",
+		`{"businesses":[{"id":1,"name":"a"},{"id":1,"name":"b"}]}`:                                                                             "id 1 is there twice",
+		`{"businesses":[{"name":"a","sets":[{"name":"s[3-1]"}]}]}`:                                                                             "the range is empty or too long",
+		`{"businesses":[{"name":"a","sets":[{"name":"s[1-9999999]"}]}]}`:                                                                       "the range is empty or too long",
+		`{"businesses":[{"name":"a","sets":[{"name":"s[1-2000][1-2000]"}]}]}`:                                                                  "the ranges are too long",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","under":["x"]}]}]}`:                                                                    "under: want a name for each of the levels",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","template":"t"}]}]}]}`:                                          `no template is called "t"`,
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0"}]}]}]}]}`:                               "ip: ",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]}]}]}]}`:           "host 0:10.0.0.1 is there twice",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"count":2,"agent_id":"0123456789abcdef"}]}]}]}]}`:     "several hosts cannot have one",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`:                                 "shares 0:10.0.0.1: no host is declared",
+		`{"businesses":[{"name":"a","orphans":[{"host":"0:10.0.0.1"}]}]}`:                                                                      "orphan on 0:10.0.0.1: no host",
+		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"module"}]}]}`:                                                              "neither host nor set",
+		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"set","conditions":[{"bk_obj_id":"set","field":"f","operator":"$gt"}]}]}]}`: "is none of $eq",
+	} {
+		if _, err := simulator.ParseTopology([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
