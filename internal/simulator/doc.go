@@ -19,6 +19,8 @@
 //	// ESB:     POST srv.URL + /api/c/compapi/v2/gse/register_proc_info/
 //	// gateway: POST srv.URL + /api/bk-gse/prod/api/v2/proc/operate_proc_multi
 //	// JOB:     POST srv.URL + /api/c/compapi/v2/jobv3/operate_process/
+//	// CMDB:    POST srv.URL + /api/c/compapi/v2/cc/list_biz_hosts/
+//	//          POST srv.URL + /api/bk-cmdb/prod/api/v3/hosts/app/3/list_hosts
 //
 // The zero value answers; fields are knobs, to be set before the first request.
 //
@@ -26,7 +28,7 @@
 //
 // Arrows go one way. A face (package face) reads one dialect strictly and translates it
 // to one core; the core (package core) holds hosts, processes and tasks and knows no
-// HTTP. Faults (package fault) bend the answers: the core asks for what goes wrong
+// HTTP. Beside it, package cmdb is what CMDB knows. Faults (package fault) bend the answers: the core asks for what goes wrong
 // through an interface. The record (package record) keeps what was asked, and the
 // control endpoint (package control) lets another process do both. This package puts
 // them together: a [Server] takes each request through face, faults and core.
@@ -64,6 +66,9 @@
 //     the public code of JOB 3.4 to 3.6; see [Server.ManageProcBug] and
 //     [Server.JobRemoved]. Its processes are in the namespace "job", under the
 //     key by which the agent tells them apart: value_key or setup_path/proc_name.
+//   - CMDB, as far as it tells which hosts and processes there are, behind the ESB and
+//     the gateway: what [Server.Topology] declares and [Server.CMDB] changes. Its hosts
+//     are hosts here. Package cmdb says in what it is like the real one.
 //   - Agent ids beside addresses: two names of one machine are two hosts, unless
 //     [Server.AddAgent] says otherwise. Then they share one process, and one
 //     registration or, with [Server.EntryPerName], one for each name until
@@ -100,7 +105,9 @@
 //   - fd, disk and net limits (reserved in the documents), crontab_rule
 //     (reserved), warn_report_policy and configmap: accepted, kept, ignored.
 //   - identity.user: commands run as the simulator's own user.
-//   - Permissions: an application may do all or nothing.
+//   - Permissions: an application may do all or nothing, except that CMDB may keep it from
+//     a business.
+//   - What CMDB knew before a restart: a topology is read anew.
 //
 // Where nothing is known, something had to be invented. Each invention is
 // marked as one where it is made; the codes among them are [CodeNotRegistered]

@@ -56,6 +56,7 @@ each with a curl example. It listens on this machine only, and answers no web pa
 
   bk-simulator -hosts 0:10.0.0.1,0:10.0.0.2        two virtual hosts
   bk-simulator -admit 10.0.0.0/16                  65,536 virtual hosts
+  bk-simulator -topology topology.json             what CMDB knows, and its hosts
   bk-simulator -local -root ./sandbox -state ./sandbox/state.json
                                                    127.0.0.1, 127.0.0.2, ... run
                                                    their commands for real

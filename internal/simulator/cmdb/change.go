@@ -1,6 +1,7 @@
 package cmdb
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -119,6 +120,25 @@ func (c *CMDB) ChangeProcess(path, name string, fields map[string]any) error {
 		return fmt.Errorf("no process of %s is called %q", path, name)
 	}
 	return nil
+}
+
+// Modules are the hosts of every module, by its path. A host is "cloud:ip" or, without an
+// address of its own, its agent id.
+func (c *CMDB) Modules() map[string][]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	modules := make(map[string][]string)
+	for _, biz := range c.businesses {
+		for _, m := range biz.modules() {
+			path := fmt.Sprintf("%v/%v/%s", biz.row["bk_biz_name"], m.set.row["bk_set_name"], m.name())
+			names := []string{}
+			for _, h := range m.hosts {
+				names = append(names, cmp.Or(h.machine().Address, h.machine().AgentID))
+			}
+			modules[path] = names
+		}
+	}
+	return modules
 }
 
 func (h *host) leave(m *module) {

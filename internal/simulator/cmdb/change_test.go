@@ -67,10 +67,10 @@ func TestOrder(t *testing.T) {
 	order := func(sort string) string {
 		return values(t, c.AskESB("list_service_instance_detail", `{"bk_biz_id":1,"page":{"start":0,"limit":1000,"sort":"`+sort+`"}}`), "id")
 	}
-	if order("") == order("") {
+	if first, second := order(""), order(""); first == second {
 		t.Error("instances that were made at the same moment come in the same order")
 	}
-	if order("id") != order("id") {
+	if first, second := order("id"), order("id"); first != second {
 		t.Error("sorted by id, instances come in another order")
 	}
 }

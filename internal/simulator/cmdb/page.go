@@ -12,8 +12,7 @@ import (
 // lets pass.
 type paging struct {
 	documented, most int
-	tooLong          int  // the code of a page beyond, CodeParamInvalid if 0
-	zero             bool // no limit is a limit of everything
+	tooLong          int // the code of a page beyond, CodeParamInvalid if 0
 }
 
 type page struct {

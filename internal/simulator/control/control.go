@@ -56,6 +56,8 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.clear(w, r)
 	case "POST /_sim/act":
 		e.act(w, r)
+	case "GET /_sim/cmdb":
+		writeJSON(w, map[string]any{"modules": e.CMDB.Modules()})
 	case "POST /_sim/cmdb":
 		e.change(w, r)
 	case "PUT /_sim/agents":

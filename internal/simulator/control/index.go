@@ -4,8 +4,10 @@ package control
 const index = `bk-simulator: BlueKing's process service on one machine
 
 GSE behind the ESB is at $SIM/api/c/compapi/v2/gse/<name>/, GSE behind the API
-gateway at $SIM/api/bk-gse/prod/api/v2/proc/<name> (any prefix will do), and JOB
-at $SIM/api/c/compapi/v2/jobv3/<name>/ and .../job/<name>/, all by POST.
+gateway at $SIM/api/bk-gse/prod/api/v2/proc/<name> (any prefix will do), JOB at
+$SIM/api/c/compapi/v2/jobv3/<name>/ and .../job/<name>/, and CMDB behind the ESB at
+$SIM/api/c/compapi/v2/cc/<name>/ and behind the gateway at
+$SIM/api/bk-cmdb/prod/api/v3/<path>, all by POST.
 What follows controls the simulator itself. Where the secret is not the default one
 it needs the credentials: curl -u <app code>:<app secret>. Nothing here answers
 another machine or a web page.
@@ -28,6 +30,9 @@ LOOK
 
   Tasks: when each was accepted and settled, and how often it was polled
     curl -s $SIM/_sim/tasks
+
+  CMDB: the hosts of each module
+    curl -s $SIM/_sim/cmdb
 
   Violations: requests that no document allows
     curl -s $SIM/_sim/violations
@@ -54,8 +59,8 @@ ACT AS SOMEBODY ELSE
   A host is known by an agent id too: before anything is done to it
     curl -s -X PUT $SIM/_sim/agents -d '{"host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}'
 
-  CMDB gains hosts, named business/set/module, shares one with a further module, or
-  loses one (its host is the process service's, and stays that)
+  CMDB gains hosts in business/set/module, shares one with a further module, or loses
+  one, which the process service goes on knowing
     curl -s $SIM/_sim/cmdb -d '{"action":"add","module":"shop/gz-1/nginx","hosts":{"count":2,"ip":"10.0.9.1"}}'
     curl -s $SIM/_sim/cmdb -d '{"action":"share","module":"shop/gz-1/nginx","host":"0:10.0.9.1"}'
     curl -s $SIM/_sim/cmdb -d '{"action":"remove","host":"0:10.0.9.1"}'

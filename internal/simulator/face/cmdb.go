@@ -95,7 +95,7 @@ func (cmdbFace) Envelope(code int, message string, data any, requestID string) m
 // an answer has result as behind the ESB.
 type cmdbGatewayFace struct{ gatewayFace }
 
-func (f cmdbGatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refusal) {
+func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, *Refusal) {
 	name, variables := nativeCMDB(r.URL.Path)
 	if _, known := cmdbPaths[name]; !known || r.Method != http.MethodPost {
 		refused := gatewayRefusal(http.StatusNotFound, CodeGatewayAPINotFound, "API_NOT_FOUND",

@@ -36,8 +36,8 @@ type Fault struct {
 	Hosts     []string `json:"hosts,omitempty"`
 	Namespace string   `json:"namespace,omitempty"`
 	// Start is where the page of a listing begins.
-	Start *int `json:"start,omitempty"`
-	Name      string   `json:"name,omitempty"`
+	Start *int   `json:"start,omitempty"`
+	Name  string `json:"name,omitempty"`
 	// Skip lets the first so many matches through, Times ends the fault after
 	// it applied so often; 0 means never. Matches are requests for effects per
 	// request, tasks for Queued, and operations on one host (not polls) for
