@@ -160,7 +160,7 @@ func (q *question) executeGroup() (any, *refusal) {
 	if q.biz.groups[at].from.Object == "set" {
 		var rows []row
 		for _, s := range q.biz.sets {
-			if passes(conditions, "set", s.row) {
+			if passes(conditions, "set", s.row) || q.bent.Page == "unfiltered" {
 				rows = append(rows, s.row)
 			}
 		}
@@ -170,7 +170,7 @@ func (q *question) executeGroup() (any, *refusal) {
 	}
 	var rows []row
 	for _, h := range q.biz.hosts() {
-		if passes(conditions, "host", h.row) && h.in(q.biz, func(m *module) bool {
+		if q.bent.Page == "unfiltered" || passes(conditions, "host", h.row) && h.in(q.biz, func(m *module) bool {
 			return passes(conditions, "set", m.set.row) && passes(conditions, "module", m.row)
 		}) {
 			rows = append(rows, h.row)
