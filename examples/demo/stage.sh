@@ -103,8 +103,8 @@ pid_of() { # HOST_KEY
 
 # http sends a request and prints the body of a 200. The simulator's switches want
 # its credentials.
-http() ( # METHOD HOST:PORT PATH [BODY]
-  body=${4:-} authorization=''
+http() ( # METHOD HOST:PORT PATH [BODY [HEADER]]
+  body=${4:-} authorization=${5:+$5$'\r\n'}
   [[ $3 != /_sim/* ]] || authorization="Authorization: Basic $(printf '%s' "$BK_APP_CODE:$BK_APP_SECRET" | base64)"$'\r\n'
   exec 2>/dev/null 3<>"/dev/tcp/${2%:*}/${2##*:}" || exit 1
   printf '%s %s HTTP/1.0\r\nHost: %s\r\n%sContent-Length: %d\r\n\r\n%s' "$1" "$3" "$2" "$authorization" "${#body}" "$body" >&3
@@ -317,9 +317,9 @@ install_service() { # SCRIPTS
 
 # start_platform starts the simulator, and points the provider at it, by the line that
 # it prints for that: its secret is a new one each time.
-start_platform() { # FACE
-  command_line '$ bk-simulator -local -root hosts -listen 127.0.0.1:0'
-  TMPDIR=$work "$work/bin/bk-simulator" -local -root "$work/hosts" -listen 127.0.0.1:0 \
+start_platform() { # FACE [FLAG...]
+  command_line "\$ bk-simulator -local -root hosts -listen 127.0.0.1:0${2:+ ${*:2}}"
+  TMPDIR=$work "$work/bin/bk-simulator" -local -root "$work/hosts" -listen 127.0.0.1:0 "${@:2}" \
     -supervise 200ms >"$work/greeting" 2>"$work/simulator.log" &
   sim_pid=$!
   disown

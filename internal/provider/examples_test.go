@@ -40,6 +40,7 @@ func TestAccExamples(t *testing.T) {
 		"resources/bk_hosted_process/import-by-identity.tf":  "TestAccExamples_importByIdentity",
 		"demo/main.tf":                               "make demo",
 		"demo/job/main.tf":                           "make demo FACE=job",
+		"demo/adopt/main.tf":                         "make demo STORY=adopt",
 		"actions/bk_process_operation/action.tf":     "TestAccExamples_actions",
 		"actions/bk_job_process_operation/action.tf": "TestAccExamples_actions",
 		"modules/hosted-service/main.tf":             "TestAccModule",
