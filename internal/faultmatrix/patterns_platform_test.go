@@ -65,7 +65,7 @@ var patternOneFails = &pattern{
 	name: "one-fails", title: "A host fails",
 	about: "The others are done. The next apply calls the failed host alone.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnCreate:   {ending: warns, reason: "not_registered: ", tries: 1},
+		providertest.OnCreate:   {ending: warns, reason: notRegistered, tries: 1},
 		providertest.OnRead:     onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 2}),
 		providertest.OnAsk:      {ending: warns, says: "Agents Not Reachable", tries: 1},
 		providertest.OnUpdate:   {ending: fails, reason: "other_spec: ", tries: 1},

@@ -11,10 +11,11 @@ var esbOnlyFace = []providertest.Face{providertest.FaceESB}
 
 // Reasons, as state has them to begin with.
 const (
-	specDiffers  = "other_spec: the call failed"
-	notConfirmed = "unconfirmed: "
-	notHosted    = "not_hosted: "
-	notRunning   = "not_running: "
+	specDiffers   = "other_spec: the call failed"
+	notRegistered = "not_registered: "
+	notConfirmed  = "unconfirmed: "
+	notHosted     = "not_hosted: "
+	notRunning    = "not_running: "
 )
 
 // What state says of hosts whose outcome is open.

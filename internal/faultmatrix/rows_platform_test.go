@@ -128,8 +128,8 @@ func hostFaults() []fault {
 			except: map[providertest.Operation]cell{
 				// The platform did what it was asked for.
 				providertest.OnCreate:  {ending: warns, says: "the platform's result could not be read", reason: notConfirmed + saysUnknown, tries: 1},
-				providertest.OnHost:    {ending: warns, says: "the platform's result could not be read", reason: notHosted + saysUnknown, tries: 1},
-				providertest.OnRun:     {ending: warns, reason: notRunning, tries: 1}, // the question whether it runs is hit first
+				providertest.OnHost:    {ending: warns, reason: notRegistered, tries: 1}, // the question before registering is hit first
+				providertest.OnRun:     {ending: warns, reason: notRegistered, tries: 1},
 				providertest.OnOperate: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
 				providertest.OnStop:    {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
 				providertest.OnRestart: {ending: warns, says: "the platform's result could not be read", reason: outcomeUnknown, tries: 1},
