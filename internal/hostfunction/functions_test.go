@@ -47,6 +47,12 @@ func TestFunctions(t *testing.T) {
 		"expand-one":      {"expand", []any{"10.0.0.1"}, []any{"10.0.0.1"}, ""},
 		"expand-too-many": {"expand", []any{"10.[0-1].[0-255].[0-255]"}, nil, `"10.[0-1].[0-255].[0-255]" stands for more than 65536 addresses; split it`},
 		"expand-open":     {"expand", []any{"10.0.0.[1-20"}, nil, `"10.0.0.[1-20" is not a range: a [ without its ]; ` + fleet.RangeForms},
+
+		"match":        {"match", []any{"gz-[1-2]*", []string{"gz-2b", "gz-3", "gz-1", "sh-1", "gz-1"}}, []any{"gz-2b", "gz-1", "gz-1"}, ""},
+		"match-none":   {"match", []any{"x*", []string{"gz-1"}}, []any{}, ""},
+		"match-nobody": {"match", []any{"*", []string{}}, []any{}, ""},
+		"match-slice":  {"match", []any{"[1:]", []string{"30", "10", "20"}}, []any{"10", "20"}, ""},
+		"match-open":   {"match", []any{"gz-[1-2", []string{"gz-1"}}, nil, `"gz-[1-2" cannot be read from character 4 on: a [ without its ]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

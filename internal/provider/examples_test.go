@@ -33,6 +33,7 @@ func TestAccExamples(t *testing.T) {
 		"functions/expand/function.tf":                      "",
 		"functions/host/function.tf":                        "",
 		"functions/hosts/function.tf":                       "",
+		"functions/match/function.tf":                       "",
 		"functions/parse_host/function.tf":                  "",
 	}
 	elsewhere := map[string]string{

@@ -98,6 +98,7 @@ func (p *bkProvider) Functions(context.Context) []func() function.Function {
 		hostfunction.NewExpand,
 		hostfunction.NewHost,
 		hostfunction.NewHosts,
+		hostfunction.NewMatch,
 		hostfunction.NewParseHost,
 	}
 }
