@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,11 +36,11 @@ func decodeElement(from *msgpack.Decoder) (Element, error) {
 	return Element{Value: text}, err
 }
 
-// dynamicValues folds and unfolds the attributes of the given names, and keeps the
+// dynamicValues folds and unfolds attributes, and keeps the
 // first error.
 type dynamicValues struct {
-	names []string
-	err   error
+	folded attributes
+	err    error
 }
 
 // fold is what the framework gets of a value that Terraform sent.
@@ -75,7 +76,7 @@ func (d *dynamicValues) unfold(value *tfprotov6.DynamicValue) *tfprotov6.Dynamic
 // rewrite copies an object and has the attributes written anew. What is no
 // object (null, as in a destroy) stays as it is.
 func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpack.RawMessage, *msgpack.Encoder) error) *tfprotov6.DynamicValue {
-	if d.err != nil || value == nil || len(d.names) == 0 {
+	if d.err != nil || value == nil || len(d.folded) == 0 {
 		return value
 	}
 	if len(value.MsgPack) == 0 {
@@ -84,15 +85,15 @@ func (d *dynamicValues) rewrite(value *tfprotov6.DynamicValue, write func(msgpac
 		}
 		return value
 	}
-	rewritten, err := rewriteAttributes(value.MsgPack, d.names, write)
+	rewritten, err := rewriteAttributes(value.MsgPack, d.folded, write)
 	if err != nil {
-		d.err = fmt.Errorf("reading the attributes %q: %w", d.names, err)
+		d.err = fmt.Errorf("reading the attributes %q: %w", slices.Sorted(maps.Keys(d.folded)), err)
 		return value
 	}
 	return &tfprotov6.DynamicValue{MsgPack: rewritten}
 }
 
-func rewriteAttributes(object []byte, names []string, write func(msgpack.RawMessage, *msgpack.Encoder) error) ([]byte, error) {
+func rewriteAttributes(object []byte, folded attributes, write func(msgpack.RawMessage, *msgpack.Encoder) error) ([]byte, error) {
 	from := msgpack.NewDecoder(bytes.NewReader(object))
 	code, err := from.PeekCode()
 	if err != nil {
@@ -123,7 +124,7 @@ func rewriteAttributes(object []byte, names []string, write func(msgpack.RawMess
 		if err := to.EncodeString(key); err != nil {
 			return nil, err
 		}
-		if slices.Contains(names, key) {
+		if _, is := folded[key]; is {
 			err = write(content, to)
 		} else {
 			err = to.Encode(content)

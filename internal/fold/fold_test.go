@@ -63,7 +63,7 @@ func TestFold_roundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := &dynamicValues{names: []string{"hosts"}}
+			d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
 			folded := d.fold(dynamic(t, objectType, value))
 			if d.err != nil {
 				t.Fatal(d.err)
@@ -87,7 +87,7 @@ func TestFold_roundTrip(t *testing.T) {
 func TestFold_refinedUnknown(t *testing.T) {
 	t.Parallel()
 	refined := []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's', 0xc7, 0x05, 0x0c, 0x82, 0x01, 0xc2, 0x05, 0x02}
-	d := &dynamicValues{names: []string{"hosts"}}
+	d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
 	folded := d.fold(&tfprotov6.DynamicValue{MsgPack: refined})
 	want := append(refined[:7:7], 0xd4, 0x00, 0x00)
 	if diff := cmp.Diff(want, folded.MsgPack); diff != "" || d.err != nil {
@@ -104,12 +104,12 @@ func TestFold_refused(t *testing.T) {
 		"no content": {MsgPack: []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's'}},
 		"no key":     {MsgPack: []byte{0x81, 0x90, 0xc0}},
 	} {
-		d := &dynamicValues{names: []string{"hosts"}}
+		d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
 		if d.fold(&value); d.err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	d := &dynamicValues{names: []string{"hosts"}}
+	d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
 	if d.unfold(dynamic(t, objectType, object(hosts(map[string]tftypes.Value{"a": text("b")})))); d.err == nil {
 		t.Error("what was never folded was unfolded")
 	}
@@ -117,7 +117,7 @@ func TestFold_refused(t *testing.T) {
 
 func TestMap(t *testing.T) {
 	t.Parallel()
-	d := &dynamicValues{names: []string{"hosts"}}
+	d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
 	readWire := func(wire *tfprotov6.DynamicValue) Map {
 		folded, err := d.fold(wire).Unmarshal(foldedType)
 		if err != nil || d.err != nil {

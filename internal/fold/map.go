@@ -32,6 +32,8 @@ func (t Type) Equal(other attr.Type) bool {
 // String implements attr.Type.
 func (Type) String() string { return "fold.Type" }
 
+func (Type) unfolded() tftypes.Type { return tftypes.Map{ElementType: tftypes.String} }
+
 // ValueType implements attr.Type.
 func (Type) ValueType(context.Context) attr.Value { return Map{} }
 

@@ -3,7 +3,6 @@ package fold
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -14,24 +13,27 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// folded are the names of the attributes of [Type], by the name of what has them.
+// attributes are those that are folded, by name, and what Terraform sees of them.
+type attributes map[string]tftypes.Type
+
+// folded are the attributes of what a provider has, by the name of that.
 type folded struct {
 	resources   map[string]foldedResource
-	dataSources map[string][]string
-	actions     map[string][]string
+	dataSources map[string]attributes
+	actions     map[string]attributes
 	err         error // the first schema that cannot be served
 }
 
 // foldedResource are those of a resource now, and in states by the version of their
 // schema.
 type foldedResource struct {
-	current []string
-	states  map[int64][]string
+	current attributes
+	states  map[int64]attributes
 }
 
 // find looks through the schemas of a provider.
 func find(ctx context.Context, p provider.Provider) folded {
-	f := folded{resources: make(map[string]foldedResource), dataSources: make(map[string][]string), actions: make(map[string][]string)}
+	f := folded{resources: make(map[string]foldedResource), dataSources: make(map[string]attributes), actions: make(map[string]attributes)}
 	var metadata provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &metadata)
 	for _, newResource := range p.Resources(ctx) {
@@ -45,7 +47,7 @@ func find(ctx context.Context, p provider.Provider) folded {
 		)
 		d.Metadata(ctx, datasource.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
 		d.Schema(ctx, datasource.SchemaRequest{}, &schema)
-		f.dataSources[named.TypeName] = f.namesIn(named.TypeName, schema.Schema.Type())
+		f.dataSources[named.TypeName] = f.attributesIn(named.TypeName, schema.Schema.Type())
 	}
 	if withActions, ok := p.(provider.ProviderWithActions); ok {
 		for _, newAction := range withActions.Actions(ctx) {
@@ -56,7 +58,7 @@ func find(ctx context.Context, p provider.Provider) folded {
 			)
 			a.Metadata(ctx, action.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
 			a.Schema(ctx, action.SchemaRequest{}, &schema)
-			f.actions[named.TypeName] = f.namesIn(named.TypeName, schema.Schema.Type())
+			f.actions[named.TypeName] = f.attributesIn(named.TypeName, schema.Schema.Type())
 		}
 	}
 	return f
@@ -69,12 +71,12 @@ func (f *folded) addResource(ctx context.Context, providerName string, r resourc
 	)
 	r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: providerName}, &named)
 	r.Schema(ctx, resource.SchemaRequest{}, &schema)
-	names := foldedResource{current: f.namesIn(named.TypeName, schema.Schema.Type()), states: make(map[int64][]string)}
+	names := foldedResource{current: f.attributesIn(named.TypeName, schema.Schema.Type()), states: make(map[int64]attributes)}
 	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
 		for version, upgrader := range upgraded.UpgradeState(ctx) {
 			// Without a schema an upgrader reads the state itself, as it was stored.
 			if upgrader.PriorSchema != nil {
-				names.states[version] = f.namesIn(named.TypeName, upgrader.PriorSchema.Type())
+				names.states[version] = f.attributesIn(named.TypeName, upgrader.PriorSchema.Type())
 			}
 		}
 	}
@@ -83,23 +85,30 @@ func (f *folded) addResource(ctx context.Context, providerName string, r resourc
 	f.resources[named.TypeName] = names
 }
 
-func (f *folded) namesIn(of string, schema attr.Type) []string {
-	var names []string
+func (f *folded) attributesIn(of string, schema attr.Type) attributes {
+	found := make(attributes)
 	object, _ := schema.(attr.TypeWithAttributeTypes)
 	for name, typ := range object.AttributeTypes() {
-		if _, is := typ.(Type); is {
-			names = append(names, name)
+		if one, is := typ.(pieceType); is {
+			found[name] = one.unfolded()
 		} else if holds(typ) && f.err == nil {
 			f.err = fmt.Errorf("the schema of %s has a folded map inside %q; only whole attributes are folded", of, name)
 		}
 	}
-	return names
+	return found
+}
+
+// pieceType is a type of this package, whose values travel in one piece.
+type pieceType interface {
+	attr.Type
+	// unfolded is what Terraform sees.
+	unfolded() tftypes.Type
 }
 
 // holds tells whether a folded map is somewhere in a type.
 func holds(typ attr.Type) bool {
 	switch t := typ.(type) {
-	case Type:
+	case pieceType:
 		return true
 	case attr.TypeWithElementType:
 		return holds(t.ElementType())
@@ -135,10 +144,10 @@ func (s *Server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvid
 	return resp, nil
 }
 
-func unfoldSchema(schema *tfprotov6.Schema, names []string) {
+func unfoldSchema(schema *tfprotov6.Schema, folded attributes) {
 	for _, attribute := range schema.Block.Attributes {
-		if slices.Contains(names, attribute.Name) {
-			attribute.Type = tftypes.Map{ElementType: tftypes.String}
+		if typ, is := folded[attribute.Name]; is {
+			attribute.Type = typ
 		}
 	}
 }

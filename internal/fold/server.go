@@ -45,17 +45,17 @@ func (s *Server) folded(ctx context.Context) *folded {
 
 func (s *Server) resource(ctx context.Context, name string) *dynamicValues {
 	found := s.folded(ctx)
-	return &dynamicValues{names: found.resources[name].current, err: found.err}
+	return &dynamicValues{folded: found.resources[name].current, err: found.err}
 }
 
 func (s *Server) dataSource(ctx context.Context, name string) *dynamicValues {
 	found := s.folded(ctx)
-	return &dynamicValues{names: found.dataSources[name], err: found.err}
+	return &dynamicValues{folded: found.dataSources[name], err: found.err}
 }
 
 func (s *Server) action(ctx context.Context, name string) *dynamicValues {
 	found := s.folded(ctx)
-	return &dynamicValues{names: found.actions[name], err: found.err}
+	return &dynamicValues{folded: found.actions[name], err: found.err}
 }
 
 // ValidateResourceConfig implements tfprotov6.ResourceServer.

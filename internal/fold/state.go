@@ -28,16 +28,16 @@ func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 	})
 }
 
-func foldState(state *tfprotov6.RawState, names []string) (*tfprotov6.RawState, error) {
-	if state == nil || len(state.JSON) == 0 || len(names) == 0 {
+func foldState(state *tfprotov6.RawState, folded attributes) (*tfprotov6.RawState, error) {
+	if state == nil || len(state.JSON) == 0 || len(folded) == 0 {
 		return state, nil
 	}
-	var attributes map[string]json.RawMessage
-	if err := json.Unmarshal(state.JSON, &attributes); err != nil {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(state.JSON, &values); err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		content, found := attributes[name]
+	for name := range folded {
+		content, found := values[name]
 		if !found {
 			continue
 		}
@@ -46,11 +46,11 @@ func foldState(state *tfprotov6.RawState, names []string) (*tfprotov6.RawState, 
 			return nil, fmt.Errorf("reading the attribute %q: %w", name, err)
 		}
 		if elements != nil {
-			attributes[name] = json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
+			values[name] = json.RawMessage(`"` + inState.EncodeToString([]byte(encode(elements))) + `"`)
 		}
 	}
-	folded, err := json.Marshal(attributes)
-	return &tfprotov6.RawState{JSON: folded}, err
+	rewritten, err := json.Marshal(values)
+	return &tfprotov6.RawState{JSON: rewritten}, err
 }
 
 // fromState gives a folded map as MessagePack, whether it came from a state or not.

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 
 	"github.com/blueking/terraform-provider-bk/internal/fold"
@@ -12,6 +13,22 @@ type HostMap = fold.Map
 
 // NewHostMap is the attribute with these addresses. A nil map is an empty one.
 func NewHostMap(addresses map[string]string) HostMap { return fold.NewMap(addresses) }
+
+// HostMaps are maps of hosts by name, as a data source computes them.
+type HostMaps = fold.Maps
+
+// NewHostMaps is the attribute with these.
+func NewHostMaps(byName map[string]map[string]string) HostMaps { return fold.NewMaps(byName) }
+
+// ComputedHosts is a HostMap that a data source computes.
+func ComputedHosts(description string) datasource.Attribute {
+	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.Type{}}
+}
+
+// ComputedHostMaps are HostMaps that a data source computes.
+func ComputedHostMaps(description string) datasource.Attribute {
+	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.MapsType{}}
+}
 
 // Server answers Terraform as the framework does.
 type Server = fold.Framework
