@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 )
@@ -77,11 +78,23 @@ func NoJob() diag.Diagnostic {
 		"The provider's endpoint is GSE's API gateway, but JOB's process APIs are available only through the ESB. Set job_endpoint to the URL of the ESB.")
 }
 
+// NoCMDB is the error for an object that asks CMDB if nothing says where it is.
+func NoCMDB() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(SummaryInvalidProvider,
+		"The provider's endpoint is an API gateway in whose URL bk-gse does not stand once, so that CMDB's cannot be told from it. Set cmdb_endpoint to the URL of "+
+			"CMDB's gateway, such as https://bkapi.example.com/api/bk-cmdb/prod.")
+}
+
 // advice is what a user can do about a failed call.
 func advice(e *bkapi.Error) string {
 	if job.IsRemoved(e) {
 		return "JOB has no process APIs as of release 3.7. If this one is older, check job_endpoint and job_api; otherwise use the objects that " +
 			"call GSE directly: bk_hosted_process, bk_process_operation and bk_process_status. `terraform state rm` removes from state what can no longer be read."
+	}
+	if cmdb.IsNoPermission(e) {
+		return "CMDB has not granted this. Apply for the API " + e.API + " for the application (app_code), in " +
+			map[bkapi.Gateway]string{bkapi.ESB: "the ESB's system CC", bkapi.APIGW: "the API gateway bk-cmdb"}[e.Gateway] +
+			", and in the permission center for access to the business in CMDB for the application or the user."
 	}
 	switch e.Kind {
 	case bkapi.KindConnect:

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
@@ -21,6 +22,8 @@ type Platform struct {
 	GSE *gse.Client
 	// Job is nil if the provider is not configured to reach the ESB.
 	Job *job.Client
+	// CMDB is nil if nothing says where it is.
+	CMDB *cmdb.Client
 	// Unknown are the attributes of the provider block whose values are not known yet.
 	// If there are any, a plan goes on without calls, and GSE is nil.
 	Unknown []string

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
@@ -26,6 +27,12 @@ import (
 )
 
 const summaryMissingSetting = "Missing Provider Setting"
+
+// Names of gateways, which are part of their URLs.
+const (
+	gseGateway  = "bk-gse"
+	cmdbGateway = "bk-cmdb"
+)
 
 // resolve makes the platform from the provider block and the environment. It sends no
 // request: a wrong secret shows when the first call is made.
@@ -181,7 +188,13 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		diags.Append(s.configError(err, "job_endpoint"))
 		return nil
 	}
+	cmdbClient, err := connectCMDB(s)
+	if err != nil {
+		diags.Append(s.configError(err, "cmdb_endpoint"))
+		return nil
+	}
 	return &platform.Platform{
+		CMDB:             cmdbClient,
 		Owners:           &platform.Owners{},
 		Job:              jobClient,
 		GSE:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
@@ -205,6 +218,24 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 		return nil, err
 	}
 	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
+}
+
+// connectCMDB returns nil if nothing says where CMDB is.
+func connectCMDB(s *settings) (*cmdb.Client, error) {
+	config := s.API
+	switch {
+	case s.cmdbEndpoint != "":
+		config.Endpoint = s.cmdbEndpoint
+	case config.Gateway == bkapi.APIGW && strings.Count(config.Endpoint, gseGateway) != 1:
+		return nil, nil
+	case config.Gateway == bkapi.APIGW:
+		config.Endpoint = strings.Replace(config.Endpoint, gseGateway, cmdbGateway, 1)
+	}
+	client, err := bkapi.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return cmdb.NewClient(client, config.Gateway), nil
 }
 
 // configError rewords an error of the clients' configuration with the names of the
@@ -243,6 +274,7 @@ func (s *settings) warn(diags *diag.Diagnostics) {
 	}
 	warnPlainHTTP(diags, "endpoint", s.API.Endpoint)
 	warnPlainHTTP(diags, "job_endpoint", s.jobEndpoint)
+	warnPlainHTTP(diags, "cmdb_endpoint", s.cmdbEndpoint)
 }
 
 func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {

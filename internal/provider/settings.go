@@ -17,10 +17,11 @@ type settings struct {
 	// API is exported so that fmt finds its Format, which hides the secrets.
 	API bkapi.Config
 
-	gateway     string
-	jobEndpoint string
-	jobAPI      string
-	caCertFile  string
+	gateway      string
+	jobEndpoint  string
+	jobAPI       string
+	cmdbEndpoint string
+	caCertFile   string
 
 	maxHosts          int
 	maxConcurrent     int
@@ -76,6 +77,12 @@ func (s *settings) declare() []setting {
 		{
 			name: "job_api", env: "BK_JOB_API", kind: newChoice(&s.jobAPI, reference.AsStrings(job.APIs())),
 			description: "Generation of the JOB API, which is part of its URL.",
+		},
+		{
+			name: "cmdb_endpoint", env: "BK_CMDB_ENDPOINT", kind: newURL(&s.cmdbEndpoint),
+			description: "Base URL for the objects that ask CMDB: that of the ESB or, with `gateway = \"apigw\"`, of the stage of CMDB's gateway " +
+				"(`https://bkapi.example.com/api/bk-cmdb/prod`). Defaults to `endpoint`, in which `bk-cmdb` takes the place of `bk-gse` if it is a " +
+				"gateway's; one without `bk-gse` leaves no default.",
 		},
 		{
 			name: "app_code", env: "BK_APP_CODE", field: "AppCode", required: true, kind: newText(&s.API.AppCode, ""),

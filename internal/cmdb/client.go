@@ -1,0 +1,88 @@
+package cmdb
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+)
+
+// Client asks one CMDB. It is safe for concurrent use.
+type Client struct {
+	api     *bkapi.Client
+	gateway bkapi.Gateway
+}
+
+// NewClient asks by this request path, which leads to the ESB or to CMDB's own gateway.
+func NewClient(api *bkapi.Client, gateway bkapi.Gateway) *Client {
+	return &Client{api: api, gateway: gateway}
+}
+
+// endpoint is an API: its name, by which the ESB knows it, and its path at the gateway.
+type endpoint struct{ name, path string }
+
+var (
+	searchBusiness  = endpoint{"search_business", "/api/v3/biz/search/{bk_supplier_account}"}
+	searchTopology  = endpoint{"search_biz_inst_topo", "/api/v3/find/topoinst/biz/{bk_biz_id}"}
+	searchSet       = endpoint{"search_set", "/api/v3/set/search/{bk_supplier_account}/{bk_biz_id}"}
+	findModules     = endpoint{"find_module_batch", "/api/v3/findmany/module/bk_biz_id/{bk_biz_id}"}
+	listHosts       = endpoint{"list_biz_hosts_topo", "/api/v3/hosts/app/{bk_biz_id}/list_hosts_topo"}
+	listTemplates   = endpoint{"list_service_template", "/api/v3/findmany/proc/service_template"}
+	searchGroups    = endpoint{"search_dynamic_group", "/api/v3/dynamicgroup/search/{bk_biz_id}"}
+	executeGroup    = endpoint{"execute_dynamic_group", "/api/v3/dynamicgroup/data/{bk_biz_id}/{id}"}
+	supplierAccount = "0"
+)
+
+// params are the members of a request. Texts and whole numbers among them also fill the
+// places of their names in a path.
+type params map[string]any
+
+func (p params) with(more params) params {
+	merged := maps.Clone(p)
+	maps.Copy(merged, more)
+	return merged
+}
+
+// call asks an API. Everything that is asked of CMDB may be asked twice.
+func (c *Client) call(ctx context.Context, to endpoint, p params, out any) error {
+	p = p.with(params{"bk_supplier_account": supplierAccount})
+	api := bkapi.API{Name: to.name, Path: "api/c/compapi/v2/cc/" + to.name + "/", Repeatable: true}
+	if c.gateway == bkapi.APIGW {
+		api.Path = to.at(p)
+	}
+	_, err := c.api.Call(ctx, api, p, out)
+	return err
+}
+
+// at is the path with its places filled.
+func (e endpoint) at(p params) string {
+	var pairs []string
+	for name, value := range p {
+		switch v := value.(type) {
+		case int64:
+			pairs = append(pairs, "{"+name+"}", strconv.FormatInt(v, 10))
+		case string:
+			pairs = append(pairs, "{"+name+"}", url.PathEscape(v))
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(e.path)
+}
+
+// codeNoPermission is CCNoPermission of src/common/errInfo.go.
+const codeNoPermission = 9900403
+
+// IsNoPermission reports whether CMDB refused because nobody granted it. The error names
+// the API.
+func IsNoPermission(err error) bool {
+	return bkapi.HasCode(err, codeNoPermission)
+}
+
+// isVerdict reports whether CMDB answered, and said no.
+func isVerdict(err error) bool {
+	var refused *bkapi.Error
+	return errors.As(err, &refused) && refused.Kind == bkapi.KindRefused && !bkapi.IsTransient(err)
+}

@@ -1,0 +1,193 @@
+package cmdb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Host is a host of a business.
+type Host struct {
+	ID int64
+	// CloudID is nil where nobody filled it in.
+	CloudID *int64
+	// IP and IPv6 are the first of its inner addresses, "" where it has none.
+	IP, IPv6 string
+	// AgentID is "" where it has no agent, or one older than GSE 2.0.
+	AgentID string
+	// Dynamic says that others may have its addresses at other times.
+	Dynamic bool
+	Name    string
+	// OS is CMDB's number: "1" for Linux, "" where nobody filled it in.
+	OS string
+	// Places are all modules that it is in.
+	Places []Place
+}
+
+// Place is a module and the set above it.
+type Place struct {
+	SetID      int64
+	SetName    string
+	ModuleID   int64
+	ModuleName string
+}
+
+// String is how people and maps call it.
+func (p Place) String() string { return p.SetName + "/" + p.ModuleName }
+
+// hostFields are those that are asked for: CMDB returns a hundred otherwise.
+var hostFields = []string{"bk_host_id", "bk_cloud_id", "bk_host_innerip", "bk_host_innerip_v6", "bk_agent_id", "bk_addressing", "bk_host_name", "bk_os_type"}
+
+// hostRow is a row of list_biz_hosts_topo. What nobody filled in is null.
+type hostRow struct {
+	Host struct {
+		ID         int64  `json:"bk_host_id"`
+		CloudID    *int64 `json:"bk_cloud_id"`
+		IP         string `json:"bk_host_innerip"`
+		IPv6       string `json:"bk_host_innerip_v6"`
+		AgentID    string `json:"bk_agent_id"`
+		Addressing string `json:"bk_addressing"`
+		Name       string `json:"bk_host_name"`
+		OS         string `json:"bk_os_type"`
+	} `json:"host"`
+	Topo []struct {
+		SetID   int64  `json:"bk_set_id"`
+		SetName string `json:"bk_set_name"`
+		Modules []struct {
+			ID   int64  `json:"bk_module_id"`
+			Name string `json:"bk_module_name"`
+		} `json:"module"`
+	} `json:"topo"`
+}
+
+func (r hostRow) id() int64 { return r.Host.ID }
+
+func (r hostRow) host() Host {
+	h := Host{
+		ID: r.Host.ID, CloudID: r.Host.CloudID, IP: firstOf(r.Host.IP), IPv6: firstOf(r.Host.IPv6), AgentID: r.Host.AgentID,
+		Dynamic: r.Host.Addressing == "dynamic", Name: r.Host.Name, OS: r.Host.OS,
+	}
+	for _, set := range r.Topo {
+		for _, m := range set.Modules {
+			h.Places = append(h.Places, Place{SetID: set.SetID, SetName: set.SetName, ModuleID: m.ID, ModuleName: m.Name})
+		}
+	}
+	return h
+}
+
+// firstOf is the first of several addresses, which CMDB joins by commas.
+func firstOf(addresses string) string {
+	first, _, _ := strings.Cut(addresses, ",")
+	return strings.TrimSpace(first)
+}
+
+// BeyondError says that CMDB returned what was not asked for: it ignored the filter.
+type BeyondError struct {
+	API string
+	// What was returned.
+	What string
+}
+
+func (e *BeyondError) Error() string {
+	return fmt.Sprintf("the answer of %s has %s, which was not asked for: CMDB ignored the filter", e.API, e.What)
+}
+
+// maxFilter is how many ids one filter may name.
+const maxFilter = 500
+
+// HostsInModules are the hosts of some modules, each once, in the order of their ids. Other
+// modules that they are in are left out of their places.
+func (c *Client) HostsInModules(ctx context.Context, biz int64, modules []int64) ([]Host, error) {
+	return c.hosts(ctx, biz, "module_property_filter", "bk_module_id", modules, func(p Place) int64 { return p.ModuleID })
+}
+
+// HostsInSets are those of some sets, likewise.
+func (c *Client) HostsInSets(ctx context.Context, biz int64, sets []int64) ([]Host, error) {
+	return c.hosts(ctx, biz, "set_property_filter", "bk_set_id", sets, func(p Place) int64 { return p.SetID })
+}
+
+// HostsByID are hosts by their ids. Ids that the business does not have are an
+// [UnknownError].
+func (c *Client) HostsByID(ctx context.Context, biz int64, ids []int64) ([]Host, error) {
+	found, err := c.hosts(ctx, biz, "host_property_filter", "bk_host_id", ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[int64]bool, len(found))
+	for _, h := range found {
+		have[h.ID] = true
+	}
+	var missing []string
+	for _, id := range ids {
+		if !have[id] {
+			missing = append(missing, fmt.Sprint(id))
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &UnknownError{What: "host", Name: strings.Join(firstFew(missing), ", "), Business: biz}
+	}
+	return found, nil
+}
+
+// hosts asks for those of which a field is one of these values, many values in several
+// requests, and merges what it hears. of is the value that a place has; nil where the
+// field is the host's id.
+func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, values []int64, of func(Place) int64) ([]Host, error) {
+	values = slices.Compact(slices.Sorted(slices.Values(values)))
+	var (
+		chunks   = slices.Collect(slices.Chunk(values, maxFilter))
+		answers  = make([][]hostRow, len(chunks))
+		requests errgroup.Group
+	)
+	for i, chunk := range chunks {
+		requests.Go(func() error {
+			list := listing[hostRow, int64]{endpoint: listHosts, limit: 500, sort: "bk_host_id", id: hostRow.id, params: params{
+				"bk_biz_id": biz, "fields": hostFields,
+				filter: params{"condition": "AND", "rules": []params{{"field": field, "operator": "in", "value": chunk}}},
+			}}
+			rows, err := list.read(ctx, c)
+			answers[i] = rows
+			return err
+		})
+	}
+	if err := requests.Wait(); err != nil {
+		return nil, err
+	}
+	asked := make(map[int64]bool, len(values))
+	for _, value := range values {
+		asked[value] = true
+	}
+	hosts := make([]Host, 0, len(values))
+	seen := make(map[int64]bool)
+	for _, row := range slices.Concat(answers...) {
+		h := row.host()
+		meant := asked[h.ID]
+		if of != nil {
+			h.Places = slices.DeleteFunc(h.Places, func(p Place) bool { return !asked[of(p)] })
+			meant = len(h.Places) > 0
+		}
+		if h.ID <= 0 || !meant {
+			return nil, &BeyondError{API: listHosts.name, What: h.String()}
+		}
+		if !seen[h.ID] { // it may be in modules of several requests
+			seen[h.ID] = true
+			hosts = append(hosts, h)
+		}
+	}
+	slices.SortFunc(hosts, func(a, b Host) int { return cmp.Compare(a.ID, b.ID) })
+	return hosts, nil
+}
+
+// String names a host for people.
+func (h Host) String() string {
+	for _, name := range []string{h.IP, h.IPv6, h.Name} {
+		if name != "" {
+			return fmt.Sprintf("host %d (%s)", h.ID, name)
+		}
+	}
+	return fmt.Sprintf("host %d", h.ID)
+}

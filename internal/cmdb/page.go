@@ -1,0 +1,141 @@
+package cmdb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// readings is how often a listing that moves while it is read is read before that is an
+// error.
+const readings = 3
+
+// listing is how to read a list of an API to its end. T are its rows, which K tells apart.
+type listing[T any, K comparable] struct {
+	endpoint endpoint
+	params   params
+	// limit is the largest page by the documents, sort the field of the order, which
+	// must be unique: while rows tie their order is another one on each page.
+	limit int
+	sort  string
+	id    func(T) K
+}
+
+// rows is an answer: {"count": n, "info": […]}, or the array alone.
+type rows[T any] struct {
+	Count *int
+	Info  []T
+}
+
+func (r *rows[T]) UnmarshalJSON(raw []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		return json.Unmarshal(raw, &r.Info)
+	}
+	var wire struct {
+		Count *int `json:"count"`
+		Info  []T  `json:"info"`
+	}
+	err := json.Unmarshal(raw, &wire)
+	r.Count, r.Info = wire.Count, wire.Info
+	return err
+}
+
+// ListError says that the pages of a list do not make one: rows are missing, too many, or
+// there twice.
+type ListError struct {
+	API string
+	// Start is that of the page.
+	Start int
+	Why   string
+}
+
+func (e *ListError) Error() string {
+	return fmt.Sprintf("the page of %s from row %d on %s", e.API, e.Start, e.Why)
+}
+
+// read returns all rows in their order: the first page, and then the others at once.
+func (l listing[T, K]) read(ctx context.Context, c *Client) ([]T, error) {
+	for reading := 1; ; reading++ {
+		all, err := l.readOnce(ctx, c)
+		var moved *ListError
+		if reading == readings || !errors.As(err, &moved) {
+			return all, err
+		}
+	}
+}
+
+func (l listing[T, K]) readOnce(ctx context.Context, c *Client) ([]T, error) {
+	first, err := l.page(ctx, c, 0)
+	if err != nil {
+		return nil, err
+	}
+	if first.Count == nil {
+		return nil, l.fault(0, "does not say how many rows there are")
+	}
+	count := *first.Count
+	if err := l.check(first, 0, count); err != nil {
+		return nil, err
+	}
+	pages := make([][]T, max(1, (count+l.limit-1)/l.limit))
+	pages[0] = first.Info
+	others, ctx := errgroup.WithContext(ctx)
+	for i := 1; i < len(pages); i++ {
+		others.Go(func() error {
+			page, err := l.page(ctx, c, i*l.limit)
+			if err != nil {
+				return err
+			}
+			pages[i] = page.Info
+			return l.check(page, i*l.limit, count)
+		})
+	}
+	if err := others.Wait(); err != nil {
+		return nil, err
+	}
+	return l.joined(pages, count)
+}
+
+func (l listing[T, K]) page(ctx context.Context, c *Client, start int) (rows[T], error) {
+	var page rows[T]
+	request := l.params.with(params{"page": params{"start": start, "limit": l.limit, "sort": l.sort}})
+	err := c.call(ctx, l.endpoint, request, &page)
+	return page, err
+}
+
+// check holds a page against the count of the first.
+func (l listing[T, K]) check(page rows[T], start, count int) error {
+	want := min(l.limit, count-start)
+	switch {
+	case page.Count == nil || *page.Count != count:
+		return l.fault(start, "does not count as many rows as the first: the list changed while it was read")
+	case count < 0 || len(page.Info) > want:
+		return l.fault(start, fmt.Sprintf("has %d rows where there are %d", len(page.Info), want))
+	case len(page.Info) < want:
+		return l.fault(start, fmt.Sprintf("has only %d of %d rows", len(page.Info), want))
+	}
+	return nil
+}
+
+func (l listing[T, K]) joined(pages [][]T, count int) ([]T, error) {
+	all := make([]T, 0, count)
+	seen := make(map[K]bool, count)
+	for i, page := range pages {
+		for _, row := range page {
+			id := l.id(row)
+			if seen[id] {
+				return nil, l.fault(i*l.limit, fmt.Sprintf("repeats row %v", id))
+			}
+			seen[id] = true
+			all = append(all, row)
+		}
+	}
+	return all, nil
+}
+
+func (l listing[T, K]) fault(start int, why string) error {
+	return &ListError{API: l.endpoint.name, Start: start, Why: why}
+}

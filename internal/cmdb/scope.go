@@ -1,0 +1,210 @@
+package cmdb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/expression"
+)
+
+// Scope is which hosts of a business are wanted. One of Topology, Group, Template and
+// HostIDs is set.
+type Scope struct {
+	Business int64
+	Topology *Topology
+	// Group and Template are ids or names.
+	Group    string
+	Template string
+	HostIDs  []int64
+}
+
+// Topology selects modules by expressions; nil stands for all.
+type Topology struct {
+	// Environment is CMDB's number of it, "" for all.
+	Environment string
+	Set, Module *expression.Expression
+}
+
+// Select returns the hosts of a scope, in the order of their ids. Their places are those
+// that the scope means, and all of them where it means hosts. A scope without hosts is no
+// error here; one that names what does not exist is an [UnknownError].
+func (c *Client) Select(ctx context.Context, s Scope) ([]Host, error) {
+	switch {
+	case s.Topology != nil:
+		modules, err := c.selectModules(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return c.HostsInModules(ctx, s.Business, modules)
+	case s.Group != "":
+		return c.selectGroup(ctx, s)
+	case s.Template != "":
+		modules, err := c.selectTemplate(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return c.HostsInModules(ctx, s.Business, modules)
+	}
+	return c.byID(ctx, s.Business, s.HostIDs)
+}
+
+// byID are hosts by their ids. A business that does not exist has none of them either,
+// which is the better thing to say.
+func (c *Client) byID(ctx context.Context, biz int64, ids []int64) ([]Host, error) {
+	hosts, err := c.HostsByID(ctx, biz, ids)
+	if err != nil {
+		return nil, c.orUnknown(ctx, biz, err)
+	}
+	return hosts, nil
+}
+
+// selectModules are the modules that a topology's expressions mean. What matches nothing
+// is an error that says which of them it is.
+func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {
+	sets, err := c.Topology(ctx, s.Business)
+	if err != nil {
+		return nil, err
+	}
+	all := sets
+	if env := s.Topology.Environment; env != "" {
+		ids, err := c.SetsOf(ctx, s.Business, env)
+		if err != nil {
+			return nil, err
+		}
+		sets = slices.DeleteFunc(slices.Clone(sets), func(set Set) bool { return !slices.Contains(ids, set.ID) })
+		if len(sets) == 0 {
+			return nil, &UnknownError{What: "set", Name: fmt.Sprintf("in environment %q", env), Business: s.Business, Nearby: setNames(all)}
+		}
+	}
+	if e := s.Topology.Set; e != nil {
+		matching := slices.DeleteFunc(slices.Clone(sets), func(set Set) bool { return !e.Match(set.Name) })
+		if len(matching) == 0 {
+			return nil, &UnknownError{What: "set", Name: strconv.Quote(e.String()) + s.Topology.within(), Business: s.Business, Nearby: setNames(sets)}
+		}
+		sets = matching
+	}
+	var (
+		modules []int64
+		names   []string
+	)
+	for _, set := range sets {
+		for _, m := range set.Modules {
+			names = append(names, m.Name)
+			if e := s.Topology.Module; e == nil || e.Match(m.Name) {
+				modules = append(modules, m.ID)
+			}
+		}
+	}
+	if e := s.Topology.Module; len(modules) == 0 && e != nil {
+		return nil, &UnknownError{What: "module", Name: strconv.Quote(e.String()) + " in these sets", Business: s.Business, Nearby: distinct(names)}
+	}
+	return modules, nil
+}
+
+// within says in which sets a set was looked for.
+func (t Topology) within() string {
+	if t.Environment == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in environment %q", t.Environment)
+}
+
+func setNames(sets []Set) []string {
+	names := make([]string, len(sets))
+	for i, set := range sets {
+		names[i] = set.Name
+	}
+	return distinct(names)
+}
+
+func distinct(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// selectGroup runs a dynamic group. One of sets means the hosts of all their modules.
+func (c *Client) selectGroup(ctx context.Context, s Scope) ([]Host, error) {
+	groups, err := c.Groups(ctx, s.Business)
+	if err != nil {
+		return nil, c.orUnknown(ctx, s.Business, err)
+	}
+	names := make([]named, len(groups))
+	for i, g := range groups {
+		names[i] = named{id: g.ID, name: g.Name}
+	}
+	i, err := find("dynamic group", s.Group, s.Business, names)
+	if err != nil {
+		return nil, c.orUnknown(ctx, s.Business, err)
+	}
+	group := groups[i]
+	if group.Object != "host" && group.Object != "set" {
+		return nil, fmt.Errorf("dynamic group %q selects objects of type %q, and not hosts or sets", s.Group, group.Object)
+	}
+	ids, err := c.Members(ctx, s.Business, group)
+	switch {
+	case err != nil:
+		return nil, err
+	case group.Object == "set":
+		return c.HostsInSets(ctx, s.Business, ids)
+	}
+	return c.HostsByID(ctx, s.Business, ids)
+}
+
+// selectTemplate are the modules that were made from a service template.
+func (c *Client) selectTemplate(ctx context.Context, s Scope) ([]int64, error) {
+	templates, err := c.Templates(ctx, s.Business)
+	if err != nil {
+		return nil, c.orUnknown(ctx, s.Business, err)
+	}
+	names := make([]named, len(templates))
+	for i, t := range templates {
+		names[i] = named{id: strconv.FormatInt(t.ID, 10), name: t.Name}
+	}
+	i, err := find("service template", s.Template, s.Business, names)
+	if err != nil {
+		return nil, c.orUnknown(ctx, s.Business, err)
+	}
+	modules, err := c.selectModules(ctx, Scope{Business: s.Business, Topology: &Topology{}})
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.TemplatesOf(ctx, s.Business, modules)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(modules, func(id int64) bool { return made[id] != templates[i].ID }), nil
+}
+
+// named is something that has an id and a name.
+type named struct{ id, name string }
+
+// find returns the one that has this id, or else this name. Two of a name are an error:
+// nobody knows which is meant.
+func find(what, wanted string, biz int64, all []named) (int, error) {
+	var (
+		exist []string
+		found []int
+	)
+	for i, one := range all {
+		if one.id == wanted {
+			return i, nil
+		}
+		if one.name == wanted {
+			found = append(found, i)
+		}
+		exist = append(exist, fmt.Sprintf("%s (%s)", one.name, one.id))
+	}
+	switch len(found) {
+	case 0:
+		return 0, &UnknownError{What: what, Name: strconv.Quote(wanted), Business: biz, Nearby: exist}
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, i := range found {
+		ids = append(ids, all[i].id)
+	}
+	return 0, fmt.Errorf("business %d has %d of the name %q for a %s: give its id, one of %s", biz, len(found), wanted, what, strings.Join(ids, ", "))
+}

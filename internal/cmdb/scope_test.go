@@ -1,0 +1,237 @@
+package cmdb_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	type top = cmdb.Topology
+	for name, c := range map[string]struct {
+		scope cmdb.Scope
+		want  string
+		calls []string
+	}{
+		"all": {
+			cmdb.Scope{Business: 3, Topology: &top{}},
+			"3.0.1 gz-1/nginx-a sh-1/nginx-b, 3.0.2 gz-1/nginx-a, 3.1.1 gz-1/db, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.1.2 gz-2/db, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a, 3.1.3 gz-3/db, 3.2.1 sh-1/nginx-b",
+			[]string{"search_biz_inst_topo", "list_biz_hosts_topo"},
+		},
+		"set-and-module": {
+			cmdb.Scope{Business: 3, Topology: &top{Set: expr("gz-[1-2]"), Module: expr("nginx*")}},
+			"3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a",
+			[]string{"search_biz_inst_topo", "list_biz_hosts_topo"},
+		},
+		"environment": {
+			cmdb.Scope{Business: 3, Topology: &top{Environment: "1"}},
+			"3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b",
+			[]string{"search_biz_inst_topo", "search_set", "list_biz_hosts_topo"},
+		},
+		"levels-above": {cmdb.Scope{Business: 6, Topology: &top{Set: expr("s")}}, "6.0.1 s/m, 6.0.2 s/m", nil},
+		"empty-module": {cmdb.Scope{Business: 3, Topology: &top{Module: expr("empty")}}, "", nil},
+		"bare":         {cmdb.Scope{Business: 4, Topology: &top{}}, "", []string{"search_biz_inst_topo"}},
+		"template": {
+			cmdb.Scope{Business: 3, Template: "nginx"},
+			"3.0.1 gz-1/nginx-a, 3.0.2 gz-1/nginx-a, 3.0.3 gz-2/nginx-a, 3.0.4 gz-2/nginx-a, 3.0.5 gz-3/nginx-a, 3.0.6 gz-3/nginx-a",
+			[]string{"list_service_template", "search_biz_inst_topo", "find_module_batch", "list_biz_hosts_topo"},
+		},
+		"template-by-id":      {cmdb.Scope{Business: 3, Template: "71"}, "", nil},
+		"group-of-sets":       {cmdb.Scope{Business: 3, Group: "one set"}, "3.0.1 sh-1/nginx-b, 3.2.1 sh-1/nginx-b", []string{"search_dynamic_group", "execute_dynamic_group", "list_biz_hosts_topo"}},
+		"group-of-hosts":      {cmdb.Scope{Business: 3, Group: "g2"}, "3.0.2 gz-1/nginx-a, 3.9.1 idle pool/idle host", nil},
+		"group-that-is-empty": {cmdb.Scope{Business: 3, Group: "nobody"}, "", []string{"search_dynamic_group", "execute_dynamic_group"}},
+		"ids":                 {cmdb.Scope{Business: 3, HostIDs: []int64{4, 3, 4}}, "3.0.1 gz-1/nginx-a sh-1/nginx-b, 3.0.2 gz-1/nginx-a", []string{"list_biz_hosts_topo"}},
+	} {
+		for _, gateway := range bkapi.Gateways() {
+			t.Run(name+"-"+string(gateway), func(t *testing.T) {
+				t.Parallel()
+				sim := &simulator.Server{}
+				hosts, err := serve(t, sim, gateway, world).Select(t.Context(), c.scope)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := found(hosts); got != c.want {
+					t.Errorf("selected %s, want %s", got, c.want)
+				}
+				if got := sim.Calls().APIs(); c.calls != nil && !slices.Equal(got, c.calls) {
+					t.Errorf("called %q, want %q", got, c.calls)
+				}
+			})
+		}
+	}
+}
+
+func TestSelect_unknown(t *testing.T) {
+	t.Parallel()
+	type top = cmdb.Topology
+	const businesses = "; there are 2 (web), 3 (game), 4 (bare), 6 (deep)"
+	for name, c := range map[string]struct {
+		scope cmdb.Scope
+		want  string
+	}{
+		"business-by-topology": {cmdb.Scope{Business: 33, Topology: &top{}}, "there is no business 33; there are 3 (game), 2 (web), 4 (bare), 6 (deep)"},
+		"business-by-template": {cmdb.Scope{Business: 9, Template: "nginx"}, "there is no business 9" + businesses},
+		"business-by-group":    {cmdb.Scope{Business: 9, Group: "g1"}, "there is no business 9" + businesses},
+		"business-by-id":       {cmdb.Scope{Business: 9, HostIDs: []int64{3}}, "there is no business 9" + businesses},
+		"set":                  {cmdb.Scope{Business: 3, Topology: &top{Set: expr("sz-[1-3]")}}, `business 3 has no set "sz-[1-3]"; there are sh-1, gz-1, gz-2, gz-3`},
+		"set-of-environment":   {cmdb.Scope{Business: 3, Topology: &top{Environment: "1", Set: expr("gz-1")}}, `business 3 has no set "gz-1" in environment "1"; there are sh-1`},
+		"environment":          {cmdb.Scope{Business: 3, Topology: &top{Environment: "2"}}, `business 3 has no set in environment "2"; there are gz-1, gz-2, gz-3, sh-1`},
+		"module":               {cmdb.Scope{Business: 3, Topology: &top{Set: expr("gz*"), Module: expr("nginx")}}, `business 3 has no module "nginx" in these sets; there are nginx-a, db`},
+		"template":             {cmdb.Scope{Business: 3, Template: "ngin"}, `business 3 has no service template "ngin"; there are nginx (70), redis (71), redis (72)`},
+		"template-twice":       {cmdb.Scope{Business: 3, Template: "redis"}, `business 3 has 2 of the name "redis" for a service template: give its id, one of 71, 72`},
+		"group":                {cmdb.Scope{Business: 3, Group: "by id"}, `business 3 has no dynamic group "by id"; there are by name (g2), one set (g1), nobody (g3), twice (g4), twice (g5)`},
+		"group-twice":          {cmdb.Scope{Business: 3, Group: "twice"}, `business 3 has 2 of the name "twice" for a dynamic group: give its id, one of g4, g5`},
+		"host":                 {cmdb.Scope{Business: 3, HostIDs: []int64{3, 1, 9999}}, `business 3 has no host 1, 9999`},
+		"built-in-module":      {cmdb.Scope{Business: 3, Topology: &top{Module: expr("idle host")}}, `business 3 has no module "idle host" in these sets; there are db, empty, nginx-a, nginx-b`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hosts, err := serve(t, &simulator.Server{}, bkapi.ESB, world).Select(t.Context(), c.scope)
+			if err == nil || err.Error() != c.want || hosts != nil {
+				t.Errorf("selected %s, said %v; want %s", found(hosts), err, c.want)
+			}
+		})
+	}
+}
+
+func TestSelect_noPermission(t *testing.T) {
+	t.Parallel()
+	for _, old := range []bool{false, true} {
+		for _, gateway := range bkapi.Gateways() {
+			for api, scope := range map[string]cmdb.Scope{
+				"search_biz_inst_topo":  {Business: 5, Topology: &cmdb.Topology{}},
+				"search_dynamic_group":  {Business: 5, Group: "g1"},
+				"list_service_template": {Business: 5, Template: "nginx"},
+				"list_biz_hosts_topo":   {Business: 5, HostIDs: []int64{1}},
+			} {
+				sim := &simulator.Server{OldCMDB: old}
+				_, err := serve(t, sim, gateway, world).Select(t.Context(), scope)
+				var failure *bkapi.Error
+				if !cmdb.IsNoPermission(err) || !errors.As(err, &failure) || failure.API != api {
+					t.Errorf("%s, old %t: %v", api, old, err)
+				}
+				if calls := sim.Calls().APIs(); len(calls) != 1 {
+					t.Errorf("called %q", calls)
+				}
+			}
+		}
+	}
+}
+
+// What came of a listing that is not whole is an error, whatever it lacks.
+func TestSelect_pages(t *testing.T) {
+	t.Parallel()
+	const many = `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-2]", "modules": [{"name": "m", "hosts": [{"count": 500, "ip": "10.3.0.1"}]}]}],
+	  "idle": [{"count": 700, "ip": "10.4.0.1"}], "groups": [{"id": "g", "name": "g", "object": "host"}]}]}`
+	for name, c := range map[string]struct {
+		scope cmdb.Scope
+		fault simulator.Fault
+		want  string
+	}{
+		"repeats":     {want: "the page of list_biz_hosts_topo from row 500 on repeats row 1", fault: simulator.Fault{Page: "repeat"}},
+		"shrinks":     {want: "the page of list_biz_hosts_topo from row 0 on has only 250 of 500 rows", fault: simulator.Fault{Page: "shrink"}},
+		"is-empty":    {want: "the page of list_biz_hosts_topo from row 0 on has only 0 of 500 rows", fault: simulator.Fault{Page: "empty"}},
+		"is-larger":   {want: "the page of list_biz_hosts_topo from row 0 on has 1000 rows where there are 500", fault: simulator.Fault{Page: "larger"}},
+		"counts-less": {want: "the page of list_biz_hosts_topo from row 500 on has 500 rows where there are 299", fault: simulator.Fault{CountOff: -201}},
+		"counts-more": {want: "the page of list_biz_hosts_topo from row 1000 on has only 0 of 1 rows", fault: simulator.Fault{CountOff: 1}},
+		"unfiltered":  {want: "the answer of list_biz_hosts_topo has host 1001 (10.4.0.1), which was not asked for: CMDB ignored the filter", fault: simulator.Fault{Page: "unfiltered"}},
+		"fails":       {want: "list_biz_hosts_topo: refused by the platform: broken (code 1199000", fault: simulator.Fault{EnvelopeCode: new(1199000), EnvelopeMessage: "broken"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			client := serve(t, sim, bkapi.ESB, many)
+			c.fault.API = "list_biz_hosts_topo"
+			sim.Inject(c.fault)
+			hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || hosts != nil {
+				t.Errorf("%d hosts, said %v; want %s", len(hosts), err, c.want)
+			}
+		})
+	}
+}
+
+// A list that changes while it is read is read anew.
+func TestSelect_moved(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	client := serve(t, sim, bkapi.ESB, world)
+	sim.Inject(simulator.Fault{API: "list_biz_hosts_topo", Page: "empty", Times: 2})
+	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{Set: expr("gz-1")}})
+	if err != nil || len(hosts) != 3 {
+		t.Errorf("%d hosts, said %v", len(hosts), err)
+	}
+	if got := len(sim.Calls().Of("list_biz_hosts_topo")); got != 3 {
+		t.Errorf("read %d times", got)
+	}
+}
+
+// Ten thousand hosts are one question for the topology and twenty pages.
+func TestSelect_tenThousand(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	client := serve(t, sim, bkapi.APIGW, `{"businesses": [{"id": 3, "name": "game", "sets": [
+	  {"name": "gz-[1-20]", "modules": [{"name": "m[a]", "hosts": [{"count": 500, "ip": "10.3.0.1"}]}, {"name": "other", "hosts": [{"count": 5, "ip": "10.9.0.1"}]}]}]}]}`)
+	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{Module: expr("m*")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(hosts) != 10_000 || !slices.IsSortedFunc(hosts, func(a, b cmdb.Host) int { return int(a.ID - b.ID) }) {
+		t.Errorf("%d hosts, or in another order", len(hosts))
+	}
+	calls := sim.Calls()
+	if topology, pages := len(calls.Of("search_biz_inst_topo")), len(calls.Of("list_biz_hosts_topo")); topology != 1 || pages != 20 || len(calls) != 21 {
+		t.Errorf("%d questions for the topology, %d pages, %d calls", topology, pages, len(calls))
+	}
+}
+
+// Filters have at most 500 ids. Who is in modules of two requests is one host.
+func TestSelect_manyModules(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	client := serve(t, sim, bkapi.ESB, `{"businesses": [{"id": 3, "name": "game", "sets": [
+	  {"name": "a-[1-600]", "modules": [{"name": "m", "hosts": [{"count": 1, "ip": "10.3.0.1"}]}]},
+	  {"name": "z", "modules": [{"name": "m", "shares": ["0:10.3.0.1", "0:10.3.2.88"]}]}]}]}`)
+	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
+	if err != nil || len(hosts) != 600 {
+		t.Fatalf("%d hosts, said %v", len(hosts), err)
+	}
+	if got := found(hosts[:1]); got != "3.0.1 a-1/m z/m" {
+		t.Errorf("the first is %s", got)
+	}
+	if got := len(sim.Calls().Of("list_biz_hosts_topo")); got != 2 {
+		t.Errorf("%d pages", got)
+	}
+}
+
+// What nobody filled in is null, and several addresses are one text.
+func TestSelect_fields(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &simulator.Server{}, bkapi.ESB, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "s", "modules": [{"name": "m", "hosts": [
+	  {"ip": "10.0.0.1", "agent_id": "020000000052540000000117000000000001", "name": "web-1", "cloud": 7, "fields": {"bk_host_innerip": "10.0.0.1,10.1.0.1", "bk_host_innerip_v6": "2001:db8::1,2001:db8::2"}},
+	  {"ip": "10.0.0.2", "fields": {"bk_host_innerip": null, "bk_host_innerip_v6": null, "bk_agent_id": null, "bk_host_name": null, "bk_os_type": null, "bk_cloud_id": null, "bk_addressing": null}},
+	  {"ip": "10.0.0.3", "no_agent": true, "fields": {"bk_addressing": "dynamic"}}]}]}]}]}`)
+	hosts, err := client.Select(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hosts {
+		hosts[i].Places = nil
+	}
+	want := []cmdb.Host{
+		{ID: 1, CloudID: new(int64(7)), IP: "10.0.0.1", IPv6: "2001:db8::1", AgentID: "020000000052540000000117000000000001", Name: "web-1", OS: "1"},
+		{ID: 2},
+		{ID: 3, CloudID: new(int64(0)), IP: "10.0.0.3", Dynamic: true, OS: "1"},
+	}
+	if diff := cmp.Diff(want, hosts); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+}
