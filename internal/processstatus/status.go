@@ -42,13 +42,7 @@ var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
 // that state occurs.
 func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
-	limits := timeouts.Attributes(ctx)
-	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = reference.TimeoutsDescription
-		nested.Attributes = reference.DataSourceAttributes(reference.DeadlineAttribute("read", "the whole read, after which a host that has not answered is `unknown`", reference.DefaultReadTimeout))
-		limits = nested
-	}
-	attributes["timeouts"] = limits
+	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read, after which a host that has not answered is `unknown`")
 	attributes["statuses"] = schema.MapNestedAttribute{
 		MarkdownDescription: "Status by host key.",
 		Computed:            true,

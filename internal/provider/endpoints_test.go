@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // Each object calls exactly the APIs that the table lists for it.
@@ -69,6 +71,23 @@ func TestAccEndpoints(t *testing.T) {
 		},
 		"bk_job_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
 			return []resource.TestStep{{Config: sim.JobProvider() + "data \"bk_job_process_status\" \"test\" {\n" + job.Reference() + "}"}}
+		},
+		"bk_hosts": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
+			t.Helper()
+			topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web"}], "groups": [{"name": "all", "object": "host"}],
+			  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sim.Topology = topology
+			var steps []resource.TestStep
+			for _, scope := range []string{`topology = { env = "3" }`, `dynamic_group = "all"`, `service_template = "web"`} {
+				steps = append(steps, resource.TestStep{Config: sim.JobProvider() + `data "bk_hosts" "test" {` + "\n  bk_biz_id = 3\n  " + scope + "\n}"})
+			}
+			return append(steps, resource.TestStep{
+				Config:      sim.JobProvider() + `data "bk_hosts" "test" {` + "\n  bk_biz_id = 4\n  topology = {}\n}",
+				ExpectError: regexp.MustCompile("There is no business 4"),
+			})
 		},
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), slices.Sorted(maps.Keys(scenarios))); diff != "" {

@@ -26,6 +26,7 @@ func TestAccExamples(t *testing.T) {
 		providertest.JobHostedExample:                       "",
 		"resources/bk_job_process_operation/resource.tf":    providertest.JobHostedExample,
 		"data-sources/bk_job_process_status/data-source.tf": providertest.JobHostedExample,
+		"data-sources/bk_hosts/data-source.tf":              "",
 		"guides/partial-failure/main.tf":                    "",
 		"guides/drift-in-ci/main.tf":                        "",
 		"guides/rolling-restart/main.tf":                    "",
@@ -63,6 +64,7 @@ func TestAccExamples(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
+			sim.Topology = exampleTopology(t)
 			config := exampleConfig(t, sim, file)
 			if needs != "" {
 				config += providertest.ReadExample(t, needs)
@@ -105,6 +107,17 @@ func TestAccExamples_import(t *testing.T) {
 		})
 	}
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps})
+}
+
+// exampleTopology is what the examples expect of CMDB.
+func exampleTopology(t *testing.T) *simulator.Topology {
+	t.Helper()
+	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "sets": [
+	  {"name": "gz-[1-3]", "modules": [{"name": "nginx-1", "hosts": [{"count": 2, "ip": "10.3.0.1"}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topology
 }
 
 // exampleConfig is an example as it stands, with the simulator for its platform:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/hostedprocess"
 	"github.com/blueking/terraform-provider-bk/internal/hostfunction"
+	"github.com/blueking/terraform-provider-bk/internal/inventory"
 	"github.com/blueking/terraform-provider-bk/internal/processoperation"
 	"github.com/blueking/terraform-provider-bk/internal/processstatus"
 )
@@ -77,6 +78,7 @@ func (p *bkProvider) DataSources(context.Context) []func() datasource.DataSource
 	return []func() datasource.DataSource{
 		processstatus.NewDataSource,
 		processstatus.NewJobDataSource,
+		inventory.NewHostsDataSource,
 	}
 }
 

@@ -75,6 +75,21 @@ var settingRows = map[string]settingRow{
 		setting: "job_endpoint", seen: (*settingScene).jobCall, with: map[string]any{"gateway": "apigw"},
 		value: "{there}", want: "there/api/c/compapi/v2/jobv3/operate_process/",
 	},
+	"cmdb_endpoint": {
+		setting: "cmdb_endpoint", seen: (*settingScene).cmdbCall, byDefault: "here/api/c/compapi/v2/cc/search_biz_inst_topo/",
+		value: "{there}/", want: "there/api/c/compapi/v2/cc/search_biz_inst_topo/",
+		env: "BK_CMDB_ENDPOINT", envValue: "{elsewhere}/", envWant: "elsewhere/api/c/compapi/v2/cc/search_biz_inst_topo/",
+		bad: []badSetting{
+			{value: "cmdb.example.com", want: `cmdb_endpoint: Invalid Provider Setting: Attribute cmdb_endpoint: "cmdb.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "https://me:pw@cmdb.example.com", want: `cmdb_endpoint: Invalid Provider Setting: Attribute cmdb_endpoint: has user information; credentials have fields of their own.`},
+			{value: "https://cmdb.example.com?a=b", want: `cmdb_endpoint: Invalid Provider Setting: Attribute cmdb_endpoint: has a query.`},
+			{env: "cmdb.example.com", want: `cmdb_endpoint: Invalid Provider Setting: Environment variable BK_CMDB_ENDPOINT: "cmdb.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+		},
+	},
+	"cmdb_endpoint-beside-a-gateway": {
+		setting: "cmdb_endpoint", seen: (*settingScene).cmdbCall, with: map[string]any{"gateway": "apigw", "endpoint": "{here}/api/bk-gse/stage/"},
+		byDefault: "here/api/bk-cmdb/stage/api/v3/find/topoinst/biz/2", value: "{there}/cmdb", want: "there/cmdb/api/v3/find/topoinst/biz/2",
+	},
 	"job_api-job": {
 		setting: "job_api", seen: (*settingScene).jobCall, byDefault: "here/api/c/compapi/v2/jobv3/operate_process/",
 		value: "job", want: "here/api/c/compapi/v2/job/operate_process/",

@@ -193,6 +193,15 @@ func (s *settingScene) jobStatus(hosts int) {
 	}
 }
 
+// cmdbCall is the platform and the path that a question to CMDB goes to.
+func (s *settingScene) cmdbCall() string {
+	s.ReadData("bk_hosts", map[string]any{"bk_biz_id": 2, "topology": map[string]any{}})
+	for _, request := range s.requests {
+		return request.platform + request.path
+	}
+	return "no call"
+}
+
 // members are the values of some members of the first request's body.
 func members(names ...string) func(*settingScene) string {
 	return func(s *settingScene) string {

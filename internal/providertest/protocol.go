@@ -98,7 +98,7 @@ func ConfiguredWith(tb testing.TB, settings map[string]any) *Protocol {
 // Settings is a provider block for the simulator, for Protocol.
 func (s *Sim) Settings() map[string]any {
 	return map[string]any{
-		"endpoint": s.URL, "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
+		"endpoint": s.URL, "cmdb_endpoint": s.CMDBEndpoint(), "app_code": simulator.DefaultAppCode, "app_secret": simulator.DefaultAppSecret, "username": "admin",
 		"gateway": string(Gateway), "retry_wait_min": "1ms", "retry_wait_max": "5ms",
 	}
 }

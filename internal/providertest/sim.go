@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -59,6 +60,14 @@ func NewSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *Sim {
 	return served
 }
 
+// CMDBEndpoint is where CMDB is: its gateway has a URL of its own.
+func (s *Sim) CMDBEndpoint() string {
+	if Gateway == bkapi.APIGW {
+		return s.URL + "/api/bk-cmdb/prod"
+	}
+	return s.URL
+}
+
 // ProviderConfig is a provider block for the simulator, in HCL; more holds further
 // attributes.
 func (s *Sim) ProviderConfig(more ...string) string {
@@ -71,11 +80,13 @@ provider "bk" {
 
   gateway    = %[5]q
 
+  cmdb_endpoint = %[6]q
+
   retry_wait_min = "1ms"
   retry_wait_max = "5ms"
   %[4]s
 }
-`, s.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret, strings.Join(more, "\n  "), Gateway)
+`, s.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret, strings.Join(more, "\n  "), Gateway, s.CMDBEndpoint())
 }
 
 // HostsConfig is a hosts map of web-1 to web-n, in HCL.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	datasourcetimeouts "github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
@@ -42,6 +44,18 @@ func DeadlineAttribute(name, what string, defaultTimeout time.Duration) map[stri
 	return map[string]schema.Attribute{name: schema.StringAttribute{
 		MarkdownDescription: TimeoutDescription(what, defaultTimeout), Optional: true, Validators: deadlineValidators,
 	}}
+}
+
+// DataSourceTimeouts declares the timeouts of a data source; what is as in
+// DeadlineAttribute.
+func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
+	attribute := datasourcetimeouts.Attributes(ctx)
+	if nested, ok := attribute.(datasource.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = TimeoutsDescription
+		nested.Attributes = DataSourceAttributes(DeadlineAttribute("read", what, DefaultReadTimeout))
+		return nested
+	}
+	return attribute
 }
 
 // The library's own validator accepts a deadline that is over at once.

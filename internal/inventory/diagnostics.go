@@ -1,0 +1,87 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+)
+
+const (
+	summaryInvalidExpression = "Invalid Expression"
+	summaryNotRead           = "Unable to Read Hosts"
+)
+
+// settings are the attributes that name what CMDB may not have.
+var settings = map[string]path.Path{
+	"business":         path.Root("bk_biz_id"),
+	"set":              path.Root("topology").AtName("set"),
+	"module":           path.Root("topology").AtName("module"),
+	"dynamic group":    path.Root("dynamic_group"),
+	"service template": path.Root("service_template"),
+	"host":             path.Root("bk_host_ids"),
+}
+
+// selectFailed is the error for hosts that could not be read.
+func selectFailed(biz int64, err error) diag.Diagnostic {
+	var (
+		unknown *cmdb.UnknownError
+		moved   *cmdb.ListError
+		beyond  *cmdb.BeyondError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return diag.NewAttributeErrorDiagnostic(settings[unknown.What], "Not Found in CMDB", diagnose.Sentence(err.Error()))
+	case errors.As(err, &moved):
+		return diag.NewErrorDiagnostic(summaryNotRead, diagnose.Sentence(err.Error())+
+			"\n\nHosts would be missing, so none are returned. If many hosts are being changed in CMDB at the moment, plan again later.")
+	case errors.As(err, &beyond):
+		return diag.NewErrorDiagnostic(summaryNotRead, diagnose.Sentence(err.Error())+
+			"\n\nHosts that nobody asked for would be among them, so none are returned. This CMDB may be too old for the provider: list_biz_hosts_topo has to know the filters by set, module and host.")
+	}
+	return diagnose.CallFailed(summaryNotRead, fmt.Sprintf("CMDB could not be asked for the hosts of business %d.", biz), err)
+}
+
+// tooFew is the error for fewer hosts than min_hosts.
+func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
+	text := fmt.Sprintf("Business %d has %d hosts in this scope", biz, hosts)
+	if inScope > hosts {
+		text = fmt.Sprintf("Of %d hosts that business %d has in this scope, %d pass the filter", inScope, biz, hosts)
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("min_hosts"), "Too Few Hosts", fmt.Sprintf("%s; min_hosts requires %d.\n\n"+
+		"This is an error so that no plan lets go of hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least))
+}
+
+// faults are the errors for hosts that cannot be named.
+func (in inventory) faults() diag.Diagnostics {
+	var diags diag.Diagnostics
+	if len(in.unusable) > 0 {
+		diags.AddError("Hosts Without Name", "These hosts are in scope, and cannot be addressed or have no key:\n\n"+rows(in.unusable)+
+			"\nComplete them in CMDB, leave them out of the scope, or set address or key to what they have.")
+	}
+	if len(in.clashes) > 0 {
+		diags.AddError("Hosts With One Name", "Hosts can only be told apart by keys and addresses:\n\n"+rows(in.clashes)+
+			"\nAdd another field to key, such as {bk_host_id}, or correct them in CMDB.")
+	}
+	return diags
+}
+
+// maxRows is how many hosts one error names.
+const maxRows = 20
+
+func rows(lines []string) string {
+	var text strings.Builder
+	for i, line := range lines {
+		if i == maxRows {
+			fmt.Fprintf(&text, "  and %d more\n", len(lines)-maxRows)
+			break
+		}
+		text.WriteString("  " + line + "\n")
+	}
+	return text.String()
+}

@@ -1,0 +1,182 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+var (
+	_ datasource.DataSource                     = (*hostsDataSource)(nil)
+	_ datasource.DataSourceWithConfigure        = (*hostsDataSource)(nil)
+	_ datasource.DataSourceWithConfigValidators = (*hostsDataSource)(nil)
+)
+
+// NewHostsDataSource returns bk_hosts.
+func NewHostsDataSource() datasource.DataSource { return &hostsDataSource{} }
+
+type hostsDataSource struct{ platform *platform.Platform }
+
+type hostsModel struct {
+	scopeModel
+	Filter   *filterModel   `tfsdk:"filter"`
+	Address  types.String   `tfsdk:"address"`
+	Key      types.String   `tfsdk:"key"`
+	MinHosts types.Int64    `tfsdk:"min_hosts"`
+	Timeouts timeouts.Value `tfsdk:"timeouts"`
+
+	Hosts         reference.HostMap  `tfsdk:"hosts"`
+	HostsByModule reference.HostMaps `tfsdk:"hosts_by_module"`
+	WithoutAgent  []string           `tfsdk:"without_agent"`
+	HostCount     types.Int64        `tfsdk:"host_count"`
+}
+
+// Defaults of what a configuration leaves out: a data source has none in its schema.
+const (
+	defaultKey      = "{bk_host_innerip}"
+	defaultMinHosts = 1
+)
+
+func (d *hostsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_hosts"
+}
+
+func (d *hostsDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := scopeAttributes()
+	attributes["filter"] = filterAttribute()
+	attributes["address"] = schema.StringAttribute{
+		MarkdownDescription: "What hosts are addressed by. `" + byAgentID + "`: their agent ids. `" + byIP + "`: cloud area and first inner address. `" + byEither +
+			"`: the agent id where there is one and the platform takes it, which only GSE's API gateway does, and otherwise the address. Defaults to `" + byEither + "`. " +
+			"A host that cannot be addressed so is an error that names it.",
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(byEither, byAgentID, byIP)},
+	}
+	attributes["key"] = schema.StringAttribute{
+		MarkdownDescription: "Host key: text with fields of CMDB in braces, " + keyFieldList() + ". Defaults to `" + defaultKey +
+			"`. Two hosts with one key are an error that names both.",
+		Optional:   true,
+		Validators: []validator.String{keyValidator{}},
+	}
+	attributes["min_hosts"] = schema.Int64Attribute{
+		MarkdownDescription: fmt.Sprintf("Number of hosts that there must be at least. Fewer are an error, so that a module that was emptied, or a wrong scope, "+
+			"does not make a plan that lets go of everything. Defaults to `%d`; `0` allows none.", defaultMinHosts),
+		Optional:   true,
+		Validators: []validator.Int64{int64validator.AtLeast(0)},
+	}
+	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read")
+	attributes["hosts"] = reference.ComputedHosts("Map of host key to host address, for the `hosts` of resources.")
+	attributes["hosts_by_module"] = reference.ComputedHostMaps("The same by module: a map of `<set>/<module>` to such a map. A host stands under each module " +
+		"that it is in and that is in scope; modules without hosts are left out. Modules of one name in sets of one name are one.")
+	attributes["without_agent"] = schema.ListAttribute{
+		ElementType: types.StringType, Computed: true,
+		MarkdownDescription: "Keys of hosts of which CMDB knows no agent id: they have no agent, or one older than GSE 2.0.",
+	}
+	attributes["host_count"] = schema.Int64Attribute{MarkdownDescription: "Number of hosts.", Computed: true}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads from CMDB which hosts a business has, ready for the `hosts` of resources. An answer that is not whole is an error, never fewer hosts.",
+		Attributes:          attributes,
+	}
+}
+
+func (d *hostsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *hostsDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
+	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(
+		path.MatchRoot("topology"), path.MatchRoot("dynamic_group"), path.MatchRoot("service_template"), path.MatchRoot("bk_host_ids"))}
+}
+
+func (d *hostsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var config hostsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(config.read(ctx, d.platform)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
+	}
+}
+
+// read asks CMDB and sets the computed values.
+func (m *hostsModel) read(ctx context.Context, p *platform.Platform) diag.Diagnostics {
+	switch {
+	case !p.Ready():
+		return diag.Diagnostics{p.NotReady()}
+	case p.CMDB == nil:
+		return diag.Diagnostics{diagnose.NoCMDB()}
+	}
+	limit, diags := m.Timeouts.Read(ctx, reference.DefaultReadTimeout)
+	if diags.HasError() {
+		return diags
+	}
+	scope, err := m.scope()
+	if err != nil {
+		diags.Append(diagnose.Bug(err)) // expressions were checked before
+		return diags
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	all, err := p.CMDB.Select(ctx, scope)
+	if err != nil {
+		diags.Append(selectFailed(scope.Business, err))
+		return diags
+	}
+	hosts, err := m.Filter.hosts(all)
+	if err != nil {
+		diags.Append(diagnose.Bug(err))
+		return diags
+	}
+	if least := orDefault(m.MinHosts, defaultMinHosts); int64(len(hosts)) < least {
+		diags.Append(tooFew(scope.Business, len(hosts), len(all), least))
+		return diags
+	}
+	m.fromAPI(newInventory(hosts, namingOf(m, p.Gateway)), &diags)
+	return diags
+}
+
+// namingOf is how the hosts of a configuration are called, with the defaults.
+func namingOf(m *hostsModel, gateway bkapi.Gateway) naming {
+	named := naming{by: byEither, agents: gateway == bkapi.APIGW}
+	if !m.Address.IsNull() {
+		named.by = m.Address.ValueString()
+	}
+	text := defaultKey
+	if !m.Key.IsNull() {
+		text = m.Key.ValueString()
+	}
+	named.key, _ = parseKey(text) // which was checked before
+	return named
+}
+
+func (m *hostsModel) fromAPI(found inventory, diags *diag.Diagnostics) {
+	diags.Append(found.faults()...)
+	m.Hosts = reference.NewHostMap(found.addresses)
+	m.HostsByModule = reference.NewHostMaps(found.byModule)
+	m.WithoutAgent = found.withoutAgent
+	m.HostCount = types.Int64Value(int64(len(found.addresses)))
+}
+
+func orDefault(value types.Int64, otherwise int64) int64 {
+	if value.IsNull() {
+		return otherwise
+	}
+	return value.ValueInt64()
+}
