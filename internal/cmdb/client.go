@@ -2,7 +2,6 @@ package cmdb
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/url"
 	"strconv"
@@ -79,10 +78,4 @@ const codeNoPermission = 9900403
 // the API.
 func IsNoPermission(err error) bool {
 	return bkapi.HasCode(err, codeNoPermission)
-}
-
-// isVerdict reports whether CMDB answered, and said no.
-func isVerdict(err error) bool {
-	var refused *bkapi.Error
-	return errors.As(err, &refused) && refused.Kind == bkapi.KindRefused && !bkapi.IsTransient(err)
 }

@@ -58,7 +58,7 @@ func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
 }
 
 // faults are the errors for hosts that cannot be named.
-func (in inventory) faults() diag.Diagnostics {
+func (in *inventory) faults() diag.Diagnostics {
 	var diags diag.Diagnostics
 	if len(in.unusable) > 0 {
 		diags.AddError("Hosts Without Name", "These hosts are in scope, and cannot be addressed or have no key:\n\n"+rows(in.unusable)+

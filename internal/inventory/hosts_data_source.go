@@ -166,7 +166,7 @@ func namingOf(m *hostsModel, gateway bkapi.Gateway) naming {
 	return named
 }
 
-func (m *hostsModel) fromAPI(found inventory, diags *diag.Diagnostics) {
+func (m *hostsModel) fromAPI(found *inventory, diags *diag.Diagnostics) {
 	diags.Append(found.faults()...)
 	m.Hosts = reference.NewHostMap(found.addresses)
 	m.HostsByModule = reference.NewHostMaps(found.byModule)

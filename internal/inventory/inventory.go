@@ -35,8 +35,8 @@ type inventory struct {
 }
 
 // newInventory names hosts, in their order.
-func newInventory(hosts []cmdb.Host, n naming) inventory {
-	in := inventory{
+func newInventory(hosts []cmdb.Host, n naming) *inventory {
+	in := &inventory{
 		addresses: make(map[string]string, len(hosts)), byModule: make(map[string]map[string]string),
 		withoutAgent: []string{},
 	}
