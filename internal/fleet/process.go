@@ -45,6 +45,9 @@ type Status struct {
 	Labels  map[string]string
 	PID     int64
 	Version string
+	// Health is what the health command printed, "" where it printed nothing, failed, or
+	// is not there.
+	Health string
 	// CPUUsage and MemUsage are percent of the whole machine.
 	CPUUsage, MemUsage float64
 	// RegisterTime is epoch seconds of the registration, 0 where not known. Only

@@ -12,6 +12,7 @@ import (
 type instance struct {
 	PID          Number `json:"pid"` // -1 when the process is not running
 	Version      Text   `json:"version"`
+	Health       Text   `json:"health"`
 	IsAuto       Flag   `json:"isAuto"` // encoding/json matches isauto as well
 	IsAutoSnake  Flag   `json:"is_auto"`
 	CPUUsage     Number `json:"cpuUsage"`
@@ -57,6 +58,7 @@ func parseStatus(content json.RawMessage, redact func(string) string) fleet.Stat
 		HostedKnown:  found.IsAuto.Known,
 		PID:          found.PID.Int(),
 		Version:      redact(CleanVersion(string(found.Version))),
+		Health:       redact(strings.TrimSpace(string(found.Health))),
 		CPUUsage:     found.CPUUsage.Value,
 		MemUsage:     found.PhyMemUsage.Value,
 		RegisterTime: found.RegisterTime.Int(),

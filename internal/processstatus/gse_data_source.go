@@ -39,7 +39,8 @@ type processStatusDataSource struct{ platform *platform.Platform }
 
 type processStatusModel struct {
 	reference.GSEModel
-	Mode types.String `tfsdk:"mode"`
+	Mode           types.String `tfsdk:"mode"`
+	UnhealthyCount types.Int64  `tfsdk:"unhealthy_count"`
 	statusModel
 }
 
@@ -56,6 +57,11 @@ func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.Schem
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(statusModes)...)},
 	}
 	maps.Copy(attributes, statusAttributes(ctx, "An agent cannot tell a process that is not registered from one that is stopped, so `unregistered` occurs only in mode `cached`."))
+	attributes["unhealthy_count"] = schema.Int64Attribute{
+		MarkdownDescription: "Number of hosts on which the process runs and its `health_cmd` printed nothing, as it does where it fails. Null if no " +
+			"`health_cmd` is set, and in mode `" + string(modeCached) + "`. What a check printed is in `health` of each status.",
+		Computed: true,
+	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads the status of a process on each host. A host that does not answer is `unknown`, with the reason; only a call that " +
 			"fails as a whole is an error.",
@@ -90,6 +96,10 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 		ask = fleet.Process.CachedStatus
 	}
 	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, ask)...)
+	config.UnhealthyCount = types.Int64Null()
+	if config.Mode.ValueString() != string(modeCached) && config.ChecksHealth() {
+		config.UnhealthyCount = types.Int64Value(config.unhealthy)
+	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
 	}

@@ -24,12 +24,15 @@ type statusModel struct {
 	StoppedCount      types.Int64    `tfsdk:"stopped_count"`
 	UnregisteredCount types.Int64    `tfsdk:"unregistered_count"`
 	UnknownCount      types.Int64    `tfsdk:"unknown_count"`
+
+	unhealthy int64 // hosts that run and say nothing of their health
 }
 
 // statusType is the type of an element of statuses.
 var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"state":         types.StringType,
 	"hosted":        types.BoolType,
+	"health":        types.StringType,
 	"pid":           types.Int64Type,
 	"version":       types.StringType,
 	"cpu_usage":     types.Float64Type,
@@ -52,6 +55,7 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 				Computed:            true,
 			},
 			"hosted":        schema.BoolAttribute{MarkdownDescription: "Whether the process is hosted: the agent restarts it when it dies. Null if the answer does not say.", Computed: true},
+			"health":        schema.StringAttribute{MarkdownDescription: "What the health command printed, by the agent's answer, which the provider does not judge. Null if it says nothing; the cached status never does.", Computed: true},
 			"pid":           schema.Int64Attribute{MarkdownDescription: "Process ID. Null unless the process is running.", Computed: true},
 			"version":       schema.StringAttribute{MarkdownDescription: "First line that `version_cmd` printed. Null if there is none.", Computed: true},
 			"cpu_usage":     schema.Float64Attribute{MarkdownDescription: "CPU usage, as a percentage of the whole machine. Null unless the process is running.", Computed: true},
@@ -103,6 +107,9 @@ func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fle
 	for key, host := range hosts.All {
 		status := statuses[host]
 		counts[status.State]++
+		if status.State == fleet.Running && status.Health == "" {
+			m.unhealthy++
+		}
 		elements[key] = statusValue(status)
 	}
 	m.Statuses = types.MapValueMust(statusType, elements)
@@ -116,6 +123,7 @@ func statusValue(s fleet.Status) types.Object {
 	values := map[string]attr.Value{
 		"state":         types.StringValue(string(s.State)),
 		"hosted":        types.BoolNull(),
+		"health":        types.StringNull(),
 		"pid":           types.Int64Null(),
 		"version":       types.StringNull(),
 		"cpu_usage":     types.Float64Null(),
@@ -125,6 +133,9 @@ func statusValue(s fleet.Status) types.Object {
 	}
 	if s.HostedKnown {
 		values["hosted"] = types.BoolValue(s.Hosted)
+	}
+	if s.Health != "" {
+		values["health"] = types.StringValue(s.Health)
 	}
 	if s.Version != "" {
 		values["version"] = types.StringValue(s.Version)

@@ -48,6 +48,13 @@ func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Obj
 	return control, at
 }
 
+// ChecksHealth reports whether the spec has a health command.
+func (m *GSEModel) ChecksHealth() bool {
+	control, _ := m.Spec.Attributes()["control"].(types.Object)
+	command, set := control.Attributes()["health_cmd"].(types.String)
+	return set && command.ValueString() != ""
+}
+
 // HostsMap is the value of hosts.
 func (m *GSEModel) HostsMap() *HostMap { return &m.Hosts }
 

@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,17 +15,17 @@ import (
 func TestMappingStatus(t *testing.T) {
 	t.Parallel()
 	running := map[string]any{
-		"state": "running", "hosted": true, "pid": 11, "version": "version-text", "cpu_usage": 12, "mem_usage": 13, "error_code": nil, "error_message": nil,
+		"state": "running", "hosted": true, "health": "health-text", "pid": 11, "version": "version-text", "cpu_usage": 12, "mem_usage": 13, "error_code": nil, "error_message": nil,
 	}
 	stopped := map[string]any{
-		"state": "stopped", "hosted": false, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil, "error_code": nil, "error_message": nil,
+		"state": "stopped", "hosted": false, "health": nil, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil, "error_code": nil, "error_message": nil,
 	}
 	unknown := map[string]any{
-		"state": "unknown", "hosted": nil, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil,
+		"state": "unknown", "hosted": nil, "health": nil, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil,
 		"error_code": 117, "error_message": "the agent is abnormal or not found: the agent is away",
 	}
 	unregistered := map[string]any{
-		"state": "unregistered", "hosted": nil, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil, "error_code": nil, "error_message": nil,
+		"state": "unregistered", "hosted": nil, "health": nil, "pid": nil, "version": nil, "cpu_usage": nil, "mem_usage": nil, "error_code": nil, "error_message": nil,
 	}
 	for name, c := range map[string]struct {
 		face   providertest.Face
@@ -59,12 +60,16 @@ func TestMappingStatus(t *testing.T) {
 			if c.mode == "cached" {
 				sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": answers}})
 			} else {
-				instance := map[string]any{"isAuto": true, "pid": 11, "version": "version-text", "cpuUsage": 12, "phyMemUsage": 13}
+				instance := map[string]any{"isAuto": true, "pid": 11, "version": "version-text", "health": "health-text\n", "cpuUsage": 12, "phyMemUsage": 13}
 				sim.Inject(simulator.Fault{
 					API: c.query, Hosts: providertest.AddressList([]int{1, 2, 3}), Code: new(0),
 					Content: map[string]any{"process": []any{map[string]any{"instance": []any{instance}}}},
 				})
 				sim.Inject(simulator.Fault{API: c.query, Hosts: providertest.AddressList([]int{6}), Code: new(117), Message: "the agent is away"})
+			}
+			running := maps.Clone(running)
+			if c.mode == "cached" {
+				running["health"] = nil // no row has it
 			}
 			config := c.face.Reference("./start.sh", 6)
 			if c.face != providertest.FaceJOB {

@@ -1,0 +1,70 @@
+package processstatus_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// What the health command printed stands with each host. Those that run and of which it
+// printed nothing are counted, where there is such a command and the agents were asked.
+func TestProcessStatusDataSource_health(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command any
+		mode    string
+		want    any
+		health  any
+	}{
+		"live":        {"./health.sh", "live", 1, "fine"},
+		"no-command":  {nil, "live", nil, "fine"},
+		"cached":      {"./health.sh", "cached", nil, nil},
+		"not-running": {"./health.sh", "down", 0, "fine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Colleague(t, "web", "nginx", nil, 1, 2)
+			says := func(n int, health string) {
+				pid := 11
+				if c.mode == "down" {
+					pid = -1
+				}
+				instance := map[string]any{"isAuto": true, "pid": pid, "health": health}
+				sim.Inject(simulator.Fault{
+					API: "operate_proc_v2", Hosts: []string{providertest.Address(n)}, Code: new(0),
+					Content: map[string]any{"process": []any{map[string]any{"instance": []any{instance}}}},
+				})
+			}
+			says(1, "fine\n")
+			says(2, " ")
+			config := providertest.FaceESB.Reference("./start.sh", 2)
+			if c.mode == "cached" {
+				config["mode"] = c.mode
+			}
+			if c.command != nil {
+				spec := providertest.WholeSpec("./start.sh")
+				spec["control"].(map[string]any)["health_cmd"] = c.command //nolint:forcetypeassert // it is made so
+				config["spec"] = spec
+			}
+
+			values, said := sim.Configured(t).ReadData("bk_process_status", config)
+
+			if said.Failed() {
+				t.Fatal(said)
+			}
+			if diff := cmp.Diff(c.want, values["unhealthy_count"]); diff != "" {
+				t.Errorf("unhealthy_count (-want +got):\n%s", diff)
+			}
+			for key, want := range map[string]any{"web-1": c.health, "web-2": nil} {
+				status, _ := values["statuses"].(map[string]any)[key].(map[string]any)
+				if diff := cmp.Diff(want, status["health"]); diff != "" {
+					t.Errorf("health of %s (-want +got):\n%s", key, diff)
+				}
+			}
+		})
+	}
+}
