@@ -29,6 +29,9 @@ type Row struct {
 	Name   string
 	Host   fleet.Host
 	Status fleet.Status
+	// Other is the other name of the host, its address or its agent id, the zero HostID
+	// where the platform has told none.
+	Other fleet.HostID
 }
 
 // UnplacedError says that a namespace has rows of which nobody knows the host. All
@@ -94,6 +97,7 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		fresh := false
 		unplaced.Unreadable = unplaced.Unreadable || page.ProcInfos.unreadable
 		for _, info := range page.ProcInfos.rows {
+			c.names(info)
 			host, ok := c.face.place(info, supplier)
 			id := identity{
 				namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
@@ -110,7 +114,8 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 				unplaced.Processes = append(unplaced.Processes, id.name) // seen for the first time
 				continue
 			}
-			if !yield(Row{Name: id.name, Host: host, Status: c.statusOf(info)}) {
+			other, _ := c.alias(host.WithoutSupplier())
+			if !yield(Row{Name: id.name, Host: host, Status: c.statusOf(info), Other: other}) {
 				return nil
 			}
 		}

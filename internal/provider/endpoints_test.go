@@ -62,6 +62,9 @@ func TestAccEndpoints(t *testing.T) {
 				{Config: sim.JobProvider() + `data "bk_process_status" "test" {` + reference + "  mode = \"cached\"\n}"},
 			}
 		},
+		"bk_registrations": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
+			return []resource.TestStep{{Config: sim.JobProvider() + `data "bk_registrations" "test" { namespace = "web" }`}}
+		},
 		"bk_job_hosted_process": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
 			owned.More = `registration_api = "manage_proc"`
 			return []resource.TestStep{{Config: sim.JobProvider() + job.String()}, {Config: sim.JobProvider() + owned.String()}}

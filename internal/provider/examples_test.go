@@ -23,6 +23,7 @@ func TestAccExamples(t *testing.T) {
 		providertest.HostedExample:                          "",
 		"resources/bk_process_operation/resource.tf":        providertest.HostedExample,
 		"data-sources/bk_process_status/data-source.tf":     providertest.HostedExample,
+		"data-sources/bk_registrations/data-source.tf":      providertest.HostedExample,
 		providertest.JobHostedExample:                       "",
 		"resources/bk_job_process_operation/resource.tf":    providertest.JobHostedExample,
 		"data-sources/bk_job_process_status/data-source.tf": providertest.JobHostedExample,

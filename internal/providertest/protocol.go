@@ -161,15 +161,20 @@ func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 		}
 		return tftypes.NewValue(typ, elements)
 	case map[string]any:
-		object, ok := typ.(tftypes.Object)
-		if !ok {
+		members := make(map[string]tftypes.Value)
+		switch typ := typ.(type) {
+		case tftypes.Object:
+			for name, attribute := range typ.AttributeTypes {
+				members[name] = ValueOf(attribute, v[name])
+			}
+		case tftypes.Map:
+			for key, element := range v {
+				members[key] = ValueOf(typ.ElementType, element)
+			}
+		default:
 			panic(fmt.Sprintf("%v takes no object", typ))
 		}
-		attributes := make(map[string]tftypes.Value)
-		for name, attribute := range object.AttributeTypes {
-			attributes[name] = ValueOf(attribute, v[name])
-		}
-		return tftypes.NewValue(typ, attributes)
+		return tftypes.NewValue(typ, members)
 	}
 	panic(fmt.Sprintf("no value for %T", v))
 }

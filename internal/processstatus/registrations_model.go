@@ -1,0 +1,181 @@
+package processstatus
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// hostsByNameType is host addresses by host key, by the name of a process.
+var hostsByNameType = types.MapType{ElemType: types.MapType{ElemType: types.StringType}}
+
+// registrationType is the type of one registration, processType that of all of a process.
+var (
+	registrationType = types.ObjectType{AttrTypes: map[string]attr.Type{
+		"state":       types.StringType,
+		"hosted":      types.BoolType,
+		"labels":      types.MapType{ElemType: types.StringType},
+		"fingerprint": types.StringType,
+		"owner":       types.StringType,
+	}}
+	processType = types.ObjectType{AttrTypes: map[string]attr.Type{"hosts": types.MapType{ElemType: registrationType}}}
+)
+
+// expectedHosts converts expected, nil where it is not set.
+func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory, diag.Diagnostics) {
+	if expected.IsNull() {
+		return nil, nil
+	}
+	var diags diag.Diagnostics
+	byName := make(map[string]fleet.Inventory, len(expected.Elements()))
+	for name, element := range expected.Elements() {
+		hosts, _ := element.(types.Map)
+		inventory, faults := fleet.NewInventory(reference.StringMap(hosts), supplier)
+		for _, fault := range faults {
+			reference.AddInvalid(&diags, path.Root("expected").AtMapKey(name).AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+		}
+		byName[name] = inventory
+	}
+	return byName, diags
+}
+
+// registered are the rows of a namespace by process and host.
+type registered map[string]map[fleet.HostID]gse.Row
+
+// add takes a row. A platform may keep rows of what was unregistered, and one host may
+// have a row for each of its supplier ids: the later registration is the one that counts.
+func (r registered) add(row gse.Row) {
+	if row.Status.State == fleet.Unregistered {
+		return
+	}
+	if r[row.Name] == nil {
+		r[row.Name] = make(map[fleet.HostID]gse.Row)
+	}
+	id := row.Host.WithoutSupplier()
+	if before, twice := r[row.Name][id]; !twice || before.Status.RegisterTime < row.Status.RegisterTime {
+		r[row.Name][id] = row
+	}
+}
+
+// orphans are the hosts that nobody expects, and those of which it cannot be told: they
+// have a name of one kind, and hosts of the other kind are expected that are not found.
+// An address has its supplier id where that is not the provider's.
+func (r registered) orphans(expected map[string]fleet.Inventory, supplier int) (orphans map[string]map[string]string, unclear []string) {
+	orphans = make(map[string]map[string]string)
+	for name, rows := range r {
+		inventory := expected[name]
+		missing := r.missing(name, inventory)
+		for _, row := range rows {
+			id := row.Host.WithoutSupplier()
+			address := id.Address()
+			switch {
+			case has(inventory, id), has(inventory, row.Other):
+			case row.Other == (fleet.HostID{}) && missing[!id.IsAgentID()]:
+				unclear = append(unclear, name+" on "+address)
+			default:
+				if orphans[name] == nil {
+					orphans[name] = make(map[string]string)
+				}
+				orphans[name][address] = address
+				if row.Host.SupplierID() != supplier {
+					orphans[name][address] = row.Host.String()
+				}
+			}
+		}
+	}
+	slices.Sort(unclear)
+	return orphans, unclear
+}
+
+// missing reports whether hosts by agent id (true) or by address (false) are expected
+// and not found.
+func (r registered) missing(name string, expected fleet.Inventory) map[bool]bool {
+	found := make(map[fleet.HostID]bool)
+	for id, row := range r[name] {
+		found[id], found[row.Other] = true, true
+	}
+	missing := make(map[bool]bool)
+	for _, host := range expected.All {
+		if id := host.WithoutSupplier(); !found[id] {
+			missing[id.IsAgentID()] = true
+		}
+	}
+	return missing
+}
+
+func has(inventory fleet.Inventory, id fleet.HostID) bool {
+	_, found := inventory.KeyOf(id)
+	return found
+}
+
+// fromAPI sets the computed values.
+func (m *registrationsModel) fromAPI(found registered, expected map[string]fleet.Inventory, unplaced *gse.UnplacedError, p *platform.Platform) diag.Diagnostics {
+	var diags diag.Diagnostics
+	processes := make(map[string]attr.Value, len(found))
+	for name, rows := range found {
+		hosts := make(map[string]attr.Value, len(rows))
+		for id, row := range rows {
+			hosts[id.Address()] = registrationValue(row.Status, p)
+		}
+		processes[name] = types.ObjectValueMust(processType.AttrTypes, map[string]attr.Value{"hosts": types.MapValueMust(registrationType, hosts)})
+	}
+	m.Registrations = types.MapValueMust(processType, processes)
+
+	m.Orphans = types.MapNull(hostsByNameType.ElemType)
+	if expected != nil {
+		orphans, unclear := found.orphans(expected, p.Supplier)
+		elements := make(map[string]attr.Value, len(orphans))
+		for name, hosts := range orphans {
+			elements[name] = reference.StringMapValue(hosts)
+		}
+		m.Orphans = types.MapValueMust(hostsByNameType.ElemType, elements)
+		if len(unclear) > 0 {
+			diags.Append(orphansUnclear(unclear))
+		}
+	}
+
+	names := []attr.Value{}
+	if unplaced != nil {
+		diags.Append(listedInPart(unplaced))
+		for _, name := range unplaced.Processes {
+			names = append(names, types.StringValue(name))
+		}
+	}
+	m.Unplaced = types.ListValueMust(types.StringType, names)
+	return diags
+}
+
+func registrationValue(s fleet.Status, p *platform.Platform) types.Object {
+	values := map[string]attr.Value{
+		"state":       types.StringValue(string(s.State)),
+		"hosted":      types.BoolNull(),
+		"labels":      types.MapNull(types.StringType),
+		"fingerprint": label(s.Labels, p.FingerprintLabel),
+		"owner":       label(s.Labels, p.OwnerLabel()),
+	}
+	if s.HostedKnown {
+		values["hosted"] = types.BoolValue(s.Hosted)
+	}
+	if s.Labels != nil {
+		values["labels"] = reference.StringMapValue(maps.Clone(s.Labels))
+	}
+	return types.ObjectValueMust(registrationType.AttrTypes, values)
+}
+
+// label is null where a label is off, not there or empty.
+func label(labels map[string]string, name string) types.String {
+	if name == "" || labels[name] == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(labels[name])
+}

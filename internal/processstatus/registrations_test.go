@@ -1,0 +1,219 @@
+package processstatus_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const (
+	agent1 = "0200000007525400f355781710390005465u"
+	agent2 = "0200000007525400f355781710390005465V"
+)
+
+// What this provider registered and what somebody else did stand side by side, and what
+// nobody expects is told apart.
+func TestRegistrationsDataSource(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	hosted := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	config := providertest.FaceESB.Reference("./start.sh", 2)
+	hosted.Applied(config)
+	sim.Colleague(t, "web", "redis", map[string]string{"team": "cache"}, 2)
+	sim.Colleague(t, "other", "nginx", nil, 3)
+	sim.ResetCalls()
+
+	values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{
+		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"first": "0:7:" + strings.TrimPrefix(providertest.Address(1), "0:")}},
+	})
+
+	if len(said) > 0 {
+		t.Fatal(said)
+	}
+	fingerprint := hosted.Attribute("fingerprint")
+	shown := hostsOf(t, values, "nginx")[providertest.Address(2)]
+	owner, _ := shown["owner"].(string)
+	if owner == "" {
+		t.Errorf("no owner in %v", shown)
+	}
+	want := map[string]any{
+		"state": "stopped", "hosted": true, "fingerprint": fingerprint, "owner": owner,
+		"labels": map[string]any{"tf_spec": fingerprint, "tf_spec_owner": owner},
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("ours (-want +got):\n%s", diff)
+	}
+	theirs := map[string]any{"state": "stopped", "hosted": false, "fingerprint": nil, "owner": nil, "labels": map[string]any{"team": "cache"}}
+	if diff := cmp.Diff(theirs, hostsOf(t, values, "redis")[providertest.Address(2)]); diff != "" {
+		t.Errorf("theirs (-want +got):\n%s", diff)
+	}
+	orphans := map[string]any{
+		"nginx": map[string]any{providertest.Address(2): providertest.Address(2)},
+		"redis": map[string]any{providertest.Address(2): providertest.Address(2)},
+	}
+	if diff := cmp.Diff(any(orphans), values["orphans"]); diff != "" {
+		t.Errorf("orphans (-want +got):\n%s", diff)
+	}
+	if processes, _ := values["registrations"].(map[string]any); len(processes) != 2 {
+		t.Errorf("there are %d processes", len(processes))
+	}
+	if diff := cmp.Diff([]string{"sync_proc_status"}, sim.Calls().APIs()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// hostsOf are the registrations of one process.
+func hostsOf(t *testing.T, values map[string]any, name string) map[string]map[string]any {
+	t.Helper()
+	processes, _ := values["registrations"].(map[string]any)
+	process, _ := processes[name].(map[string]any)
+	hosts, _ := process["hosts"].(map[string]any)
+	byAddress := make(map[string]map[string]any, len(hosts))
+	for address, registration := range hosts {
+		byAddress[address], _ = registration.(map[string]any)
+	}
+	return byAddress
+}
+
+// row is one of a listing.
+func row(name, agent, ip string, more map[string]any) map[string]any {
+	row := map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": name, "labels": map[string]any{}},
+		"host": map[string]any{"ip": ip, "bk_cloud_id": 0}, "bk_agent_id": agent, "status": 2, "isauto": true,
+	}
+	for key, value := range more {
+		row[key] = value
+	}
+	return row
+}
+
+// A machine may be expected under one name and listed under the other. Where nothing
+// tells that they are two, it is no orphan.
+func TestRegistrationsDataSource_orphans(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rows     []any
+		expected map[string]any // hosts of nginx, null without
+		want     any
+		warns    string
+	}{
+		"nothing-expected":  {[]any{row("nginx", "", "10.0.0.1", nil)}, map[string]any{}, map[string]any{"nginx": map[string]any{"0:10.0.0.1": "0:10.0.0.1"}}, ""},
+		"not-asked-for":     {[]any{row("nginx", "", "10.0.0.1", nil)}, nil, nil, ""},
+		"expected":          {[]any{row("nginx", "", "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
+		"both-names":        {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
+		"both-names-too":    {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": agent1}, map[string]any{}, ""},
+		"other-case":        {[]any{row("nginx", agent1, "10.0.0.1", nil)}, map[string]any{"a": strings.ToUpper(agent1)}, map[string]any{"nginx": map[string]any{agent1: agent1}}, ""},
+		"one-name-unclear":  {[]any{row("nginx", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, "nginx on " + agent1},
+		"one-name-but-seen": {[]any{row("nginx", agent1, "", nil), row("nginx", "", "10.0.0.1", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"nginx": map[string]any{agent1: agent1}}, ""},
+		"of-another-process": {
+			[]any{row("redis", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{"redis": map[string]any{agent1: agent1}}, "",
+		},
+		"name-of-another-row": {
+			[]any{row("redis", agent1, "10.0.0.1", nil), row("nginx", agent1, "", nil)}, map[string]any{"a": "0:10.0.0.1"},
+			map[string]any{"redis": map[string]any{agent1: agent1}}, "",
+		},
+		"address-as-agent-id": {[]any{row("nginx", "0:10.0.0.1", "", nil)}, map[string]any{"a": "0:10.0.0.1"}, map[string]any{}, ""},
+		"unregistered":        {[]any{row("nginx", agent1, "10.0.0.1", map[string]any{"status": 0})}, map[string]any{}, map[string]any{}, ""},
+		"another-namespace": {
+			[]any{row("nginx", agent1, "10.0.0.1", map[string]any{"meta": map[string]any{"namespace": "other", "name": "nginx"}})},
+			map[string]any{}, map[string]any{}, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": c.rows, "data/count": len(c.rows)}})
+			config := map[string]any{"namespace": "web"}
+			if c.expected != nil {
+				config["expected"] = map[string]any{"nginx": c.expected}
+			}
+
+			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", config)
+
+			if diff := cmp.Diff(c.want, values["orphans"]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if warned := strings.Contains(said.String(), "Orphans Not Told Apart"); said.Failed() || warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}
+
+// Pages move while others come and go. A row that shows twice is one.
+func TestRegistrationsDataSource_pages(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	page := func(from, to int) []any {
+		var rows []any
+		for n := from; n <= to; n++ {
+			rows = append(rows, row("nginx", "", fmt.Sprintf("10.0.%d.%d", n/250, n%250), nil))
+		}
+		return rows
+	}
+	sim.Inject(simulator.Fault{API: "sync_proc_status", Times: 1, Replace: map[string]any{"data/proc_infos": page(1, 1000), "data/count": 1200}})
+	sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": page(991, 1190), "data/count": 1190}})
+
+	values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{"namespace": "web"})
+
+	if n := len(hostsOf(t, values, "nginx")); n != 1190 || len(said) > 0 {
+		t.Errorf("there are %d hosts; said: %s", n, said)
+	}
+	if n := sim.Calls().Count("sync_proc_status"); n != 2 {
+		t.Errorf("%d pages were read", n)
+	}
+}
+
+// What cannot be placed is named, and what cannot be listed is an error.
+func TestRegistrationsDataSource_trouble(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault    simulator.Fault
+		unplaced any
+		fails    bool
+		says     string
+	}{
+		"no-host":    {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("nginx", "", "", nil), row("redis", "", "10.0.0.1", nil)}}}, []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
+		"unreadable": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{7, row("redis", "", "10.0.0.1", nil)}}}, []any{}, false, "rows that could not be read"},
+		"refused":    {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			c.fault.API = "sync_proc_status"
+			sim.Inject(c.fault)
+
+			values, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{"namespace": "web"})
+
+			if said.Failed() != c.fails || !strings.Contains(said.String(), c.says) {
+				t.Errorf("said: %s", said)
+			}
+			if diff := cmp.Diff(c.unplaced, values["unplaced"]); diff != "" {
+				t.Errorf("unplaced (-want +got):\n%s", diff)
+			}
+			if !c.fails && len(hostsOf(t, values, "redis")) != 1 {
+				t.Errorf("the others are not there: %v", values)
+			}
+		})
+	}
+}
+
+// An expected host that is none is refused at its place, before anything is called.
+func TestRegistrationsDataSource_badHost(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	_, said := sim.Configured(t).ReadData("bk_registrations", map[string]any{
+		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"first": "10.0.0.1"}},
+	})
+	if !said.Failed() || !strings.Contains(said.String(), "has no bk_cloud_id") {
+		t.Errorf("said: %s", said)
+	}
+	if calls := sim.Calls(); len(calls) > 0 {
+		t.Errorf("called: %v", calls.APIs())
+	}
+}
