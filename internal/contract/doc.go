@@ -50,7 +50,8 @@
 //   - apigw: all of it. Requests are the ESB's of the second generation with
 //     agent_id_list in place of hosts, answers the ESB's without result, and rows
 //     and contents with bk_agent_id (GSEKit, NodeMan, BSCP, nodemgr). A row of a host
-//     that is known by its agent id alone has no host, as in BSCP's type.
+//     that is known by its agent id alone has a host without an address, which NodeMan
+//     reads and BSCP's type leaves out.
 //   - job/operate_process/request-register.json and request-unregister.json:
 //     manage_proc's process with operate_process's fields, for a set of businesses.
 //   - cmdb, cmdb-apigw: members and types from the API documents and the public code of

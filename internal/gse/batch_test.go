@@ -30,7 +30,7 @@ func TestProcess_batches(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{MaxHostsPerRequest: 1000, UpdateUpserts: true}
+			sim := &simulator.Server{MaxHostsPerRequest: 1000}
 			p := simProcess(t, sim, 1000)
 			for n := range broken {
 				sim.SetReachable(host(n).Address(), false)

@@ -91,7 +91,7 @@ func TestContract(t *testing.T) {
 		"result-queued":   {"esb/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("esb"), unread, each(address, begun)},
 		"result-mixed": {"esb/get_proc_operate_result_v2/mixed", sampleMeta, sampleSpec(), six, operate(fleet.Start), sent("esb"), unread, map[string]fleet.Outcome{
 			six[0]: done,
-			six[1]: {Verdict: fleet.Pending, Code: 115, Message: "operation in progress", TaskID: sampleTask},
+			six[1]: {Verdict: fleet.Pending, Code: 115, Message: "handling", TaskID: sampleTask},
 			six[2]: {Verdict: fleet.Done, AlreadyDone: true, Code: 828, Message: "process is already running", TaskID: sampleTask},
 			six[3]: {Verdict: fleet.Failed, Ran: true, Code: 836, Message: "start check failed: process is not running", TaskID: sampleTask},
 			six[4]: {Verdict: fleet.Failed, Ran: true, Code: 65535, Message: "./start.sh: line 3: ulimit: open files: cannot modify limit\nproc-test: bind: address already in use\n", TaskID: sampleTask},

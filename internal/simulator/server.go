@@ -57,9 +57,9 @@ type Server struct {
 	// RegisterHosts makes register_proc_info host the process as well. The
 	// documents leave open whether it does.
 	RegisterHosts bool
-	// UpdateUpserts makes update_proc_info register an unregistered process
-	// instead of refusing it with CodeNotRegistered.
-	UpdateUpserts bool
+	// UpdateRefuses makes update_proc_info refuse an unregistered process with
+	// CodeNotRegistered, instead of registering it.
+	UpdateRefuses bool
 	// HostingStarts makes supervision start a process that was hosted while it
 	// was stopped. By default an agent revives only what it saw die.
 	HostingStarts bool
@@ -67,11 +67,18 @@ type Server struct {
 	// a process that is registered or hosted already. By default a start keeps
 	// them and stores its own only where there were none.
 	StartReplaces bool
+	// RestartKeepsHosting makes a restart leave the hosting as it was. By default it hosts,
+	// as a start does: clients install processes with op 7 alone.
+	RestartKeepsHosting bool
+	// HostingSilent leaves the content of ops 3 and 4 at the gateway empty, as it always is
+	// at the ESB.
+	HostingSilent bool
 	// HostingOnce makes op 3 at the gateway refuse a process that has a row with
 	// CodeAlreadyRegistered, instead of giving it the new spec and labels.
 	HostingOnce bool
 	// RowsWithoutHost leaves host out of the cached status at the gateway.
-	// Clients disagree on whether it is there; bk_agent_id is, always.
+	// Clients disagree on whether it is there; bk_agent_id is, always. By default it is,
+	// with an empty ip where no address is known.
 	RowsWithoutHost bool
 	// RowsWithoutAgentID leaves bk_agent_id out of it. With both, a row does not say
 	// whose it is. See [Fault.Rows] for what comes and goes.
@@ -156,8 +163,8 @@ func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
 		s.core.Configure(core.Settings{
-			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateUpserts: s.UpdateUpserts,
-			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce,
+			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses,
+			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce, HostingSilent: s.HostingSilent, RestartKeepsHosting: s.RestartKeepsHosting,
 			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,

@@ -16,16 +16,18 @@ var quirks = map[string]func(*simulator.Server){
 	"entry-per-name":        func(s *simulator.Server) { s.EntryPerName = true },
 	"expired-empty":         func(s *simulator.Server) { s.ExpiredEmpty = true },
 	"hosting-once":          func(s *simulator.Server) { s.HostingOnce = true },
+	"hosting-silent":        func(s *simulator.Server) { s.HostingSilent = true },
 	"hosting-starts":        func(s *simulator.Server) { s.HostingStarts = true },
 	"job-removed":           func(s *simulator.Server) { s.JobRemoved = true },
 	"manage-proc-bug":       func(s *simulator.Server) { s.ManageProcBug = true },
 	"old-cmdb":              func(s *simulator.Server) { s.OldCMDB = true },
 	"register-hosts":        func(s *simulator.Server) { s.RegisterHosts = true },
+	"restart-keeps-hosting": func(s *simulator.Server) { s.RestartKeepsHosting = true },
 	"rows-without-agent-id": func(s *simulator.Server) { s.RowsWithoutAgentID = true },
 	"rows-without-host":     func(s *simulator.Server) { s.RowsWithoutHost = true },
 	"start-replaces":        func(s *simulator.Server) { s.StartReplaces = true },
 	"unverified-status-400": func(s *simulator.Server) { s.UnverifiedStatus400 = true },
-	"update-upserts":        func(s *simulator.Server) { s.UpdateUpserts = true },
+	"update-refuses":        func(s *simulator.Server) { s.UpdateRefuses = true },
 }
 
 func quirkNames() string { return strings.Join(slices.Sorted(maps.Keys(quirks)), ", ") }

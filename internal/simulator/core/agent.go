@@ -68,7 +68,7 @@ func (g *GSE) runItem(lp *localProcess, it *Item, t Target) verdict {
 	v, refused := refuseControl(p, it)
 	if refused {
 		g.executedLocked(it, t, v)
-		v.content = controlContent(p, it, v.message)
+		v.content = g.controlContentLocked(p, it, v.message)
 		g.pruneLocked(p)
 	}
 	g.mu.Unlock()
@@ -89,7 +89,7 @@ func (g *GSE) runItem(lp *localProcess, it *Item, t Target) verdict {
 	p = g.processLocked(it, t)
 	g.conclude(p, it, v.code, pid, version)
 	g.executedLocked(it, t, v)
-	v.content = controlContent(p, it, v.message)
+	v.content = g.controlContentLocked(p, it, v.message)
 	g.pruneLocked(p)
 	g.changedLocked()
 	return v
@@ -110,14 +110,16 @@ func (g *GSE) conclude(p *process, it *Item, code, pid int, version string) {
 	if pid > 0 && p.spec == nil {
 		p.spec = it.Spec
 	}
+	starts := it.Op == OpStart || it.Op == OpRestart
+	if starts && code == CodeCheckFailed && it.Spec.autoType == autoOnce {
+		g.commandHostsLocked(p, it) // it has done what it is for
+	}
 	if code != CodeOK {
 		return
 	}
 	switch it.Op {
-	case OpStart:
-		g.startHostsLocked(p, it)
-		p.wanted = statusRunning
-	case OpRestart:
+	case OpStart, OpRestart:
+		g.commandHostsLocked(p, it)
 		p.wanted = statusRunning
 	case OpStop, OpKill:
 		p.unhost()

@@ -55,7 +55,7 @@ const (
 // codeMessages are the texts that go with a code unless there is more to say.
 var codeMessages = map[int]string{
 	CodeOK:                "success",
-	CodePending:           "operation in progress",
+	CodePending:           "handling",
 	CodeAgentAbnormal:     "agent abnormal or not found",
 	CodeAlreadyRunning:    "process is already running",
 	CodeNotRunning:        "process is not running, no need to stop",

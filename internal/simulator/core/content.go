@@ -32,9 +32,11 @@ func EncodeContent(v any) string {
 	return buf.String()
 }
 
-// controlContent is the content of start, stop, restart, reload and kill.
-func controlContent(p *process, it *Item, result string) document {
+// controlContentLocked is the content of start, stop, restart, reload and kill, and at
+// the gateway of hosting and unhosting.
+func (g *GSE) controlContentLocked(p *process, it *Item, result string) document {
 	type value struct {
+		AgentID    string `json:"bk_agent_id,omitempty"` // at the gateway
 		FuncID     string `json:"funcID"`
 		InstanceID string `json:"instanceID"`
 		IsAuto     bool   `json:"isAuto"`
@@ -42,7 +44,12 @@ func controlContent(p *process, it *Item, result string) document {
 		Result     string `json:"result"`
 		SetupPath  string `json:"setupPath"`
 	}
+	agentID := ""
+	if it.Whole {
+		agentID = g.agentIDLocked(p.target)
+	}
 	return document{map[string][]value{"value": {{
+		AgentID:   agentID,
 		IsAuto:    p.hosted,
 		ProcName:  it.Spec.ProcName,
 		Result:    result,
@@ -94,7 +101,7 @@ type queryInstance struct {
 func (g *GSE) queryContentLocked(p *process, it *Item) document {
 	now := g.now()
 	procName := it.Name
-	if it.Spec != nil {
+	if it.ByBinary && it.Spec != nil {
 		procName = it.Spec.ProcName
 	}
 	instance := queryInstance{

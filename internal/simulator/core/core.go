@@ -46,16 +46,18 @@ type GSE struct {
 // Settings are how one platform differs from another. The fields of the same names of
 // the package simulator's Server say what each does.
 type Settings struct {
-	AdmitAgents   bool
-	EntryPerName  bool
-	RegisterHosts bool
-	UpdateUpserts bool
-	HostingStarts bool
-	StartReplaces bool
-	HostingOnce   bool
-	ExpiredEmpty  bool
-	LagCalls      int
-	RowLabels     map[string]string
+	AdmitAgents         bool
+	EntryPerName        bool
+	RegisterHosts       bool
+	UpdateRefuses       bool
+	HostingStarts       bool
+	StartReplaces       bool
+	HostingOnce         bool
+	HostingSilent       bool
+	RestartKeepsHosting bool
+	ExpiredEmpty        bool
+	LagCalls            int
+	RowLabels           map[string]string
 
 	Local         bool
 	Root          string

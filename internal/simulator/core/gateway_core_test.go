@@ -71,9 +71,25 @@ func TestGateway_hostingAgainReplaces(t *testing.T) {
 	}
 }
 
+// Hosting and unhosting say what they have done, unless the platform says nothing.
+func TestGateway_hostingContent(t *testing.T) {
+	t.Parallel()
+	for _, silent := range []bool{false, true} {
+		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.HostingSilent = silent })
+		for _, op := range []int{simulator.OpHost, simulator.OpUnhost} {
+			v := c.GatewayOperate(op, simtest.Agents(simtest.AgentA), simtest.AgentA)
+			says := strings.Contains(v.Text(), `"value": [`) && strings.Contains(v.Text(), `"bk_agent_id": "`+simtest.AgentA+`"`) &&
+				strings.Contains(v.Text(), fmt.Sprintf(`"isAuto": %v`, op == simulator.OpHost))
+			if v.Code != 0 || says == silent || silent && v.Text() != "" {
+				t.Errorf("op %d, silent %v: %+v", op, silent, v)
+			}
+		}
+	}
+}
+
 func TestGateway_update(t *testing.T) {
 	t.Parallel()
-	c := simtest.NewGateway(t)
+	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.UpdateRefuses = true })
 	update := func() simtest.Verdict {
 		body := `{` + simtest.Meta(`{"v":"2"}`) + `,` + simtest.Agents(simtest.AgentA) + `,"spec":` + simtest.RegisterSpec + `}`
 		return simtest.VerdictOf(t, c.Gateway("update_proc_info", body).Data, simtest.AgentA+":web:nginx")
@@ -106,7 +122,7 @@ func TestGateway_rows(t *testing.T) {
 		for _, row := range rows {
 			got = append(got, fmt.Sprint(row["bk_agent_id"], " ", row["host"]))
 		}
-		want := []string{simtest.AgentA + " <nil>", simtest.AgentB + " map[bk_cloud_id:3 ip:10.0.0.2]", " map[bk_cloud_id:0 ip:10.0.0.1]"}
+		want := []string{simtest.AgentA + " map[bk_cloud_id:0 ip:]", simtest.AgentB + " map[bk_cloud_id:3 ip:10.0.0.2]", " map[bk_cloud_id:0 ip:10.0.0.1]"}
 		if without {
 			want = []string{simtest.AgentA + " <nil>", simtest.AgentB + " <nil>", " <nil>"}
 		}

@@ -16,6 +16,8 @@ type Item struct {
 	taskID string // that it belongs to, once it was accepted
 
 	IPv4 bool // the API takes no other addresses
+	// ByBinary says that contents name the process by its binary and not by its name.
+	ByBinary bool
 	// Whole says that op 3 registers too, and that op 4 leaves no row: the
 	// gateway has no other names for that.
 	Whole bool
@@ -79,7 +81,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 	case OpUpdate:
 		// At the gateway a process that is hosted is registered, however it came.
 		known := p.registered || (it.Whole && p.listed())
-		if !known && !g.UpdateUpserts {
+		if !known && g.UpdateRefuses {
 			return newVerdict(CodeNotRegistered)
 		}
 		g.registerLocked(p, it, t)
@@ -99,7 +101,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 			p.registered = true
 		}
 		g.hostLocked(p, it)
-		return newVerdict(CodeOK)
+		return g.hostingVerdict(p, it)
 	case OpUnhost:
 		if !p.listed() {
 			return newVerdict(CodeNotRunning).because("process is not hosted")
@@ -108,14 +110,23 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 			p.registered = false
 		}
 		p.unhost()
-		return newVerdict(CodeOK)
+		return g.hostingVerdict(p, it)
 	case OpStart, OpStop, OpRestart, OpReload, OpKill:
 		v := g.controlLocked(p, it)
-		v.content = controlContent(p, it, v.message)
+		v.content = g.controlContentLocked(p, it, v.message)
 		return v
 	default:
 		return newVerdict(CodeIllegalOp)
 	}
+}
+
+// hostingVerdict is the good end of op 3 or 4. At the gateway it has a content.
+func (g *GSE) hostingVerdict(p *process, it *Item) verdict {
+	v := newVerdict(CodeOK)
+	if it.Whole && it.Spec != nil && !g.HostingSilent {
+		v.content = g.controlContentLocked(p, it, v.message)
+	}
+	return v
 }
 
 func (g *GSE) queryLocked(it *Item, t Target) verdict {
@@ -139,6 +150,7 @@ func (g *GSE) controlLocked(p *process, it *Item) verdict {
 		if it.Spec.autoType == autoOnce {
 			p.lastStartTime = g.now().Unix()
 			p.stopped()
+			g.commandHostsLocked(p, it)
 			return newVerdict(CodeCheckFailed)
 		}
 		g.startedLocked(p, g.newPIDLocked())
@@ -149,9 +161,7 @@ func (g *GSE) controlLocked(p *process, it *Item) verdict {
 			// The check comes before the process has written its pid file.
 			return newVerdict(CodeCheckFailed)
 		}
-		if it.Op == OpStart {
-			g.startHostsLocked(p, it)
-		}
+		g.commandHostsLocked(p, it)
 		p.wanted = statusRunning
 	case OpStop, OpKill:
 		p.stopped()
@@ -215,10 +225,13 @@ func (g *GSE) hostLocked(p *process, it *Item) {
 	g.stampLocked(p)
 }
 
-// startHostsLocked is the hosting that a successful start brings along. Whether
-// it replaces the spec of an earlier registration is not known; keeping it is
-// the cautious reading.
-func (g *GSE) startHostsLocked(p *process, it *Item) {
+// commandHostsLocked is the hosting that a successful start or restart brings along,
+// that of a one-shot process too, which its clients unhost again. Whether it replaces
+// the spec of an earlier registration is not known; keeping it is the cautious reading.
+func (g *GSE) commandHostsLocked(p *process, it *Item) {
+	if it.Op == OpRestart && g.RestartKeepsHosting {
+		return
+	}
 	if !p.listed() || g.StartReplaces || p.spec == nil {
 		p.store(it)
 	}

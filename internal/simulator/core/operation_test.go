@@ -50,7 +50,7 @@ func TestOperation_effects(t *testing.T) {
 		{host, "---", 0, "-H-"}, {host, "R--", 0, "RH-"}, {host, "R-r", 0, "RHr"}, {host, "RHr", 0, "RHr"},
 		{unhost, "RHr", 0, "R-r"}, {unhost, "-H-", 0, "---"}, {unhost, "R--", 0, "R--"},
 		{unhost, "---", 829, "---"}, {unhost, "--r", 829, "--r"},
-		{restart, "---", 0, "--r"}, {restart, "RHr", 0, "RHr"}, {restart, "R-r", 0, "R-r"}, {restart, "RH-", 0, "RHr"},
+		{restart, "---", 0, "-Hr"}, {restart, "RHr", 0, "RHr"}, {restart, "R-r", 0, "RHr"}, {restart, "RH-", 0, "RHr"},
 		{reload, "RHr", 0, "RHr"}, {reload, "R-r", 0, "R-r"}, {reload, "RH-", 836, "RH-"},
 		{kill, "RHr", 0, "R--"}, {kill, "RH-", 829, "RH-"}, {kill, "---", 829, "---"},
 		{5, "RHr", 832, "RHr"}, {6, "---", 832, "---"},
@@ -74,12 +74,27 @@ func TestOperation_effects(t *testing.T) {
 	}
 }
 
+// Some platforms may leave the hosting as it was.
+func TestOperation_restartKeepsHosting(t *testing.T) {
+	t.Parallel()
+	for from, to := range map[string]string{"---": "--r", "R-r": "R-r", "RHr": "RHr"} {
+		sim := &simulator.Server{RestartKeepsHosting: true}
+		sim.AddHost("0:10.0.0.1")
+		c := simtest.NewClient(t, sim)
+		prepare(c, from)
+		v := c.Do(simulator.OpRestart, "10.0.0.1")
+		if got := simtest.State(sim, "10.0.0.1"); v.Code != 0 || got != to {
+			t.Errorf("from %s: %+v, then %s", from, v, got)
+		}
+	}
+}
+
 func TestOperation_firstGeneration(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		api, from string
 		hosts     bool // RegisterHosts
-		upserts   bool // UpdateUpserts
+		refuses   bool // UpdateRefuses
 		code      int
 		to        string
 	}{
@@ -89,8 +104,8 @@ func TestOperation_firstGeneration(t *testing.T) {
 		{api: "register_proc_info", from: "---", hosts: true, to: "RH-"},
 		{api: "update_proc_info", from: "R--", to: "R--"},
 		{api: "update_proc_info", from: "RHr", to: "RHr"},
-		{api: "update_proc_info", from: "---", code: simulator.CodeNotRegistered, to: "---"},
-		{api: "update_proc_info", from: "---", upserts: true, to: "R--"},
+		{api: "update_proc_info", from: "---", refuses: true, code: simulator.CodeNotRegistered, to: "---"},
+		{api: "update_proc_info", from: "---", to: "R--"},
 		{api: "unregister_proc_info", from: "RHr", to: "--r"},
 		{api: "unregister_proc_info", from: "R--", to: "---"},
 		{api: "unregister_proc_info", from: "---", code: 829, to: "---"},
@@ -98,7 +113,7 @@ func TestOperation_firstGeneration(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.api+"-from-"+strings.ReplaceAll(test.from, "-", "o"), func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{RegisterHosts: test.hosts, UpdateUpserts: test.upserts}
+			sim := &simulator.Server{RegisterHosts: test.hosts, UpdateRefuses: test.refuses}
 			sim.AddHost("0:10.0.0.1")
 			c := simtest.NewClient(t, sim)
 			prepare(c, test.from)
@@ -132,7 +147,8 @@ func TestOperation_specDecides(t *testing.T) {
 	}{
 		"no-start-command":     {simulator.OpStart, `"start_cmd":"./start.sh",`, ``, 65535, "start_cmd is not given", "---"},
 		"no-restart-command":   {simulator.OpRestart, `"restart_cmd":"./restart.sh",`, ``, 65535, "restart_cmd is not given", "---"},
-		"one-shot":             {simulator.OpStart, `"auto_type":1`, `"auto_type":2`, 836, "start check failed: process is not running", "---"},
+		"one-shot":             {simulator.OpStart, `"auto_type":1`, `"auto_type":2`, 836, "start check failed: process is not running", "-H-"},
+		"one-shot-again":       {simulator.OpRestart, `"auto_type":1`, `"auto_type":2`, 836, "start check failed: process is not running", "-H-"},
 		"no-time-for-check":    {simulator.OpStart, `"auto_type":1`, `"auto_type":1,"start_check_secs":0`, 836, "start check failed: process is not running", "--r"},
 		"no-time-for-commands": {simulator.OpStart, `"op_timeout":60`, `"op_timeout":0`, 65535, "start_cmd timed out after 0s", "---"},
 	}
@@ -310,5 +326,15 @@ func TestOperation_policyDecidesRevival(t *testing.T) {
 		if c.Sim.Tick(); simtest.State(c.Sim, "10.0.0.1") != want {
 			t.Errorf("%s: %s, want %s", policy, simtest.State(c.Sim, "10.0.0.1"), want)
 		}
+	}
+}
+
+// Contents name the process as it is registered, whatever its binary is called.
+func TestOperation_contentName(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	id := c.OperateWith(simulator.OpQuery, strings.Replace(simtest.OperateSpec, `"proc_name":"nginx"`, `"proc_name":"java"`, 1), "10.0.0.1")
+	if text := c.Result(id, "10.0.0.1").Text(); !strings.Contains(text, `"procname": "nginx"`) || !strings.Contains(text, `"processName": "nginx"`) || strings.Contains(text, "java") {
+		t.Errorf("content: %s", text)
 	}
 }

@@ -178,7 +178,7 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 	case o.code != nil && !o.apply:
 		if o.stillHosts && o.item.Op == OpStart {
 			g.beforeChangeLocked(o.key())
-			g.startHostsLocked(g.processLocked(o.item, o.target), o.item)
+			g.commandHostsLocked(g.processLocked(o.item, o.target), o.item)
 			g.changedLocked()
 		}
 		g.settleOperationLocked(o, newVerdict(*o.code), at)

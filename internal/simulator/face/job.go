@@ -80,7 +80,7 @@ func (f jobFace) translate(api string, tree map[string]any) *Request {
 		sp := newJobSpec(info, !manage)
 		req.Items = append(req.Items, &core.Item{
 			Op: op, Namespace: jobNamespace, Name: jobKey(info),
-			Spec: sp, Targets: targetsOf(info["ip_list"], nil),
+			Spec: sp, ByBinary: true, Targets: targetsOf(info["ip_list"], nil),
 		})
 	}
 	return req

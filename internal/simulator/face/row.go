@@ -67,8 +67,8 @@ func esbRows(rows []core.Row, supplier bool) []shownRow {
 }
 
 // rows are the rows with bk_agent_id, empty for a host that is known by its address
-// alone. host is there for a host with a known address. Clients disagree about both, so
-// the platform may leave either out, and a fault may name what is left in.
+// alone. host is there, its ip empty where no address is known. Clients disagree about
+// both, so the platform may leave either out, and a fault may name what is left in.
 func (f gatewayFace) rows(rows []core.Row, names string) []shownRow {
 	host, agent := !f.RowsWithoutHost, !f.RowsWithoutAgentID
 	if names != "" {
@@ -80,7 +80,7 @@ func (f gatewayFace) rows(rows []core.Row, names string) []shownRow {
 		if agent {
 			s.AgentID = &r.AgentID
 		}
-		if r.IP == "" || !host {
+		if !host {
 			s.Host = nil
 		}
 		shown = append(shown, s)

@@ -239,7 +239,9 @@ func TestFault_lostAnswers(t *testing.T) {
 	for drop, to := range map[string]string{"before": "---", "after": "R--", "mid": "R--"} {
 		t.Run(drop, func(t *testing.T) {
 			t.Parallel()
-			c := simtest.NewVirtual(t)
+			sim := &simulator.Server{UpdateRefuses: true}
+			sim.AddHost("0:10.0.0.1")
+			c := simtest.NewClient(t, sim)
 			c.Sim.Inject(simulator.Fault{Drop: drop, Times: 1})
 			resp, err := c.Post("register_proc_info", body)
 			if err == nil {
