@@ -2,7 +2,6 @@ package gse
 
 import (
 	"context"
-	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -36,43 +35,13 @@ type multiRequest struct {
 	Requests []operateRequest `json:"proc_operate_req"`
 }
 
-// register asks first: hosting a process that somebody else hosts replaces theirs
-// without a word, where the ESB face would answer 850. An agent that does not say whether
-// it hosts the process may host anybody's.
-func (f apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	if p.spec == nil || len(hosts) == 0 {
-		return f.multi(ctx, p, fleet.Supervise, hosts)
-	}
-	free, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
-		if !now.Hosted && now.RegisterTime == 0 && !now.HostedKnown {
-			return true, "the process may be registered already: its agent does not say whether it hosts it"
-		}
-		return now.Hosted || now.RegisterTime > 0, meaningRegistered
-	})
-	for h, o := range procapi.Unconfirmed(f.multi(ctx, p, fleet.Supervise, free), false) {
-		if refused(o) { // somebody hosted it since we asked
-			o.Verdict = fleet.Failed
-		}
-		results[h] = o
-	}
-	return results
+func (apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	return p.hostAnew(ctx, hosts)
 }
 
-// reregister replaces by hosting again, except where the platform says that it is
-// hosted already: there it is unhosted first.
-func (f apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	results := f.multi(ctx, p, fleet.Supervise, hosts)
-	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
-	if len(kept) > 0 {
-		results.Merge(f.multi(ctx, p, fleet.Unsupervise, kept))
-		results.Merge(f.multi(ctx, p, fleet.Supervise, results.Succeeded(kept)))
-	}
-	return results
+func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	return p.hostAgain(ctx, hosts)
 }
-
-// refused reports whether the platform left a hosting as it was (850). Where our own
-// request went out twice, the first one may have made it so.
-func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeated }
 
 // unregister learns the other names of hosts first, because results may come under
 // those: once a host is unhosted, no row tells them any more.
@@ -80,10 +49,10 @@ func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) f
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
 		_, _ = p.file(ctx, unnamed) // results may still come under the names that were asked for
 	}
-	return f.multi(ctx, p, fleet.Unsupervise, hosts)
+	return f.host(ctx, p, fleet.Unsupervise, hosts)
 }
 
-func (f apigw) multi(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+func (f apigw) host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil && len(hosts) > 0 {
 		return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not tried: this gateway wants the spec, which is not known before the first apply after an import"})
 	}

@@ -71,7 +71,11 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 }
 
 // HostingRegisters implements fleet.Process.
-func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() }
+func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() || p.unlimited() }
+
+// unlimited reports whether a process has no limits: 0 is none to the agent, and so is
+// nothing, but register_proc_info takes neither.
+func (p *Process) unlimited() bool { return p.spec != nil && p.spec.Resource == nil }
 
 // changed is called when a change is over: whatever was listed until then is old.
 func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1) }

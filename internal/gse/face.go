@@ -31,6 +31,9 @@ type face interface {
 	register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
+	// host has a process hosted, or no longer (operation 3 or 4), where that is what
+	// registering means.
+	host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results
 	// place is the host of a listed row, as requests on this face name it.
 	place(row procRow, supplier int) (fleet.Host, bool)
 	// renames reports whether a host may come back under another name than the

@@ -36,6 +36,12 @@ func TestSpec_fingerprintGolden(t *testing.T) {
 				`"monitor_policy":{"auto_type":0},"resource":{"cpu":30,"mem":12.5}}}`,
 			"v1-1f30f7ac62bd7de1",
 		},
+		"unlimited": {
+			unlimitedSpec(), nil,
+			`{"labels":{},"spec":{"control":{},"identity":{"pid_path":"/run/nginx.pid","proc_name":"nginx","setup_path":"/usr/sbin","user":"root"},` +
+				`"monitor_policy":{"auto_type":0}}}`,
+			"v1-8707758e070ead43",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,13 @@ func minimalSpec() *Spec {
 	}
 }
 
+// unlimitedSpec is that without limits, which the document of registering requires.
+func unlimitedSpec() *Spec {
+	spec := minimalSpec()
+	spec.Resource = nil
+	return spec
+}
+
 // v1 and v2 are the result keys of host n, from the documents rather than from
 // the code under test.
 func v1(n int) string { return fmt.Sprintf("0:0:10.0.0.%d:gse:proc-test", n) }

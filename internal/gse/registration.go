@@ -42,6 +42,9 @@ func (esb) hostingRegisters() bool { return false }
 // register asks first: what somebody hosted without registering it is on no file, so the
 // platform would register over it without a word. What is registered it answers with 850.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	if p.unlimited() {
+		return p.hostAnew(ctx, hosts)
+	}
 	free, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
 		return now.Hosted, meaningRegistered
 	})
@@ -50,11 +53,58 @@ func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.R
 }
 
 func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	if p.unlimited() {
+		return p.hostAgain(ctx, hosts)
+	}
 	return p.registration(ctx, callUpdate, p.spec, hosts)
 }
 
-func (esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	return p.registration(ctx, callUnregister, nil, hosts)
+// unregister takes away what hosting has left too, where that registered: no document
+// says that unregister_proc_info does. A process may have had limits before.
+func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
+	switch {
+	case p.spec == nil:
+		results := p.registration(ctx, callUnregister, nil, hosts)
+		p.doubt(ctx, results)
+		return results
+	case !p.unlimited():
+		return p.registration(ctx, callUnregister, nil, hosts)
+	}
+	results := f.host(ctx, p, fleet.Unsupervise, hosts)
+	if let := results.Succeeded(hosts); len(let) > 0 {
+		results.Merge(p.registration(ctx, callUnregister, nil, let))
+	}
+	return results
+}
+
+// doubt looks at what is on file of hosts where the platform knew of no registration: a
+// process that was only hosted is none to unregister_proc_info, and to unhost it takes a
+// spec.
+func (p *Process) doubt(ctx context.Context, results fleet.Results) {
+	var absent []fleet.Host
+	for h, o := range results {
+		if o.OK() && o.AlreadyDone {
+			absent = append(absent, h)
+		}
+	}
+	if len(absent) == 0 {
+		return
+	}
+	onFile, err := p.CachedStatus(ctx, absent)
+	for _, h := range absent {
+		if s, known := onFile[h]; known && s.State == fleet.Unregistered {
+			continue
+		}
+		o := results[h]
+		o.Verdict, o.AlreadyDone, o.Err = fleet.Failed, false, err
+		o.Meaning = "there was no registration to take away, and it is on file all the same or cannot be looked up: it may be hosted, which takes a spec to end; " +
+			"apply first"
+		results[h] = o
+	}
+}
+
+func (esb) host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results {
+	return p.operate(ctx, op, hosts, procapi.Request{})
 }
 
 func (p *Process) registration(ctx context.Context, call procapi.Call, spec *Spec, hosts []fleet.Host) fleet.Results {

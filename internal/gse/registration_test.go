@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,6 +114,55 @@ func TestRegister_repeats(t *testing.T) {
 			procapitest.WantResults(t, test.want, results)
 			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests())); diff != "" {
 				t.Errorf("hosts asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What has no limits is hosted, once its agent has said that nobody hosts it, and
+// unhosted as well as unregistered. What hosting sends has no limits either.
+func TestRegister_unlimited(t *testing.T) {
+	t.Parallel()
+	const key = "0:10.0.0.1:gse:proc-test"
+	done := result(said(key, code(0)))
+	for name, test := range map[string]struct {
+		steps []exchange
+		call  func(*Process) fleet.Results
+		want  fleet.Outcome
+	}{
+		"register": {
+			[]exchange{accepted, result(said(told("0:10.0.0.1", `{"pid":-1,"isAuto":false}`)...)), accepted, done},
+			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, byTask(outcome(fleet.Done, 0)),
+		},
+		"register-hosted": {
+			[]exchange{accepted, result(said(told("0:10.0.0.1", `{"pid":-1,"isAuto":true}`)...))},
+			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, takenAlready,
+		},
+		"reregister": {[]exchange{accepted, done}, func(p *Process) fleet.Results { return p.Reregister(t.Context(), hosts(1)) }, byTask(outcome(fleet.Done, 0))},
+		"unregister": {
+			[]exchange{accepted, done, {API: apiUnregister, Reply: procapitest.Data(said(v1(1), code(829)))}},
+			func(p *Process) fleet.Results { return p.Unregister(t.Context(), hosts(1)) },
+			fleet.Outcome{AlreadyDone: true, Code: 829, Message: "message 829", Meaning: "the process is not running", RequestID: "req-1"},
+		},
+		"not-unhosted": {
+			[]exchange{accepted, result(said(key, code(117)))},
+			func(p *Process) fleet.Results { return p.Unregister(t.Context(), hosts(1)) }, byTask(outcome(fleet.Failed, 117)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, test.steps...)
+			spec := sampleSpec()
+			spec.Resource = nil
+			p := quick(t, url).Process(sampleMeta, spec)
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want}, test.call(p))
+			for _, body := range script.Requests() {
+				if strings.Contains(string(body), `"resource"`) {
+					t.Errorf("sent %s", body)
+				}
+			}
+			if !p.HostingRegisters() {
+				t.Error("hosting is said not to register it")
 			}
 		})
 	}

@@ -2,13 +2,16 @@ package hostedprocess
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -18,6 +21,16 @@ type hostedProcessModel struct {
 	reference.GSEModel
 	LabelsAll types.Map `tfsdk:"labels_all"`
 	lifecycleModel
+}
+
+// Check refuses what the ESB cannot do: it only hosts a process without limits.
+func (m *hostedProcessModel) Check(p *platform.Platform) diag.Diagnostics {
+	diags := m.GSEModel.Check(p)
+	if p.Ready() && p.Gateway == bkapi.ESB && m.Ensure.ValueString() == string(fleet.EnsureRegistered) && m.Unlimited() {
+		diags.AddAttributeError(path.Root("ensure"), "Invalid Ensure", fmt.Sprintf("Through the ESB, ensure = %q requires limits: register_proc_info takes no "+
+			"process without spec.resource, which can only be hosted. Set spec.resource, or ensure = %q.", fleet.EnsureRegistered, fleet.EnsureHosted))
+	}
+	return diags
 }
 
 func (m *hostedProcessModel) setSent(d fleet.Desired) {

@@ -74,6 +74,35 @@ func TestHostedProcess_destroyUnapplied(t *testing.T) {
 	}
 }
 
+// Of a process that was only hosted unregister_proc_info knows nothing. Without a spec
+// it cannot be unhosted, and so it is not said to be gone.
+func TestHostedProcess_destroyUnappliedHosting(t *testing.T) {
+	t.Parallel()
+	providertest.ESBOnly(t, "the gateway has no unregister_proc_info")
+	sim := providertest.NewSim(t)
+	for n := 1; n <= 2; n++ {
+		if err := sim.Host(providertest.Address(n), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	if said := resource.Imports("web:nginx"); len(said) > 0 {
+		t.Fatal(said)
+	}
+	if err := sim.Unhost(providertest.Address(2), "web", "nginx"); err != nil { // since the import
+		t.Fatal(err)
+	}
+
+	said := resource.DestroyUnrefreshed()
+
+	if !said.Failed() || !strings.Contains(said.String(), "it may be hosted, which takes a spec to end") || !strings.Contains(said.String(), "on 1 of 2 hosts") {
+		t.Errorf("said: %s", said)
+	}
+	if hosts := resource.Attribute("hosts"); !cmp.Equal(hosts, any(map[string]any{providertest.Address(1): providertest.Address(1)})) {
+		t.Errorf("hosts of the state: %v", hosts)
+	}
+}
+
 // set writes an attribute of the state, as another release may have left it.
 func set(c *providertest.Core, name, value string) {
 	c.T.Helper()

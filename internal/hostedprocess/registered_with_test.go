@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -149,5 +151,126 @@ func TestAccRegisteredWith_labels(t *testing.T) {
 	}
 	if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, "other_labels") {
 		t.Errorf("the plan does not tell:\n%s", out)
+	}
+}
+
+// unlimited is a process on two hosts without limits.
+func unlimited(start string) map[string]any {
+	config := providertest.FaceESB.Reference(start, 2)
+	spec, _ := config["spec"].(map[string]any)
+	delete(spec, "resource")
+	return config
+}
+
+// A process without limits is registered by hosting it: register_proc_info would not
+// take it. Limits may come and go, and what hosting left is taken away as well.
+func TestHostedProcess_unlimited(t *testing.T) {
+	t.Parallel()
+	limited := providertest.FaceESB.Reference("./b.sh", 2)
+	on := " " + providertest.Addresses(1, 2)
+	steps := []struct {
+		config       map[string]any // nil destroys
+		esb, gateway []string
+		limits       bool
+	}{
+		{unlimited("./a.sh"), []string{"operate_proc_v2/3" + on}, []string{"operate_proc_multi/3" + on}, false},
+		{unlimited("./b.sh"), []string{"operate_proc_v2/3" + on}, []string{"operate_proc_multi/3" + on}, false},
+		{limited, []string{"update_proc_info" + on}, []string{"operate_proc_multi/3" + on}, true},
+		{unlimited("./b.sh"), []string{"operate_proc_v2/3" + on}, []string{"operate_proc_multi/3" + on}, false},
+		{nil, []string{"operate_proc_v2/4" + on, "unregister_proc_info" + on}, []string{"operate_proc_multi/4" + on}, false},
+	}
+	for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+		t.Run(string(face), func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(face)).CoreOf(providertest.HostedType, &providertest.Kept{})
+			for i, step := range steps {
+				sim.ResetCalls()
+				want := step.esb
+				if face == providertest.FaceGateway {
+					want = step.gateway
+				}
+				if step.config == nil {
+					if said := resource.DestroyUnrefreshed(); len(said) > 0 {
+						t.Error(said)
+					}
+				} else {
+					resource.Applied(step.config)
+				}
+				if diff := cmp.Diff(want, sim.Changes()); diff != "" {
+					t.Errorf("step %d: calls that change something (-want +got):\n%s", i, diff)
+				}
+				for _, n := range []int{1, 2} {
+					process, found := sim.Process(providertest.Address(n), "web", "nginx")
+					if process.Hosted != (step.config != nil) || (step.config == nil && found) {
+						t.Errorf("step %d: %s has %+v", i, providertest.Address(n), process)
+					}
+					if limits := strings.Contains(string(process.Spec), `"resource"`); limits != step.limits {
+						t.Errorf("step %d: %s is registered with %s", i, providertest.Address(n), process.Spec)
+					}
+				}
+				if step.config == nil {
+					continue
+				}
+				if kind, said := resource.Apply(step.config); kind != providertest.PlanNothing || len(said) > 0 {
+					t.Errorf("step %d: something was left to do: %s\n%s", i, kind, said)
+				}
+			}
+		})
+	}
+}
+
+// To host replaces what somebody else hosts without a word, so the agents are asked.
+// Who adopts it takes it over as it runs.
+func TestHostedProcess_unlimitedAdopted(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	for _, act := range []func(string, string, string) error{sim.Host, sim.StartProcess} {
+		if err := act(providertest.Address(1), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, _ := sim.Process(providertest.Address(1), "web", "nginx")
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	config := unlimited("./a.sh")
+	config["hosts"] = providertest.HostsOf(1)
+
+	if _, said := resource.Apply(config); !said.Failed() || !strings.Contains(said.String(), "registered already") {
+		t.Errorf("said: %s", said)
+	}
+	if changes := sim.Changes(); len(changes) > 0 {
+		t.Errorf("changed what is somebody else's: %v", changes)
+	}
+
+	config["adopt_existing"] = true
+	resource.Applied(config)
+	after, _ := sim.Process(providertest.Address(1), "web", "nginx")
+	if after.PID != before.PID || !after.Hosted || !providertest.StartsWith(after, "./a.sh") {
+		t.Errorf("it was %+v and is %+v", before, after)
+	}
+}
+
+// Through the ESB such a process cannot be registered alone. The plan says so, and so
+// does an apply whose plan was made without the provider's settings.
+func TestHostedProcess_unlimitedAndRegistered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face    providertest.Face
+		refused bool
+	}{"esb": {providertest.FaceESB, true}, "gateway": {providertest.FaceGateway, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).CoreOf(providertest.HostedType, &providertest.Kept{})
+			config := unlimited("./a.sh")
+			config["ensure"] = "registered"
+			_, said := resource.Apply(config)
+			if said.Failed() != c.refused || (c.refused && !strings.Contains(said.String(), `Set spec.resource, or ensure = "hosted".`)) {
+				t.Errorf("said: %s", said)
+			}
+			if changes := sim.Changes(); c.refused && len(changes) > 0 {
+				t.Errorf("changed %v", changes)
+			}
+		})
 	}
 }

@@ -34,6 +34,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
 	h := r.open(ctx, model, plan.Owner.ValueString(), &resp.Diagnostics)
+	resp.Diagnostics.Append(model.Check(r.platform)...) // the plan may have been made without the provider's settings
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
@@ -89,6 +90,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		plan.Owner = types.StringValue(owner)
 	}
 	h := r.open(ctx, model, owner, &resp.Diagnostics)
+	resp.Diagnostics.Append(model.Check(r.platform)...)
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)

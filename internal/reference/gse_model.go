@@ -55,6 +55,12 @@ func (m *GSEModel) ChecksHealth() bool {
 	return set && command.ValueString() != ""
 }
 
+// Unlimited reports whether there is a spec without limits.
+func (m *GSEModel) Unlimited() bool {
+	limits, known := m.Spec.Attributes()["resource"]
+	return known && limits.IsNull()
+}
+
 // HostsMap is the value of hosts.
 func (m *GSEModel) HostsMap() *HostMap { return &m.Hosts }
 
@@ -77,8 +83,8 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))
 	}
-	if p.Gateway == bkapi.APIGW && spec != nil && spec.OpTimeout != nil {
-		// Registering is hosting there, which sends the timeout along.
+	if spec != nil && spec.OpTimeout != nil && (p.Gateway == bkapi.APIGW || spec.Resource == nil) {
+		// Registering is hosting then, which sends the timeout along.
 		desired.Uncounted = strconv.FormatInt(*spec.OpTimeout, 10)
 	}
 	o := Target{

@@ -9,7 +9,7 @@ import (
 type Options struct {
 	// ReplaceOnRename makes a changed namespace or name replace the object.
 	ReplaceOnRename bool
-	// Registers makes spec.resource required: only a registration needs the limits.
+	// Registers says that the limits of spec.resource are sent.
 	Registers bool
 	// OptionalSpec makes spec optional: a cached status can be read without one.
 	OptionalSpec bool

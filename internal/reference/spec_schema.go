@@ -129,14 +129,14 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 			Validators:          []validator.Int64{int64validator.AtLeast(0)},
 		}
 	}
-	usage := "Resource limits."
+	usage := "Resource limits. Without them the process has none. Through the ESB a process without limits is registered by hosting it, so there " +
+		"`ensure = \"registered\"` requires them."
 	if !o.Registers {
 		usage = "Resource limits. They are sent only when a process is registered, and accepted here so that the `spec` of a hosted process can be used as it is."
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: usage,
-		Required:            o.Registers,
-		Optional:            !o.Registers,
+		Optional:            true,
 		Attributes: map[string]schema.Attribute{
 			"cpu":  percent("CPU"),
 			"mem":  percent("memory"),

@@ -1,0 +1,50 @@
+package gse
+
+import (
+	"context"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// Where hosting is all that registering means: at the API gateway, and at the ESB for a
+// process without limits, which register_proc_info would not take.
+
+// hostAnew asks first: hosting a process that somebody else hosts replaces theirs
+// without a word, where register_proc_info would answer 850. An agent that does not say
+// whether it hosts the process may host anybody's.
+func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	if p.spec == nil || len(hosts) == 0 {
+		return p.client.face.host(ctx, p, fleet.Supervise, hosts)
+	}
+	free, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
+		if !now.Hosted && now.RegisterTime == 0 && !now.HostedKnown {
+			return true, "the process may be registered already: its agent does not say whether it hosts it"
+		}
+		return now.Hosted || now.RegisterTime > 0, meaningRegistered
+	})
+	for h, o := range procapi.Unconfirmed(p.client.face.host(ctx, p, fleet.Supervise, free), false) {
+		if refused(o) { // somebody hosted it since we asked
+			o.Verdict = fleet.Failed
+		}
+		results[h] = o
+	}
+	return results
+}
+
+// hostAgain replaces by hosting again, except where the platform says that it is
+// hosted already: there it is unhosted first.
+func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	results := p.client.face.host(ctx, p, fleet.Supervise, hosts)
+	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
+	if len(kept) > 0 {
+		results.Merge(p.client.face.host(ctx, p, fleet.Unsupervise, kept))
+		results.Merge(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept)))
+	}
+	return results
+}
+
+// refused reports whether the platform left a hosting as it was (850). Where our own
+// request went out twice, the first one may have made it so.
+func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeated }
