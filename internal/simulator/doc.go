@@ -4,10 +4,11 @@
 // The real server is closed source and needs a whole platform around it. What
 // is known of it comes from its API documents, from the public code of its
 // clients and from issue threads; this package turns that knowledge into an
-// http.Handler. It is deliberately a narrow target: a request that the
-// documents do not describe is refused with the JSON path of the offending
-// field, and is kept in [Server.Violations] so that a test can fail on it even
-// if the client swallowed the refusal.
+// http.Handler. It refuses what the platform refuses, with the JSON path of the
+// offending field, and lets pass what the platform lets pass: members that it does
+// not know, null for what is not set, and whatever else real clients send. What no
+// document describes is kept in [Server.Violations] either way, so that a test can
+// fail on a mistake of its own client that the platform would not mind.
 //
 // # A first look
 //
@@ -26,7 +27,7 @@
 //
 // # How it is built
 //
-// Arrows go one way. A face (package face) reads one dialect strictly and translates it
+// Arrows go one way. A face (package face) reads and lints one dialect and translates it
 // to one core; the core (package core) holds hosts, processes and tasks and knows no
 // HTTP. Beside it, package cmdb is what CMDB knows. Faults (package fault) bend the answers: the core asks for what goes wrong
 // through an interface. The record (package record) keeps what was asked, and the

@@ -47,6 +47,9 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, a
 	} else {
 		call.Describe(req.Items)
 	}
+	for _, finding := range req.Findings {
+		s.record.Violate(api + ": " + finding)
+	}
 	for _, it := range req.Items {
 		if it.Illegal() {
 			s.record.Violate(fmt.Sprintf("%s: op_type: %d does not exist", api, it.Op))

@@ -28,8 +28,8 @@ func (s *Server) MaxInFlight() int {
 	return s.record.MaxInFlight()
 }
 
-// Violations lists the requests that no document allows, each as
-// "api: path: what is wrong". Refused credentials are not among them.
+// Violations lists what no document allows of the requests, each as "api: path: what is
+// wrong", whether it was refused or not. Refused credentials are not among them.
 func (s *Server) Violations() []string {
 	s.init()
 	return s.record.Violations()

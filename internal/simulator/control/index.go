@@ -34,7 +34,7 @@ LOOK
   CMDB: the hosts of each module
     curl -s $SIM/_sim/cmdb
 
-  Violations: requests that no document allows
+  Violations: what no document allows of the requests, refused or not
     curl -s $SIM/_sim/violations
     curl -s -X DELETE $SIM/_sim/violations
 

@@ -157,12 +157,18 @@ func (g *GSE) command(it *Item, t Target) (v verdict, pid int) {
 
 // queryLocal answers a query and runs the commands that belong to one.
 func (g *GSE) queryLocal(it *Item, t Target) verdict {
-	version := g.ask(t, it.Spec, "version_cmd")
-	health := g.ask(t, it.Spec, "health_cmd")
+	g.mu.Lock()
+	sp := it.Spec
+	if hosted := g.viewLocked(it, t).spec; sp.pidPath == "" && hosted != nil {
+		sp = hosted // whoever asks by the name of the binary alone means what is hosted
+	}
+	g.mu.Unlock()
+	version := g.ask(t, sp, "version_cmd")
+	health := g.ask(t, sp, "health_cmd")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.viewLocked(it, t)
-	g.lookLocked(p, it.Spec)
+	g.lookLocked(p, sp)
 	p.version, p.health = version, health
 	v := newVerdict(CodeOK)
 	v.content = g.queryContentLocked(p, it)

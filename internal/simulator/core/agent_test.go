@@ -56,6 +56,13 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 		t.Errorf("query: %v", live)
 	}
 
+	// Whoever asks by the name of the binary alone hears of what is hosted.
+	live = simtest.Instance(t, c.Local(simulator.OpQuery, `{"identity":{"proc_name":"sleep"}}`))
+	if live["pid"] != float64(first) || live["version"] != "1.2.3\n" {
+		t.Errorf("query by the binary: %v", live)
+	}
+	c.Sim.ResetViolations()
+
 	if v := c.Local(simulator.OpReload, spec); v.Code != 0 || simtest.ReadFile(t, c.Path("reloaded")) != "reloaded" {
 		t.Errorf("reload: %+v", v)
 	}

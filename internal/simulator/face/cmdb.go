@@ -103,7 +103,8 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 		refused.Violation = true
 		return nil, refused
 	}
-	if refused := f.refuseAuthorization(r.Header); refused != nil && refused.Code != CodeUserUnverified {
+	var found findings
+	if refused := f.refuseAuthorization(r.Header, &found); refused != nil && refused.Code != CodeUserUnverified {
 		return nil, refused
 	}
 	if refused := f.refuseTenant(r.Header.Get(tenantHeader)); refused != nil {
@@ -130,7 +131,7 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 	for variable, value := range variables {
 		params[variable] = pathValue(variable, value)
 	}
-	return &Request{API: name, Verb: VerbAsk, Params: params}, nil
+	return &Request{API: name, Verb: VerbAsk, Params: params, Findings: found.texts()}, nil
 }
 
 // pathValue is a variable of a path as a body would have it.

@@ -3,6 +3,7 @@ package face
 import (
 	"cmp"
 	"crypto/subtle"
+	"maps"
 	"net/http"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
@@ -13,6 +14,7 @@ var credentialFields = map[string]field{
 	"bk_app_secret": optional(textShape),
 	"bk_username":   optional(textShape),
 	"bk_token":      optional(textShape),
+	"bk_ticket":     optional(textShape),
 	"access_token":  optional(textShape),
 }
 
@@ -66,6 +68,13 @@ const (
 // administrators have put on a list; the simulator's one application is on it.
 func (c Credentials) check(members map[string]any) (fault credentialFault, name string) {
 	wantCode, wantSecret := c.app()
+	if token := jsontree.String(members["access_token"]); token != "" && members["bk_app_code"] == nil && members["bk_app_secret"] == nil {
+		// It was given out to an application, and names it.
+		if c.AccessToken != "" && !equalSecrets(token, c.AccessToken) {
+			return wrongUser, "access_token"
+		}
+		return credentialsGood, ""
+	}
 	switch code, secret := jsontree.String(members["bk_app_code"]), jsontree.String(members["bk_app_secret"]); {
 	case code == "":
 		return noAppCode, ""
@@ -78,7 +87,7 @@ func (c Credentials) check(members map[string]any) (fault credentialFault, name 
 	}
 	fault = noUser
 	for _, user := range []struct{ name, want string }{
-		{"access_token", c.AccessToken}, {"bk_token", c.Token}, {"bk_username", c.Username},
+		{"access_token", c.AccessToken}, {"bk_token", c.Token}, {"bk_ticket", ""}, {"bk_username", c.Username},
 	} {
 		value := jsontree.String(members[user.name])
 		if value == "" {
@@ -90,6 +99,24 @@ func (c Credentials) check(members map[string]any) (fault credentialFault, name 
 		fault = credentialsGood
 	}
 	return fault, ""
+}
+
+// olderSpellings are those of members of a body that the ESB still reads.
+var olderSpellings = map[string]string{"app_code": "bk_app_code", "app_secret": "bk_app_secret", "username": "bk_username"}
+
+// esbCredentials are the members that the ESB goes by: those of the gateway's header
+// where it is given, and of the body.
+func esbCredentials(header http.Header, body map[string]any) map[string]any {
+	members := maps.Clone(body)
+	for older, name := range olderSpellings {
+		if _, given := body[name]; !given && body[older] != nil {
+			members[name] = body[older]
+		}
+	}
+	if tree, err := jsontree.Decode([]byte(header.Get(authorizationHeader))); err == nil {
+		maps.Copy(members, jsontree.Object(tree))
+	}
+	return members
 }
 
 // refuseESB is the ESB's answer to bad credentials, nil if they are good.

@@ -17,22 +17,24 @@ type esbFace struct{ Settings }
 
 func (esbFace) Name() string { return "esb" }
 
-func (f esbFace) Read(r *http.Request, api string, body []byte) (*Request, *Refusal) {
+func (f esbFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refusal) {
 	if !strings.HasPrefix(r.URL.Path, esbPrefix) {
 		return nil, &Refusal{
 			Status: http.StatusNotFound, Code: CodeAPINotFound, Violation: true,
 			Message: "The content does not exist: no face answers " + r.URL.Path,
 		}
 	}
-	fields, known := requestShapes[api]
-	tree, refused := f.readESB(r, "gse/"+api, known, body)
+	body, known := requestShapes[api]
+	tree, refused := f.readESB(r, "gse/"+api, known, raw)
 	if refused != nil {
 		return nil, refused
 	}
-	if p := object(with(fields, credentialFields)).match("", tree); p != nil {
+	var found findings
+	if p := body.match("", tree, &found); p != nil {
 		return nil, unreadable(p.Error())
 	}
 	req := translate(api, tree)
+	req.Findings = found.texts()
 	for _, it := range req.Items {
 		// The first generation's keys cannot hold an IPv6 address.
 		it.IPv4 = req.Verb == VerbAnswer
@@ -66,7 +68,7 @@ func (f esbFace) readESB(r *http.Request, component string, known bool, body []b
 	if !ok {
 		return nil, unreadable("the body is not a JSON object")
 	}
-	if refused := f.refuseESB(tree); refused != nil {
+	if refused := f.refuseESB(esbCredentials(r.Header, tree)); refused != nil {
 		return nil, refused
 	}
 	return tree, nil

@@ -1,5 +1,5 @@
 // Package face is the dialects in which BlueKing is asked: GSE and CMDB, each behind the
-// ESB and behind the API gateway, and JOB. A face reads strictly what its documents
+// ESB and behind the API gateway, and JOB. A face lints and reads what its documents
 // describe, translates it for the core, and shows the answer as its platform does.
 package face
 
@@ -68,6 +68,9 @@ type Request struct {
 	API   string
 	Verb  Verb
 	Items []*core.Item
+
+	// Findings are what no document knows of the request, and the platform does not mind.
+	Findings []string
 
 	TaskID       string   // of a poll
 	AgentIDs     []string // of an upgrade, one for each host

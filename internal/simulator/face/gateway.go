@@ -50,7 +50,8 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 		refused.Violation = true
 		return nil, refused
 	}
-	if refused := f.refuseAuthorization(r.Header); refused != nil {
+	var found findings
+	if refused := f.refuseAuthorization(r.Header, &found); refused != nil {
 		return nil, refused
 	}
 	if refused := f.refuseTenant(r.Header.Get(tenantHeader)); refused != nil {
@@ -60,10 +61,11 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 	if err != nil {
 		return nil, misfit("the body is not JSON: " + err.Error())
 	}
-	if p := body.match("", tree); p != nil {
+	if p := body.match("", tree, &found); p != nil {
 		return nil, misfit(p.Error())
 	}
 	req := translate(api, jsontree.Object(tree))
+	req.Findings = found.texts()
 	for _, it := range req.Items {
 		it.Whole = true
 	}
@@ -74,7 +76,7 @@ func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *R
 }
 
 // refuseAuthorization judges the header that holds the credentials.
-func (f gatewayFace) refuseAuthorization(header http.Header) *Refusal {
+func (f gatewayFace) refuseAuthorization(header http.Header, found *findings) *Refusal {
 	given := header.Get(authorizationHeader)
 	if given == "" {
 		return f.refuseGateway(nil)
@@ -83,7 +85,7 @@ func (f gatewayFace) refuseAuthorization(header http.Header) *Refusal {
 	if err != nil {
 		return misfit(authorizationHeader + " is not JSON: " + err.Error())
 	}
-	if p := object(credentialFields).match(authorizationHeader, tree); p != nil {
+	if p := object(credentialFields).match(authorizationHeader, tree, found); p != nil {
 		return misfit(p.Error())
 	}
 	return f.refuseGateway(jsontree.Object(tree))

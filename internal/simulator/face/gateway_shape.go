@@ -1,7 +1,5 @@
 package face
 
-import "maps"
-
 // agentIDLimit is the length of an agent id that the gateway's documents allow.
 const agentIDLimit = 64
 
@@ -21,27 +19,30 @@ var agentIDListShape = shape{
 	check: notEmpty,
 }
 
-// oneSelector wants hosts named in one of two ways. The real server ignores
-// hosts beside agent_id_list; a client that sends both means something else.
-func oneSelector(v any) (string, string) {
-	members, _ := v.(map[string]any)
-	_, agents := members["agent_id_list"]
-	_, hosts := members["hosts"]
-	switch {
-	case agents && hosts:
-		return "hosts", "is ignored beside agent_id_list"
-	case !agents && !hosts:
-		return "agent_id_list", "required field is missing, or hosts"
+// aSelector wants hosts named in one of two ways. The platform ignores hosts beside
+// agent_id_list; a client that sends both means something else.
+func aSelector(v any) (string, string) {
+	if members, _ := v.(map[string]any); members["agent_id_list"] == nil && members["hosts"] == nil {
+		return "agent_id_list", missingField + ", or hosts"
 	}
 	return "", ""
 }
 
-// atGateway is a shape of the ESB's second generation with either selector.
-func atGateway(fields map[string]field) shape {
-	fields = maps.Clone(fields)
-	fields["hosts"] = optional(hostsShape(false))
-	fields["agent_id_list"] = optional(agentIDListShape)
-	return shape{kind: kindObject, fields: fields, check: oneSelector}
+func oneSelector(v any) (string, string) {
+	if members, _ := v.(map[string]any); members["agent_id_list"] != nil && members["hosts"] != nil {
+		return "hosts", "is ignored beside agent_id_list"
+	}
+	return "", ""
+}
+
+// asAtGateway gives fields of the ESB's second generation either selector.
+func asAtGateway(fields map[string]field) map[string]field {
+	return with(fields, map[string]field{"hosts": optional(hostsShape(false)), "agent_id_list": optional(agentIDListShape)})
+}
+
+func atGateway(s shape) shape {
+	s.check, s.lint = aSelector, oneSelector
+	return s
 }
 
 // upgradedHostShape is a host of upgrade_to_agent_id, as NodeMan sends it. To take the
@@ -56,23 +57,23 @@ var upgradedHostShape = object(map[string]field{
 // are the ESB's of the second generation with agent ids, which is what clients
 // send. Of the policy's two names either may be used, and op_timeout in both.
 var gatewayShapes = map[string]shape{
-	"update_proc_info": atGateway(map[string]field{
+	"update_proc_info": atGateway(object(asAtGateway(map[string]field{
 		"meta": required(metaShape),
 		"spec": required(operateSpecShape),
-	}),
-	"operate_proc_v2": atGateway(operateFields),
+	}))),
+	"operate_proc_v2": atGateway(operateShape(asAtGateway)),
 	"operate_proc_multi": object(map[string]field{
 		"proc_operate_req": required(gatewayItemsShape()),
 	}),
-	"get_proc_operate_result_v2": object(requestShapes["get_proc_operate_result_v2"]),
-	"get_proc_status_v2":         atGateway(requestShapes["get_proc_status_v2"]),
-	"sync_proc_status":           object(requestShapes["sync_proc_status"]),
+	"get_proc_operate_result_v2": object(requestFields["get_proc_operate_result_v2"]),
+	"get_proc_status_v2":         atGateway(object(asAtGateway(requestFields["get_proc_status_v2"]))),
+	"sync_proc_status":           object(requestFields["sync_proc_status"]),
 	"upgrade_to_agent_id": object(map[string]field{
 		"hosts": required(shape{kind: kindList, elem: &upgradedHostShape, check: notEmpty}),
 	}),
 }
 
 func gatewayItemsShape() shape {
-	elem := atGateway(operateFields)
+	elem := atGateway(operateShape(asAtGateway))
 	return shape{kind: kindList, elem: &elem, check: notEmpty}
 }

@@ -73,6 +73,8 @@ func TestGateway_credentials(t *testing.T) {
 		"username":     {`{"bk_app_code":"app","bk_app_secret":"secret","bk_username":"admin"}`, 0, ""},
 		"token":        {`{"bk_app_code":"app","bk_app_secret":"secret","bk_token":"tk"}`, 0, ""},
 		"access-token": {`{"bk_app_code":"app","bk_app_secret":"secret","access_token":"at"}`, 0, ""},
+		"ticket":       {`{"bk_app_code":"app","bk_app_secret":"secret","bk_ticket":"ti"}`, 0, ""},
+		"token-alone":  {`{"access_token":"at"}`, 0, ""},
 		"no-header":    {``, simulator.CodeAppUnverified, "app code cannot be empty"},
 		"no-code":      {`{"bk_app_secret":"secret"}`, simulator.CodeAppUnverified, "app code cannot be empty"},
 		"no-secret":    {`{"bk_app_code":"app"}`, simulator.CodeAppUnverified, "please provide bk_app_secret"},
@@ -88,11 +90,11 @@ func TestGateway_credentials(t *testing.T) {
 				c := simtest.NewClient(t, &simulator.Server{AppCode: "app", AppSecret: "secret", Username: "admin", UnverifiedStatus400: as400})
 				// What the ESB takes is nothing to a gateway.
 				got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status",
-					`{"bk_app_code":"app","bk_app_secret":"secret","bk_username":"admin"}`,
+					`{"bk_app_code":"app","bk_app_secret":"secret","bk_username":"admin","task_id":""}`,
 					map[string]string{"X-Bkapi-Authorization": test.header})
 				if test.reason == "" {
 					// It got as far as the body.
-					if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, "unknown field") {
+					if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, "meta: required field is missing") {
 						t.Errorf("HTTP %d %v", got.Status, got.Body)
 					}
 					c.Sim.ResetViolations()
@@ -140,17 +142,32 @@ func TestGateway_tenant(t *testing.T) {
 	}
 }
 
+// The ESB reads the gateway's header first, and the older spellings of its own members.
+// A gateway reads no credentials in a body.
 func TestFaces_credentialsOfTheOther(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewGateway(t)
-	header := map[string]string{"X-Bkapi-Authorization": simtest.GatewayAuth}
 	sync := `"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`
-	for _, path := range []string{"gse/sync_proc_status/", "jobv3/get_proc_result/", "job/get_proc_result"} {
-		got := c.Request(http.MethodPost, "/api/c/compapi/v2/"+path, "{"+sync, header)
-		if got.Status != http.StatusOK || got.Code != simulator.CodeSystemError || !strings.Contains(got.Message, "[bk_app_code] cannot be empty") {
-			t.Errorf("%s: HTTP %d %v", path, got.Status, got.Body)
+	poll := `"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
+	older := `"app_code":"bk_test","app_secret":"s3cret","username":"admin",`
+	for path, body := range map[string]string{"gse/sync_proc_status/": sync, "jobv3/get_proc_result/": poll, "job/get_proc_result": poll} {
+		for name, test := range map[string]struct {
+			before string
+			header string
+			code   int
+		}{
+			"header":       {"", simtest.GatewayAuth, 0},
+			"header-first": {`"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin",`, `{"bk_app_code":"other"}`, simulator.CodeSystemError},
+			"older":        {older, "", 0},
+			"neither":      {"", "", simulator.CodeSystemError},
+		} {
+			got := c.Request(http.MethodPost, "/api/c/compapi/v2/"+path, "{"+test.before+body, map[string]string{"X-Bkapi-Authorization": test.header})
+			if got.Status != http.StatusOK || got.Code != test.code {
+				t.Errorf("%s with %s: HTTP %d %v", path, name, got.Status, got.Body)
+			}
 		}
 	}
+	c.Sim.ResetViolations() // no document has the older spellings
 	got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", "{"+simtest.Credentials+","+sync, nil)
 	if got.Status != http.StatusUnauthorized || got.Code != simulator.CodeAppUnverified {
 		t.Errorf("gateway: HTTP %d %v", got.Status, got.Body)

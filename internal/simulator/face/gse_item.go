@@ -22,10 +22,13 @@ func itemOf(tree map[string]any) *core.Item {
 	return it
 }
 
-// targetsOf reads the hosts of a checked item, of which there is one kind.
+// targetsOf reads the hosts of a checked item, of which one kind counts.
 func targetsOf(hosts, agents any) []core.Target {
 	named, _ := hosts.([]any)
 	ids, _ := agents.([]any)
+	if len(ids) > 0 {
+		named = nil // as the platform ignores them
+	}
 	targets := make([]core.Target, 0, len(named)+len(ids))
 	seen := make(map[core.HostKey]int, len(named)+len(ids))
 	add := func(t core.Target) {

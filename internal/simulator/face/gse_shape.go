@@ -1,6 +1,7 @@
 package face
 
 import (
+	"encoding/json"
 	"maps"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
@@ -9,12 +10,13 @@ import (
 
 // The request shapes of GSE's process APIs, after the ESB documents of the same
 // names. Names and obligations are the documents'; where the tables and the
-// samples spell a field differently, both spellings are let in.
+// samples spell a field differently, both spellings are let in. What real clients send
+// beyond the documents is let in too, as a finding.
 
 var metaShape = object(map[string]field{
 	"namespace": required(nameShape),
 	"name":      required(nameShape),
-	"labels":    optional(shape{kind: kindMap, elem: &textShape}),
+	"labels":    optional(shape{kind: kindMap, elem: &shape{kind: kindText}}), // GSEKit sends numbers
 })
 
 // namespaceShape is the meta of sync_proc_status, which has no name.
@@ -61,15 +63,15 @@ func notEmpty(v any) (string, string) {
 	return "", ""
 }
 
-var identityShape = object(map[string]field{
+var identityFields = map[string]field{
 	"index_key":   optional(textShape), // in the samples only
 	"proc_name":   required(nameShape),
 	"setup_path":  required(absolutePathShape),
 	"pid_path":    required(absolutePathShape),
 	"config_path": optional(emptyOrAbsolutePathShape),
 	"log_path":    optional(emptyOrAbsolutePathShape),
-	"user":        required(nameShape),
-})
+	"user":        nullable(nameShape), // GSEKit has none for some
+}
 
 var controlShape = object(map[string]field{
 	"start_cmd":   optional(textShape),
@@ -114,7 +116,7 @@ func policyShape(opTimeout bool) shape {
 }
 
 var specFields = map[string]field{
-	"identity":           required(identityShape),
+	"identity":           required(object(identityFields)),
 	"control":            required(controlShape),
 	"warn_report_policy": optional(object(map[string]field{"report_id": optional(integerShape)})),
 	"configmap": optional(list(object(map[string]field{
@@ -129,39 +131,79 @@ var registerSpecShape = object(with(specFields, map[string]field{
 	"monitor_policy": required(policyShape(false)),
 }))
 
-// operateSpecShape is the spec of operate_proc_v2 and operate_proc_multi. Their
+// operateSpecFields are the spec of operate_proc_v2 and operate_proc_multi. Their
 // documents have no resource, yet real clients send it; and monitor_policy is
 // the older name of the policy.
-var operateSpecShape = shape{
-	kind: kindObject,
-	fields: with(specFields, map[string]field{
-		"resource":             optional(resourceShape),
-		"monitor_policy":       optional(policyShape(true)),
-		"alive_monitor_policy": optional(policyShape(true)),
-	}),
-	check: func(v any) (string, string) {
-		spec, _ := v.(map[string]any)
-		_, older := spec["monitor_policy"]
-		_, newer := spec["alive_monitor_policy"]
-		switch {
-		case older && newer:
-			return "monitor_policy", "is another name of alive_monitor_policy, which is given too"
-		case !older && !newer:
-			return "alive_monitor_policy", "required field is missing"
+var operateSpecFields = with(specFields, map[string]field{
+	"resource":             optional(resourceShape),
+	"monitor_policy":       optional(policyShape(true)),
+	"alive_monitor_policy": optional(policyShape(true)),
+})
+
+// onePolicy wants the policy under one of its two names.
+func onePolicy(v any) (string, string) {
+	spec, _ := v.(map[string]any)
+	older, newer := spec["monitor_policy"] != nil, spec["alive_monitor_policy"] != nil
+	switch {
+	case older && newer:
+		return "monitor_policy", "is another name of alive_monitor_policy, which is given too"
+	case !older && !newer:
+		return "alive_monitor_policy", missingField
+	}
+	return "", ""
+}
+
+// The spec of an operation. To unhost takes no paths (GSEKit sends none), and a question
+// no more than a binary's name (nodemgr).
+var (
+	operateSpecShape = shape{kind: kindObject, fields: operateSpecFields, check: onePolicy}
+	unhostSpecShape  = shape{kind: kindObject, check: onePolicy, fields: with(operateSpecFields, map[string]field{
+		"identity": required(object(with(identityFields, map[string]field{
+			"setup_path": required(neededPathShape),
+			"pid_path":   required(neededPathShape),
+		}))),
+	})}
+	querySpecShape = shape{kind: kindObject, lint: onePolicy, fields: with(operateSpecFields, map[string]field{
+		"identity": required(object(with(identityFields, map[string]field{
+			"setup_path": wanted(neededPathShape),
+			"pid_path":   wanted(neededPathShape),
+			"user":       wanted(nameShape),
+		}))),
+		"control": wanted(controlShape),
+	})}
+)
+
+// operateFields are an operation whose spec is this.
+func operateFields(spec shape) map[string]field {
+	return map[string]field{
+		"meta":    required(metaShape),
+		"hosts":   required(hostsShape(false)),
+		"op_type": required(integerShape),
+		"spec":    required(spec),
+	}
+}
+
+// operateShape is an operation, as edit makes its fields fit a face.
+func operateShape(edit func(map[string]field) map[string]field) shape {
+	usual, unhost, query := edit(operateFields(operateSpecShape)), edit(operateFields(unhostSpecShape)), edit(operateFields(querySpecShape))
+	return shape{kind: kindObject, choose: func(members map[string]any) map[string]field {
+		switch n, _ := members["op_type"].(json.Number); n {
+		case "2":
+			return query
+		case "4":
+			return unhost
+		default:
+			return usual
 		}
-		return "", ""
-	},
+	}}
 }
 
-var operateFields = map[string]field{
-	"meta":    required(metaShape),
-	"hosts":   required(hostsShape(false)),
-	"op_type": required(integerShape),
-	"spec":    required(operateSpecShape),
-}
+func asAtESB(fields map[string]field) map[string]field { return with(fields, credentialFields) }
 
-// requestShapes are the bodies, without credentials, by API name.
-var requestShapes = map[string]map[string]field{
+func asItem(fields map[string]field) map[string]field { return fields }
+
+// requestFields are the bodies, without credentials, by API name.
+var requestFields = map[string]map[string]field{
 	"register_proc_info": {
 		"meta":  required(metaShape),
 		"hosts": required(hostsShape(true)),
@@ -176,10 +218,6 @@ var requestShapes = map[string]map[string]field{
 		"meta":  required(metaShape),
 		"hosts": required(hostsShape(true)),
 	},
-	"operate_proc_v2": operateFields,
-	"operate_proc_multi": {
-		"proc_operate_req": required(shape{kind: kindList, elem: &shape{kind: kindObject, fields: operateFields}, check: notEmpty}),
-	},
 	"get_proc_operate_result_v2": {
 		"task_id": required(nameShape),
 	},
@@ -192,6 +230,21 @@ var requestShapes = map[string]map[string]field{
 		"page": required(pageShape),
 	},
 }
+
+// requestShapes are the bodies at the ESB, with credentials.
+var requestShapes = func() map[string]shape {
+	item := operateShape(asItem)
+	shapes := map[string]shape{
+		"operate_proc_v2": operateShape(asAtESB),
+		"operate_proc_multi": object(asAtESB(map[string]field{
+			"proc_operate_req": required(shape{kind: kindList, elem: &item, check: notEmpty}),
+		})),
+	}
+	for api, fields := range requestFields {
+		shapes[api] = object(asAtESB(fields))
+	}
+	return shapes
+}()
 
 func with(base, more map[string]field) map[string]field {
 	fields := maps.Clone(base)

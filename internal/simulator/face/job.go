@@ -36,7 +36,8 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 			Message: "Not found, this JOB has no " + api,
 		}
 	}
-	if p := fields.match("", tree); p != nil {
+	var found findings
+	if p := fields.match("", tree, &found); p != nil {
 		return nil, jobRefusal(p)
 	}
 	if hasBlankPath(tree) {
@@ -45,6 +46,7 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 		return nil, &Refusal{Status: http.StatusOK, Code: CodeJobIllegalParameter, Message: jobIllegalParameter}
 	}
 	req := f.translate(api, tree)
+	req.Findings = found.texts()
 	if p := f.overLimit(req); p != nil {
 		return nil, jobRefusal(p)
 	}

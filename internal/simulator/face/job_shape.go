@@ -3,6 +3,7 @@ package face
 import (
 	"strings"
 
+	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
@@ -55,11 +56,11 @@ var jobShapes = func() map[string]shape {
 			}
 			return "", ""
 		}}, map[string]field{
-			"proc_owner": required(nameShape),
+			"proc_owner": wanted(nameShape), // its server does not look
 			"setup_path": optional(emptyOrAbsolutePathShape),
 			"pid_path":   optional(emptyOrAbsolutePathShape),
 		}),
-		"operate_process": jobOperateShape(integerShape, map[string]field{
+		"operate_process": jobOperateShape(jobOpShape, map[string]field{
 			"contact":    optional(textShape),
 			"setup_path": required(absolutePathShape),
 			"pid_path":   required(absolutePathShape),
@@ -86,13 +87,28 @@ func jobShape(fields map[string]field) shape {
 	return shape{
 		kind: kindObject,
 		fields: with(with(fields, credentialFields), map[string]field{
-			"bk_biz_id":     optional(countShape),
+			"bk_biz_id":     optional(bizShape),
 			"bk_scope_type": optional(scopeTypeShape),
 			"bk_scope_id":   optional(nameShape),
 		}),
 		check: oneScope,
 	}
 }
+
+// jobOpShape are the op types that JOB knows; any other is an illegal parameter.
+var jobOpShape = shape{kind: kindInteger, check: func(v any) (string, string) {
+	if op := (&core.Item{Op: int(jsontree.Integer(v))}); op.Op < core.OpStart || op.Illegal() {
+		return "", "no such operation"
+	}
+	return "", ""
+}}
+
+var bizShape = shape{kind: kindInteger, check: func(v any) (string, string) {
+	if jsontree.Integer(v) < 1 {
+		return "", "must be at least 1"
+	}
+	return "", ""
+}}
 
 var scopeTypeShape = shape{kind: kindString, check: func(v any) (string, string) {
 	if v != "biz" && v != "biz_set" {
@@ -103,9 +119,7 @@ var scopeTypeShape = shape{kind: kindString, check: func(v any) (string, string)
 
 func oneScope(v any) (string, string) {
 	body, _ := v.(map[string]any)
-	_, biz := body["bk_biz_id"]
-	_, kind := body["bk_scope_type"]
-	_, id := body["bk_scope_id"]
+	biz, kind, id := body["bk_biz_id"] != nil, body["bk_scope_type"] != nil, body["bk_scope_id"] != nil
 	switch {
 	case biz && (kind || id):
 		return "bk_biz_id", "is another way to say bk_scope_type and bk_scope_id, which are given too"

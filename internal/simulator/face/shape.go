@@ -13,24 +13,41 @@ import (
 // decoded tree and not by decoding into structs, because encoding/json matches
 // names regardless of case, lets null pass for anything and cannot name the
 // path of an unknown field.
+//
+// What the platform refuses is a problem. What it lets pass although no document has it
+// (a field that it does not know, null for one that was not set) is a finding: the
+// mistake of a client that means something by it.
 type shape struct {
 	kind   kind
 	fields map[string]field // of an object
-	elem   *shape           // of a list, or of a map's values
+	// choose, if non-nil, has the fields of this object, which depend on what is in it.
+	choose func(members map[string]any) map[string]field
+	elem   *shape // of a list, or of a map's values
 	// check says what else is wrong with a value of the right kind, and at
-	// which path below it; both empty if nothing is.
-	check func(v any) (path, problem string)
+	// which path below it; both empty if nothing is. lint does so for a finding.
+	check, lint func(v any) (path, problem string)
 }
 
 type field struct {
 	shape
-	required bool
+	presence presence
 }
+
+// presence is whether a field may be left out.
+type presence int
+
+const (
+	mayMiss   presence = iota
+	mayBeNull          // it must be there, and null is a finding
+	shouldBe           // to leave it out is a finding
+	mustBe
+)
 
 type kind int
 
 const (
 	kindString kind = iota
+	kindText        // a string, or a number, which is a finding
 	kindInteger
 	kindNumber
 	kindObject
@@ -39,10 +56,12 @@ const (
 )
 
 func (k kind) String() string {
-	return [...]string{"a string", "an integer", "a number", "an object", "an array", "an object"}[k]
+	return [...]string{"a string", "a string", "an integer", "a number", "an object", "an array", "an object"}[k]
 }
 
-func required(s shape) field { return field{shape: s, required: true} }
+func required(s shape) field { return field{shape: s, presence: mustBe} }
+func nullable(s shape) field { return field{shape: s, presence: mayBeNull} }
+func wanted(s shape) field   { return field{shape: s, presence: shouldBe} }
 func optional(s shape) field { return field{shape: s} }
 
 func object(fields map[string]field) shape { return shape{kind: kindObject, fields: fields} }
@@ -61,12 +80,42 @@ func (p *problem) Error() string {
 	return p.path + ": " + p.text
 }
 
-// match checks v at path. Of several problems it reports unknown fields first,
-// then missing ones, each in alphabetical order, so that messages are stable.
-func (s shape) match(path string, v any) *problem {
+// findings are what a request has in it that no document knows and no platform minds.
+type findings []problem
+
+// mostFindings is how many of one request are kept: hosts come by the thousand.
+const mostFindings = 20
+
+func (f *findings) add(path, text string) {
+	if len(*f) < mostFindings {
+		*f = append(*f, problem{path, text})
+	}
+}
+
+// texts are in the order of their paths.
+func (f *findings) texts() []string {
+	texts := make([]string, len(*f))
+	for i, p := range *f {
+		texts[i] = p.Error()
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// match checks v at path, and adds what is only a finding to found. Of several problems
+// it reports missing fields first, in alphabetical order, so that messages are stable.
+func (s shape) match(path string, v any, found *findings) *problem {
 	switch s.kind {
 	case kindString:
 		if _, ok := v.(string); !ok {
+			return s.mismatch(path, v)
+		}
+	case kindText:
+		switch v.(type) {
+		case string:
+		case json.Number:
+			found.add(path, s.mismatch(path, v).text)
+		default:
 			return s.mismatch(path, v)
 		}
 	case kindInteger:
@@ -87,7 +136,7 @@ func (s shape) match(path string, v any) *problem {
 			return s.mismatch(path, v)
 		}
 		for i, item := range items {
-			if p := s.elem.match(path+"["+strconv.Itoa(i)+"]", item); p != nil {
+			if p := s.elem.match(path+"["+strconv.Itoa(i)+"]", item, found); p != nil {
 				return p
 			}
 		}
@@ -97,12 +146,12 @@ func (s shape) match(path string, v any) *problem {
 			return s.mismatch(path, v)
 		}
 		for _, name := range sortedKeys(members) {
-			if p := s.elem.match(join(path, name), members[name]); p != nil {
+			if p := s.elem.match(join(path, name), members[name], found); p != nil {
 				return p
 			}
 		}
 	case kindObject:
-		if p := s.matchObject(path, v); p != nil {
+		if p := s.matchObject(path, v, found); p != nil {
 			return p
 		}
 	}
@@ -111,42 +160,58 @@ func (s shape) match(path string, v any) *problem {
 			return &problem{join(path, below), text}
 		}
 	}
+	if s.lint != nil {
+		if below, text := s.lint(v); text != "" {
+			found.add(join(path, below), text)
+		}
+	}
 	return nil
 }
 
-func (s shape) matchObject(path string, v any) *problem {
+func (s shape) matchObject(path string, v any, found *findings) *problem {
 	members, ok := v.(map[string]any)
 	if !ok {
 		return s.mismatch(path, v)
 	}
-	// Hosts come by the thousand, so sorting is left to the failing case.
-	for name := range members {
-		if _, known := s.fields[name]; !known {
-			for _, name := range sortedKeys(members) {
-				if _, known := s.fields[name]; !known {
-					return &problem{join(path, name), "unknown field"}
-				}
+	fields := s.fields
+	if s.choose != nil {
+		fields = s.choose(members)
+	}
+	var missing []string
+	for name, f := range fields {
+		if _, present := members[name]; !present {
+			switch f.presence {
+			case mustBe, mayBeNull:
+				missing = append(missing, name)
+			case shouldBe:
+				found.add(join(path, name), missingField)
+			case mayMiss:
 			}
 		}
 	}
-	var missing []string
-	for name, f := range s.fields {
-		if _, present := members[name]; f.required && !present {
-			missing = append(missing, name)
-		}
-	}
 	if len(missing) > 0 {
-		return &problem{join(path, slices.Min(missing)), "required field is missing"}
+		return &problem{join(path, slices.Min(missing)), missingField}
 	}
 	var first *problem
 	for name, member := range members {
-		p := s.fields[name].match(join(path, name), member)
+		f, known := fields[name]
+		switch {
+		case !known:
+			found.add(join(path, name), "unknown field")
+			continue
+		case member == nil && f.presence != mustBe:
+			found.add(join(path, name), "is null")
+			continue
+		}
+		p := f.match(join(path, name), member, found)
 		if p != nil && (first == nil || p.path < first.path) {
 			first = p
 		}
 	}
 	return first
 }
+
+const missingField = "required field is missing"
 
 func (s shape) mismatch(path string, v any) *problem {
 	return &problem{path, fmt.Sprintf("want %s, got %s", s.kind, jsonKind(v))}
@@ -208,6 +273,8 @@ var (
 		}
 		return "", ""
 	}}
+	// neededPathShape lets "" in where the platform does.
+	neededPathShape = shape{kind: kindString, check: emptyOrAbsolutePathShape.check, lint: absolutePathShape.check}
 	// The samples give optional paths as "".
 	emptyOrAbsolutePathShape = shape{kind: kindString, check: func(v any) (string, string) {
 		if v == "" {

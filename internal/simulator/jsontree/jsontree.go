@@ -46,11 +46,15 @@ func String(v any) string {
 	return s
 }
 
-// Strings reads an object of texts.
+// Strings reads an object of texts, and of numbers as they are written.
 func Strings(v any) map[string]string {
 	members := Object(v)
 	out := make(map[string]string, len(members))
 	for key, member := range members {
+		if n, ok := member.(json.Number); ok {
+			out[key] = n.String()
+			continue
+		}
 		out[key] = String(member)
 	}
 	return out

@@ -95,7 +95,7 @@ func (b *Book) MaxInFlight() int {
 	return b.maxInFlight
 }
 
-// Violate records a request that no document allows, as "api: path: what is wrong".
+// Violate records what no document allows of a request, as "api: path: what is wrong".
 func (b *Book) Violate(violation string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
