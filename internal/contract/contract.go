@@ -27,11 +27,11 @@ func (c Case) ID() string { return path.Join(c.Face, c.Endpoint, c.Name) }
 // names.
 func Cases(faces ...string) []Case {
 	if len(faces) == 0 {
-		faces = list("testdata")
+		faces = list(files, "testdata")
 	}
 	var cases []Case
 	for _, face := range faces {
-		for _, endpoint := range list(path.Join("testdata", face)) {
+		for _, endpoint := range list(files, path.Join("testdata", face)) {
 			for _, name := range names(face, endpoint) {
 				cases = append(cases, Case{
 					Face: face, Endpoint: endpoint, Name: name,
@@ -57,7 +57,7 @@ func Get(id string) Case {
 // names are those of an endpoint's cases; the first comes first, since it has none.
 func names(face, endpoint string) []string {
 	named := []string{""}
-	for _, file := range list(path.Join("testdata", face, endpoint)) {
+	for _, file := range list(files, path.Join("testdata", face, endpoint)) {
 		_, name, found := strings.Cut(strings.TrimSuffix(file, ".json"), "-")
 		if found && !slices.Contains(named, name) {
 			named = append(named, name)
@@ -81,8 +81,8 @@ func body(face, endpoint, kind, name string) []byte {
 	return raw
 }
 
-func list(folder string) []string {
-	entries, err := fs.ReadDir(files, folder)
+func list(from embed.FS, folder string) []string {
+	entries, err := fs.ReadDir(from, folder)
 	if err != nil {
 		panic("contract: " + err.Error())
 	}

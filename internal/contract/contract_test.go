@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,30 @@ func TestFiles(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	files := 0
+	name := regexp.MustCompile(`^(esb|apigw)/[a-z0-9_]+/(asked|answer)(-[a-z]+)+\.json$`)
+	if err := fs.WalkDir(os.DirFS("seen"), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files++
+			if !name.MatchString(path) {
+				t.Errorf("%s is not named as a body is", path)
+			}
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	all := slices.Concat(contract.Asked(), contract.Answered())
+	for _, s := range all {
+		object(t, s.ID(), s.Body)
+	}
+	if len(all) != files || files == 0 {
+		t.Errorf("%d of %d files are found", len(all), files)
 	}
 }
 

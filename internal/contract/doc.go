@@ -62,4 +62,15 @@
 //     has and the code has not. permission is what src/common/metadata has of it.
 //   - job/get_proc_result/response-queued.json: what JOB's public code makes of
 //     GSE's 1000115.
+//
+// # What was seen
+//
+//	seen/<face>/<endpoint>/asked-<name>.json   a request of another client
+//	seen/<face>/<endpoint>/answer-<name>.json  an answer to one
+//
+// These are literal bodies from the public code, tests and logs of NodeMan, nodemgr,
+// BSCP and others, beyond what documents say: the simulator takes each request, and the
+// client reads each answer. Hosts, agent ids and business ids are replaced. asked-bscp
+// and asked-sidecar are known in part; paths and commands there are made up, and so is
+// the envelope of answer-bare, answer-handling, answer-script and answer-idle.
 package contract

@@ -36,6 +36,12 @@ func OfContract(id string) Exchange {
 	return Exchange{API: c.Endpoint, Reply: Answer(http.StatusOK, string(c.Response))}
 }
 
+// Seen is an answer that a platform was seen to give.
+func Seen(id string) Exchange {
+	s := contract.Answer(id)
+	return Exchange{API: s.Endpoint, Reply: Answer(http.StatusOK, string(s.Body))}
+}
+
 // Script is a server that knows the requests to come, in their order. One that it
 // does not expect fails the test, and so does one that never came.
 type Script struct {

@@ -58,6 +58,48 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// What other clients send is taken. What no document has of it is found, and is theirs.
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	finds := map[string][]string{
+		"apigw/operate_proc_multi/nodeman":      {"proc_operate_req[0].nodeman_spec: unknown field"},
+		"apigw/operate_proc_multi/nodeman-host": {"proc_operate_req[0].nodeman_spec: unknown field"},
+		"esb/operate_proc_multi/nodeman":        {"proc_operate_req[0].hosts[0].bk_agent_id: unknown field", "proc_operate_req[0].nodeman_spec: unknown field"},
+		"apigw/operate_proc_v2/nodemgr-query": {
+			"spec.alive_monitor_policy: required field is missing", "spec.control: required field is missing",
+			"spec.identity.pid_path: required field is missing", "spec.identity.setup_path: required field is missing", "spec.identity.user: required field is missing",
+		},
+	}
+	for _, asked := range contract.Asked() {
+		t.Run(asked.ID(), func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{AdmitAgents: true}
+			sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+			c := simtest.NewClient(t, sim)
+			got := exchange(c, contract.Case{Face: asked.Face, Endpoint: asked.Endpoint, Name: asked.Name}, tree(t, asked.Body))
+			if got.Code != 0 {
+				t.Errorf("refused: %v", got.Body)
+			}
+			for _, done := range sim.Executions() {
+				if done.Code != 0 && done.Action != "reload" { // nothing runs there
+					t.Errorf("%+v", done)
+				}
+			}
+			if asks := asked.Endpoint != "upgrade_to_agent_id" && asked.Name != "nodemgr-query"; asks != (len(sim.Executions()) == 1) {
+				t.Errorf("done: %+v", sim.Executions())
+			}
+			var found []string
+			for _, finding := range finds[asked.ID()] {
+				found = append(found, asked.Endpoint+": "+finding)
+			}
+			if got := sim.Violations(); !slices.Equal(got, found) {
+				t.Errorf("found %q, want %q", got, found)
+			}
+			sim.ResetViolations()
+		})
+	}
+}
+
 // first is what happens before a case, so that there is something to tell of.
 type first struct {
 	of     string // the case that is sent
