@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -162,6 +163,16 @@ func (c *Core) planUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	return p, resp.Diagnostics
 }
 
+// Planned returns the attributes that were planned, none for a destroy.
+func (p Plan) Planned(tb testing.TB) map[string]tftypes.Value {
+	tb.Helper()
+	value, err := p.planned.Unmarshal(p.config.Type())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return AttributesOf(tb, value)
+}
+
 // proposedState is the configuration, with computed attributes taken from the prior
 // state if there is one.
 func proposedState(tb testing.TB, schema *tfprotov6.Schema, prior, config tftypes.Value) tftypes.Value {
@@ -169,7 +180,8 @@ func proposedState(tb testing.TB, schema *tfprotov6.Schema, prior, config tftype
 	if config.IsNull() {
 		return config
 	}
-	configured, was := AttributesOf(tb, config), AttributesOf(tb, prior)
+	// A copy: AttributesOf gives the value's own map.
+	configured, was := maps.Clone(AttributesOf(tb, config)), AttributesOf(tb, prior)
 	for _, attribute := range schema.Block.Attributes {
 		if !attribute.Computed || !configured[attribute.Name].IsNull() {
 			continue
