@@ -24,8 +24,8 @@ type hostedProcessModel struct {
 }
 
 // Check refuses what the ESB cannot do: it only hosts a process without limits.
-func (m *hostedProcessModel) Check(p *platform.Platform) diag.Diagnostics {
-	diags := m.GSEModel.Check(p)
+func (m *hostedProcessModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
+	diags := m.GSEModel.Check(ctx, p)
 	if p.Ready() && p.Gateway == bkapi.ESB && m.Ensure.ValueString() == string(fleet.EnsureRegistered) && m.Unlimited() {
 		diags.AddAttributeError(path.Root("ensure"), "Invalid Ensure", fmt.Sprintf("Through the ESB, ensure = %q requires limits: register_proc_info takes no "+
 			"process without spec.resource, which can only be hosted. Set spec.resource, or ensure = %q.", fleet.EnsureRegistered, fleet.EnsureHosted))
@@ -40,6 +40,8 @@ func (m *hostedProcessModel) setSent(d fleet.Desired) {
 func (m *hostedProcessModel) sent() map[string]any {
 	return map[string]any{"fingerprint": m.Fingerprint, "labels_all": m.LabelsAll}
 }
+
+func (m *hostedProcessModel) setProcess(ctx context.Context) { m.SetProcess(ctx) }
 
 type hostedProcessIdentityModel struct {
 	Namespace types.String `tfsdk:"namespace"`

@@ -37,12 +37,17 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 	}
 }
 
-// ModifyPlan adds what only GSE has: labels.
+// ModifyPlan adds what only GSE has: labels, and the process in one value, which needs no
+// platform to be known.
 func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var meta types.Object
-	if !req.Plan.Raw.IsNull() && r.platform.Ready() {
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("meta"), &meta)...)
-		resp.Diagnostics.Append(checkLabels(r.platform, meta)...)
+	if !req.Plan.Raw.IsNull() {
+		var plan hostedProcessModel
+		resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+		if r.platform.Ready() {
+			resp.Diagnostics.Append(checkLabels(r.platform, plan.Meta)...)
+		}
+		plan.setProcess(ctx)
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("process"), plan.Process)...)
 	}
 	r.hostedResource.ModifyPlan(ctx, req, resp)
 }

@@ -53,6 +53,8 @@ func (m *jobHostedProcessModel) setSent(d fleet.Desired) {
 	m.Fingerprint = types.StringValue(d.Fingerprint)
 }
 
+func (m *jobHostedProcessModel) setProcess(context.Context) {}
+
 func (m *jobHostedProcessModel) sent() map[string]any {
 	return map[string]any{"fingerprint": m.Fingerprint}
 }
@@ -110,7 +112,7 @@ func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resou
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(config.Check(nil)...)
+	resp.Diagnostics.Append(config.Check(ctx, nil)...)
 	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
 	owner, ok := config.Process.Attributes()["proc_owner"].(types.String)
 	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && owner.IsNull() {

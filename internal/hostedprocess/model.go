@@ -27,6 +27,8 @@ type hostedModel interface {
 	complete(ctx context.Context, p *platform.Platform, report fleet.Report)
 	// setSent writes what registering sends into the attributes that show it.
 	setSent(d fleet.Desired)
+	// setProcess writes the whole declaration into the attribute that hands it on.
+	setProcess(ctx context.Context)
 	// sent are those attributes by name.
 	sent() map[string]any
 }

@@ -34,7 +34,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
 	h := r.open(ctx, model, plan.Owner.ValueString(), &resp.Diagnostics)
-	resp.Diagnostics.Append(model.Check(r.platform)...) // the plan may have been made without the provider's settings
+	resp.Diagnostics.Append(model.Check(ctx, r.platform)...) // the plan may have been made without the provider's settings
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
@@ -66,6 +66,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
 	model.setSent(h.Desired)
+	model.setProcess(ctx)
 	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.Desired, h.supplier))...)
@@ -90,7 +91,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		plan.Owner = types.StringValue(owner)
 	}
 	h := r.open(ctx, model, owner, &resp.Diagnostics)
-	resp.Diagnostics.Append(model.Check(r.platform)...)
+	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
@@ -119,11 +120,11 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
 	model.setSent(h.Desired)
-	hosts := model.HostsMap()
-	*hosts = u.withStuck(*hosts, *before.HostsMap())
+	model.SetHosts(ctx, u.withStuck(model.HostsMap(ctx), before.HostsMap(ctx)))
+	model.setProcess(ctx)
 	statuses := statusesOf(u.failures)
 	maps.Copy(statuses, u.stuckStatuses())
-	left, _ := reference.InventoryOf(*hosts, h.supplier)
+	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.supplier)
 	plan.setStatuses(left, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
@@ -172,8 +173,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
-	hosts := model.HostsMap()
-	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), h.Hosts, stuck))
+	model.SetHosts(ctx, reference.NewHostMap(reference.Only(model.HostsMap(ctx).Known(), h.Hosts, stuck)))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone))

@@ -43,7 +43,7 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 	model := a.newModel()
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(model.Check(nil)...)
+		resp.Diagnostics.Append(model.Check(ctx, nil)...)
 		resp.Diagnostics.Append(reference.CheckCommand(ctx, model, req.Config, model.inputs().Operation)...)
 	}
 }
@@ -51,8 +51,11 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 // ModifyPlan checks once more, because a plan knows what a validation does not:
 // the provider block, and what other objects give.
 func (a *baseAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
-	_, diags := a.check(ctx, req.Config)
+	model, diags := a.check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
+	if !diags.HasError() {
+		resp.Diagnostics.Append(manyAtOnce(ctx, model, model.inputs().Operation, keysOf(ctx, model))...)
+	}
 }
 
 func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
@@ -88,7 +91,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	// Nobody listens any more once this method has returned.
 	report.stop()
 
-	resp.Diagnostics.Append(invoked(o, model.HostsMap().Known(), results)...)
+	resp.Diagnostics.Append(invoked(o, model.HostsMap(ctx).Known(), results)...)
 }
 
 // check finds what can be found before anything is called. What is not known yet is
@@ -100,8 +103,8 @@ func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionMode
 		return model, diags
 	}
 	diags.Append(reference.CheckCommand(ctx, model, config, model.inputs().Operation)...)
-	diags.Append(reference.CheckHosts(a.platform, model)...)
-	if hosts := *model.HostsMap(); !hosts.IsUnknown() && hosts.Len() == 0 {
+	diags.Append(reference.CheckHosts(ctx, a.platform, model)...)
+	if hosts := model.HostsMap(ctx); !hosts.IsUnknown() && hosts.Len() == 0 {
 		reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
 	}
 	return model, diags

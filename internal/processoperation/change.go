@@ -27,8 +27,8 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 		supplier = r.platform.Supplier
 	}
 	// Addresses were checked by the plan; what cannot be read is left out there.
-	next, _ := reference.InventoryOf(*plan.HostsMap(), supplier)
-	prior, _ := reference.InventoryOf(*state.HostsMap(), supplier)
+	next, _ := reference.InventoryOf(plan.HostsMap(ctx), supplier)
+	prior, _ := reference.InventoryOf(state.HostsMap(ctx), supplier)
 	to, from := plan.values(), state.values()
 	return &change{
 		everywhere: !plan.Identifier(ctx).Equal(state.Identifier(ctx)) || !to.Operation.Equal(from.Operation) || !sameTriggers(to.Triggers, from.Triggers),
@@ -46,10 +46,10 @@ func sameTriggers(a, b types.Map) bool {
 // findRenamed asks for the other names of hosts that came and went, where a machine may
 // have done both: an address gave way to an agent id, or the other way round.
 func (c *change) findRenamed(ctx context.Context, p fleet.Process) error {
-	added, removed := c.next.Without(c.prior), c.prior.Without(c.next)
-	if !mayRename(added, removed) {
+	if !c.mayRename() {
 		return nil
 	}
+	added, removed := c.next.Without(c.prior), c.prior.Without(c.next)
 	others, err := p.OtherNames(ctx, append(added, removed...))
 	if err != nil {
 		return err
@@ -67,6 +67,9 @@ func (c *change) findRenamed(ctx context.Context, p fleet.Process) error {
 	}
 	return nil
 }
+
+// mayRename reports whether hosts that came may be hosts that went.
+func (c *change) mayRename() bool { return mayRename(c.next.Without(c.prior), c.prior.Without(c.next)) }
 
 // mayRename reports whether a host of one list may be one of the other by another name:
 // only an address and an agent id can be the same machine.

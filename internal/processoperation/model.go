@@ -38,11 +38,17 @@ type resourceModel interface {
 type resourceValues struct {
 	inputValues
 	Triggers        types.Map      `tfsdk:"triggers"`
+	RunOnCreate     types.Bool     `tfsdk:"run_on_create"`
 	OnPartialCreate types.String   `tfsdk:"on_partial_create"`
 	OnDestroy       types.String   `tfsdk:"on_destroy"`
 	Timeouts        timeouts.Value `tfsdk:"timeouts"`
 	ID              types.String   `tfsdk:"id"`
 	FailedHosts     types.Map      `tfsdk:"failed_hosts"`
+	RolloutPlan     types.String   `tfsdk:"rollout_plan"`
+}
+
+func (m *resourceValues) runsOnCreate() bool {
+	return m.RunOnCreate.IsNull() || m.RunOnCreate.ValueBool()
 }
 
 func (m *resourceValues) values() *resourceValues { return m }
@@ -81,6 +87,9 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	var d diag.Diagnostics
 	o.Target, d = m.Open(ctx, p, "")
 	diags.Append(d...)
+	if !diags.HasError() && !o.Desired.HasSpec {
+		reference.AddMissingSpec(diags)
+	}
 	o.rollout, d = reference.RolloutToAPI(ctx, m.inputs().Rollout)
 	diags.Append(d...)
 	return o

@@ -3,7 +3,6 @@ package processoperation
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -29,36 +28,9 @@ func (r *baseResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(config.Check(nil)...)
+	resp.Diagnostics.Append(config.Check(ctx, nil)...)
 	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().Operation)...)
 	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().OnDestroy)...)
-}
-
-func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() {
-		return // a destroy has nothing to compute
-	}
-	plan, state := r.newModel(), r.newModel()
-	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(reference.CheckHosts(r.platform, plan)...)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), plan.Identifier(ctx))...)
-	if resp.Diagnostics.HasError() || req.State.Raw.IsNull() {
-		return
-	}
-
-	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	failed := types.MapUnknown(types.StringType)
-	if plan.HostsMap().IsFullyKnown() && !r.changeOf(ctx, plan, state).retries() {
-		// A run that fails ends with an error, so success is what can be planned.
-		failed = reference.StringMapValue(nil)
-	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
 }
 
 func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
@@ -68,6 +40,12 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	ctx, cancel := reference.WithDeadline(ctx, plan.values().Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !plan.values().runsOnCreate() {
+		plan.values().recordRun(o, 0, nil)
+		plan.values().record(o, nil)
+		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 		return
 	}
 	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
@@ -81,8 +59,10 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host."))
 		return
 	}
+	plan.values().recordRun(o, 1, o.Hosts.Hosts())
 	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
 	switch {
 	case len(failures) == 0:
 	case len(failures) == len(results) && !interrupted(failures):
@@ -110,6 +90,9 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.Append(o.checkNames(ctx)...); resp.Diagnostics.HasError() {
 		return
 	}
+	runs, diags := runsSoFar(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	number := runs + 1
 	change := r.changeOf(ctx, plan, state)
 	if err := change.findRenamed(ctx, o.Process); err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
@@ -120,8 +103,12 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	results := o.run(ctx, hosts, unsure)
 
 	failures := results.Failures()
+	plan.values().recordRun(o, number, hosts)
 	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+	if len(hosts) > 0 {
+		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
+	}
 	if len(failures) > 0 {
 		resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.RetriedAlone))
 	}
@@ -149,8 +136,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	}
 	// Hosts that are done leave the state, so that the next destroy runs only on the
 	// others.
-	hosts := state.HostsMap()
-	*hosts = reference.NewHostMap(reference.Only(hosts.Known(), o.Hosts, failures))
+	state.SetHosts(ctx, reference.NewHostMap(reference.Only(state.HostsMap(ctx).Known(), o.Hosts, failures)))
 	state.values().FailedHosts = reference.StringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.DestroyedAlone))

@@ -40,6 +40,12 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		Optional:    true,
 		ElementType: types.StringType,
 	}
+	attributes["run_on_create"] = schema.BoolAttribute{
+		MarkdownDescription: "Whether creating the resource runs the operation. With `false` the create records `triggers` and the hosts, and runs nothing: for a " +
+			"restart that is for later changes only, of a process that `ensure = \"running\"` has just started, or that was imported while it ran. " +
+			"Defaults to `true`.",
+		Optional: true,
+	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
 		"How the first run ends if it failed on some hosts and succeeded on others. `"+string(reference.PartialWarn)+"`: with a warning; the hosts "+
 			"that failed are in `failed_hosts`, and the next apply retries only those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints "+
@@ -60,6 +66,12 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "`namespace:name`.",
 		Computed:            true,
+	}
+	attributes["rollout_plan"] = schema.StringAttribute{
+		MarkdownDescription: "What the plan that last changed this resource runs, and on which hosts, for those who review it: such as " +
+			"`run 2: restart on 200 hosts in 20 waves of 10: web-001…web-200`, or `" + runsNothing + "` where the change is only recorded. It is for people; its " +
+			"wording may change.",
+		Computed: true,
 	}
 	attributes["failed_hosts"] = schema.MapAttribute{
 		MarkdownDescription: "Hosts on which the last run failed or was not tried: a map of host key to a code and, after a colon, the reason. The codes " +

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -17,9 +16,8 @@ import (
 )
 
 var (
-	_ datasource.DataSource                   = (*processStatusDataSource)(nil)
-	_ datasource.DataSourceWithConfigure      = (*processStatusDataSource)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*processStatusDataSource)(nil)
+	_ datasource.DataSource              = (*processStatusDataSource)(nil)
+	_ datasource.DataSourceWithConfigure = (*processStatusDataSource)(nil)
 )
 
 // statusMode is the source of a status.
@@ -51,7 +49,7 @@ func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.Met
 func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := reference.DataSourceAttributes(reference.GSEAttributes(reference.Options{OptionalSpec: true}))
 	attributes["mode"] = schema.StringAttribute{
-		MarkdownDescription: "Source of the status. `" + string(modeLive) + "`: the agents, which takes a moment and requires `spec`. `" +
+		MarkdownDescription: "Source of the status. `" + string(modeLive) + "`: the agents, which takes a moment and requires `spec`; without one, as after an import, the read warns and takes what is cached. `" +
 			string(modeCached) + "`: the last status that the platform knows, which is quick and may be minutes old. Defaults to `" + string(modeLive) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(statusModes)...)},
@@ -73,18 +71,6 @@ func (d *processStatusDataSource) Configure(_ context.Context, req datasource.Co
 	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
 }
 
-func (d *processStatusDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	var config processStatusModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() || config.Mode.IsUnknown() || config.Mode.ValueString() == string(modeCached) {
-		return
-	}
-	if config.Spec.IsNull() {
-		resp.Diagnostics.AddAttributeError(path.Root("spec"), "Missing Spec",
-			`Asking the agents about a process requires its full spec. Set spec, or set mode = "cached".`)
-	}
-}
-
 func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var config processStatusModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -92,8 +78,14 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 		return
 	}
 	ask := fleet.Process.LiveStatus
-	if config.Mode.ValueString() == string(modeCached) {
+	switch cached := config.Mode.ValueString() == string(modeCached); {
+	case cached:
 		ask = fleet.Process.CachedStatus
+	case !config.HasSpec(ctx):
+		// A process that was imported and not applied yet has none, and an import reads the
+		// data sources that depend on it.
+		ask = fleet.Process.CachedStatus
+		resp.Diagnostics.Append(statusFromFile(config.Identifier(ctx).ValueString()))
 	}
 	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, ask)...)
 	config.UnhealthyCount = types.Int64Null()

@@ -1,6 +1,7 @@
 package processstatus_test
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -115,16 +116,47 @@ data "bk_process_status" "test" {
 	})
 }
 
-func TestAccProcessStatusDataSource_needsSpec(t *testing.T) {
+// Without a spec the agents cannot be asked, and what the platform has on file will do: a
+// process that was imported has none yet.
+func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{{
-			Config:      sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String() + providertest.StatusConfig(""),
-			ExpectError: regexp.MustCompile(`Set spec, or\s+set\s+mode\s+=\s+"cached"`),
-		}},
-	})
+	const process = `{"meta":{"namespace":"web","name":"nginx"},"hosts":{"web-1":"0:10.0.0.2"}}`
+	parts := map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1)}
+	with := func(config map[string]any, mode string) map[string]any {
+		config = maps.Clone(config)
+		config["mode"] = mode
+		return config
+	}
+	for name, c := range map[string]struct {
+		config map[string]any
+		warns  bool
+	}{
+		"parts":          {parts, true},
+		"parts-live":     {with(parts, "live"), true},
+		"parts-cached":   {with(parts, "cached"), false},
+		"process":        {map[string]any{"process": process}, true},
+		"process-cached": {with(map[string]any{"process": process}, "cached"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 1)
+			p := sim.Configured(t)
+			if said := p.ValidateData("bk_process_status", c.config); len(said) > 0 {
+				t.Errorf("validate: %s", said)
+			}
+			values, said := p.ReadData("bk_process_status", c.config)
+			if warned := strings.Contains(said.String(), "WARNING: Status Read From The Cache\n\nweb:nginx has no spec here"); warned != c.warns || (len(said) > 0) != c.warns {
+				t.Errorf("%s", said)
+			}
+			if values["stopped_count"] != 1 {
+				t.Errorf("%v", values)
+			}
+			if calls := len(sim.Calls()); calls != 1 || len(sim.Calls().Of("get_proc_status_v2")) != 1 {
+				t.Errorf("calls: %v", sim.Calls())
+			}
+		})
+	}
 }
 
 // A file that cannot be read says nothing of who is registered.

@@ -57,7 +57,7 @@ func (d *jobProcessStatusDataSource) ValidateConfig(ctx context.Context, req dat
 	var config jobProcessStatusModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(config.Check(nil)...)
+		resp.Diagnostics.Append(config.Check(ctx, nil)...)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // newExampleCLI is a CLI in one directory of a copy of the examples.
@@ -44,7 +45,7 @@ func TestAccModule_simulator(t *testing.T) {
 	}
 	for op, want := range map[int]int{
 		start:   3, // each host once
-		restart: 5, // two when it was created, two for the new hash, and the new host
+		restart: 3, // none when it was created, two for the new hash, and the new host
 	} {
 		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
 			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
@@ -63,6 +64,11 @@ func TestAccModule_twoTeams(t *testing.T) {
 	cli := newExampleCLI(t, sim, "two-teams")
 	cli.Expect(0, "get")
 	cli.Expect(0, "apply", "-auto-approve")
+	for op, want := range map[int]int{simulator.OpStart: 6, simulator.OpRestart: 0} {
+		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
+			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
+		}
+	}
 	want := `{"arena":{"10.0.1.1":"running","10.0.1.4":"running","10.0.1.5":"running"},` +
 		`"lobby":{"10.0.0.1":"running","10.0.0.2":"running","10.0.0.3":"running"}}`
 	if diff := cmp.Diff(want, strings.TrimSpace(cli.Expect(0, "output", "-json", "status"))); diff != "" {

@@ -16,31 +16,64 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// GSEModel holds the values of meta, hosts and spec. Each may be unknown while
-// planning, so they are kept as Terraform values until something needs them.
+// GSEModel holds the values of meta, hosts and spec, or of process, which stands for the
+// three. Each may be unknown while planning, so they are kept as Terraform values until
+// something needs them.
 type GSEModel struct {
-	Meta  types.Object `tfsdk:"meta"`
-	Hosts HostMap      `tfsdk:"hosts"`
-	Spec  types.Object `tfsdk:"spec"`
+	Meta    types.Object `tfsdk:"meta"`
+	Hosts   HostMap      `tfsdk:"hosts"`
+	Spec    types.Object `tfsdk:"spec"`
+	Process types.String `tfsdk:"process"`
+}
+
+// parts are what is declared, in either way. A process that cannot be read has none.
+func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
+	switch {
+	case !m.Meta.IsNull() || m.Process.IsNull():
+		return gseParts{meta: m.Meta, hosts: m.Hosts, spec: m.Spec}, nil
+	case m.Process.IsUnknown():
+		return gseParts{meta: types.ObjectUnknown(nil), hosts: UnknownHostMap(), spec: types.ObjectUnknown(nil)}, nil
+	}
+	return decodeParts(ctx, m.Process.ValueString())
+}
+
+// SetProcess makes process what meta, hosts and spec say, unknown while one of them is.
+func (m *GSEModel) SetProcess(ctx context.Context) {
+	m.Process = gseParts{meta: m.Meta, hosts: m.Hosts, spec: m.Spec}.encode(ctx)
 }
 
 // Identifier is "<namespace>:<name>".
 func (m *GSEModel) Identifier(ctx context.Context) types.String {
-	namespace, _ := m.Meta.Attributes()["namespace"].(types.String)
-	name, _ := m.Meta.Attributes()["name"].(types.String)
-	if m.Meta.IsUnknown() || !Known(ctx, namespace, name) {
+	parts, _ := m.parts(ctx)
+	namespace, _ := parts.meta.Attributes()["namespace"].(types.String)
+	name, _ := parts.meta.Attributes()["name"].(types.String)
+	if parts.meta.IsUnknown() || !Known(ctx, namespace, name) {
 		return types.StringUnknown()
 	}
 	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
-// Check finds nothing: the validators of the schema see all there is to see.
-func (m *GSEModel) Check(*platform.Platform) diag.Diagnostics { return nil }
+// Check reports a process that cannot be read.
+func (m *GSEModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if p == nil {
+		return diags
+	}
+	if _, err := m.parts(ctx); err != nil {
+		AddInvalid(&diags, path.Root("process"), "Invalid Process", "it is not the process of a bk_hosted_process: "+err.Error())
+	}
+	return diags
+}
 
 func (m *GSEModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
 
 func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path) {
 	at := path.Root("spec").AtName("control")
+	if !m.Process.IsNull() {
+		parts, _ := m.parts(ctx)
+		control, _ := parts.spec.Attributes()["control"].(types.Object)
+		return control, path.Root("process").AtName("spec").AtName("control")
+	}
 	control := types.ObjectNull(nil)
 	if diags := config.GetAttribute(ctx, at, &control); diags.HasError() {
 		control = types.ObjectNull(nil) // the spec is not known yet
@@ -62,19 +95,47 @@ func (m *GSEModel) Unlimited() bool {
 }
 
 // HostsMap is the value of hosts.
-func (m *GSEModel) HostsMap() *HostMap { return &m.Hosts }
+func (m *GSEModel) HostsMap(ctx context.Context) HostMap {
+	parts, _ := m.parts(ctx)
+	return parts.hosts
+}
+
+// SetHosts replaces them where they stand.
+func (m *GSEModel) SetHosts(ctx context.Context, hosts HostMap) {
+	parts, _ := m.parts(ctx)
+	parts.hosts = hosts
+	if !m.Meta.IsNull() {
+		m.Hosts = hosts
+	}
+	if !m.Process.IsNull() {
+		m.Process = parts.encode(ctx)
+	}
+}
+
+// HasSpec reports whether a spec is declared. A process that was imported has none before
+// it is applied.
+func (m *GSEModel) HasSpec(ctx context.Context) bool {
+	parts, _ := m.parts(ctx)
+	return !parts.spec.IsNull()
+}
 
 func (m *GSEModel) definition() []attr.Value { return []attr.Value{m.Meta, m.Spec} }
+
+func (m *GSEModel) reference() []attr.Value { return []attr.Value{m.Meta, m.Spec, m.Process} }
 
 // Open converts the model for GSE's API. A null spec gives a process whose status can
 // be read only from what the platform has cached.
 func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	meta, d := MetaToAPI(ctx, m.Meta)
+	hosts, d := checkedInventory(ctx, p, m)
 	diags.Append(d...)
-	spec, d := specToAPI(ctx, m.Spec)
+	parts, err := m.parts(ctx)
+	if err != nil {
+		return Target{}, diags // the error is among them
+	}
+	meta, d := MetaToAPI(ctx, parts.meta)
 	diags.Append(d...)
-	hosts, d := checkedInventory(p, m)
+	spec, d := specToAPI(ctx, parts.spec)
 	diags.Append(d...)
 	if diags.HasError() {
 		return Target{}, diags

@@ -9,17 +9,21 @@ import (
 type Options struct {
 	// ReplaceOnRename makes a changed namespace or name replace the object.
 	ReplaceOnRename bool
-	// Registers says that the limits of spec.resource are sent.
+	// Registers says that the limits of spec.resource are sent. It also makes process what
+	// the object computes; any other object takes one in place of meta, hosts and spec.
 	Registers bool
 	// OptionalSpec makes spec optional: a cached status can be read without one.
 	OptionalSpec bool
 }
 
-// GSEAttributes declares meta, hosts and spec, by name.
+// GSEAttributes declares meta, hosts and spec, and process, by name.
 func GSEAttributes(o Options) map[string]schema.Attribute {
+	hosts := hostsAttribute()
+	hosts.Required, hosts.Optional = o.Registers, !o.Registers
 	return map[string]schema.Attribute{
-		"meta":  metaAttribute(o),
-		"hosts": hostsAttribute(),
-		"spec":  specAttribute(o),
+		"meta":    metaAttribute(o),
+		"hosts":   hosts,
+		"spec":    specAttribute(o),
+		"process": processAttribute(o),
 	}
 }

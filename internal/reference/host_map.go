@@ -3,6 +3,7 @@ package reference
 import (
 	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
@@ -29,6 +30,9 @@ func ComputedHosts(description string) datasource.Attribute {
 func ComputedHostMaps(description string) datasource.Attribute {
 	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.MapsType{}}
 }
+
+// UnknownHostMap is the attribute while its value is not known.
+func UnknownHostMap() HostMap { return HostMap{StringValue: types.StringUnknown()} }
 
 // Server answers Terraform as the framework does.
 type Server = fold.Framework

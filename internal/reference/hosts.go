@@ -94,20 +94,28 @@ func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics
 func HostsPath() path.Path { return path.Root("hosts") }
 
 // CheckHosts reports errors in hosts that depend on the provider's settings, such as an
-// agent id where the platform takes none. It reports nothing while the provider is not
-// configured, and skips hosts that are not known yet.
-func CheckHosts(p *platform.Platform, m Model) diag.Diagnostics {
+// agent id where the platform takes none, and a process without a spec. It reports nothing
+// while the provider is not configured, and skips hosts that are not known yet.
+func CheckHosts(ctx context.Context, p *platform.Platform, m Model) diag.Diagnostics {
 	if !p.Ready() {
 		return nil
 	}
-	_, diags := checkedInventory(p, m)
+	_, diags := checkedInventory(ctx, p, m)
+	if !diags.HasError() && !m.HasSpec(ctx) {
+		AddMissingSpec(&diags)
+	}
 	return diags
 }
 
+// AddMissingSpec adds the error for a process that cannot be operated.
+func AddMissingSpec(diags *diag.Diagnostics) {
+	AddInvalid(diags, path.Root("process"), "Missing Spec", "it was imported and not applied yet, and so has no spec; apply the bk_hosted_process first")
+}
+
 // checkedInventory returns the hosts, and what CheckHosts reports about them.
-func checkedInventory(p *platform.Platform, m Model) (fleet.Inventory, diag.Diagnostics) {
-	inventory, diags := InventoryOf(*m.HostsMap(), p.Supplier)
-	diags.Append(m.Check(p)...)
+func checkedInventory(ctx context.Context, p *platform.Platform, m Model) (fleet.Inventory, diag.Diagnostics) {
+	inventory, diags := InventoryOf(m.HostsMap(ctx), p.Supplier)
+	diags.Append(m.Check(ctx, p)...)
 	if m.takesAgentIDs(p) {
 		return inventory, diags
 	}

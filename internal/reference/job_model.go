@@ -56,7 +56,7 @@ func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, d
 
 // Check reports a periodic process without a period, which JOB would refuse, and a
 // provider that is not configured to reach JOB.
-func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
+func (m *JobModel) Check(_ context.Context, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
 	kind, isKind := m.Process.Attributes()["type"].(types.Int64)
 	cycle, isCycle := m.Process.Attributes()["cycle_time"].(types.Int64)
@@ -73,11 +73,19 @@ func (m *JobModel) Check(p *platform.Platform) diag.Diagnostics {
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
 // HostsMap is the value of hosts.
-func (m *JobModel) HostsMap() *HostMap { return &m.Hosts }
+func (m *JobModel) HostsMap(context.Context) HostMap { return m.Hosts }
+
+// SetHosts replaces them.
+func (m *JobModel) SetHosts(_ context.Context, hosts HostMap) { m.Hosts = hosts }
 
 func (m *JobModel) definition() []attr.Value {
 	return []attr.Value{m.Scope, m.BizID, m.Process}
 }
+
+// HasSpec is true: JOB's process is its spec.
+func (m *JobModel) HasSpec(context.Context) bool { return true }
+
+func (m *JobModel) reference() []attr.Value { return m.definition() }
 
 func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.Path) {
 	return m.Process, path.Root("process")
@@ -91,7 +99,7 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	scope, _, diags := m.scopeToAPI(ctx)
 	id, title, info, d := m.name(ctx)
 	diags.Append(d...)
-	hosts, d := checkedInventory(p, m)
+	hosts, d := checkedInventory(ctx, p, m)
 	diags.Append(d...)
 	if diags.HasError() {
 		return Target{}, diags

@@ -1,12 +1,14 @@
 package reference_test
 
 import (
+	"encoding/json"
 	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
@@ -42,11 +44,16 @@ func TestMappingGSE_listed(t *testing.T) {
 				},
 				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn",
 				"adopt_existing": nil, "forget_unreachable": nil, "rollout": nil, "timeouts": nil,
-				"fingerprint": nil, "labels_all": nil, "owner": nil,
+				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
 			}
-			// The refresh that follows an import finds the fingerprint and the owner on file.
+			// The refresh that follows an import finds the fingerprint and the owner on file,
+			// and what there is of the process.
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
+			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})
+			if err != nil {
+				t.Fatal(err)
+			}
 
 			p := mapped(t, sim, c.face, m)
 			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
@@ -59,6 +66,10 @@ func TestMappingGSE_listed(t *testing.T) {
 				caller = mappedCaller + ", "
 			}
 			expectSent(t, sim, providertest.Target{API: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
+			if diff := procapitest.DiffJSON(t, process, []byte(processOf(t, resource))); diff != "" {
+				t.Errorf("process of an import (-want +got):\n%s", diff)
+			}
+			refreshed["process"] = processOf(t, resource)
 			if diff := cmp.Diff(refreshed, providertest.Plain(t, resource.State)); diff != "" {
 				t.Errorf("imported (-want +got):\n%s", diff)
 			}

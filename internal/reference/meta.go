@@ -28,7 +28,8 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "Name and labels of the process on the platform.",
-		Required:            true,
+		Required:            o.Registers,
+		Optional:            !o.Registers,
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				MarkdownDescription: "Namespace, which groups processes. Must not contain white space or a colon." + replaces,

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -22,29 +23,35 @@ type Model interface {
 	Identifier(ctx context.Context) types.String
 	// Check reports what the platform would refuse or silently change. p is nil while
 	// only the configuration is known.
-	Check(p *platform.Platform) diag.Diagnostics
+	Check(ctx context.Context, p *platform.Platform) diag.Diagnostics
 	// takesAgentIDs reports whether hosts may be given by agent id.
 	takesAgentIDs(p *platform.Platform) bool
-	// HostsMap is the value of hosts, which may be replaced through the pointer.
-	HostsMap() *HostMap
+	// HostsMap is the value of hosts, and SetHosts replaces it.
+	HostsMap(ctx context.Context) HostMap
+	SetHosts(ctx context.Context, hosts HostMap)
+	// HasSpec reports whether it says how the process is run.
+	HasSpec(ctx context.Context) bool
 	// definition is everything but the hosts: if it changes, it is another process, or
 	// the process is to run in another way.
 	definition() []attr.Value
+	// reference is the definition as it is written, which may be in one value.
+	reference() []attr.Value
 	// commands returns the object that holds the commands of operations, and its path in
 	// the configuration.
 	commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path)
 }
 
-// SameDefinition reports whether two models are about the same process, run in the same
-// way. Their hosts may differ.
-func SameDefinition(a, b Model) bool {
-	theirs := b.definition()
-	for i, value := range a.definition() {
+// SameReference reports whether two models name the same process on the same hosts, and in
+// the same way.
+func SameReference(ctx context.Context, a, b Model) bool {
+	theirs := b.reference()
+	for i, value := range a.reference() {
 		if !value.Equal(theirs[i]) {
 			return false
 		}
 	}
-	return true
+	hosts := a.HostsMap(ctx)
+	return hosts.IsFullyKnown() && maps.Equal(hosts.Known(), b.HostsMap(ctx).Known())
 }
 
 // DefinitionKnown reports whether everything but the hosts is known.

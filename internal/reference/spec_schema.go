@@ -19,8 +19,8 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "How the agent runs the process. Field names are those of the platform's API. A field that is not set is left out of " +
 			"the request, so that the platform's default applies.",
-		Required: !o.OptionalSpec,
-		Optional: o.OptionalSpec,
+		Required: o.Registers,
+		Optional: !o.Registers,
 		Attributes: map[string]schema.Attribute{
 			"identity":       identityAttribute(),
 			"control":        controlAttribute(),

@@ -1,8 +1,6 @@
 action "bk_process_operation" "restart" {
   config {
-    meta  = bk_hosted_process.web.meta
-    hosts = bk_hosted_process.web.hosts
-    spec  = bk_hosted_process.web.spec
+    process = bk_hosted_process.web.process
 
     operation = "restart"
     rollout   = { batch_size = 10, pause = "5s", max_failed_hosts = 1 }

@@ -1,7 +1,5 @@
 data "bk_process_status" "web" {
-  meta  = bk_hosted_process.web.meta
-  hosts = bk_hosted_process.web.hosts
-  spec  = bk_hosted_process.web.spec
+  process = bk_hosted_process.web.process
 }
 
 output "not_running" {

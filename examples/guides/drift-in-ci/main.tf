@@ -13,9 +13,7 @@ resource "bk_hosted_process" "web" {
 }
 
 data "bk_process_status" "web" {
-  meta  = bk_hosted_process.web.meta
-  hosts = bk_hosted_process.web.hosts
-  spec  = bk_hosted_process.web.spec
+  process = bk_hosted_process.web.process
 
   lifecycle {
     postcondition {

@@ -16,9 +16,7 @@ resource "bk_hosted_process" "web" {
 }
 
 resource "bk_process_operation" "restart" {
-  meta  = bk_hosted_process.web.meta
-  hosts = bk_hosted_process.web.hosts
-  spec  = bk_hosted_process.web.spec
+  process = bk_hosted_process.web.process
 
   operation = "restart"
   triggers  = { config = sha256(var.nginx_conf) }

@@ -45,23 +45,20 @@ resource "bk_hosted_process" "this" {
   }
 }
 
-# Runs again whenever the configuration has another hash. It also runs when it is
-# created and on hosts that are new, right after they were started.
+# Runs whenever the configuration has another hash, and on hosts that are new. Creating it
+# runs nothing: the process was started a moment ago.
 resource "bk_process_operation" "restart" {
   count = var.config_hash == null ? 0 : 1
 
-  meta      = bk_hosted_process.this.meta
-  hosts     = bk_hosted_process.this.hosts
-  spec      = bk_hosted_process.this.spec
-  operation = "restart"
-  triggers  = { config = var.config_hash }
-  rollout   = var.rollout
+  process       = bk_hosted_process.this.process
+  operation     = "restart"
+  run_on_create = false
+  triggers      = { config = var.config_hash }
+  rollout       = var.rollout
 }
 
 data "bk_process_status" "this" {
-  meta  = bk_hosted_process.this.meta
-  hosts = bk_hosted_process.this.hosts
-  spec  = bk_hosted_process.this.spec
+  process = bk_hosted_process.this.process
 
   depends_on = [bk_process_operation.restart]
 }

@@ -1,8 +1,6 @@
 # Restarts nginx, ten hosts at a time, whenever its configuration changes.
 resource "bk_process_operation" "restart" {
-  meta  = bk_hosted_process.web.meta
-  hosts = bk_hosted_process.web.hosts
-  spec  = bk_hosted_process.web.spec
+  process = bk_hosted_process.web.process
 
   operation = "restart"
   triggers  = { config = sha256("worker_processes 4;") }

@@ -1,0 +1,416 @@
+package processoperation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// operationOf is a bk_process_operation over the ESB, not created yet.
+func operationOf(t *testing.T, sim *providertest.Sim) *providertest.Core {
+	t.Helper()
+	return providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
+}
+
+// manyHosts are n hosts by key.
+func manyHosts(n int) map[string]string {
+	hosts := make(map[string]string, n)
+	for i := 1; i <= n; i++ {
+		hosts[fmt.Sprintf("web-%03d", i)] = fmt.Sprintf("0:10.1.%d.%d", i/250, i%250+1)
+	}
+	return hosts
+}
+
+// asProcess puts meta, hosts and spec of a configuration into a process.
+func asProcess(t *testing.T, config map[string]any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = maps.Clone(config)
+	for _, part := range []string{"meta", "hosts", "spec"} {
+		delete(config, part)
+	}
+	config["process"] = string(text)
+	return config
+}
+
+// The plan tells what will run and on which hosts, and the plan after it has nothing to
+// tell.
+func TestProcessOperation_rolloutPlan(t *testing.T) {
+	t.Parallel()
+	const unknown = "(known after apply)"
+	for name, c := range map[string]struct {
+		before map[string]any // nil: the resource is created
+		after  map[string]any
+		want   string
+		// applied is what state tells in the end, where the plan could not.
+		applied string
+	}{
+		"created":               {nil, nil, "run 1: restart on 4 hosts: web-1…web-4", ""},
+		"created-in-waves":      {nil, map[string]any{"rollout": map[string]any{"batch_size": 3}}, "run 1: restart on 4 hosts in 2 waves of 3: web-1…web-4", ""},
+		"created-in-one-wave":   {nil, map[string]any{"rollout": map[string]any{"batch_size": 4}}, "run 1: restart on 4 hosts: web-1…web-4", ""},
+		"created-not-run":       {nil, map[string]any{"run_on_create": false}, "runs nothing", ""},
+		"one-host":              {nil, map[string]any{"hosts": providertest.HostsOf(1)}, "run 1: restart on 1 host: web-1", ""},
+		"trigger":               {map[string]any{}, map[string]any{"triggers": map[string]string{"config": "b"}}, "run 2: restart on 4 hosts: web-1…web-4", ""},
+		"trigger-after-not-run": {map[string]any{"run_on_create": false}, map[string]any{"triggers": map[string]string{"config": "b"}}, "run 1: restart on 4 hosts: web-1…web-4", ""},
+		"operation":             {map[string]any{}, map[string]any{"operation": "reload"}, "run 2: reload on 4 hosts: web-1…web-4", ""},
+		"added":                 {map[string]any{"hosts": providertest.HostsOf(2)}, nil, "run 2: restart on 2 hosts: web-3, web-4", ""},
+		"removed":               {map[string]any{}, map[string]any{"hosts": providertest.HostsOf(2)}, "runs nothing", ""},
+		"spec":                  {map[string]any{}, map[string]any{"spec": providertest.WholeSpec("./other.sh")}, "runs nothing", ""},
+		"unknown-hosts":         {nil, map[string]any{"hosts": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
+		"unknown-rollout":       {nil, map[string]any{"rollout": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
+		"unknown-whether":       {nil, map[string]any{"run_on_create": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4"},
+		"unknown-hosts-later": {
+			map[string]any{"hosts": providertest.HostsOf(3)}, map[string]any{"hosts": providertest.NotKnown{}}, unknown, "run 2: restart on 1 host: web-4",
+		},
+		"unknown-trigger": {
+			map[string]any{}, map[string]any{"triggers": providertest.NotKnown{}},
+			"run 2, if it turns out that triggers or name change: restart on 4 hosts: web-1…web-4", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for form, convert := range map[string]func(*testing.T, map[string]any) map[string]any{
+				"parts":   func(_ *testing.T, config map[string]any) map[string]any { return config },
+				"process": asProcess,
+			} {
+				sim := providertest.NewSim(t)
+				registerAll(t, sim, 4)
+				resource := operationOf(t, sim)
+				config := func(more map[string]any) map[string]any {
+					whole := restartConfig(providertest.FaceESB, 4, more)
+					if _, known := whole["hosts"].(map[string]string); !known {
+						return whole
+					}
+					return convert(t, whole)
+				}
+				if c.before != nil {
+					resource.Applied(config(c.before))
+				}
+				plan, said := resource.Plan(config(c.after))
+				if len(said) > 0 {
+					t.Fatalf("%s: %s", form, said)
+				}
+				got := unknown
+				if value := plan.Planned(t)["rollout_plan"]; value.IsKnown() {
+					got, _ = providertest.Plain(t, value).(string)
+				}
+				if got != c.want {
+					t.Errorf("%s: planned %q, want %q", form, got, c.want)
+				}
+				// Terraform plans once more in an apply, when all is known.
+				resolved := maps.Clone(c.after)
+				maps.DeleteFunc(resolved, func(_ string, value any) bool { return value == providertest.NotKnown{} })
+				if c.applied != "" {
+					resource.Applied(config(resolved))
+					if got := resource.Attribute("rollout_plan"); got != c.applied {
+						t.Errorf("%s: applied %q, want %q", form, got, c.applied)
+					}
+				} else if len(resolved) == len(c.after) {
+					resource.Applied(config(c.after))
+					if got := resource.Attribute("rollout_plan"); got != c.want {
+						t.Errorf("%s: applied %q, want %q", form, got, c.want)
+					}
+				}
+				if again, said := resource.Plan(config(resolved)); again.Action != providertest.PlanNothing && len(resolved) == len(c.after) {
+					t.Errorf("%s: the plan after it: %s %s", form, again.Action, said)
+				}
+			}
+		})
+	}
+}
+
+// The same run once more is a line of the plan as well: it has another number.
+func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	registerAll(t, sim, 2)
+	resource := operationOf(t, sim)
+	for i, want := range []string{
+		"run 1: restart on 2 hosts: web-1, web-2", "run 2: restart on 2 hosts: web-1, web-2", "run 3: restart on 2 hosts: web-1, web-2",
+	} {
+		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{"triggers": map[string]string{"n": fmt.Sprint(i)}}))
+		if got := resource.Attribute("rollout_plan"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The plan of a retry names the hosts that failed.
+func TestProcessOperation_rolloutPlanOfARetry(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	registerAll(t, sim, 3)
+	resource := operationOf(t, sim)
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
+	config := asProcess(t, restartConfig(providertest.FaceESB, 3, nil))
+	resource.Apply(config)
+	sim.Mend()
+	sim.ResetCalls()
+	resource.Applied(config)
+	if got, want := resource.Attribute("rollout_plan"), "run 2: restart on 1 host: web-2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if diff := cmp.Diff([]string{"operate_proc_v2/7 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// Whether a host that came is one that went is asked by the apply, so the plan does not
+// say on which hosts it runs.
+func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.AddAgent(agentID, "0:10.0.0.2")
+	registerAll(t, sim, 2)
+	resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).CoreOf("bk_process_operation", &providertest.Kept{})
+	resource.Applied(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": "0:10.0.0.2"}}))
+	config := restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": agentID}})
+	plan, said := resource.Plan(config)
+	if value := plan.Planned(t)["rollout_plan"]; value.IsKnown() || len(said) > 0 {
+		t.Errorf("planned %s: %s", value, said)
+	}
+	resource.Applied(config)
+	if got := resource.Attribute("rollout_plan"); got != "runs nothing" {
+		t.Errorf("applied %q", got)
+	}
+}
+
+// State of a release that kept neither rollout_plan nor the number of runs stays as it is
+// until something runs.
+func TestProcessOperation_rolloutPlanOfOlderState(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	registerAll(t, sim, 2)
+	resource := operationOf(t, sim)
+	config := restartConfig(providertest.FaceESB, 2, nil)
+	resource.Applied(config)
+	attributes := providertest.AttributesOf(t, resource.State)
+	attributes["rollout_plan"] = tftypes.NewValue(tftypes.String, nil)
+	resource.State, resource.Private = tftypes.NewValue(resource.State.Type(), attributes), nil
+	if plan, said := resource.Plan(config); plan.Action != providertest.PlanNothing || len(said) > 0 {
+		t.Errorf("%s: %s", plan.Action, said)
+	}
+	config["triggers"] = map[string]string{"config": "b"}
+	resource.Applied(config)
+	if got, want := resource.Attribute("rollout_plan"), "run 1: restart on 2 hosts: web-1, web-2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// With run_on_create = false a create makes no call and is not tried again; later changes
+// run as ever.
+func TestProcessOperation_runOnCreate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		create any
+		more   map[string]any
+		first  []string // calls of the create
+		want   []string // calls of the change
+	}{
+		"not-set":       {nil, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}, nil},
+		"true":          {true, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}, nil},
+		"false":         {false, nil, nil, nil},
+		"then-trigger":  {false, map[string]any{"triggers": map[string]string{"config": "b"}}, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
+		"then-added":    {false, map[string]any{"hosts": providertest.HostsOf(3)}, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(3)}},
+		"then-true":     {false, map[string]any{"run_on_create": true}, nil, nil},
+		"then-restored": {false, map[string]any{"triggers": map[string]string{"config": "a"}}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			registerAll(t, sim, 3)
+			resource := operationOf(t, sim)
+			sim.ResetCalls()
+			config := restartConfig(providertest.FaceESB, 2, map[string]any{"run_on_create": c.create, "triggers": map[string]string{"config": "a"}})
+			resource.Applied(config)
+			if diff := cmp.Diff(c.first, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls of the create (-want +got):\n%s", diff)
+			}
+			if plan, said := resource.Plan(config); plan.Action != providertest.PlanNothing || len(said) > 0 {
+				t.Errorf("the plan after it: %s %s", plan.Action, said)
+			}
+			sim.ResetCalls()
+			maps.Copy(config, c.more)
+			resource.Applied(config)
+			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls of the change (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A process in one value decides as its parts do: another declaration of it runs nothing,
+// another name or a host that comes does.
+func TestProcessOperation_process(t *testing.T) {
+	t.Parallel()
+	config := restartConfig(providertest.FaceESB, 2, map[string]any{"on_destroy": "stop"})
+	with := func(more map[string]any) map[string]any {
+		changed := maps.Clone(config)
+		maps.Copy(changed, more)
+		return changed
+	}
+	for name, c := range map[string]struct {
+		after map[string]any
+		want  []string
+	}{
+		"from-parts": {config, nil},
+		"spec":       {with(map[string]any{"spec": providertest.WholeSpec("./start.sh -v")}), nil},
+		"label":      {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}), nil},
+		"key":        {with(map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}), nil},
+		"removed":    {with(map[string]any{"hosts": providertest.HostsOf(1)}), nil},
+		"added":      {with(map[string]any{"hosts": providertest.HostsOf(3)}), []string{"operate_proc_v2/7 " + providertest.Addresses(3)}},
+		"name":       {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}), []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			registerAll(t, sim, 3)
+			for _, n := range providertest.HostNumbers(3) {
+				if err := sim.Register(providertest.Address(n), "web", "nginx2", nil, "{}"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resource := operationOf(t, sim)
+			if name == "from-parts" {
+				resource.Applied(config)
+			} else {
+				resource.Applied(asProcess(t, config))
+			}
+			sim.ResetCalls()
+			resource.Applied(asProcess(t, c.after))
+			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if plan, said := resource.Plan(asProcess(t, c.after)); plan.Action != providertest.PlanNothing || len(said) > 0 {
+				t.Errorf("the plan after it: %s %s", plan.Action, said)
+			}
+		})
+	}
+}
+
+// A destroy that failed on a host keeps that host in the process, and goes on with it.
+func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	registerAll(t, sim, 3)
+	resource := operationOf(t, sim)
+	resource.Applied(asProcess(t, restartConfig(providertest.FaceESB, 3, map[string]any{"on_destroy": "stop", "run_on_create": false})))
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
+	if _, said := resource.Apply(nil); !said.Failed() {
+		t.Fatal("the destroy did not fail")
+	}
+	var left struct{ Hosts map[string]string }
+	process, _ := resource.Attribute("process").(string)
+	if err := json.Unmarshal([]byte(process), &left); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"web-2": providertest.Address(2)}, left.Hosts); diff != "" {
+		t.Errorf("hosts in state (-want +got):\n%s", diff)
+	}
+	sim.Mend()
+	sim.ResetCalls()
+	if _, said := resource.Apply(nil); len(said) > 0 {
+		t.Fatal(said)
+	}
+	if diff := cmp.Diff([]string{"operate_proc_v2/1 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// A plan that takes down more than a hundred hosts at once says so, unless somebody has
+// thought of waves.
+func TestProcessOperation_manyAtOnce(t *testing.T) {
+	t.Parallel()
+	waves := func(size any) map[string]any { return map[string]any{"rollout": map[string]any{"batch_size": size}} }
+	for name, c := range map[string]struct {
+		operation string
+		hosts     int
+		more      map[string]any
+		warns     bool
+	}{
+		"restart":       {"restart", 101, nil, true},
+		"stop":          {"stop", 101, nil, true},
+		"kill":          {"kill", 101, nil, true},
+		"start":         {"start", 101, nil, false},
+		"reload":        {"reload", 101, nil, false},
+		"hundred":       {"restart", 100, nil, false},
+		"waves":         {"restart", 101, waves(10), false},
+		"all-at-once":   {"restart", 101, waves(101), false},
+		"unknown-waves": {"restart", 101, waves(providertest.NotKnown{}), false},
+		"no-waves":      {"restart", 101, waves(nil), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := providertest.NewSim(t).Configured(t)
+			config := restartConfig(providertest.FaceESB, 0, map[string]any{"hosts": manyHosts(c.hosts), "operation": c.operation})
+			maps.Copy(config, c.more)
+			_, said := p.CoreOf("bk_process_operation", &providertest.Kept{}).Plan(config)
+			for on, text := range map[string]string{
+				"resource": said.String(),
+				"process":  planText(t, p, asProcess(t, config)),
+				"action":   p.PlanAction("bk_process_operation", config),
+			} {
+				warned := strings.Contains(text, c.operation+" goes to "+fmt.Sprint(c.hosts)+" hosts at the same time: web-001…web-")
+				if warned != c.warns || strings.Contains(text, "ERROR") {
+					t.Errorf("%s: %q", on, text)
+				}
+			}
+		})
+	}
+}
+
+func planText(t *testing.T, p *providertest.Protocol, config map[string]any) string {
+	t.Helper()
+	_, said := p.CoreOf("bk_process_operation", &providertest.Kept{}).Plan(config)
+	return said.String()
+}
+
+// What counts are the hosts on which it runs now: a change that runs on few or none does
+// not warn, and a destroy does where it stops the process.
+func TestProcessOperation_manyAtOnceLater(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after map[string]any // a nil after is a destroy
+		warns         bool
+	}{
+		"created-not-run": {nil, map[string]any{"run_on_create": false}, false},
+		"trigger":         {map[string]any{"run_on_create": false}, map[string]any{"triggers": map[string]string{"n": "2"}}, true},
+		"added":           {map[string]any{"run_on_create": false, "hosts": manyHosts(90)}, map[string]any{}, false},
+		"many-added":      {map[string]any{"run_on_create": false, "hosts": manyHosts(10)}, map[string]any{}, true},
+		"destroy":         {map[string]any{"run_on_create": false}, nil, false},
+		"destroy-stops":   {map[string]any{"run_on_create": false, "on_destroy": "stop"}, nil, true},
+		"destroy-waves":   {map[string]any{"run_on_create": false, "on_destroy": "stop", "rollout": map[string]any{"batch_size": 9}}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := operationOf(t, sim)
+			config := restartConfig(providertest.FaceESB, 0, map[string]any{"hosts": manyHosts(120)})
+			if c.before != nil {
+				maps.Copy(config, c.before)
+				resource.Applied(config)
+				config["hosts"] = manyHosts(120)
+			}
+			maps.Copy(config, c.after)
+			if c.after == nil {
+				config = nil
+			}
+			_, said := resource.Plan(config)
+			if warned := strings.Contains(said.String(), "Many Hosts At Once"); warned != c.warns || said.Failed() {
+				t.Errorf("%q", said)
+			}
+		})
+	}
+}
