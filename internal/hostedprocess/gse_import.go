@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -15,13 +16,14 @@ import (
 )
 
 const importForms = "an import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
-	"such as `web:nginx@0:10.0.0.1,0:10.0.0.2`"
+	"such as `web:nginx@0:10.0.0.1,0:10.0.0.2`, or with host keys `web:nginx@web-1=0:10.0.0.1,web-2=0:10.0.0.2`"
 
 // importID is an import id taken apart: the namespace up to the first colon, the
-// name up to the first `@`, and addresses.
+// name up to the first `@`, and addresses by host key, which is the address unless the id
+// gives one.
 type importID struct {
 	namespace, name string
-	addresses       []string
+	hosts           map[string]string
 }
 
 func parseImportID(id string) (importID, error) {
@@ -30,15 +32,23 @@ func parseImportID(id string) (importID, error) {
 	if !found || namespace == "" || name == "" || strings.ContainsAny(process, " \t\r\n") {
 		return importID{}, fmt.Errorf("%q is not an import id; %s", id, importForms)
 	}
-	parsed := importID{namespace: namespace, name: name}
+	parsed := importID{namespace: namespace, name: name, hosts: make(map[string]string)}
 	if !named {
 		return parsed, nil
 	}
-	for address := range strings.SplitSeq(hosts, ",") {
-		if address = strings.TrimSpace(address); address == "" {
-			return importID{}, fmt.Errorf("%q names an empty address; %s", id, importForms)
+	for host := range strings.SplitSeq(hosts, ",") {
+		key, address, keyed := strings.Cut(host, "=")
+		if key = strings.TrimSpace(key); !keyed {
+			address = key
 		}
-		parsed.addresses = append(parsed.addresses, address)
+		address = strings.TrimSpace(address)
+		if key == "" || address == "" {
+			return importID{}, fmt.Errorf("%q names an empty address or key; %s", id, importForms)
+		}
+		if other, taken := parsed.hosts[key]; taken && other != address {
+			return importID{}, fmt.Errorf("%q gives the key %q to two hosts; %s", id, key, importForms)
+		}
+		parsed.hosts[key] = address
 	}
 	return parsed, nil
 }
@@ -63,10 +73,8 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	found := foundProcess{namespace: id.namespace, name: id.name, hosts: make(map[string]string)}
-	for _, address := range id.addresses {
-		found.hosts[address] = address
-	}
+	found := newFoundProcess(id.namespace, id.name)
+	maps.Copy(found.hosts, id.hosts)
 	if len(found.hosts) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
 		defer cancel()
@@ -78,7 +86,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 		})
 		if unplaced := (*gse.UnplacedError)(nil); errors.As(err, &unplaced) {
 			if unplaced.MayHave(id.name) {
-				resp.Diagnostics.Append(importUnplaced(found, unplaced))
+				resp.Diagnostics.Append(importUnplaced(*found, unplaced))
 				return
 			}
 			err = nil // the rows are of other processes

@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +16,16 @@ func TestParseImportID(t *testing.T) {
 		want importID
 		err  bool
 	}{
-		"name-alone":           {id: "web:nginx", want: importID{namespace: "web", name: "nginx"}},
-		"one-address":          {id: "web:nginx@0:10.0.0.1", want: importID{namespace: "web", name: "nginx", addresses: []string{"0:10.0.0.1"}}},
-		"addresses":            {id: "web:nginx@0:10.0.0.1, 0:2001:db8::1", want: importID{namespace: "web", name: "nginx", addresses: []string{"0:10.0.0.1", "0:2001:db8::1"}}},
-		"name-with-colon":      {id: "web:nginx:1", want: importID{namespace: "web", name: "nginx:1"}},
+		"name-alone":           {id: "web:nginx", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{}}},
+		"one-address":          {id: "web:nginx@0:10.0.0.1", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"0:10.0.0.1": "0:10.0.0.1"}}},
+		"addresses":            {id: "web:nginx@0:10.0.0.1, 0:2001:db8::1", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"0:10.0.0.1": "0:10.0.0.1", "0:2001:db8::1": "0:2001:db8::1"}}},
+		"name-with-colon":      {id: "web:nginx:1", want: importID{namespace: "web", name: "nginx:1", hosts: map[string]string{}}},
+		"keys":                 {id: "web:nginx@web-1=0:10.0.0.1, web-2 = 0:10.0.0.2", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:10.0.0.2"}}},
+		"some-keys":            {id: "web:nginx@web-1=0:10.0.0.1,0:10.0.0.2", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"web-1": "0:10.0.0.1", "0:10.0.0.2": "0:10.0.0.2"}}},
+		"address-twice":        {id: "web:nginx@0:10.0.0.1,0:10.0.0.1", want: importID{namespace: "web", name: "nginx", hosts: map[string]string{"0:10.0.0.1": "0:10.0.0.1"}}},
+		"key-twice":            {id: "web:nginx@a=0:10.0.0.1,a=0:10.0.0.2", err: true},
+		"empty-key":            {id: "web:nginx@=0:10.0.0.1", err: true},
+		"key-without-address":  {id: "web:nginx@a=", err: true},
 		"no-name":              {id: "web", err: true},
 		"empty-name":           {id: "web:", err: true},
 		"empty-namespace":      {id: ":nginx", err: true},
@@ -47,7 +54,7 @@ func TestParseImportID(t *testing.T) {
 func FuzzParseImportID(f *testing.F) {
 	for _, id := range []string{
 		"web:nginx", "web:nginx@0:10.0.0.1", "web:nginx@0:10.0.0.1, 0:0:[2001:db8::1]", "web:nginx:1@" + strings.Repeat("0a", 16),
-		"web:nginx@", "web", ":", "@", "web:nginx@@", "web:nginx@,", "we\u00a0b:nginx", "web:nginx@0:10.0.0.1@b", "\xff:\x00",
+		"web:nginx@", "web", ":", "@", "web:nginx@@", "web:nginx@,", "we\u00a0b:nginx", "web:nginx@0:10.0.0.1@b", "web:nginx@a=0:10.0.0.1, b=c=d", "\xff:\x00",
 	} {
 		f.Add(id)
 	}
@@ -59,12 +66,17 @@ func FuzzParseImportID(f *testing.F) {
 			}
 			return
 		}
-		if parsed.namespace == "" || parsed.name == "" || slices.Contains(parsed.addresses, "") {
+		if parsed.namespace == "" || parsed.name == "" {
 			t.Errorf("%q has an empty part: %+v", id, parsed)
 		}
 		written := parsed.namespace + ":" + parsed.name
-		if len(parsed.addresses) > 0 {
-			written += "@" + strings.Join(parsed.addresses, ",")
+		separator := "@"
+		for _, key := range slices.Sorted(maps.Keys(parsed.hosts)) {
+			if key == "" || parsed.hosts[key] == "" {
+				t.Errorf("%q has an empty host: %+v", id, parsed)
+			}
+			written += separator + key + "=" + parsed.hosts[key]
+			separator = ","
 		}
 		again, err := parseImportID(written)
 		if err != nil {

@@ -1,14 +1,18 @@
 package hostedprocess_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
@@ -33,4 +37,154 @@ func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
 			},
 		},
 	})
+}
+
+// Labels that every host has in the same way are imported. What differs from host to host
+// is named, and no host's value becomes that of all.
+func TestHostedProcessResource_importLabels(t *testing.T) {
+	t.Parallel()
+	gsekit := func(n int) map[string]string {
+		return map[string]string{"team": "sre", "bk_process_id": fmt.Sprint(100 + n)}
+	}
+	for name, c := range map[string]struct {
+		labels []map[string]string // by host
+		want   map[string]string
+		said   string // the row of the warning; none if empty
+	}{
+		"same":        {[]map[string]string{{"team": "sre"}, {"team": "sre"}}, map[string]string{"team": "sre"}, ""},
+		"none":        {[]map[string]string{nil, nil}, nil, ""},
+		"differ":      {[]map[string]string{gsekit(1), gsekit(2)}, map[string]string{"team": "sre"}, `  bk_process_id: "101" on 0:10.0.0.2; "102" on 0:10.0.0.3` + "\n"},
+		"one-has-it":  {[]map[string]string{{"team": "sre"}, nil}, nil, `  team: "sre" on 0:10.0.0.2; not set on 0:10.0.0.3` + "\n"},
+		"two-of-them": {[]map[string]string{{"a": "1"}, {"b": "2"}}, nil, "  a: \"1\" on 0:10.0.0.2; not set on 0:10.0.0.3\n  b: \"2\" on 0:10.0.0.3; not set on 0:10.0.0.2\n"},
+		"many-values": {
+			[]map[string]string{gsekit(1), gsekit(2), gsekit(3), gsekit(4), gsekit(5), gsekit(6), gsekit(7)},
+			map[string]string{"team": "sre"}, `"105" on 0:10.0.0.6; and 2 more values` + "\n",
+		},
+		"by-ranges": {
+			[]map[string]string{{"zone": "a"}, {"zone": "a"}, {"zone": "a"}, {"zone": "b"}},
+			nil, `  zone: "a" on 0:10.0.0.2…0:10.0.0.4; "b" on 0:10.0.0.5` + "\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			for i, labels := range c.labels {
+				sim.Colleague(t, "web", "nginx", labels, i+1)
+			}
+			p := sim.Configured(t)
+			resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
+			said := resource.Imports("web:nginx")
+			meta, _ := resource.Attribute("meta").(map[string]any)
+			if diff := cmp.Diff(c.want, providertest.Texts(meta["labels"])); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+			if (len(said) > 0) != (c.said != "") || said.Failed() || !strings.Contains(said.String(), c.said) {
+				t.Errorf("%s", said)
+			}
+		})
+	}
+}
+
+// Hosts can be imported under keys of one's own, and the first plan has no line for them
+// then; where it has, it says that no host leaves for that.
+func TestHostedProcessResource_importKeys(t *testing.T) {
+	t.Parallel()
+	named := providertest.HostsOf(3)
+	for name, c := range map[string]struct {
+		id   string
+		said string
+	}{
+		"by-address": {"web:nginx", `3 of 3 hosts of an import have other keys in the configuration: "0:10.0.0.2" becomes "web-1"`},
+		"with-keys":  {"web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3,web-3=0:10.0.0.4", ""},
+		"some-keys":  {"web:nginx@web-1=0:10.0.0.2,0:10.0.0.3,web-3=0:10.0.0.4", `1 of 3 hosts of an import have other keys in the configuration: "0:10.0.0.3" becomes "web-2"`},
+		"and-leaves": {"web:nginx@web-1=0:10.0.0.2,b=0:10.0.0.3,web-3=0:10.0.0.4,web-4=0:10.0.0.5", "Of the 4 hosts that were imported, 1 leave"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 4)
+			if name != "and-leaves" {
+				if err := sim.Unregister(providertest.Address(4), "web", "nginx"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+			if said := resource.Imports(c.id); len(said) > 0 {
+				t.Fatal(said)
+			}
+			config := providertest.HostedConfigOf(named)
+			_, said := resource.Plan(config)
+			if (len(said) > 0) != (c.said != "") || said.Failed() || !strings.Contains(said.String(), c.said) {
+				t.Errorf("the first plan: %s", said)
+			}
+			resource.Apply(config)
+			if plan, said := resource.Plan(config); plan.Action != providertest.PlanNothing || len(said) > 0 {
+				t.Errorf("the plan after the apply: %s %s", plan.Action, said)
+			}
+		})
+	}
+}
+
+// On every road an import works with a configuration that refers to the spec of what is
+// imported, and nothing that runs is restarted.
+func TestAccHostedProcessResource_importRoads(t *testing.T) {
+	t.Parallel()
+	const dependents = `
+resource "bk_process_operation" "test" {
+  process       = bk_hosted_process.test.process
+  operation     = "restart"
+  run_on_create = false
+}
+
+resource "bk_process_operation" "parts" {
+  meta          = bk_hosted_process.test.meta
+  hosts         = bk_hosted_process.test.hosts
+  spec          = bk_hosted_process.test.spec
+  operation     = "restart"
+  run_on_create = false
+}
+
+data "bk_process_status" "process" {
+  process = bk_hosted_process.test.process
+}
+`
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "adopt_existing = true"}.String() + dependents + providertest.StatusConfig(providertest.WithSpec)
+	for road, imports := range map[string]func(*providertest.CLI){
+		"command": func(cli *providertest.CLI) {
+			if out := cli.Expect(0, "import", providertest.HostedAddress, "web:nginx"); !strings.Contains(out, "Import successful!") {
+				t.Errorf("import:\n%s", out)
+			}
+		},
+		"block": func(cli *providertest.CLI) {
+			cli.Write("import.tf", "import {\n  to = bk_hosted_process.test\n  id = \"web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3\"\n}\n")
+		},
+	} {
+		t.Run(road, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 2)
+			pids := make(map[string]int)
+			for _, n := range []int{1, 2} {
+				if err := sim.StartProcess(providertest.Address(n), "web", "nginx"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, process := range sim.Processes() {
+				pids[process.Host] = process.PID
+			}
+			cli := providertest.NewCLI(t, sim, config)
+			imports(cli)
+			cli.Expect(2, "plan", "-detailed-exitcode")
+			cli.Expect(0, "apply", "-auto-approve")
+			cli.Expect(0, "plan", "-detailed-exitcode")
+			for _, process := range sim.Processes() {
+				if !process.Running || process.PID != pids[process.Host] {
+					t.Errorf("%s does not run as before: %+v", process.Host, process)
+				}
+			}
+			if got := sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != 0 {
+				t.Errorf("%d hosts were restarted", got)
+			}
+		})
+	}
 }

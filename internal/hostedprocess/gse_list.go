@@ -118,7 +118,7 @@ func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProc
 	err := l.rows(ctx, config, func(row gse.Row) bool {
 		found, known := byName[row.Name]
 		if !known {
-			found = &foundProcess{namespace: config.Namespace.ValueString(), name: row.Name, hosts: make(map[string]string)}
+			found = newFoundProcess(config.Namespace.ValueString(), row.Name)
 			byName[row.Name] = found
 		}
 		found.add(row, l.platform)

@@ -3,9 +3,6 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -56,14 +53,19 @@ func (m *hostedProcessModel) resourceIdentity(ctx context.Context) (any, diag.Di
 func (m *hostedProcessModel) vanishes() bool { return true }
 
 // complete gives an import the labels that are on file, less those that the
-// provider adds, so that a generated configuration has them.
-func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, report fleet.Report) {
-	var labels map[string]string
-	inOrder := func(a, b fleet.Host) int { return strings.Compare(a.String(), b.String()) }
-	for _, host := range slices.SortedFunc(maps.Keys(report.Cached), inOrder) {
-		if own := p.OwnLabels(report.Cached[host].Labels); len(own) > len(labels) {
-			labels = own
+// provider adds, so that a generated configuration has them. What is not the same on
+// every host is left out, with a warning.
+func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {
+	onFile := make(map[string]map[string]string)
+	for host, status := range report.Cached {
+		if status.State != fleet.Unregistered && status.Labels != nil {
+			onFile[h.Hosts.Key(host)] = p.OwnLabels(status.Labels)
 		}
+	}
+	labels, differing := sharedLabels(onFile)
+	var diags diag.Diagnostics
+	if len(differing) > 0 {
+		diags.Append(labelsDiffer(h.Title, onFile, differing))
 	}
 	attributes := m.Meta.Attributes()
 	attributes["labels"] = types.MapNull(types.StringType)
@@ -72,6 +74,7 @@ func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform,
 	}
 	m.Meta = types.ObjectValueMust(m.Meta.AttributeTypes(ctx), attributes)
 	m.complement(p, report)
+	return diags
 }
 
 // complement shows what is registered as registering would show it.

@@ -156,14 +156,14 @@ func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 	sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 2)
 	config["hosts"] = providertest.HostsOf(3)
 	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
-	if said := resource.Imports("web:nginx@" + providertest.Address(1) + "," + providertest.Address(2) + "," + providertest.Address(3)); len(said) > 0 {
+	if said := resource.Imports("web:nginx@" + providertest.Address(1) + "," + providertest.Address(2) + "," + providertest.Address(3)); said.Failed() || !strings.Contains(said.String(), `owner: "other-team" on 0:10.0.0.3; not set on 0:10.0.0.2`) {
 		t.Fatal(said)
 	}
 	sim.ResetCalls()
 
 	kind, said := resource.Apply(config)
 
-	if kind != providertest.PlanUpdate || len(said) > 0 {
+	if kind != providertest.PlanUpdate || said.Failed() {
 		t.Errorf("%s\n%s", kind, said)
 	}
 	want := providertest.OnGateway([]string{"operate_proc_v2/3 " + providertest.Addresses(3), "register_proc_info " + providertest.Addresses(3), "update_proc_info " + providertest.Addresses(2)})

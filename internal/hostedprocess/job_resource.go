@@ -59,7 +59,9 @@ func (m *jobHostedProcessModel) sent() map[string]any {
 	return map[string]any{"fingerprint": m.Fingerprint}
 }
 
-func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, fleet.Report) {}
+func (m *jobHostedProcessModel) complete(context.Context, *platform.Platform, hostedProcess, fleet.Report) diag.Diagnostics {
+	return nil
+}
 
 // NewJobResource makes bk_job_hosted_process.
 func NewJobResource() resource.Resource {

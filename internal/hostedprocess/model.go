@@ -24,7 +24,7 @@ type hostedModel interface {
 	// the next plan creates it, and not just in need of mending.
 	vanishes() bool
 	// complete adds what a first refresh after an import learnt.
-	complete(ctx context.Context, p *platform.Platform, report fleet.Report)
+	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
 	// setSent writes what registering sends into the attributes that show it.
 	setSent(d fleet.Desired)
 	// setProcess writes the whole declaration into the attribute that hands it on.

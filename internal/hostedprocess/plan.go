@@ -2,11 +2,14 @@ package hostedprocess
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -36,6 +39,9 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
+	}
+	if !state.HasSpec(ctx) {
+		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
 	}
 	// What is out of sync is mended by an update. Terraform plans one where a
 	// planned value differs from state, and unknown differs from anything.
@@ -80,4 +86,29 @@ func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *r
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(name), value)...)
 	}
 	return desired, known
+}
+
+// keysRenamed warns of the first plan after an import, in which hosts that get another key
+// look like hosts that leave.
+func keysRenamed(ctx context.Context, plan, state hostedModel) diag.Diagnostics {
+	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0)
+	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
+	renamed, example := 0, ""
+	for key, host := range prior.All {
+		now, stays := next.KeyOf(host.WithoutSupplier())
+		if !stays || now == key {
+			continue
+		}
+		if renamed++; example == "" {
+			example = fmt.Sprintf("%q becomes %q", key, now)
+		}
+	}
+	if renamed == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(reference.HostsPath(), "Imported Hosts Get Other Keys", fmt.Sprintf(
+		"%s: %s of an import have other keys in the configuration: %s. Each is a line that goes and a line that comes in this plan, but the host "+
+			"stays, and a key that is renamed calls nothing. Of the %d hosts that were imported, %d leave. To import with keys, name them: "+
+			"namespace:name@key=address,key=address.",
+		plan.Identifier(ctx).ValueString(), diagnose.CountHosts(renamed, prior.Len()), example, prior.Len(), len(prior.Without(next))))}
 }

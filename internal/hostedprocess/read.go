@@ -56,7 +56,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	if !h.Desired.HasSpec {
-		model.complete(ctx, r.platform, report)
+		resp.Diagnostics.Append(model.complete(ctx, r.platform, h, report)...)
 	} else if state.Fingerprint.IsNull() && everApplied {
 		model.setSent(held) // state of a release that did not keep it
 	}
