@@ -211,8 +211,6 @@ var found = map[string]struct {
 		{Do: Apply, On: A},
 		{Do: Rename, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: Console, Hosts: []int{1}, To: actRegister},
-		{Do: Apply, On: A},
-		{Do: Destroy, On: A},
 	}}},
 	"renamed-to-what-a-stranger-has": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Console, Hosts: []int{1}, To: actRegister},
@@ -234,6 +232,13 @@ var found = map[string]struct {
 		{Do: Apply, On: A},
 		{Do: Join, On: B, Hosts: []int{1}, To: ByAgent},
 		{Do: SetGateway, To: "esb"},
+		{Do: Apply, On: B},
+	}}},
+	"another-configuration-once-it-is-unhosted": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{1}, To: actUnhost},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
 		{Do: Apply, On: B},
 	}}},
 	"cut-off-create-while-it-lags": {"", 0, "", History{Machines: 1, Steps: []Step{
@@ -273,6 +278,7 @@ var found = map[string]struct {
 		{Do: Apply, On: A},
 	}}},
 	"one-machine-by-two-names": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: SetEnsure, On: A, To: "running"},
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
 		{Do: Double, On: A, Hosts: []int{1}},
 		{Do: Apply, On: A},

@@ -237,7 +237,7 @@ func (m model) gone(u unit, machine int) *Breach {
 	switch {
 	case ours && after.Hosted:
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
-	case ours && after.Registered() && !leftTheirs(u.before[machine], after):
+	case ours && after.Registered() && !leftOthers(u.before[machine], after):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
 	case (ours || c.lapsed == u.object) && u.had[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
@@ -248,11 +248,20 @@ func (m model) gone(u unit, machine int) *Breach {
 // theirs tells whether an entry is the console's.
 func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") }
 
-// leftTheirs tells whether of two entries, one for each name of a machine, only the
-// console's is left.
-func leftTheirs(before, after Truth) bool {
-	return len(before.Entries) > 1 && len(after.Entries) == 1 && theirs(after.Entries[0]) && !after.Hosted
+// leftOthers tells whether of two entries, one for each name of a machine, only one that
+// somebody else registered is left: the console, or another object by the other name.
+func leftOthers(before, after Truth) bool {
+	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted {
+		return false
+	}
+	left := after.Entries[0]
+	return !slices.ContainsFunc(before.Entries, func(e simulator.Entry) bool {
+		return e.Host != left.Host && e.Labels[ownerLabel] == left.Labels[ownerLabel]
+	})
 }
+
+// ownerLabel carries the id of the object that registered.
+const ownerLabel = "tf_spec_owner"
 
 // anyLeft tells whether there was anything to destroy: a process that is registered
 // nowhere any more is no resource.
@@ -276,8 +285,8 @@ func (m model) learn(u unit, machine int) {
 	if registered || taken {
 		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt}
 	}
-	if leftTheirs(u.before[machine], u.after[machine]) {
-		c = claim{owner: console, unsure: true}
+	if leftOthers(u.before[machine], u.after[machine]) {
+		c = claim{unsure: true}
 	}
 	if c.lapsed == u.object && !u.named[machine] {
 		c.lapsed = ""
@@ -312,8 +321,8 @@ func (m model) note(machine int, is Truth) {
 // the machine, and inDoubt whether one of them never heard whether it was registered.
 func (m model) acted(act string, machine int, before, after Truth, objects []string, inDoubt bool) {
 	c := m[machine]
-	if leftTheirs(before, after) {
-		c = claim{owner: console, unsure: true}
+	if leftOthers(before, after) {
+		c = claim{unsure: true}
 	}
 	if act == actRegister || act == actHost {
 		switch {
