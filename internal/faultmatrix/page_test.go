@@ -94,7 +94,7 @@ func renderFaultPage(t *testing.T) string {
 	onCLI := slices.DeleteFunc(slices.Clone(cells), func(c matrixCell) bool { return !c.on.OnCLI() })
 	err = layout.Execute(&page, map[string]any{
 		"Cells": len(cells), "OnCLI": len(onCLI), "Typed": len(typedCells()), "Sections": pageSections(cells), "CLI": pageCLIs(cells),
-		"Behaviours": pageBehaviours(), "Effects": pageEffects(),
+		"Behaviours": pageBehaviours(), "Effects": pageEffects(), "Defects": pageDefects(t),
 	})
 	if err != nil {
 		t.Fatal(err)
