@@ -186,6 +186,11 @@ func (d Desired) differentLabels(labels map[string]string) []Drift {
 			return append(differs, OtherLabels)
 		}
 	}
+	// An operation that replaced the labels had no owner to send. What names nobody may be
+	// let go by whoever had it before.
+	if len(differs) == 0 && d.OwnerLabel != "" && d.Owner != "" && labels[d.OwnerLabel] == "" {
+		return append(differs, OtherLabels)
+	}
 	return differs
 }
 

@@ -23,17 +23,24 @@ func carrying(fingerprint string) map[string]string {
 	return map[string]string{"team": "sre", label: fingerprint}
 }
 
-// desired has labels and a fingerprint besides.
+// ownedBy are labels with the fingerprint and an owner.
+func ownedBy(owner string) map[string]string {
+	labels := carrying(ownPrint)
+	labels[label+"_owner"] = owner
+	return labels
+}
+
+// desired has labels, a fingerprint and an owner besides.
 func desired(ensure fleet.Ensure) fleet.Desired {
 	return fleet.Desired{
 		Ensure: ensure, FingerprintLabel: label, Fingerprint: ownPrint,
-		Labels: map[string]string{"team": "sre"}, HasSpec: true,
+		Labels: map[string]string{"team": "sre"}, OwnerLabel: label + "_owner", Owner: "us", HasSpec: true,
 	}
 }
 
 // row is a cached status; live is what an agent says, which has no labels.
 func row(state fleet.State, hosted bool, registered int64) fleet.Status {
-	return fleet.Status{State: state, Hosted: hosted, HostedKnown: true, Labels: carrying(ownPrint), RegisterTime: registered}
+	return fleet.Status{State: state, Hosted: hosted, HostedKnown: true, Labels: ownedBy("us"), RegisterTime: registered}
 }
 
 func live(state fleet.State, hosted bool, registered int64) fleet.Status {
@@ -77,7 +84,7 @@ func TestInspect(t *testing.T) {
 		"registered/lagging-time":      {registered, absent, says(live(fleet.Stopped, false, 9)), ""},
 		"registered/unreachable":       {registered, absent, unreachable, silent},
 		"registered/agent-says-gone":   {registered, absent, says(live(fleet.Unregistered, false, 0)), fleet.NotRegistered},
-		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, carrying(ownPrint)), says(live(fleet.Stopped, false, 5)), ""},
+		"registered/unknown-on-file":   {registered, labelled(fleet.Status{State: fleet.Unknown}, ownedBy("us")), says(live(fleet.Stopped, false, 5)), ""},
 
 		"hosted/as-declared":         {hosted, row(fleet.Stopped, true, 5), nil, ""},
 		"hosted/hosting-not-on-file": {hosted, hostingUnknown(row(fleet.Stopped, false, 5)), nil, ""},
@@ -94,7 +101,7 @@ func TestInspect(t *testing.T) {
 		"running/lagging":           {running, row(fleet.Stopped, true, 5), says(live(fleet.Running, true, 5)), ""},
 		"running/not-hosted":        {running, row(fleet.Stopped, false, 5), says(live(fleet.Running, false, 5)), fleet.NotHosted},
 		"running/neither":           {running, row(fleet.Stopped, false, 5), says(live(fleet.Stopped, false, 5)), fleet.NotHosted},
-		"running/unknown-on-file":   {running, labelled(fleet.Status{State: fleet.Unknown}, carrying(ownPrint)), says(live(fleet.Running, true, 5)), ""},
+		"running/unknown-on-file":   {running, labelled(fleet.Status{State: fleet.Unknown}, ownedBy("us")), says(live(fleet.Running, true, 5)), ""},
 		"running/unreachable":       {running, row(fleet.Stopped, true, 5), unreachable, silent},
 		"running/lagging-gone-down": {running, absent, says(live(fleet.Stopped, true, 9)), fleet.NotRunning},
 
@@ -104,12 +111,15 @@ func TestInspect(t *testing.T) {
 		"labels/other-fingerprint":   {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 5)), fleet.OtherSpec},
 		"labels/other-version":       {hosted, labelled(row(fleet.Running, true, 5), carrying("v2-ffffffffffffffff")), nil, ""},
 		"labels/other-version-down":  {running, labelled(row(fleet.Stopped, true, 5), carrying("v2-ffffffffffffffff")), says(live(fleet.Stopped, true, 5)), fleet.NotRunning},
-		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint}), nil, ""},
+		"labels/one-more":            {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre", "x": "y", label: ownPrint, label + "_owner": "us"}), nil, ""},
 		"labels/one-fewer":           {hosted, labelled(row(fleet.Running, true, 5), map[string]string{label: ownPrint}), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
 		"labels/before-hosting":      {hosted, labelled(row(fleet.Running, false, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 5)), fleet.OtherSpec},
 		"labels/stale":               {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), ""},
 		"labels/stale-but-unhosted":  {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 6)), fleet.NotHosted},
 		"labels/agent-older":         {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 4)), fleet.OtherSpec},
+		"labels/owner":               {hosted, labelled(row(fleet.Running, true, 5), ownedBy("us")), nil, ""},
+		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), nil, ""},
+		"labels/owner-lost":          {hosted, labelled(row(fleet.Running, true, 5), carrying(ownPrint)), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
 		// Without a time on file, nothing says that the row is an old one.
 		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec},
 		"labels/no-time-at-all":  {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // applied is what was last registered. It is kept beside state, because a
@@ -104,9 +105,7 @@ func (a applied) registeredAs(d fleet.Desired) bool {
 // is a difference from what was applied, a plan shows the rest.
 func (a applied) held(d fleet.Desired) fleet.Desired {
 	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner = a.FingerprintLabel, a.Fingerprint, a.Labels, a.Owner
-	if d.FingerprintLabel == "" {
-		d.OwnerLabel = ""
-	}
+	d.OwnerLabel = platform.OwnerLabel(a.FingerprintLabel)
 	return d
 }
 

@@ -78,6 +78,55 @@ func TestHostedProcess_taintedReplacement(t *testing.T) {
 	}
 }
 
+// Some platforms may replace the labels of a registration when the process is started, by
+// an operation that has no owner to send. A refresh finds what names nobody, and the next
+// apply names the owner again.
+func TestHostedProcess_operationReplacesLabels(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.StartReplaces = true
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	config := providertest.FaceESB.Reference("./start.sh", 2)
+	resource.Applied(config)
+	operation := providertest.FaceESB.Reference("./start.sh", 2)
+	operation["operation"] = "start"
+	sim.Configured(t).CoreOf(providertest.ActionType, &providertest.Kept{}).Applied(operation)
+	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Labels["tf_spec_owner"] != "" {
+		t.Fatalf("the start kept %v", p.Labels)
+	}
+
+	resource.Refresh()
+	if lost := resource.Reasons("out_of_sync"); len(lost) != 2 || !strings.HasPrefix(lost["web-1"], "other_labels") {
+		t.Errorf("out_of_sync is %v", lost)
+	}
+	resource.Applied(config)
+
+	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Labels["tf_spec_owner"] != resource.Attribute("owner") || !p.Running {
+		t.Errorf("it is %+v", p)
+	}
+	if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
+		t.Errorf("%s: %s", kind, said)
+	}
+}
+
+// The provider block may name another label by the time that hosts are let go: whose
+// they are is read where it was written.
+func TestHostedProcess_labelOfBefore(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := providertest.FaceESB.Reference("./start.sh", 2)
+	kept := &providertest.Kept{}
+	sim.Configured(t).CoreOf(providertest.HostedType, kept).Applied(config)
+	sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{}).Applied(config)
+	sim.ResetCalls()
+
+	said := sim.Configured(t, map[string]any{"spec_fingerprint_label": "other"}).CoreOf(providertest.HostedType, kept).DestroyUnrefreshed()
+
+	if said.Failed() || !strings.Contains(said.String(), "Hosts Belong To Another Resource") || len(letGo(sim)) > 0 {
+		t.Errorf("let go of %v; said: %s", letGo(sim), said)
+	}
+}
+
 // State of a release without the owner gets it by a refresh, and its plan stays empty.
 // Before that refresh a tainted object does not know what is its own, and lets nothing go.
 func TestHostedProcess_stateWithoutOwner(t *testing.T) {

@@ -107,7 +107,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
 		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels),
-			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnedByOther(file)):
+			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
 		case out, raised, !u.everApplied:
 			change.Settle = append(change.Settle, host)

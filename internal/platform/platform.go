@@ -95,11 +95,14 @@ func (p *Platform) OwnLabels(labels map[string]string) map[string]string {
 
 // OwnerLabel is the label that carries the id of the object that registered, "" where
 // there is none.
-func (p *Platform) OwnerLabel() string {
-	if p.FingerprintLabel == "" {
+func (p *Platform) OwnerLabel() string { return OwnerLabel(p.FingerprintLabel) }
+
+// OwnerLabel is the label beside a fingerprint's.
+func OwnerLabel(fingerprintLabel string) string {
+	if fingerprintLabel == "" {
 		return ""
 	}
-	return p.FingerprintLabel + "_owner"
+	return fingerprintLabel + "_owner"
 }
 
 // mergedLabels merges the provider's labels with the object's, which win.
