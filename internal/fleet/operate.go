@@ -45,9 +45,9 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 
 // settleStuck says of hosts that could not be unregistered what their agents say.
 // Where registering is no more than hosting, one that neither hosts nor runs the
-// process has nothing to let go of. Elsewhere it may be registered all the same, and
-// the failure stands: that there is no trace of it is for the caller to weigh, who may
-// know that it never came to be registered. A call that failed as a whole proves nothing.
+// process has nothing to let go of. Elsewhere the failure stands: an agent cannot tell
+// what is registered and neither hosted nor running from what is not, and a file without
+// a row may lag. A call that failed as a whole proves nothing.
 func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
 	stuck := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
 	if len(stuck) == 0 {
@@ -59,31 +59,15 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 	if err != nil {
 		return
 	}
-	var idle []Host
 	for _, h := range stuck {
 		o := results[h]
 		switch s := live[h]; {
 		case s.State == Unknown:
 			o.Unreachable = true
-		case s.State != Running && s.HostedKnown && !s.Hosted && s.RegisterTime == 0:
-			idle = append(idle, h)
+		case p.HostingRegisters() && s.State != Running && s.HostedKnown && !s.Hosted && s.RegisterTime == 0:
+			o = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 		results[h] = o
-	}
-	if p.HostingRegisters() {
-		results.Merge(Same(idle, Outcome{Verdict: Done, AlreadyDone: true}))
-		return
-	}
-	if len(idle) == 0 {
-		return
-	}
-	onFile, _ := p.CachedStatus(ctx, idle) // where it cannot be read, it names no host
-	for _, h := range idle {
-		if s, known := onFile[h]; known && s.State == Unregistered {
-			o := results[h]
-			o.NoTrace = true
-			results[h] = o
-		}
 	}
 }
 

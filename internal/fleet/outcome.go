@@ -45,10 +45,6 @@ type Outcome struct {
 	// Unreachable: after a failed unregistering the agent did not answer either. The
 	// process may well be there.
 	Unreachable bool
-	// NoTrace: after a failed unregistering neither the agent nor the file knew of the
-	// process. That is how a host looks which never came to be registered, and also one
-	// that is registered and stopped while the file lags.
-	NoTrace bool
 	// TookOver: the registration was there before, and was replaced.
 	TookOver bool
 	// Unread: the platform refused to register because of a registration whose owner could

@@ -22,9 +22,9 @@ func TestRelease(t *testing.T) {
 		unsaid = hostingUnknown(gone)
 		silent = fleet.Status{State: fleet.Unknown, Code: 117}
 
-		unreachable, untraced = away, away
+		unreachable = away
 	)
-	unreachable.Unreachable, untraced.NoTrace = true, true
+	unreachable.Unreachable = true
 	tests := map[string]struct {
 		first   fleet.OnDestroy
 		rollout fleet.Rollout
@@ -56,19 +56,9 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyUnregister, fleet.Rollout{},
 			process{
 				unregister: done(byHost{1: away, 2: away, 3: away}),
-				live:       says(map[int]fleet.Status{1: gone, 2: gone, 3: silent}), cached: says(map[int]fleet.Status{1: absent}),
+				live:       says(map[int]fleet.Status{1: gone, 2: gone, 3: silent}), cached: answer(absent),
 			},
-			[]string{"unregister 1 2 3", "live 1 2 3", "cached 1 2"}, byHost{1: untraced, 2: away, 3: unreachable},
-		},
-		"unregister-fails-and-file-does-not-know": {
-			fleet.DestroyUnregister, fleet.Rollout{},
-			process{unregister: done(byHost{2: away}), live: answer(gone), cached: answer(fleet.Status{State: fleet.Unknown})},
-			[]string{"unregister 1 2 3", "live 2", "cached 2"}, byHost{1: well, 2: away, 3: well},
-		},
-		"unregister-fails-and-file-is-closed": {
-			fleet.DestroyUnregister, fleet.Rollout{},
-			process{unregister: done(byHost{2: away}), live: answer(gone), cached: cannotSay(errDown)},
-			[]string{"unregister 1 2 3", "live 2", "cached 2"}, byHost{1: well, 2: away, 3: well},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: unreachable},
 		},
 		"unregister-fails-and-agents-cannot-be-asked": {
 			fleet.DestroyUnregister, fleet.Rollout{},

@@ -33,12 +33,12 @@ func TestFlow_releaseFails(t *testing.T) {
 		never    bool // it was never registered
 		away     bool // the agent does not answer
 		specless bool
-		want     fleet.Outcome // Verdict, Unreachable and NoTrace
+		want     fleet.Outcome // Verdict and Unreachable
 	}{
 		"esb":                   {false, &simulator.Server{}, perHost, false, false, false, fleet.Outcome{Verdict: fleet.Failed}},
 		"esb-late-file":         {false, &simulator.Server{LagCalls: -1}, perHost, false, false, false, fleet.Outcome{Verdict: fleet.Failed}},
 		"esb-whole":             {false, &simulator.Server{LagCalls: -1}, whole, false, false, false, fleet.Outcome{Verdict: fleet.Failed}},
-		"esb-never-registered":  {false, &simulator.Server{}, perHost, true, false, false, fleet.Outcome{Verdict: fleet.Failed, NoTrace: true}},
+		"esb-never-registered":  {false, &simulator.Server{}, perHost, true, false, false, fleet.Outcome{Verdict: fleet.Failed}},
 		"esb-away":              {false, &simulator.Server{}, perHost, false, true, false, fleet.Outcome{Verdict: fleet.Failed, Unreachable: true}},
 		"esb-specless":          {false, &simulator.Server{}, perHost, false, false, true, fleet.Outcome{Verdict: fleet.Failed}},
 		"gateway":               {true, &simulator.Server{}, perHost, false, false, false, fleet.Outcome{Verdict: fleet.Failed}},
@@ -69,7 +69,7 @@ func TestFlow_releaseFails(t *testing.T) {
 				p.spec = nil
 			}
 			got := fleet.Release(t.Context(), p, inventory, fleet.DestroyUnregister, nil, fleet.Rollout{})[inventory[0]]
-			if got.Verdict != test.want.Verdict || got.Unreachable != test.want.Unreachable || got.NoTrace != test.want.NoTrace {
+			if got.Verdict != test.want.Verdict || got.Unreachable != test.want.Unreachable {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 			if left := at(test.sim, inventory[0]); left.Hosted == test.never {
