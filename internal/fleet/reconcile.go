@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -131,6 +132,7 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		return o, false
 	case unread:
 		o.Unread = true
+		o.Meaning = cmp.Or(o.Meaning, "the process is registered already") + "; by whom could not be read"
 	case d.Ours(onFile) && (d.OwnerLabel == "" || d.Owns(onFile)):
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case d.Ours(onFile), d.Owns(onFile):

@@ -47,7 +47,7 @@ func TestReconcile(t *testing.T) {
 		fail        = cannotSay(errDown)
 		absent      = fleet.Status{State: fleet.Unregistered}
 		unread      = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
-		takenUnread = fleet.Outcome{Verdict: fleet.Failed, Code: 850, AlreadyDone: true, Unread: true}
+		takenUnread = fleet.Outcome{Verdict: fleet.Failed, Code: 850, AlreadyDone: true, Unread: true, Meaning: "the process is registered already; by whom could not be read"}
 		unsure      = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
@@ -95,7 +95,7 @@ func TestReconcile(t *testing.T) {
 		"taken-and-file-closed": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: fail},
-			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true}, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true, Meaning: takenUnread.Meaning}, fleet.Foreign)},
 		},
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},

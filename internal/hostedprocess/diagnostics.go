@@ -15,8 +15,8 @@ import (
 // createFailed is a create of which nothing stands.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
-	if anyTaken(failures) {
-		todo += "\n\n" + takenAdvice + h.ImportAdvice
+	if advice := takenAdvice(failures); advice != "" {
+		todo += advice + h.ImportAdvice
 	}
 	return diag.NewErrorDiagnostic("Unable to Register Hosted Process", fmt.Sprintf("%s could not be registered on %s.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
@@ -28,10 +28,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
-	taken := ""
-	if anyTaken(failures) {
-		taken = "\n\n" + takenAdvice
-	}
+	taken := takenAdvice(failures)
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. "+
@@ -45,10 +42,7 @@ func createPartial(h hostedProcess, failures fleet.Results, as reference.OnParti
 // registered. It is an error, as there is nothing to go on with; and what is there has to
 // be remembered, so Terraform taints the resource.
 func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
-	taken := ""
-	if anyTaken(failures) {
-		taken = "\n\n" + takenAdvice
-	}
+	taken := takenAdvice(failures)
 	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n"+
 		"Fix the cause and apply again. What is or may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
@@ -56,10 +50,7 @@ func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 }
 
 func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
-	todo := diagnose.RetriedAlone
-	if anyTaken(failures) {
-		todo += "\n\n" + takenAdvice
-	}
+	todo := diagnose.RetriedAlone + takenAdvice(failures)
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
 }
@@ -86,17 +77,25 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagno
 		h.Title, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures)))
 }
 
-func anyTaken(failures fleet.Results) bool {
+// takenAdvice is what to do about hosts on which the process was registered already, in
+// paragraphs of their own; "" where there are none.
+func takenAdvice(failures fleet.Results) string {
+	var taken, unread bool
 	for _, o := range failures {
-		if o.Verdict == fleet.Failed && o.AlreadyDone {
-			return true
-		}
+		unread = unread || o.Unread
+		taken = taken || (o.Verdict == fleet.Failed && o.AlreadyDone && !o.Unread)
 	}
-	return false
+	advice := ""
+	if taken {
+		advice += "\n\nWhere it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
+			"Set adopt_existing = true to take those hosts over, or take them out of hosts."
+	}
+	if unread {
+		advice += "\n\nWhere it could not be read who registered it, the host is neither changed nor unregistered. Apply again when the platform tells: what it " +
+			"has on file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
+	}
+	return advice
 }
-
-const takenAdvice = "Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. " +
-	"Set adopt_existing = true to take those hosts over, or take them out of hosts."
 
 // importUnplaced is an import that would leave hosts out, or may. What is not in
 // state would be left to run by a destroy.

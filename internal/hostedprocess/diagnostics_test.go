@@ -76,6 +76,7 @@ func TestHostedDiagnostics(t *testing.T) {
 		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
 	}}
 	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
+	unread := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Unread: true, Code: 850, Meaning: "by whom could not be read", Left: fleet.Foreign}}
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
@@ -90,7 +91,14 @@ func TestHostedDiagnostics(t *testing.T) {
 		"create-taken": {
 			createFailed(h, taken), diag.SeverityError, "Unable to Register Hosted Process",
 			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850\n\n" +
-				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" + takenAdvice + " Or import it.",
+				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew." + takenAdvice(taken) + " Or import it.",
+		},
+		"create-unread": {
+			createFailed(h, unread), diag.SeverityError, "Unable to Register Hosted Process",
+			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850, by whom could not be read\n\n" +
+				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" +
+				"Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again when the platform tells: what it has on " +
+				"file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts. Or import it.",
 		},
 		"update-not-sent": {
 			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
