@@ -8,8 +8,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// askPatience is how long agents are asked before registering: one that does not answer
-// must not use up the time of the others.
+// askPatience is how long agents are asked before registering, and for their names: one
+// that does not answer must not use up the time of the others.
 const askPatience = 30 * time.Second
 
 const meaningRegistered = "the process is registered already"

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -61,7 +62,9 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 		}
 	}
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
-		if _, err := p.LiveStatus(ctx, unnamed); err != nil {
+		// Agents that keep silent tell no name.
+		_, err := p.liveWithin(ctx, p.client.askPatience, unnamed)
+		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
 			return nil, err
 		}
 	}

@@ -1,7 +1,9 @@
 package gse
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -115,4 +117,29 @@ func TestGatewayFlow_otherNames(t *testing.T) {
 		t.Errorf("other names (-want +got):\n%s", diff)
 	}
 	wantCounts(t, sim, map[string]int{apiStatus: 2, apiOperate: 1, apiResult: 1}, 1)
+}
+
+// An agent that does not answer tells no name, and is not waited for until the deadline.
+func TestGatewayFlow_otherNamesPatience(t *testing.T) {
+	t.Parallel()
+	for name, silent := range map[string][]string{"one": {"0:10.0.0.2"}, "all": {"0:10.0.0.1", "0:10.0.0.2"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p := gatewaySim(t, sim, 0)
+			p.client.askPatience = 100 * time.Millisecond
+			sim.AddAgent(agentA, "0:10.0.0.1")
+			sim.Inject(simulator.Fault{API: apiOperate, Hosts: silent, Pending: -1})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			got, err := p.OtherNames(ctx, procapitest.Parse(t, "0:10.0.0.1", "0:10.0.0.2"))
+			if waited := time.Since(began); waited > 10*time.Second || err != nil {
+				t.Errorf("waited for %s: %v", waited, err)
+			}
+			if len(got) != 2-len(silent) {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
 }
