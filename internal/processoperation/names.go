@@ -15,31 +15,44 @@ import (
 // checkNames reports machines that hosts holds under two names, an address and an agent
 // id: the operation would run on them twice.
 func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
+	twins, err := o.twins(ctx)
+	if err != nil {
+		return diag.Diagnostics{namesUnknown(o, err)}
+	}
+	var diags diag.Diagnostics
+	for _, host := range o.Hosts.Hosts() {
+		if first, double := twins[host]; double {
+			reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost,
+				fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
+					o.Hosts.Key(first), o.Hosts.Key(host), first.Address(), host.Address()))
+		}
+	}
+	return diags
+}
+
+// twins are the hosts that are another one by a second name, with that one.
+func (o operation) twins(ctx context.Context) (map[fleet.Host]fleet.Host, error) {
 	hosts := o.Hosts.Hosts()
 	if !mayRename(hosts, hosts) {
-		return nil
+		return nil, nil //nolint:nilnil // names of one form are of different machines
 	}
 	others, err := o.Process.OtherNames(ctx, hosts)
 	if err != nil {
-		return diag.Diagnostics{namesUnknown(o, err)}
+		return nil, err
 	}
 	byName := make(map[fleet.HostID]fleet.Host, len(hosts))
 	for _, host := range hosts {
 		byName[host.WithoutSupplier()] = host
 	}
-	var diags diag.Diagnostics
-	told := make(map[fleet.Host]bool)
+	twins := make(map[fleet.Host]fleet.Host)
 	for _, host := range hosts {
-		twin, double := byName[others[host]]
-		if _, named := others[host]; !named || !double || told[host] {
-			continue
+		other, named := others[host]
+		twin, double := byName[other]
+		if _, told := twins[host]; named && double && !told {
+			twins[twin] = host
 		}
-		told[twin] = true
-		reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost,
-			fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
-				o.Hosts.Key(host), o.Hosts.Key(twin), host.Address(), twin.Address()))
 	}
-	return diags
+	return twins, nil
 }
 
 // namesUnknown is the error for hosts of which nobody tells whether they are the same

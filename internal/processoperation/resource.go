@@ -2,6 +2,7 @@ package processoperation
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -128,7 +129,16 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	}
 	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
 
-	results := o.run(ctx, o.Hosts.Hosts(), nil)
+	// State may hold one machine by two names that nobody told apart when they came.
+	twins, err := o.twins(ctx)
+	if err != nil {
+		resp.Diagnostics.Append(namesUnknown(o, err))
+		return
+	}
+	results := o.run(ctx, slices.DeleteFunc(o.Hosts.Hosts(), func(host fleet.Host) bool { _, double := twins[host]; return double }), nil)
+	for host, first := range twins {
+		results[host] = results[first]
+	}
 
 	failures := results.Failures()
 	if len(failures) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -239,6 +240,38 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 		sim.ResetCalls()
 		_, said := resource.Apply(restartConfig(providertest.FaceGateway, 0, twice))
 		refused(t, sim, said.String())
+	})
+	t.Run("destroy", func(t *testing.T) { // of state into which both came while nobody told them apart
+		t.Parallel()
+		for name, fails := range map[string]bool{"well": false, "fails": true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				sim, p := start(t)
+				resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
+				apart := maps.Clone(apart)
+				apart["on_destroy"] = "restart"
+				resource.Applied(restartConfig(providertest.FaceGateway, 0, apart))
+				attributes := providertest.AttributesOf(t, resource.State)
+				attributes["hosts"] = providertest.ValueOf(attributes["hosts"].Type(), twice["hosts"])
+				resource.State = tftypes.NewValue(resource.State.Type(), attributes)
+				if fails {
+					sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{agentID, address}, Code: new(65535)})
+				}
+				sim.ResetCalls()
+				said := resource.DestroyUnrefreshed()
+				want := map[string]any{}
+				if fails {
+					want["a"], want["b"] = agentID, address
+				}
+				if diff := cmp.Diff(want, resource.Attribute("hosts"), cmpopts.EquateEmpty()); said.Failed() != fails || fails && diff != "" {
+					t.Errorf("said: %s\nhosts in state (-want +got):\n%s", said, diff)
+				}
+				ran := len(sim.Calls().OfOp(simulator.OpRestart).On(agentID)) + len(sim.Calls().OfOp(simulator.OpRestart).On(address))
+				if ran != 1 {
+					t.Errorf("it was restarted %d times: %v", ran, sim.Changes())
+				}
+			})
+		}
 	})
 	t.Run("action", func(t *testing.T) {
 		t.Parallel()
