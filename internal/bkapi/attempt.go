@@ -79,7 +79,7 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 		// A cause of our own, so that the end of this try is never taken for
 		// the end of the operation.
 		ctx, cancel = context.WithTimeoutCause(ctx, c.client.timeout,
-			fmt.Errorf("nothing within %s", c.client.timeout))
+			fmt.Errorf("no answer within %s", c.client.timeout))
 	}
 	end := sync.OnceFunc(func() {
 		cancel()

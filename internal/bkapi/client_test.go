@@ -202,7 +202,7 @@ func TestClient_timeoutSaysHowLong(t *testing.T) {
 		cfg := testConfig(newServer(t, step).URL)
 		cfg.MaxRetries, cfg.RequestTimeout = 0, 20*time.Millisecond
 		_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
-		if err == nil || !strings.Contains(err.Error(), "nothing within 20ms") {
+		if err == nil || !strings.Contains(err.Error(), "no answer within 20ms") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -47,7 +47,7 @@ type Error struct {
 
 	// Status, Code, Message and RequestID are what was answered, as far as
 	// anything was. When the context ended while the call waited to try again,
-	// Status, Code and RequestID are those of the try before, and Err quotes it.
+	// Status, Code and RequestID are those of the attempt before, and Err quotes it.
 	Status    int
 	Code      int64
 	Message   string

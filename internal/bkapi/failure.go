@@ -83,7 +83,7 @@ func (c *call) interrupted(ctx context.Context, err error) *Error {
 		return c.newError(KindCanceled, err)
 	}
 
-	failure := c.newError(KindCanceled, fmt.Errorf("%w; the try before: %s", err, c.last.brief()))
+	failure := c.newError(KindCanceled, fmt.Errorf("%w; the attempt before: %s", err, c.last.brief()))
 	failure.Status, failure.Code, failure.RequestID = c.last.Status, c.last.Code, c.last.RequestID
 
 	return failure

@@ -64,7 +64,7 @@ func (l *Limits) acquire(ctx context.Context) (release func(), err error) {
 				return nil, ctx.Err()
 			}
 			// The limiter sees beforehand that the deadline comes first.
-			return nil, fmt.Errorf("no turn before the deadline at %g requests per second: %w",
+			return nil, fmt.Errorf("no request was allowed before the deadline at %g requests per second: %w",
 				float64(l.rate.Limit()), context.DeadlineExceeded)
 		}
 	}

@@ -185,7 +185,7 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) || failure.Kind != bkapi.KindCanceled || failure.Status != http.StatusServiceUnavailable {
-		t.Fatalf("got %v, want a KindCanceled with the status of the try before", err)
+		t.Fatalf("got %v, want a KindCanceled with the status of the attempt before", err)
 	}
 	if !failure.Sent || failure.Attempts != 1 || !bkapi.HasCode(err, 7) || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v", failure)

@@ -21,11 +21,11 @@ var behaviours = []behaviour{
 	{"Hosts are missing from answers, for a while or for good", []string{"missing", "missing-for-ever", "silent", "silent-object"}, false},
 	{"A host stays in progress (115) while the others are done, or its agent is away (117)", []string{"pending", "pending-for-ever", "agent-away"}, false},
 	{"One answer holds every code", []string{"mixed-start", "mixed-stop", "unknown-code"}, false},
-	{"What is as wanted already has codes of its own (828, 829, 850), and a stop of nothing does not unhost",
+	{"Codes say that the process is already as requested (828, 829, 850), and stopping one that does not run leaves it hosted",
 		[]string{"already-running", "nothing-to-stop", "idle-not-asked", "idle-not-unhosted", "taken"}, false},
-	{"836 speaks of a start or of a stop, and comes of every start of a one-shot process", []string{"check-failed", "stop-check-failed", "one-shot", "one-shot-running"}, false},
+	{"836 can be about a start or a stop, and every start of a one-shot process ends with it", []string{"check-failed", "stop-check-failed", "one-shot", "one-shot-running"}, false},
 	{"A failed command prints a lot, in lines, in another encoding, and secrets", []string{"command-failed", "output-lines", "output-long", "output-mangled", "output-secret"}, false},
-	{"A start that fails hosts the process all the same", []string{"failed-start-hosts"}, false},
+	{"A start that fails hosts the process anyway", []string{"failed-start-hosts"}, false},
 	{"Operations host and unhost besides", []string{"none"}, true},
 	{"A query's `content` has many forms", []string{
 		"content-object", "process-object", "isauto-lower", "hosting-not-told", "content-texts", "several-instances", "pid-zero",
@@ -41,7 +41,7 @@ var behaviours = []behaviour{
 	{"A question needs the whole spec", []string{"no-spec"}, false},
 	{"Zeros do harm", []string{"start-check-zero", "op-timeout-zero", "cpu-zero", "mem-zero"}, false},
 	{"The answer to an operation gets lost after it was taken", []string{"closed-after", "reset", "cut", "504", "504-once", "timeout-after"}, false},
-	{"One host has the whole request refused", []string{"poison", "empty-host"}, false},
+	{"The platform refuses a whole request because of one host", []string{"poison", "empty-host"}, false},
 	{"Pages, limits, refusals and missing APIs come as HTTP statuses, or as 200", []string{
 		"502", "502-once", "504", "429", "429-once", "401", "403", "404", "404-job", "login-page", "esb-not-allowed", "esb-busy",
 	}, false},

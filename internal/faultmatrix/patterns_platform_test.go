@@ -33,14 +33,14 @@ var patternLate = &pattern{
 
 var patternAsked = &pattern{
 	name: "odd", title: "The answer looks odd",
-	about: "It is understood all the same: peers of this client have met each of these.",
+	about: "It is understood anyway: other clients of the platform have met each of these.",
 	cells: wellAfter(1, providertest.OnCreate, providertest.OnRead, providertest.OnAsk, providertest.OnUpdate, providertest.OnDelete, providertest.OnOperate, providertest.OnStatus),
 }
 
 // patternNoVerdict: nothing is heard of a host, whatever the others do.
 var patternNoVerdict = &pattern{
-	name: "no-verdict", title: "Nothing is heard of a host until the time is up",
-	about: "The other hosts keep their verdicts. The deadline is that of the object's `timeouts`. A create or a first operation that no " +
+	name: "no-verdict", title: "A host gives no result before the deadline",
+	about: "The other hosts keep their results. The deadline is that of the object's `timeouts`. A create or a first operation that no " +
 		"host confirms ends with an error and is tainted.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:  {ending: warns, reason: notConfirmed + saysTimeUp, tries: 1, timeUp: true},
@@ -59,7 +59,7 @@ var patternNoVerdict = &pattern{
 }
 
 // agentSilent is said of hosts that were not hosted, because they may be somebody else's.
-const agentSilent = "not registered, because its agent does not say whether it is already"
+const agentSilent = "not registered, because its agent does not say whether it already is"
 
 var patternOneFails = &pattern{
 	name: "one-fails", title: "A host fails",
@@ -104,7 +104,7 @@ var patternOperationWell = &pattern{
 
 var patternUnreadable = &pattern{
 	name: "unreadable", title: "A query's answer cannot be read",
-	about: "Of such a host nothing is known, and so nothing is concluded.",
+	about: "Nothing is known about such a host, so nothing is concluded.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnRead:     onJOB(cell{ending: warns, tries: 2}),
 		providertest.OnAsk:      {ending: warns, tries: 1},
@@ -168,19 +168,19 @@ var patternLag = &pattern{
 var gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 
 var patternOddContent = &pattern{
-	name: "odd-content", title: "A query's answer looks odd", about: "It is understood all the same.",
+	name: "odd-content", title: "A query's answer looks odd", about: "It is understood anyway.",
 	cells: with(wellAfter(1, providertest.OnAsk, providertest.OnStatus), providertest.OnRead, onJOB(cell{ending: well, tries: 1})),
 	never: "only a query has such an answer",
 }
 
 var patternMixed = &pattern{
 	name: "mixed", title: "Hosts differ",
-	about: "Each host has its own verdict, and what is good for one operation is bad for another. The next apply asks, or calls, those alone that need it.",
+	about: "Each host gets its own result, and a code that means success for one operation means failure for another. The next apply asks or calls only the hosts that need it.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnOperate: {ending: warns, tries: 1, timeUp: true},
 		providertest.OnStop:    {ending: warns, tries: 1, timeUp: true},
 	},
-	never: "they have one code or two",
+	never: "their hosts can get only one or two codes",
 }
 
 var patternConsole = &pattern{
@@ -203,13 +203,13 @@ var patternConsoleGone = &pattern{
 }
 
 var patternPaged = &pattern{
-	name: "paged", title: "The listing of a namespace has another page",
-	about: "It is asked for. A row that comes twice is taken once.",
+	name: "paged", title: "The listing of a namespace has more than one page",
+	about: "Every page is read. A row that appears twice is taken once.",
 	cells: wellAfter(2, providertest.OnImport, providertest.OnList), never: onlyLists,
 }
 
 var patternOnePage = &pattern{
-	name: "one-page", title: "The listing of a namespace has lost something",
+	name: "one-page", title: "The listing of a namespace is not complete",
 	about: "What is not listed cannot be known: an import with addresses (`namespace:name@address,address`) does not go by the listing.",
 	cells: wellAfter(1, providertest.OnImport, providertest.OnList), never: onlyLists,
 }
@@ -236,22 +236,22 @@ var patternRowsLag = &pattern{
 }
 
 var patternDeclared = &pattern{
-	name: "declared", title: "A configuration would be refused by the platform, or come to harm there",
-	about: "It is refused when it is planned, and nothing is called.",
+	name: "declared", title: "The platform would refuse a configuration, or it would do harm there",
+	about: "The plan refuses it, and nothing is called.",
 	cells: map[providertest.Operation]cell{providertest.OnCreate: {ending: refused}, providertest.OnUpdate: {ending: refused}, providertest.OnOperate: {ending: refused}, providertest.OnStatus: {ending: refused}},
 	never: "it was refused before",
 }
 
 var patternSelector = &pattern{
 	name: "selector", title: "A host has two names",
-	about: "Under the new one it is another host to the platform: the process is registered there, and then unregistered under the old one.",
+	about: "To the platform the new name is another host: the process is registered under it, and then unregistered under the old one. It goes on running.",
 	cells: wellAfter(1, providertest.OnUpdate, providertest.OnKeepRun),
 	never: "they name a host once",
 }
 
 var patternMisled = &pattern{
-	name: "misled", title: "A request for one thing does another",
-	about: "What was asked for is looked at afterwards, and found missing.",
+	name: "misled", title: "A request does something else than it should",
+	about: "The result is checked afterwards, and found missing.",
 	cells: map[providertest.Operation]cell{providertest.OnCreate: {ending: fails, tries: 1}},
 	never: "nothing could be registered in this way",
 }

@@ -34,7 +34,7 @@ const oneWay = "the question for a result goes the way that the operation went"
 
 var patternUnreachable = &pattern{
 	name: "unreachable", title: "Nothing can be sent",
-	about: "No request leaves, so an operation may be tried again as well. A server that is there and cannot be trusted is not tried again.",
+	about: "No request is sent, so even an operation may be retried. A server that answers and cannot be trusted is not retried.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:  {ending: fails},
 		providertest.OnRead:    {ending: stays},
@@ -48,8 +48,8 @@ var patternUnreachable = &pattern{
 
 // patternLost: every answer to one API gets lost.
 var patternLost = &pattern{
-	name: "lost", title: "Requests arrive and answers do not, for a while",
-	about: "The platform may have acted on any of them. What may be repeated is repeated until the budget (`max_retries`) is spent. " +
+	name: "lost", title: "Answers get lost, for a while",
+	about: "The platform may have acted on any of the requests. Calls that may be repeated are retried up to `max_retries` times. " +
 		"An operation is sent once.",
 	cells: lostFor(3),
 }
@@ -77,7 +77,7 @@ func lostFor(tries int) map[providertest.Operation]cell {
 
 // patternLostActed is the same where the platform acts on them.
 var patternLostActed = &pattern{
-	name: "lost-acted", title: "The platform acts on requests and its answers get lost, for a while",
+	name: "lost-acted", title: "Answers get lost, for a while, and the platform has acted on the requests",
 	about: "The same, but what is on file afterwards shows what was done: a refresh finds an update done. A destroy that got no answer is an error " +
 		"even where nothing is on file any more, because the file lags: the refresh before the next destroy asks the agents and finds it done.",
 	cells: lostFor(3),
@@ -90,7 +90,7 @@ func with(cells map[providertest.Operation]cell, on providertest.Operation, c ce
 
 var patternLostOnce = &pattern{
 	name: "lost-once", title: "One answer gets lost",
-	about: "What may be repeated is repeated and you see nothing of it. An operation is sent once.",
+	about: "Calls that may be repeated are retried, and you notice nothing. An operation is sent once.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:    {ending: well, tries: 2},
 		providertest.OnConfirm:   {ending: well, tries: 2},
@@ -116,14 +116,14 @@ var patternLostOnce = &pattern{
 }
 
 var patternNoEnvelope = &pattern{
-	name: "no-envelope", title: "Something else than the platform answers",
-	about: "What may be repeated is repeated once: a login page stays a login page. An operation is sent once.",
+	name: "no-envelope", title: "Something other than the platform answers",
+	about: "Calls that may be repeated are retried once, because a login page stays a login page. An operation is sent once.",
 	cells: lostFor(2),
 }
 
 var patternRefused = &pattern{
-	name: "refused", title: "The platform says no",
-	about: "That is an answer, and it is not asked for twice.",
+	name: "refused", title: "The platform refuses a request",
+	about: "A refusal is an answer, so the request is not retried.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:    {ending: fails, tries: 1},
 		providertest.OnConfirm:   {ending: warns, reason: notConfirmed + saysUnknown, tries: 1},
@@ -148,7 +148,7 @@ var patternRefused = &pattern{
 
 var patternTurnedAway = &pattern{
 	name: "turned-away", title: "The platform is too busy, for a while",
-	about: "Nobody acts on a request that was turned away, so an operation may be tried again as well.",
+	about: "The platform does not act on a request that it turns away, so even an operation may be retried.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:    {ending: fails, tries: 3},
 		providertest.OnConfirm:   {ending: warns, reason: notConfirmed + saysTimeUp, tries: enough, timeUp: true},
@@ -188,7 +188,7 @@ var patternNotWorthWaiting = &pattern{
 
 // patternPoisoned: what one host did to the others shows in the error alone.
 var patternPoisoned = &pattern{
-	name: "poisoned", title: "One host has the whole request refused",
+	name: "poisoned", title: "The platform refuses a whole request because of one host",
 	about: "No host of the request is done, so the next apply repeats all of them.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:   {ending: fails, tries: 1, touches: allHosts},

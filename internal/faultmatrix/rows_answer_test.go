@@ -26,7 +26,7 @@ func statusFaults() []fault {
 		status(502, badGatewayPage, patternLost, "HTTP 502 Bad Gateway from", esbOnlyFace),
 		status(503, "", patternLost, "HTTP 503 Service Unavailable", esbOnlyFace),
 		fault{
-			name: "504", title: "HTTP 504; the platform acts all the same", says: "HTTP 504 Gateway Timeout",
+			name: "504", title: "HTTP 504; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout",
 			pattern: patternLostActed, faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 504, Apply: true},
 		},
 		status(408, "", patternLost, "HTTP 408 Request Timeout", esbOnlyFace),
@@ -40,7 +40,7 @@ func statusFaults() []fault {
 			fault: &simulator.Fault{HTTPStatus: 502, Body: badGatewayPage, Times: 1},
 		},
 		fault{
-			name: "504-once", title: "HTTP 504, once; the platform acts all the same", says: "HTTP 504 Gateway Timeout", pattern: patternLostOnce,
+			name: "504-once", title: "HTTP 504, once; the platform acts on the request anyway", says: "HTTP 504 Gateway Timeout", pattern: patternLostOnce,
 			faces: esbOnlyFace, fault: &simulator.Fault{HTTPStatus: 504, Apply: true, Times: 1},
 		},
 		fault{
@@ -108,7 +108,7 @@ func statusFaults() []fault {
 			faces: esbOnlyFace, fault: &simulator.Fault{Envelope: map[string]any{"result": false}},
 		},
 		fault{
-			name: "poison", title: "One host has the whole request refused", says: "refused by the platform: host not found (code 1000000", pattern: patternPoisoned,
+			name: "poison", title: "The platform refuses a whole request because of one host", says: "refused by the platform: host not found (code 1000000", pattern: patternPoisoned,
 			hit: []int{2}, fault: &simulator.Fault{EnvelopeCode: new(1000000), EnvelopeMessage: "host not found"},
 		},
 	)
@@ -151,7 +151,7 @@ func formFaults() []fault {
 			fault: ok(`{"result":true,"code":0,"data":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}"),
 		},
 		{
-			name: "gigabyte", title: "An answer of a gigabyte", says: "longer than 67108864 bytes: text/plain; charset=utf-8 beginning", pattern: patternNoEnvelope, faces: esbOnlyFace,
+			name: "gigabyte", title: "An answer of one gigabyte", says: "longer than 67108864 bytes: text/plain; charset=utf-8 beginning", pattern: patternNoEnvelope, faces: esbOnlyFace,
 			fault: &simulator.Fault{HTTPStatus: 200, Body: "x", BodyBytes: 1 << 30},
 			// They read answers in one and the same way, and this takes its time.
 			except: map[providertest.Operation]cell{providertest.OnRead: {}, providertest.OnAsk: {}, providertest.OnUpdate: {}, providertest.OnDelete: {}, providertest.OnWait: {}, providertest.OnStatus: {}},

@@ -20,11 +20,11 @@ func contentFaults() []fault {
 	stopped := row("pid-zero", "A query's `content` has the pid 0 (of what does not run, in place of -1)", `{"process":[{"instance":[{"pid":0,"isAuto":true,"register_time":4000000000}]}]}`)
 	stopped.state = fleet.Stopped
 	return []fault{
-		row("process-object", "A query's `content` has one process in place of a list of them",
+		row("process-object", "A query's `content` has one process instead of a list",
 			`{"process":{"instance":[{"pid":4711,"isAuto":true,"register_time":4000000000}]}}`),
 		row("isauto-lower", "A query's `content` spells `isAuto` as `isauto`",
 			`{"process":[{"instance":[{"pid":4711,"isauto":true,"register_time":4000000000}]}]}`),
-		row("content-texts", "A query's `content` has numbers as texts",
+		row("content-texts", "A query's `content` has numbers as strings",
 			`{"process":[{"instance":[{"pid":"4711","isAuto":"true","register_time":"4000000000","cpuUsage":"1.5"}]}]}`),
 		row("several-instances", "A query's `content` has several instances, of which one runs",
 			`{"process":[{"instance":[{"pid":-1,"isAuto":true},{"pid":4711,"isAuto":true,"register_time":4000000000}]}]}`),
@@ -46,7 +46,7 @@ func idleFaults() []fault {
 	stopOnly := map[providertest.Operation]cell{providertest.OnRun: {}, providertest.OnOperate: {}, providertest.OnRestart: {}, providertest.OnReload: {}}
 	return []fault{
 		{
-			name: "nothing-to-stop", title: "Nothing runs that could be stopped (829), and the process is still hosted (`isAuto` is true): it is unhosted as well",
+			name: "nothing-to-stop", title: "There is nothing to stop (829), and the process is still hosted (`isAuto` is true): it is unhosted as well",
 			pattern: patternOperationWell, arrange: idle, except: map[providertest.Operation]cell{providertest.OnOperate: {}},
 			after: func(r *faultRun) {
 				for _, n := range providertest.HostNumbers(r.hosts()) {
@@ -57,23 +57,23 @@ func idleFaults() []fault {
 			},
 		},
 		{
-			name: "idle-not-asked", title: "Nothing runs that could be stopped (829), and the agent does not say whether the process is still hosted",
+			name: "idle-not-asked", title: "There is nothing to stop (829), and the agent does not say whether the process is still hosted",
 			says: "not running, but whether it is still hosted is not known", pattern: patternOperationFails, hit: []int{2},
 			arrange: after829(simulator.Fault{Op: new(simulator.OpQuery), Unreachable: "117"}), except: stopOnly,
 		},
 		{
-			name: "idle-not-unhosted", title: "Nothing runs that could be stopped (829), and the process cannot be unhosted",
+			name: "idle-not-unhosted", title: "There is nothing to stop (829), and the process cannot be unhosted",
 			says: "65535, the command failed", pattern: patternOperationFails, hit: []int{2},
 			arrange: after829(simulator.Fault{Op: new(simulator.OpUnhost), Code: new(65535)}), except: stopOnly,
 		},
 		{
-			name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted all the same (a query says `isAuto` is true)",
+			name: "failed-start-hosts", title: "The start fails on a host (65535), and the process is hosted anyway (a query says `isAuto` is true)",
 			says: "65535, the command failed; it is hosted all the same, so the agent may yet start it", pattern: patternOperationFails, hit: []int{2},
 			fault:  &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
 			except: map[providertest.Operation]cell{providertest.OnStop: {}, providertest.OnKill: {}, providertest.OnRestart: {}, providertest.OnReload: {}},
 		},
-		mixed("mixed-start", "Every code in one answer to a start: 0, 115 for ever, 828, 829, 836, 850, 65535 and -1", providertest.OnOperate, 3),
-		mixed("mixed-stop", "Every code in one answer to a stop: 0, 115 for ever, 828, 829, 836, 850, 65535 and -1", providertest.OnStop, 0),
+		mixed("mixed-start", "Every code in one answer to a start: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", providertest.OnOperate, 3),
+		mixed("mixed-stop", "Every code in one answer to a stop: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", providertest.OnStop, 0),
 	}
 }
 
@@ -115,7 +115,7 @@ func outputFaults() []fault {
 			"one\r\n\r\ntwo\nthree\nfour\n", "four"),
 		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", 160)+"…",
 			strings.Repeat("x", 10000), strings.Repeat("x", 161)),
-		row("output-mangled", "A command fails (65535) and prints text that another encoding has mangled, and controls of the terminal",
+		row("output-mangled", "A command fails (65535) and prints text in the wrong encoding, and control characters of the terminal",
 			"ÃÃ\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07", "\u0084", "\u009c"),
 		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "secret=***",
 			"secret="+simulator.DefaultAppSecret, simulator.DefaultAppSecret),

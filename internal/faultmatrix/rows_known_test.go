@@ -48,13 +48,13 @@ func keyFaults() []fault {
 			address: agentID, prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "address"}) },
 		},
 		{
-			name: "keys-ipv6", title: "Addresses of IPv6, with their colons in the keys", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway, providertest.FaceJOB},
+			name: "keys-ipv6", title: "IPv6 addresses, whose colons are in the keys", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway, providertest.FaceJOB},
 			except:  map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1}},
 			address: func(_ providertest.Operation, n int) string { return fmt.Sprintf("0:2001:db8::%d", n) },
 			prepare: func(r *faultRun) { r.sim.Admit(netip.MustParsePrefix("2001:db8::/32")) },
 		},
 		{
-			name: "keys-windows", title: "Paths of Windows, with their colons in the keys", pattern: patternAsked, faces: jobFace,
+			name: "keys-windows", title: "Windows paths, whose colons are in the keys", pattern: patternAsked, faces: jobFace,
 			except:  map[providertest.Operation]cell{providertest.OnRead: {ending: well, tries: 1}},
 			process: `C:\web/nginx`, always: true, declare: func(config map[string]any) {
 				process, _ := config["process"].(map[string]any)
@@ -127,19 +127,19 @@ func listFaults() []fault {
 			},
 		},
 		{
-			name: "count-grows", title: "The count is greater than what there is", pattern: patternPaged, faces: gseFaces,
+			name: "count-grows", title: "The count is higher than the number of rows", pattern: patternPaged, faces: gseFaces,
 			fault: answer(map[string]any{"data/count": 1003}),
 		},
 		{
-			name: "rows-twice", title: "Rows have moved, and come once more on the next page", pattern: patternPaged, faces: gseFaces,
+			name: "rows-twice", title: "Rows move between pages while they are read, and appear twice", pattern: patternPaged, faces: gseFaces,
 			arrange: (*faultRun).repeatRows,
 		},
 		{
-			name: "count-shrinks", title: "The count is smaller than what there is", pattern: patternOnePage, faces: gseFaces,
+			name: "count-shrinks", title: "The count is lower than the number of rows", pattern: patternOnePage, faces: gseFaces,
 			fault: answer(map[string]any{"data/count": 1}),
 		},
 		{
-			name: "row-skipped", title: "A row has moved, and is on no page: its host is not found", pattern: patternOnePage, faces: gseFaces,
+			name: "row-skipped", title: "A row moves between pages while they are read, and is on none: its host is not found", pattern: patternOnePage, faces: gseFaces,
 			hit: []int{2}, unlisted: []int{2}, fault: &simulator.Fault{Missing: -1},
 		},
 		{
@@ -152,7 +152,7 @@ func listFaults() []fault {
 			},
 		},
 		{
-			name: "rows-lag", title: "Rows go on showing what was before a change", pattern: patternRowsLag, faces: gseFaces,
+			name: "rows-lag", title: "Rows still show what was true before a change", pattern: patternRowsLag, faces: gseFaces,
 			arrange: func(r *faultRun) { r.sim.LagCalls = 1000 },
 		},
 	}
@@ -198,13 +198,13 @@ func declaredFaults() []fault {
 	row := func(name, title, says string, declare func(map[string]any), by ...providertest.Face) fault {
 		return fault{name: name, title: title, says: says, pattern: patternDeclared, faces: by, declare: declare}
 	}
-	specless := row("no-spec", "The agents are asked without a spec, by the name alone", "Asking the agents about a process requires its full spec",
+	specless := row("no-spec", "A live status is asked for without a spec", "Asking the agents about a process requires its full spec",
 		func(config map[string]any) { config["spec"] = nil }, gseFaces...)
 	specless.except = map[providertest.Operation]cell{providertest.OnCreate: {}, providertest.OnUpdate: {}, providertest.OnOperate: {}}
 	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "only GSE's API gateway accepts agent ids",
 		host("0200000007525400f355781710390005465c"), providertest.FaceESB, providertest.FaceJOB)
 	agentless.except = map[providertest.Operation]cell{providertest.OnUpdate: {}, providertest.OnStatus: {}} // found once the provider block is known, after a refresh
-	ended := row("one-shot-running", "A one-shot process, of which `ensure` wants that it runs", "goes on running", func(config map[string]any) {
+	ended := row("one-shot-running", "A one-shot process with `ensure = \"running\"`", "goes on running", func(config map[string]any) {
 		config["ensure"] = "running"
 		setAutoType(config, 2)
 	})
@@ -215,7 +215,7 @@ func declaredFaults() []fault {
 		row("cpu-zero", "`cpu` is 0", "the agent would stop the process as soon as it runs", zero("resource", "cpu"), gseFaces...),
 		row("mem-zero", "`mem` is 0", "the agent would stop the process as soon as it runs", zero("resource", "mem"), gseFaces...),
 		specless,
-		row("empty-host", "A host is the empty text, which would have the whole request refused", `Attribute hosts["web-2"]`, host("")),
+		row("empty-host", "A host is an empty string, for which the platform would refuse the whole request", `Attribute hosts["web-2"]`, host("")),
 		row("host-twice", "A host is given twice", "is the same host as", host(providertest.Address(1))),
 		agentless,
 		ended,
@@ -230,7 +230,7 @@ func selectorFaults() []fault {
 	agentID := func(n int) string { return fmt.Sprintf("0200000007525400f3557817103900054%03d", n) }
 	return []fault{
 		{
-			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform takes them for others", pattern: patternSelector,
+			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform treats them as other hosts", pattern: patternSelector,
 			faces: []providertest.Face{providertest.FaceGateway}, prepare: func(r *faultRun) { r.sim.AdmitAgents = true },
 			address: func(o providertest.Operation, n int) string {
 				if o.Updates() {

@@ -64,15 +64,15 @@ func networkFaults() []fault {
 			pattern: patternLostOnce, faces: esbOnlyFace, fault: &simulator.Fault{Drop: "mid", Times: 1},
 		},
 		{
-			name: "timeout-before", title: "No answer in time (`request_timeout`), once; the platform did not take the request", says: "nothing within 8s",
+			name: "timeout-before", title: "No answer in time (`request_timeout`), once; the platform did not take the request", says: "no answer within 8s",
 			pattern: patternLostOnce, faces: esbOnlyFace, arrange: patience, slow: true, fault: &simulator.Fault{Delay: time.Hour, Times: 1},
 		},
 		{
-			name: "timeout-after", title: "No answer in time (`request_timeout`), once; the platform took the request", says: "nothing within 8s",
+			name: "timeout-after", title: "No answer in time (`request_timeout`), once; the platform took the request", says: "no answer within 8s",
 			pattern: patternLostOnce, faces: esbOnlyFace, arrange: patience, slow: true, fault: &simulator.Fault{Stall: time.Hour, Times: 1},
 		},
 		{
-			name: "drip", title: "The answer comes at one byte a second, once", says: "nothing within 8s",
+			name: "drip", title: "The answer comes at one byte a second, once", says: "no answer within 8s",
 			pattern: patternLostOnce, faces: esbOnlyFace, arrange: patience, slow: true, fault: &simulator.Fault{Drip: time.Second, Times: 1},
 		},
 	}

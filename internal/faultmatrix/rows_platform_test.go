@@ -74,7 +74,7 @@ func lateFaults() []fault {
 			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Envelope: map[string]any{"code": ""}}) },
 		},
 		{
-			name: "codes-as-text", title: "Numbers as texts in results and rows", pattern: patternAsked, faces: esbOnlyFace,
+			name: "codes-as-text", title: "Numbers as strings in results and rows", pattern: patternAsked, faces: esbOnlyFace,
 			arrange: func(r *faultRun) {
 				r.bendResult(map[string]any{"data/*/error_code": "0"}, 0)
 				r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{
@@ -83,7 +83,7 @@ func lateFaults() []fault {
 			},
 		},
 		{
-			name: "messages-of-any-type", title: "Messages that are no texts", pattern: patternAsked, faces: esbOnlyFace,
+			name: "messages-of-any-type", title: "Messages that are not strings", pattern: patternAsked, faces: esbOnlyFace,
 			arrange: func(r *faultRun) {
 				r.bendResult(map[string]any{"data/*/error_msg": []any{1}, "message": map[string]any{}}, 0)
 			},
@@ -93,7 +93,7 @@ func lateFaults() []fault {
 			arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{API: "get_proc_result", JobStatus: new(115)}) },
 		},
 		{
-			name: "content-object", title: "`content` is an object and no text", pattern: patternAsked, faces: esbOnlyFace, hit: []int{2},
+			name: "content-object", title: "`content` is an object instead of a string", pattern: patternAsked, faces: esbOnlyFace, hit: []int{2},
 			fault: &simulator.Fault{ContentShape: "object"},
 		},
 		{
@@ -107,7 +107,7 @@ func lateFaults() []fault {
 func hostFaults() []fault {
 	return []fault{
 		{
-			name: "pending-for-ever", title: "A host stays in progress (115) for ever", says: "no verdict when the time was up (115, still in progress)",
+			name: "pending-for-ever", title: "A host stays in progress (115) forever", says: "no verdict when the time was up (115, still in progress)",
 			pattern: patternNoVerdict, hit: []int{2}, fault: &simulator.Fault{Pending: -1}, repeats: enough,
 		},
 		{
@@ -180,11 +180,11 @@ func hostFaults() []fault {
 func taskFaults() []fault {
 	return []fault{
 		{
-			name: "queued-for-ever", title: "The task stays queued (1000115) for ever", says: "no verdict when the time was up (the task was still queued)",
+			name: "queued-for-ever", title: "The task stays queued (1000115) forever", says: "no verdict when the time was up (the task was still queued)",
 			pattern: patternNoVerdict, faces: []providertest.Face{providertest.FaceESB, providertest.FaceGateway}, fault: &simulator.Fault{Queued: -1}, tasks: true,
 		},
 		{
-			name: "expired", title: "The platform does not know the task any more", says: "no verdict when the time was up",
+			name: "expired", title: "The platform no longer knows the task", says: "no verdict when the time was up",
 			pattern: patternNoVerdict, faces: []providertest.Face{providertest.FaceESB, providertest.FaceJOB}, fault: &simulator.Fault{TaskID: new("GSETASK:S:20240101000000.000000:1")}, tasks: true,
 		},
 		{

@@ -43,7 +43,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		says    = func(a, b string) exchange { return result(said(slices.Concat(told(agentA, a), told(agentB, b))...)) }
 		unclear = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
 		silent  = func(code int64, message string) fleet.Outcome {
-			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Meaning: "not registered, because its agent does not say whether it is already"}
+			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Meaning: "not registered, because its agent does not say whether it already is"}
 		}
 	)
 	tests := map[string]struct {
@@ -189,7 +189,7 @@ func TestGatewayFlow_registerUnderABadFile(t *testing.T) {
 // Where the agents cannot be asked, nothing is registered.
 func TestGateway_registerCannotAsk(t *testing.T) {
 	t.Parallel()
-	const meaning = "not registered, because whether it is already could not be asked"
+	const meaning = "not registered, because the agents could not be asked whether it already is"
 	tests := map[string]struct {
 		steps []exchange // none for a context that has ended
 		want  fleet.Verdict

@@ -20,7 +20,7 @@ const meaningRegistered = "the process is registered already"
 func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) ([]fleet.Host, fleet.Results) {
 	live, err := p.liveWithin(ctx, p.client.askPatience, hosts)
 	if err != nil {
-		return nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because whether it is already could not be asked"}))
+		return nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because the agents could not be asked whether it already is"}))
 	}
 	var free []fleet.Host
 	results := make(fleet.Results, len(hosts))
@@ -29,11 +29,11 @@ func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(
 		taken, meaning := judge(now)
 		switch {
 		case now.State == fleet.Unknown && ctx.Err() != nil:
-			results[h] = fleet.Outcome{Verdict: fleet.NotTried, Err: ctx.Err(), Meaning: "not registered, because its agent had not said whether it is already"}
+			results[h] = fleet.Outcome{Verdict: fleet.NotTried, Err: ctx.Err(), Meaning: "not registered, because its agent had not said whether it already is"}
 		case now.State == fleet.Unknown:
 			results[h] = fleet.Outcome{
 				Verdict: fleet.Failed, Code: now.Code, Message: now.Message,
-				Meaning: "not registered, because its agent does not say whether it is already",
+				Meaning: "not registered, because its agent does not say whether it already is",
 			}
 		case taken:
 			results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: meaning}

@@ -40,7 +40,7 @@ func TestRegister_asksFirst(t *testing.T) {
 		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
 		"away": {code(117), fleet.Outcome{
 			Verdict: fleet.Failed, Code: 117, Message: "the agent is abnormal or not found: message 117",
-			Meaning: "not registered, because its agent does not say whether it is already",
+			Meaning: "not registered, because its agent does not say whether it already is",
 		}, [][]int{{2}}},
 	}
 	for name, test := range tests {

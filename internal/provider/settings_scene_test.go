@@ -321,7 +321,7 @@ func (s *settingScene) rate() string {
 	said := s.Status(s.Context(), map[string]any{
 		"spec": providertest.Spec("./start.sh"), "hosts": providertest.HostsOf(2), "timeouts": map[string]any{"read": "50s"},
 	})
-	return firstMatch(`no turn before the deadline at (\S+) requests`, said)
+	return firstMatch(`no request was allowed before the deadline at (\S+) requests`, said)
 }
 
 // tries is how often a call is sent that finds the platform in trouble.
@@ -345,7 +345,7 @@ func (s *settingScene) waits() string {
 // patience is how long a request may take.
 func (s *settingScene) patience() string {
 	s.sims["here"].Inject(simulator.Fault{Delay: time.Hour})
-	return firstMatch(`nothing within ([\w.]*\w)`, s.CachedStatus(s.Context()))
+	return firstMatch(`no answer within ([\w.]*\w)`, s.CachedStatus(s.Context()))
 }
 
 // trust is what comes of a server's certificate.
