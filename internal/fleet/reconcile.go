@@ -128,7 +128,7 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		// Somebody's, or our own from the time before: a file that lags is no proof of
 		// either, and the next apply asks again.
 		o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
-		o.Meaning = "registered already, and whether by an earlier request of this create could not be read"
+		o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"
 		return o, false
 	case unread:
 		o.Unread = true

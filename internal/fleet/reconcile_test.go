@@ -128,7 +128,7 @@ func TestReconcile(t *testing.T) {
 			// A file that lags does not say whose it is.
 			[]string{"register 1", "cached 1"}, byHost{1: {
 				Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
-				Meaning: "registered already, and whether by an earlier request of this create could not be read",
+				Meaning: "registered already, and whether by an earlier request of this apply could not be read",
 			}},
 		},
 		"repeated-taken-by-another": {
