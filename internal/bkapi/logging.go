@@ -3,6 +3,7 @@ package bkapi
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -44,7 +45,7 @@ func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	)
 }
 
-// logAttempt writes one line per try. Bodies of answers are never logged, but what the
+// logAttempt writes one line per try, without what is the same on most of them. Bodies of answers are never logged, but what the
 // caller decodes an answer into may be a [slog.LogValuer], and say what to log of it.
 func (c *Client) logAttempt(
 	ctx context.Context, call *call, ans answer, env envelope, failure *Error, took time.Duration,
@@ -60,12 +61,15 @@ func (c *Client) logAttempt(
 
 	attrs := []slog.Attr{
 		slog.String("api", call.api.Name),
-		slog.Int("attempt", call.attempts),
-		slog.Int("status", ans.status),
 		slog.Int64("code", code),
 		slog.Int64("ms", took.Milliseconds()),
-		slog.Int("bytes", len(ans.body)),
 		slog.String("request_id", requestID),
+	}
+	if call.attempts > 1 {
+		attrs = append(attrs, slog.Int("attempt", call.attempts))
+	}
+	if ans.status != http.StatusOK {
+		attrs = append(attrs, slog.Int("status", ans.status))
 	}
 	attrs = append(attrs, logFields(ctx)...)
 	if out, ok := call.out.(slog.LogValuer); ok && failure == nil {

@@ -15,7 +15,11 @@ const (
 	maxReasons = 50
 	maxRanges  = 8 // of hosts in a row
 	maxIDs     = 3
-	maxErrors  = 5
+
+	// In a line of the log.
+	maxInLine    = 5
+	maxIDsInLine = 10
+	maxErrors    = 5
 )
 
 // row is what is said of the hosts that came out of a call in the same way.
@@ -48,6 +52,21 @@ func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 		fmt.Fprintf(&text, "  and %d more hosts with other outputs\n", left)
 	}
 	return text.String() + trailer(failures)
+}
+
+// RowsInLine is what Rows lists, on one line for the log: without outputs, and the first
+// few alone.
+func RowsInLine(inventory fleet.Inventory, failures fleet.Results) string {
+	rows := fold(inventory, failures, func(string) string { return "" })
+	var texts []string
+	for i, r := range rows {
+		if i == maxInLine {
+			texts = append(texts, fmt.Sprintf("and %d more hosts", count(rows[i:])))
+			break
+		}
+		texts = append(texts, r.place()+": "+r.reason)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // fold makes a row of the hosts with the same reason and, but for what shape leaves out,

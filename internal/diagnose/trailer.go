@@ -27,10 +27,10 @@ func trailer(failures fleet.Results) string {
 		requests = append(requests, o.RequestID)
 	}
 	var ids []string
-	if text := enumerated(tasks); text != "" {
+	if text := enumerated(tasks, maxIDs); text != "" {
 		ids = append(ids, "Task: "+text)
 	}
-	if text := enumerated(requests); text != "" {
+	if text := enumerated(requests, maxIDs); text != "" {
 		ids = append(ids, "Request: "+text)
 	}
 	if len(ids) > 0 {
@@ -139,10 +139,13 @@ func troubleIn(err error) *bkapi.Error {
 	return nil
 }
 
-func enumerated(ids []string) string {
+// TasksInLine names the tasks of results, for the log.
+func TasksInLine(results fleet.Results) string { return enumerated(results.TaskIDs(), maxIDsInLine) }
+
+func enumerated(ids []string, most int) string {
 	unique := distinct(ids)
-	if len(unique) > maxIDs {
-		return fmt.Sprintf("%s and %d more", strings.Join(unique[:maxIDs], ", "), len(unique)-maxIDs)
+	if len(unique) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(unique[:most], ", "), len(unique)-most)
 	}
 	return strings.Join(unique, ", ")
 }

@@ -75,8 +75,9 @@ func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Con
 // hostedProcess is a model as the clients need it.
 type hostedProcess struct {
 	reference.Target
-	rollout fleet.Rollout
-	owners  *platform.Owners
+	platform *platform.Platform
+	rollout  fleet.Rollout
+	owners   *platform.Owners
 	// supplier is the one of addresses that name none.
 	supplier int
 }
@@ -107,7 +108,7 @@ func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string
 		diags.Append(p.NotReady())
 		return h
 	}
-	h.owners, h.supplier = p.Owners, p.Supplier
+	h.platform, h.owners, h.supplier = p, p.Owners, p.Supplier
 	var d diag.Diagnostics
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // leave is how hosts are let go.
@@ -61,7 +62,13 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
 	}
-	gone.results.Merge(fleet.Release(ctx, h.Process, ours, l.first, spared, rollout))
+	logged := platform.Run{Process: h.ID, Operation: "unregister", Keys: h.Hosts, Rollout: rollout}
+	if l.first != fleet.DestroyUnregister {
+		logged.Operation = string(l.first) + " and unregister"
+	}
+	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+		return fleet.Release(ctx, h.Process, ours, l.first, spared, rollout)
+	}))
 	if l.forget {
 		for host, o := range gone.results {
 			if silent(o) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -53,7 +54,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	}
 
 	hosts := h.Hosts.Hosts()
-	results := h.reconcile(ctx, fleet.Change{
+	results := h.reconcile(ctx, "register", fleet.Change{
 		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
 	})
 
@@ -180,8 +181,12 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 }
 
 // reconcile makes hosts as declared, and notes whose they are now.
-func (h hostedProcess) reconcile(ctx context.Context, change fleet.Change) fleet.Results {
-	results := fleet.Reconcile(ctx, h.Process, h.Desired, change)
+func (h hostedProcess) reconcile(ctx context.Context, operation string, change fleet.Change) fleet.Results {
+	logged := platform.Run{Process: h.ID, Operation: operation, Keys: h.Hosts, Rollout: change.Rollout}
+	results := h.platform.Logged(ctx, logged, slices.Concat(change.Register, change.Reregister, change.Settle), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+		change.Rollout = rollout
+		return fleet.Reconcile(ctx, h.Process, h.Desired, change)
+	})
 	if h.owners != nil {
 		var registered []fleet.Host
 		for host, o := range results {

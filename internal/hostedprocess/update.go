@@ -56,7 +56,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if err != nil {
 		return err
 	}
-	results := u.h.reconcile(ctx, change)
+	results := u.h.reconcile(ctx, "update", change)
 	u.keepDoubt(results)
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)

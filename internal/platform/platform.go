@@ -4,6 +4,7 @@ package platform
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -28,6 +29,8 @@ type Platform struct {
 	// If there are any, a plan goes on without calls, and GSE is nil.
 	Unknown []string
 
+	// Log gets a line for the steps of each run. Nil logs nothing.
+	Log *slog.Logger
 	// Pace is how often actions report their progress.
 	Pace Pace
 

@@ -70,13 +70,14 @@ func (m *actionValues) values() *actionValues { return m }
 // operation is a model in the clients' terms, ready to run.
 type operation struct {
 	reference.Target
-	name    fleet.Operation
-	rollout fleet.Rollout
+	platform *platform.Platform
+	name     fleet.Operation
+	rollout  fleet.Rollout
 }
 
 // open converts a model for the clients, or reports why it cannot.
 func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagnostics) operation {
-	o := operation{name: fleet.Operation(m.inputs().Operation.ValueString())}
+	o := operation{platform: p, name: fleet.Operation(m.inputs().Operation.ValueString())}
 	if diags.HasError() {
 		return o
 	}
@@ -97,5 +98,8 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 
 // run runs the operation on hosts. Those in unsure are asked first.
 func (o operation) run(ctx context.Context, hosts []fleet.Host, unsure map[fleet.Host]bool) fleet.Results {
-	return fleet.Run(ctx, o.Process, o.name, hosts, unsure, o.rollout)
+	logged := platform.Run{Process: o.ID, Operation: string(o.name), Keys: o.Hosts, Rollout: o.rollout}
+	return o.platform.Logged(ctx, logged, hosts, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+		return fleet.Run(ctx, o.Process, o.name, hosts, unsure, rollout)
+	})
 }

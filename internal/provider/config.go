@@ -198,6 +198,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		Owners:           &platform.Owners{},
 		Job:              jobClient,
 		GSE:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
+		Log:              s.API.Logger,
 		Pace:             p.Pace,
 		Gateway:          s.API.Gateway,
 		Supplier:         s.supplier,

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 )
@@ -11,8 +12,8 @@ import (
 // leaves out Terraform's own lines.
 const logSubsystem = "gse"
 
-// newLogger returns the clients' logger, which writes to Terraform's log with the context
-// of the call at hand, so that each line has the fields of the right RPC.
+// newLogger returns the clients' logger, which writes to Terraform's log by the context
+// of the call at hand.
 func newLogger() *slog.Logger { return slog.New(tflogHandler{}) }
 
 type tflogHandler struct {
@@ -23,28 +24,35 @@ type tflogHandler struct {
 // Enabled leaves filtering to Terraform's own levels.
 func (tflogHandler) Enabled(context.Context, slog.Level) bool { return true }
 
+// Handle writes the attributes behind the message, in their order: Terraform prints the
+// fields of a line in any.
 func (h tflogHandler) Handle(ctx context.Context, record slog.Record) error {
 	ctx = tflog.NewSubsystem(ctx, logSubsystem, tflog.WithLevelFromEnv("TF_LOG_PROVIDER_BK", logSubsystem))
-	fields := make(map[string]any, record.NumAttrs()+len(h.attrs))
+	var text strings.Builder
+	text.WriteString(record.Message + ":")
 	add := func(a slog.Attr) bool {
-		fields[h.group+a.Key] = a.Value.Resolve().String()
+		value := strings.ReplaceAll(a.Value.Resolve().String(), "\n", `\n`)
+		if strings.Contains(value, " ") {
+			value = `"` + value + `"`
+		}
+		text.WriteString(" " + h.group + a.Key + "=" + value)
 		return true
 	}
 	for _, a := range h.attrs {
 		add(a)
 	}
 	record.Attrs(add)
-	switch {
+	switch line := text.String(); {
 	case record.Level < slog.LevelDebug:
-		tflog.SubsystemTrace(ctx, logSubsystem, record.Message, fields)
+		tflog.SubsystemTrace(ctx, logSubsystem, line)
 	case record.Level < slog.LevelInfo:
-		tflog.SubsystemDebug(ctx, logSubsystem, record.Message, fields)
+		tflog.SubsystemDebug(ctx, logSubsystem, line)
 	case record.Level < slog.LevelWarn:
-		tflog.SubsystemInfo(ctx, logSubsystem, record.Message, fields)
+		tflog.SubsystemInfo(ctx, logSubsystem, line)
 	case record.Level < slog.LevelError:
-		tflog.SubsystemWarn(ctx, logSubsystem, record.Message, fields)
+		tflog.SubsystemWarn(ctx, logSubsystem, line)
 	default:
-		tflog.SubsystemError(ctx, logSubsystem, record.Message, fields)
+		tflog.SubsystemError(ctx, logSubsystem, line)
 	}
 	return nil
 }

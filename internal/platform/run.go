@@ -1,0 +1,81 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// maxWaveLines is how many waves of a run are logged. Of more, every so many is; counts
+// are totals, so that nothing is lost by it.
+const maxWaveLines = 50
+
+// Run is what the log tells of a rollout: which process it is about, and what is done.
+type Run struct {
+	Process, Operation string
+	Keys               fleet.Inventory // names of hosts, for people
+	Rollout            fleet.Rollout
+}
+
+// Logged runs a rollout with lines in the log when it begins, when a wave does, and when it
+// is over, and has the calls logged with the process that they are for. Where there is no
+// host nothing is logged.
+func (p *Platform) Logged(ctx context.Context, r Run, hosts []fleet.Host, act func(context.Context, fleet.Rollout) fleet.Results) fleet.Results {
+	if p == nil || p.Log == nil || len(hosts) == 0 {
+		return act(ctx, r.Rollout)
+	}
+	w := &watch{log: p.Log.With("process", r.Process, "operation", r.Operation), now: p.Pace.Now, began: p.Pace.Now(), next: r.Rollout.Watch}
+	w.log.InfoContext(ctx, "operation begins", "hosts", len(hosts), "which", r.which(hosts))
+	r.Rollout.Watch = func(progress fleet.Progress) { w.watch(ctx, progress) }
+
+	results := act(bkapi.WithLogFields(ctx, slog.String("process", r.Process)), r.Rollout)
+
+	failures := results.Failures()
+	log := w.log.With("took", w.took(), "outcome", diagnose.CountOutcomes(failures, len(results)))
+	if tasks := diagnose.TasksInLine(results); tasks != "" {
+		log = log.With("tasks", tasks)
+	}
+	if len(failures) > 0 {
+		log = log.With("reasons", diagnose.RowsInLine(r.Keys, failures))
+	}
+	log.InfoContext(ctx, "operation over")
+	return results
+}
+
+// which names hosts in few words.
+func (r Run) which(hosts []fleet.Host) string {
+	keys := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		keys = append(keys, r.Keys.Key(h))
+	}
+	return diagnose.Keys(keys)
+}
+
+// watch logs the waves of a run.
+type watch struct {
+	log   *slog.Logger
+	now   func() time.Time
+	began time.Time
+	wave  int // the latest
+	next  func(fleet.Progress)
+}
+
+func (w *watch) watch(ctx context.Context, p fleet.Progress) {
+	if p.Wave > w.wave && p.Waves > 1 {
+		w.wave = p.Wave
+		if every := 1 + (p.Waves-1)/maxWaveLines; (p.Wave-1)%every == 0 || p.Wave == p.Waves {
+			w.log.InfoContext(ctx, "wave begins", "wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),
+				"done", fmt.Sprintf("%d/%d", p.Done, p.Hosts), "failed", p.Failed, "unknown", p.Unknown)
+		}
+	}
+	if w.next != nil {
+		w.next(p)
+	}
+}
+
+func (w *watch) took() string { return w.now().Sub(w.began).Round(time.Millisecond).String() }

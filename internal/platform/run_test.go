@@ -1,0 +1,102 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+)
+
+// logging is a platform whose clock stands still, and its log without times.
+func logging() (*Platform, *bytes.Buffer) {
+	var text bytes.Buffer
+	handler := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	return &Platform{Log: slog.New(handler), Pace: Pace{Now: func() time.Time { return time.Unix(0, 0) }}}, &text
+}
+
+// inWaves is a run in which every host comes out as the outcome of its key says.
+func inWaves(p *Platform, inventory fleet.Inventory, rollout fleet.Rollout, outcomes map[string]fleet.Outcome) fleet.Results {
+	run := Run{Process: "web:nginx", Operation: "restart", Keys: inventory, Rollout: rollout}
+	return p.Logged(context.Background(), run, inventory.Hosts(), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+		return rollout.Run(ctx, inventory.Hosts(), func(_ context.Context, wave fleet.Wave) fleet.Results {
+			results := make(fleet.Results)
+			for _, h := range wave.Hosts {
+				results[h] = outcomes[inventory.Key(h)]
+			}
+			return results
+		})
+	})
+}
+
+func TestLogged(t *testing.T) {
+	t.Parallel()
+	inventory, _ := fleettest.Inventory(t, 5)
+	p, text := logging()
+	watched := 0
+	inWaves(p, inventory, fleet.Rollout{BatchSize: 2, MaxFailed: 1, Watch: func(fleet.Progress) { watched++ }}, map[string]fleet.Outcome{
+		"h01": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "T1"},
+		"h03": {Verdict: fleet.Lost, TaskID: "T2"},
+	})
+	want := `level=INFO msg="operation begins" process=web:nginx operation=restart hosts=5 which=h01…h05
+level=INFO msg="wave begins" process=web:nginx operation=restart wave=1/3 after=0s done=0/5 failed=0 unknown=0
+level=INFO msg="wave begins" process=web:nginx operation=restart wave=2/3 after=0s done=1/5 failed=1 unknown=0
+level=INFO msg="operation over" process=web:nginx operation=restart took=0s outcome="5 hosts: 2 done, 1 failed, 1 outcome unknown, 1 not tried" tasks="T1, T2" reasons="h01 (0:10.0.0.1): 117, the agent is abnormal or not found; h03 (0:10.0.0.3): outcome unknown (the operation was sent and its answer got lost); h05 (0:10.0.0.5): not tried: too many hosts had failed before its wave"
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if watched == 0 {
+		t.Error("nobody else was told of the progress")
+	}
+}
+
+// However many waves there are, the log stays short, and has the first and the last.
+func TestLogged_manyWaves(t *testing.T) {
+	t.Parallel()
+	for _, waves := range []int{1, 2, 50, 51, 100, 101, 249, 250} {
+		t.Run(fmt.Sprint(waves), func(t *testing.T) {
+			t.Parallel()
+			inventory, _ := fleettest.Inventory(t, waves)
+			p, text := logging()
+			inWaves(p, inventory, fleet.Rollout{BatchSize: 1}, nil)
+			if n := strings.Count(text.String(), "\n"); n > maxWaveLines+3 || (waves > 1 && n < min(waves, maxWaveLines/2)+2) {
+				t.Errorf("%d lines for %d waves", n, waves)
+			}
+			for _, wave := range []string{fmt.Sprintf("wave=1/%d ", waves), fmt.Sprintf("wave=%d/%[1]d ", waves)} {
+				if told := strings.Contains(text.String(), wave); told != (waves > 1) {
+					t.Errorf("%q is told: %t", wave, told)
+				}
+			}
+		})
+	}
+}
+
+func TestLogged_nothing(t *testing.T) {
+	t.Parallel()
+	p, text := logging()
+	p.Logged(t.Context(), Run{}, nil, func(context.Context, fleet.Rollout) fleet.Results { return nil })
+	if text.Len() > 0 {
+		t.Errorf("a run on no host is logged: %s", text)
+	}
+	_, hosts := fleettest.Inventory(t, 1)
+	for name, p := range map[string]*Platform{"no-platform": nil, "no-log": {}} {
+		ran := false
+		p.Logged(t.Context(), Run{}, hosts, func(context.Context, fleet.Rollout) fleet.Results { ran = true; return nil })
+		if !ran {
+			t.Errorf("%s: it did not run", name)
+		}
+	}
+}
