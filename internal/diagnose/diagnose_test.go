@@ -269,6 +269,10 @@ func TestCounts(t *testing.T) {
 			}
 		})
 	}
+	one := fleet.Results{hosts[0]: failed}
+	if got := CountFailures(one, 1) + "; " + CountOutcomes(one, 1); got != "1 of 1 host; 1 host: 0 done, 1 failed" {
+		t.Errorf("of one host: %q", got)
+	}
 }
 
 func TestSettingsNotKnown(t *testing.T) {

@@ -9,7 +9,14 @@ import (
 
 // CountHosts is "n of m hosts".
 func CountHosts(n, of int) string {
-	return fmt.Sprintf("%d of %d hosts", n, of)
+	return fmt.Sprintf("%d of %s", n, hosts(of))
+}
+
+func hosts(n int) string {
+	if n == 1 {
+		return "1 host"
+	}
+	return fmt.Sprintf("%d hosts", n)
 }
 
 // CountFailures is CountHosts of failures. Where not all of them did fail, it tells how
@@ -24,11 +31,7 @@ func CountFailures(failures fleet.Results, of int) string {
 
 // CountOutcomes tells how the hosts of a run came out of it.
 func CountOutcomes(failures fleet.Results, of int) string {
-	hosts := "hosts"
-	if of == 1 {
-		hosts = "host"
-	}
-	text := fmt.Sprintf("%d %s: %d done", of, hosts, of-len(failures))
+	text := fmt.Sprintf("%s: %d done", hosts(of), of-len(failures))
 	if len(failures) > 0 {
 		text += ", " + tallyOf(failures).String()
 	}

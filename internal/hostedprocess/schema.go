@@ -68,7 +68,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 	}
 	attributes["out_of_sync"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason. " + codesText + " Empty when all is well. While it is not empty, " +
+		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason with the last lines of what a command printed. " + codesText + " Empty when all is well. While it is not empty, " +
 			"every plan shows an update that mends those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,

@@ -74,7 +74,7 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		Computed: true,
 	}
 	attributes["failed_hosts"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts on which the last run failed or was not tried: a map of host key to a code and, after a colon, the reason. The codes " +
+		MarkdownDescription: "Hosts on which the last run failed or was not tried: a map of host key to a code and, after a colon, the reason with the last lines of what the command printed. The codes " +
 			"are `failed`, `outcome_unknown`, `no_verdict`, `interrupted` and `not_tried`. Empty if the operation succeeded on every host. " +
 			"While it is not empty, every plan shows an update that retries those hosts.",
 		Computed:    true,
