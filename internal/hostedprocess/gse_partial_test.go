@@ -44,7 +44,7 @@ func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 						// Still failing: an update ends with an error and keeps an exact state.
 						PreConfig:   sim.ResetCalls,
 						Config:      config,
-						ExpectError: providertest.Wrapped(fmt.Sprintf(`is not as declared on %d of %d hosts`, c.Failing, c.Failing)),
+						ExpectError: providertest.Wrapped(fmt.Sprintf(`is not as declared on %d of %d hosts?`, c.Failing, c.Failing)),
 					},
 					{
 						PreConfig: sim.Mend,

@@ -28,9 +28,9 @@ func logging() (*Platform, *bytes.Buffer) {
 }
 
 // inWaves is a run in which every host comes out as the outcome of its key says.
-func inWaves(p *Platform, inventory fleet.Inventory, rollout fleet.Rollout, outcomes map[string]fleet.Outcome) fleet.Results {
+func inWaves(p *Platform, inventory fleet.Inventory, rollout fleet.Rollout, outcomes map[string]fleet.Outcome) {
 	run := Run{Process: "web:nginx", Operation: "restart", Keys: inventory, Rollout: rollout}
-	return p.Logged(context.Background(), run, inventory.Hosts(), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+	p.Logged(context.Background(), run, inventory.Hosts(), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return rollout.Run(ctx, inventory.Hosts(), func(_ context.Context, wave fleet.Wave) fleet.Results {
 			results := make(fleet.Results)
 			for _, h := range wave.Hosts {
