@@ -96,8 +96,8 @@ func TestAccExamples_import(t *testing.T) {
 	sim := providertest.NewSim(t)
 	text := providertest.ReadExample(t, "resources/bk_hosted_process/import.sh") + providertest.ReadExample(t, "resources/bk_hosted_process/import-by-string-id.tf")
 	ids := regexp.MustCompile(`['"](web:[^'"]+)['"]`).FindAllStringSubmatch(text, -1)
-	if len(ids) != 3 {
-		t.Fatalf("found %d import ids in the examples, want 3: %v", len(ids), ids)
+	if len(ids) != 4 {
+		t.Fatalf("found %d import ids in the examples, want 4: %v", len(ids), ids)
 	}
 	config := sim.ProviderConfig() + providertest.ReadExample(t, providertest.HostedExample)
 	steps := []resource.TestStep{{Config: config}}
