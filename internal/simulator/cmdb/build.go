@@ -20,9 +20,6 @@ func (c *CMDB) addBusiness(declared Business) error {
 		return errors.New("it has no name")
 	}
 	biz := &business{id: next(&c.last.business, declared.ID), denied: declared.NoPermission, levels: declared.Levels}
-	if c.business(biz.id) != nil {
-		return fmt.Errorf("id %d is there twice", biz.id)
-	}
 	biz.row = with(row{
 		"bk_biz_id": biz.id, "bk_biz_name": declared.Name, "bk_biz_maintainer": "admin", "bk_supplier_account": "0",
 		"life_cycle": "2", "time_zone": "Asia/Shanghai", "language": "1", "default": int64(0), "create_time": created,
@@ -333,6 +330,9 @@ func (c *CMDB) share(biz *business, sets []Set) error {
 				h := c.named[name]
 				if h == nil {
 					return fmt.Errorf("module %q shares %s: %w", m.Name, name, errNoHost)
+				}
+				if !h.of(biz) {
+					return fmt.Errorf("module %q shares %s: %w", m.Name, name, errOtherBusiness)
 				}
 				names, _ := expand(s.Name) // it was expanded before
 				for _, made := range biz.sets {

@@ -40,6 +40,9 @@ func (c *CMDB) Share(path, name string) error {
 	if h == nil {
 		return fmt.Errorf("%s: %w", name, errNoHost)
 	}
+	if !h.of(m.set.biz) {
+		return fmt.Errorf("%s: %w", name, errOtherBusiness)
+	}
 	if !slices.Contains(h.modules, m) {
 		c.enter(m, h, nil, true)
 	}

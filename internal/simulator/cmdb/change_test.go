@@ -47,6 +47,7 @@ func TestChanges(t *testing.T) {
 		cmdb.ChangeHost("0:10.0.7.1", map[string]any{"bk_host_innerip": "10.0.7.1,10.0.7.11"}),
 		cmdb.ChangeProcess("shop/gz-1/nginx", "nginx", map[string]any{"proc_num": 3}),
 		cmdb.Share("shop/gz-1/worker", "0:10.0.7.1"),
+		cmdb.Share("shop/gz-1/worker", "0:10.0.7.1"),
 		cmdb.Remove("0:10.0.7.2"),
 		cmdb.Empty("shop/gz-1/nginx"),
 	} {
@@ -57,6 +58,7 @@ func TestChanges(t *testing.T) {
 	want(t, "emptied", hosts(4), "")
 	want(t, "its instances", instances(4), "")
 	want(t, "idle", hosts(1), "10.0.0.2 10.0.8.1") // the others are elsewhere too
+	want(t, "instances where it is shared", instances(5), "10.0.1.1_worker 10.0.1.2_worker 10.0.0.1_worker 10.0.7.1_worker")
 	want(t, "shared", hosts(5), "10.0.0.1 10.0.1.1 10.0.1.2 10.0.7.1,10.0.7.11")
 }
 

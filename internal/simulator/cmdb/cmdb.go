@@ -124,7 +124,45 @@ func New(topology Topology) (*CMDB, error) {
 			return nil, fmt.Errorf("topology: business %q: %w", declared.Name, err)
 		}
 	}
+	if err := c.twice(); err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
 	return c, nil
+}
+
+// twice tells which id stands for two things.
+func (c *CMDB) twice() error {
+	seen := make(map[string]bool)
+	see := func(kind string, id int64) error {
+		key := kind + " " + strconv.FormatInt(id, 10)
+		if seen[key] {
+			return errors.New(key + " is there twice")
+		}
+		seen[key] = true
+		return nil
+	}
+	var errs []error
+	for _, biz := range c.businesses {
+		errs = append(errs, see("business", biz.id))
+		for _, t := range biz.templates {
+			errs = append(errs, see("template", t.id))
+		}
+		for _, s := range biz.sets {
+			errs = append(errs, see("set", s.id))
+		}
+		for _, m := range biz.modules() {
+			errs = append(errs, see("module", m.id))
+		}
+		for _, in := range biz.instances {
+			for _, p := range in.processes {
+				errs = append(errs, see("process", p.id))
+			}
+		}
+	}
+	for _, h := range c.hosts {
+		errs = append(errs, see("host", h.id))
+	}
+	return errors.Join(errs...)
 }
 
 // Machine is a host as an agent knows it.
@@ -211,4 +249,10 @@ func (b *business) hosts() []*host {
 	return slices.Compact(hosts)
 }
 
-var errNoHost = errors.New("no host is declared by that name")
+// of tells whether a host is one of a business's.
+func (h *host) of(biz *business) bool { return len(h.modules) > 0 && h.modules[0].set.biz == biz }
+
+var (
+	errNoHost        = errors.New("no host is declared by that name")
+	errOtherBusiness = errors.New("that host is another business's")
+)

@@ -23,16 +23,14 @@ func (q *question) listHosts() (any, *refusal) {
 	}
 	setIDs, moduleIDs := q.ids("bk_set_ids"), q.ids("bk_module_ids")
 	return q.hosts(func(h *host) bool {
-		return f.holds(h.row) && h.in(q.biz, func(m *module) bool {
+		return f.holds(h.row) && h.in(func(m *module) bool {
 			return keeps(setIDs, m.set.id) && keeps(moduleIDs, m.id) && passes(sets, "set", m.set.row) && passes(modules, "module", m.row)
 		})
 	}), nil
 }
 
-// in tells whether a host is in a module of a business that passes.
-func (h *host) in(biz *business, passes func(*module) bool) bool {
-	return slices.ContainsFunc(h.modules, func(m *module) bool { return m.set.biz == biz && passes(m) })
-}
+// in tells whether a host is in a module that passes.
+func (h *host) in(passes func(*module) bool) bool { return slices.ContainsFunc(h.modules, passes) }
 
 // hosts answers a page of those hosts of the business that pass.
 func (q *question) hosts(passes func(*host) bool) row {
@@ -61,24 +59,21 @@ func (q *question) listHostsTopology() (any, *refusal) {
 		}
 	}
 	found := q.whole(func(h *host) bool {
-		return filters[2].holds(h.row) && h.in(q.biz, func(m *module) bool { return filters[0].holds(m.set.row) && filters[1].holds(m.row) })
+		return filters[2].holds(h.row) && h.in(func(m *module) bool { return filters[0].holds(m.set.row) && filters[1].holds(m.row) })
 	})
 	rows := []row{}
 	for _, r := range q.pageOf(found) {
 		h := q.c.hosts[slices.IndexFunc(q.c.hosts, func(h *host) bool { return h.id == r.id("bk_host_id") })]
-		rows = append(rows, row{"host": r.pick(q.fields()), "topo": h.topology(q.biz)})
+		rows = append(rows, row{"host": r.pick(q.fields()), "topo": h.topology()})
 	}
 	found["info"] = rows
 	return found, nil
 }
 
 // topology is every module of a host, whichever was asked for.
-func (h *host) topology(biz *business) []row {
+func (h *host) topology() []row {
 	var sets []row
 	for _, m := range h.modules {
-		if m.set.biz != biz {
-			continue
-		}
 		at := slices.IndexFunc(sets, func(r row) bool { return r.id("bk_set_id") == m.set.id })
 		if at < 0 {
 			at = len(sets)
@@ -100,7 +95,7 @@ func (q *question) findHostsBelow() (any, *refusal) {
 		return nil, invalid("bk_inst_id")
 	}
 	return q.past(q.hosts(func(h *host) bool {
-		return h.in(q.biz, func(m *module) bool {
+		return h.in(func(m *module) bool {
 			switch model {
 			case "set":
 				return m.set.id == id
@@ -116,7 +111,7 @@ func (q *question) findHostsBelow() (any, *refusal) {
 func (q *question) findHostsOfTemplate() (any, *refusal) {
 	templates, modules := q.ids("bk_service_template_ids"), q.ids("bk_module_ids")
 	return q.past(q.hosts(func(h *host) bool {
-		return h.in(q.biz, func(m *module) bool {
+		return h.in(func(m *module) bool {
 			return m.template != nil && slices.Contains(templates, m.template.id) && keeps(modules, m.id)
 		})
 	})), nil
@@ -170,7 +165,7 @@ func (q *question) executeGroup() (any, *refusal) {
 	}
 	var rows []row
 	for _, h := range q.biz.hosts() {
-		if q.bent.Page == "unfiltered" || passes(conditions, "host", h.row) && h.in(q.biz, func(m *module) bool {
+		if q.bent.Page == "unfiltered" || passes(conditions, "host", h.row) && h.in(func(m *module) bool {
 			return passes(conditions, "set", m.set.row) && passes(conditions, "module", m.row)
 		}) {
 			rows = append(rows, h.row)

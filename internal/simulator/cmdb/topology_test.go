@@ -70,29 +70,41 @@ func TestTopology_becomesWhatItDeclares(t *testing.T) {
 		got := values(t, c.Ask("list_biz_hosts", `{"bk_biz_id":3,"bk_set_ids":[2],"fields":["`+field+`"],"page":{"start":0,"limit":500}}`), field)
 		want(t, field, strings.TrimSpace(got), strings.TrimSpace(wanted))
 	}
-	want(t, "tree", values(t, c.Ask("search_biz_inst_topo", `{"bk_biz_id":3}`), "bk_inst_name"), "shop")
+	tree, _ := c.Ask("search_biz_inst_topo", `{"bk_biz_id":3}`).Body["data"].([]any)
+	want(t, "tree", strings.Join(nodes(tree[0]), " "), "biz:shop set:gz-1 module:nginx module:worker set:gz-2 module:nginx module:worker set:lab module:bare")
 	related := c.Ask("list_process_related_info", `{"bk_biz_id":3,"fields":["bk_process_name"],"page":{"start":0,"limit":500}}`)
 	want(t, "processes", values(t, related, "process", "bk_process_name"), "nginx nginx worker worker nginx nginx worker worker worker worker ghost")
 	want(t, "sets of processes", values(t, related, "set", "bk_set_id"), "2 2 2 2 3 3 3 3 2 3 0")
+}
+
+// nodes are those of a tree, each before those below it.
+func nodes(v any) []string {
+	node, _ := v.(map[string]any)
+	names := []string{fmt.Sprintf("%v:%v", node["bk_obj_id"], node["bk_inst_name"])}
+	children, _ := node["child"].([]any)
+	for _, child := range children {
+		names = append(names, nodes(child)...)
+	}
+	return names
+}
+
+// An id is that of the first of many sets.
+func TestTopology_ids(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","sets":[{"id":7,"name":"s[1-2]","modules":[{"id":9,"name":"m","hosts":[{"id":20,"count":2,"ip":"10.0.0.1"}]}]}]}]}`)
+	want(t, "sets", values(t, c.Ask("search_set", `{"bk_biz_id":1,"fields":["bk_set_id"],"page":{"start":1,"limit":200}}`), "bk_set_id"), "7 8")
+	for module, hosts := range map[int]string{9: "20 21", 10: "22 23"} {
+		got := c.Ask("list_biz_hosts", fmt.Sprintf(`{"bk_biz_id":1,"bk_module_ids":[%d],"fields":["bk_host_id"],"page":{"start":0,"limit":500}}`, module))
+		want(t, "hosts", values(t, got, "bk_host_id"), hosts)
+	}
 }
 
 func TestTopology_levelsAboveSets(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewCMDB(t, `{"businesses":[{"name":"b","levels":["region","zone"],"sets":[
 		{"name":"s1","under":["south","gz"],"modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]},{"name":"s2","under":["south","sz"],"modules":[{"name":"m","hosts":[{"ip":"10.0.0.2"}]}]}]}]}`)
-	var names []string
-	var walk func(v any)
-	walk = func(v any) {
-		node, _ := v.(map[string]any)
-		names = append(names, fmt.Sprintf("%v:%v", node["bk_obj_id"], node["bk_inst_name"]))
-		children, _ := node["child"].([]any)
-		for _, child := range children {
-			walk(child)
-		}
-	}
 	tree, _ := c.Ask("search_biz_inst_topo", `{"bk_biz_id":1}`).Body["data"].([]any)
-	walk(tree[0])
-	want(t, "tree", strings.Join(names, " "), "biz:b region:south zone:gz set:s1 module:m zone:sz set:s2 module:m")
+	want(t, "tree", strings.Join(nodes(tree[0]), " "), "biz:b region:south zone:gz set:s1 module:m zone:sz set:s2 module:m")
 	below := func(model string, id int) string {
 		return values(t, c.Ask("find_host_by_topo", fmt.Sprintf(`{"bk_biz_id":1,"bk_obj_id":%q,"bk_inst_id":%d,%s`, model, id, hostPage)), "bk_host_innerip")
 	}
@@ -143,19 +155,21 @@ func TestParseTopology_refuses(t *testing.T) {
 		`{} {}`:               "more than one JSON document",
 		`{"business":[]}`:     `unknown field "business"`,
 		`{"businesses":[{}]}`: "it has no name",
-		`{"businesses":[{"id":1,"name":"a"},{"id":1,"name":"b"}]}`:                                                                             "id 1 is there twice",
-		`{"businesses":[{"name":"a","sets":[{"name":"s[3-1]"}]}]}`:                                                                             "the range is empty or too long",
-		`{"businesses":[{"name":"a","sets":[{"name":"s[1-9999999]"}]}]}`:                                                                       "the range is empty or too long",
-		`{"businesses":[{"name":"a","sets":[{"name":"s[1-2000][1-2000]"}]}]}`:                                                                  "the ranges are too long",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","under":["x"]}]}]}`:                                                                    "under: want a name for each of the levels",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","template":"t"}]}]}]}`:                                          `no template is called "t"`,
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0"}]}]}]}]}`:                               "ip: ",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]}]}]}]}`:           "host 0:10.0.0.1 is there twice",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"count":2,"agent_id":"0123456789abcdef"}]}]}]}]}`:     "several hosts cannot have one",
-		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`:                                 "shares 0:10.0.0.1: no host is declared",
-		`{"businesses":[{"name":"a","orphans":[{"host":"0:10.0.0.1"}]}]}`:                                                                      "orphan on 0:10.0.0.1: no host",
-		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"module"}]}]}`:                                                              "neither host nor set",
-		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"set","conditions":[{"bk_obj_id":"set","field":"f","operator":"$gt"}]}]}]}`: "is none of $eq",
+		`{"businesses":[{"id":1,"name":"a"},{"id":1,"name":"b"}]}`:                                                                                                                                     "business 1 is there twice",
+		`{"businesses":[{"name":"a","sets":[{"name":"s[3-1]"}]}]}`:                                                                                                                                     "the range is empty or too long",
+		`{"businesses":[{"name":"a","sets":[{"name":"s[1-9999999]"}]}]}`:                                                                                                                               "the range is empty or too long",
+		`{"businesses":[{"name":"a","sets":[{"name":"s[1-2000][1-2000]"}]}]}`:                                                                                                                          "the ranges are too long",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","under":["x"]}]}]}`:                                                                                                                            "under: want a name for each of the levels",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","template":"t"}]}]}]}`:                                                                                                  `no template is called "t"`,
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0"}]}]}]}]}`:                                                                                       "ip: ",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]}]}]}]}`:                                                                   "host 0:10.0.0.1 is there twice",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"count":2,"agent_id":"0123456789abcdef"}]}]}]}]}`:                                                             "several hosts cannot have one",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`:                                                                                         "shares 0:10.0.0.1: no host is declared",
+		`{"businesses":[{"name":"a","orphans":[{"host":"0:10.0.0.1"}]}]}`:                                                                                                                              "orphan on 0:10.0.0.1: no host",
+		`{"businesses":[{"name":"a","sets":[{"id":5,"name":"s"},{"id":5,"name":"t"}]}]}`:                                                                                                               "set 5 is there twice",
+		`{"businesses":[{"name":"a","sets":[{"name":"s","modules":[{"name":"m","hosts":[{"ip":"10.0.0.1"}]}]}]},{"name":"b","sets":[{"name":"s","modules":[{"name":"m","shares":["0:10.0.0.1"]}]}]}]}`: "that host is another business's",
+		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"module"}]}]}`:                                                                                                                      "neither host nor set",
+		`{"businesses":[{"name":"a","groups":[{"name":"g","object":"set","conditions":[{"bk_obj_id":"set","field":"f","operator":"$gt"}]}]}]}`:                                                         "is none of $eq",
 	} {
 		if _, err := simulator.ParseTopology([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
