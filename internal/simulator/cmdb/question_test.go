@@ -78,6 +78,7 @@ func TestList_byOtherThings(t *testing.T) {
 		{"list_service_instance_detail", `"service_instance_ids":[2,3],` + page, "id", "2 3"},
 		{"list_service_instance_detail", `"selectors":[{"key":"az","operator":"=","values":["1"]}],` + page, "id", "1 2 5 6"},
 		{"list_service_instance_detail", `"selectors":[{"key":"az","operator":"!","values":[]}],"bk_module_id":4,` + page, "id", ""},
+		{"list_process_related_info", `"set":{"bk_set_ids":[3]},"module":{"bk_module_ids":[5,6]},"fields":["bk_process_id"],"page":{"start":0,"limit":500}}`, "module", "map[bk_module_id:6 bk_module_name:nginx] map[bk_module_id:6 bk_module_name:nginx]"},
 		{"list_process_related_info", `"service_instance":{"ids":[3]},"fields":["bk_process_id"],` + `"page":{"start":0,"limit":500}}`, "service_instance", "map[id:3 name:10.0.1.1_worker]"},
 	} {
 		want(t, test.api+" "+test.params, values(t, c.Ask(test.api, `{"bk_biz_id":3,`+test.params), test.path), test.want)
