@@ -12,6 +12,7 @@ provider "bk" {}
 # What runs there, as GSEKit runs it.
 data "bk_cmdb_processes" "shop" {
   bk_biz_id = 3
+  topology  = { set = "*" }
 }
 
 # A module without hosts is no reason to let go of its processes.
