@@ -121,12 +121,13 @@ func (f cmdbGatewayFace) Read(r *http.Request, _ string, raw []byte) (*Request, 
 		if !ok {
 			return nil, misfit("the body is not a JSON object")
 		}
+		params = maps.Clone(given)
 		for credential := range credentialFields {
 			if _, has := given[credential]; has {
-				return nil, misfit(credential + ": unknown field")
+				found.add(credential, "unknown field")
+				delete(params, credential)
 			}
 		}
-		params = maps.Clone(given)
 	}
 	for variable, value := range variables {
 		params[variable] = pathValue(variable, value)
