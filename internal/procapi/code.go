@@ -21,6 +21,11 @@ const (
 // CodeTaskQueued is the envelope code of a task whose result is not there yet.
 const CodeTaskQueued = 1000115
 
+// meaningNotStarted has the causes that people met who saw their process run all the
+// same: the agent looks for it by its pid file and by the name of its executable.
+const meaningNotStarted = "the process was not running when the start was checked; where it does run, start_cmd did not write its pid to pid_path, " +
+	"or proc_name is not the name of its executable (readlink /proc/<pid>/exe)"
+
 // Meaning says a per-host code in words, or "" where nobody knows. message is
 // what the platform said with it: 836 means two things.
 func Meaning(code int64, message string) string {
@@ -41,7 +46,7 @@ func Meaning(code int64, message string) string {
 		if strings.HasPrefix(strings.ToLower(strings.TrimSpace(message)), "stop") {
 			return "the process was still running when the stop was checked"
 		}
-		return "the process was not running when the start was checked"
+		return meaningNotStarted
 	case CodeRegistered:
 		return "the process is registered already"
 	case CodeStopping:

@@ -185,9 +185,9 @@ func TestMeaning(t *testing.T) {
 	}{
 		"success":         {0, "success", ""},
 		"unknown":         {-1, "", ""},
-		"start-check":     {836, "start check failed", "the process was not running when the start was checked"},
+		"start-check":     {836, "start check failed", meaningNotStarted},
 		"stop-check":      {836, " Stop check failed", "the process was still running when the stop was checked"},
-		"check-unsaid":    {836, "", "the process was not running when the start was checked"},
+		"check-unsaid":    {836, "", meaningNotStarted},
 		"in-progress":     {115, "", "still in progress"},
 		"agent":           {117, "", "the agent is abnormal or not found"},
 		"terminated":      {126, "", "the task was terminated"},

@@ -61,7 +61,8 @@ func identityAttribute() schema.SingleNestedAttribute {
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
-				MarkdownDescription: "File name of the binary, which is not the same thing as `meta.name`.",
+				MarkdownDescription: "File name of the binary, which is not the same thing as `meta.name`: what `readlink /proc/<pid>/exe` says of the running " +
+					"process (`java`, not the script that starts it).",
 				Required:            true,
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
@@ -102,7 +103,7 @@ func controlAttribute() schema.SingleNestedAttribute {
 		MarkdownDescription: "Commands, which run in `setup_path`. An operation requires the command that it runs.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
-			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died."),
+			"start_cmd":   command("Starts the process, writes its process ID to `pid_path` and returns. The agent also runs it when the process has died."),
 			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
