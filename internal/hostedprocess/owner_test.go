@@ -10,11 +10,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// unset takes an attribute out of state, as a release that had none has left it.
-func unset(c *providertest.Core, name string) {
+// forgetOwner takes the owner out of state, as a release that had none has left it.
+func forgetOwner(c *providertest.Core) {
 	c.T.Helper()
 	attributes := providertest.AttributesOf(c.T, c.State)
-	attributes[name] = tftypes.NewValue(attributes[name].Type(), nil)
+	attributes["owner"] = tftypes.NewValue(tftypes.String, nil)
 	c.State = tftypes.NewValue(c.State.Type(), attributes)
 }
 
@@ -142,7 +142,7 @@ func TestHostedProcess_stateWithoutOwner(t *testing.T) {
 	if owner == nil || owner != registered.Labels["tf_spec_owner"] {
 		t.Fatalf("the owner is %v in state, and registered with %v", owner, registered.Labels)
 	}
-	unset(resource, "owner")
+	forgetOwner(resource)
 	kept.Tainted = true
 	sim.ResetCalls()
 
@@ -157,7 +157,7 @@ func TestHostedProcess_stateWithoutOwner(t *testing.T) {
 	if said.Failed() {
 		t.Fatal(said)
 	}
-	unset(again, "owner")
+	forgetOwner(again)
 	if kind, said := again.ApplyUnrefreshed(config); kind != providertest.PlanNothing || len(said) > 0 {
 		t.Errorf("unrefreshed: %s: %s", kind, said)
 	}
@@ -178,12 +178,12 @@ func TestHostedProcess_updateWithoutOwner(t *testing.T) {
 	resource.Applied(providertest.FaceESB.Reference("./start.sh", 2))
 	owner := resource.Attribute("owner")
 	for name, start := range map[string]string{"as-declared": "./start.sh", "changed": "./other.sh"} {
-		unset(resource, "owner")
+		forgetOwner(resource)
 		if err := sim.Unhost(providertest.Address(1), "web", "nginx"); err != nil {
 			t.Fatal(err)
 		}
 		resource.Refresh()
-		unset(resource, "owner")
+		forgetOwner(resource)
 		if kind, said := resource.ApplyUnrefreshed(providertest.FaceESB.Reference(start, 2)); kind != providertest.PlanUpdate || said.Failed() {
 			t.Errorf("%s: %s: %s", name, kind, said)
 		}
