@@ -93,7 +93,10 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { sent.Store(false) },
-		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) {
+			sent.Store(true)
+			c.client.met.Store(true)
+		},
 	})
 
 	c.attempts++
@@ -190,11 +193,20 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 	case ans.status == 0 && !ans.sent && isUntrusted(ans.err):
 		return envelope{}, c.newError(KindTLS, ans.err)
 	case ans.status == 0 && !ans.sent:
-		return envelope{}, c.newError(KindConnect, ans.err)
+		failure := c.newError(KindConnect, ans.err)
+		failure.Stranger = !c.client.met.Load()
+
+		return envelope{}, failure
 	case ans.status == 0:
-		return envelope{}, c.answerError(KindLost, ans, ans.err)
+		failure := c.answerError(KindLost, ans, ans.err)
+		failure.Stranger = isNoHTTP(ans.err) && !c.client.heard.Load()
+
+		return envelope{}, failure
 	case ans.status >= 300 && ans.status <= 399 && ans.header.Get("Location") != "":
-		return envelope{}, c.answerError(KindRedirect, ans, redirectError(c.url, ans.header.Get("Location")))
+		failure := c.answerError(KindRedirect, ans, redirectError(c.url, ans.header.Get("Location")))
+		failure.Stranger = !c.client.heard.Load()
+
+		return envelope{}, failure
 	case ans.status < 200 || ans.status > 299:
 		return envelope{}, c.statusError(ans)
 	case ans.err != nil && ctx.Err() != nil:
@@ -216,8 +228,12 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 	env, err := parseEnvelope(ans.body)
 	if err != nil {
-		return env, c.answerError(KindFormat, ans, fmt.Errorf("%w: %s", err, c.excerpt(ans)))
+		failure := c.answerError(KindFormat, ans, fmt.Errorf("%w: %s", err, c.excerpt(ans)))
+		failure.Stranger = isForeign(err) && !c.client.heard.Load()
+
+		return env, failure
 	}
+	c.client.heard.Store(true)
 	env.requestID = c.requestIDOf(ans, env)
 
 	if !env.ok {
@@ -243,6 +259,12 @@ func isUntrusted(err error) bool {
 	var record tls.RecordHeaderError
 
 	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch) || isOutdated(err)
+}
+
+// isNoHTTP reports whether what answered speaks another protocol. net/http has no type
+// to tell it by.
+func isNoHTTP(err error) bool {
+	return strings.HasPrefix(reasonOf(err), "malformed HTTP ")
 }
 
 // isOutdated reports whether a server speaks no version of TLS that we do. There is

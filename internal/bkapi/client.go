@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -30,6 +31,10 @@ type Client struct {
 	transport *http.Transport
 	redact    redactor
 	log       *slog.Logger
+
+	// met is set once a connection was made, heard once the platform has answered.
+	// Until then the endpoint may be a wrong one.
+	met, heard atomic.Bool
 }
 
 // API is one endpoint of the platform.

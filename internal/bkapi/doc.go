@@ -23,22 +23,28 @@
 // and not set for those that make something happen, as a second restart is not as
 // good as one. The request id stays the same for all tries of one call.
 //
-//	What happened             Repeatable  Otherwise  Why
-//	no connection             yes         yes        nothing was sent
-//	server not trusted        no          no         its certificate, or its TLS, will be the same next time
-//	429                       yes         yes        turned away before anyone acted; Retry-After is honoured
-//	ESB code 1306429          yes         yes        the same, said with HTTP 200
-//	408 500 502 503 504       yes         no         a gateway cannot say whether the backend acted
-//	ESB code 1306201 1306208  yes         no         the ESB's own 502 and 504, said with HTTP 200
-//	other status              no          no         the same request would meet the same answer
-//	redirect                  no          no         credentials are sent to the endpoint only
-//	answer lost               yes         no         the server may have acted before the connection broke
-//	no answer in time         yes         no         the server may be acting now
-//	half an answer            yes         no         the server has acted
-//	not an envelope           once        no         the server may have acted; a login page stays a login page
-//	envelope says no          no          no         it is a verdict, and what the code means is the caller's to know
-//	context ended             no          no         the user or the operation's deadline said so
-//	deadline before the wait  no          no         the wait could only end in the deadline
+//	What happened               Repeatable  Otherwise  Why
+//	no connection, none before  no          no         nobody was ever there: the endpoint is wrong, or the way to it is blocked
+//	no connection               yes         yes        nothing was sent
+//	not the platform            no          no         the endpoint is wrong: a page, a redirect or another service's JSON, and no envelope before
+//	server not trusted          no          no         its certificate, or its TLS, will be the same next time
+//	429                         yes         yes        turned away before anyone acted; Retry-After is honoured
+//	ESB code 1306429            yes         yes        the same, said with HTTP 200
+//	408 500 502 503 504         yes         no         a gateway cannot say whether the backend acted
+//	ESB code 1306201 1306208    yes         no         the ESB's own 502 and 504, said with HTTP 200
+//	other status                no          no         the same request would meet the same answer
+//	redirect                    no          no         credentials are sent to the endpoint only
+//	answer lost                 yes         no         the server may have acted before the connection broke
+//	no answer in time           yes         no         the server may be acting now
+//	half an answer              yes         no         the server has acted
+//	not an envelope             once        no         the server may have acted; a login page stays a login page
+//	envelope says no            no          no         it is a verdict, and what the code means is the caller's to know
+//	context ended               no          no         the user or the operation's deadline said so
+//	deadline before the wait    no          no         the wait could only end in the deadline
+//
+// "None before" and "no envelope before" count the calls of one client, which lives as long as
+// one run of Terraform. Whoever was there once may be away for a while; who never was is
+// looked for in vain, and what stands in its place has not passed anything on.
 //
 // "No connection" is said only when it is proven: net/http reports each connection
 // before it writes to it, and until then nothing has left. A kept-alive connection

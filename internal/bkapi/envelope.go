@@ -37,6 +37,18 @@ type wireEnvelope struct {
 	Error json.RawMessage `json:"error"`
 }
 
+// What is not the platform's answer, and no part of one either.
+var (
+	errNoObject  = errors.New("not a JSON object")
+	errNoMembers = errors.New("neither result nor code")
+)
+
+// isForeign reports whether an answer that is no envelope is anybody else's: a page, or
+// the JSON of another service. An empty or a broken answer may be the platform's.
+func isForeign(err error) bool {
+	return errors.Is(err, errNoObject) || errors.Is(err, errNoMembers)
+}
+
 // parseEnvelope is the one function that says whether the platform agreed. An
 // answer is a yes when nothing in it says no: result is absent, null or true, and
 // the code is absent, null, empty or zero in any spelling.
@@ -46,7 +58,7 @@ func parseEnvelope(body []byte) (envelope, error) {
 		return envelope{}, errors.New("no envelope")
 	}
 	if trimmed[0] != '{' {
-		return envelope{}, errors.New("not a JSON object")
+		return envelope{}, errNoObject
 	}
 
 	var wire wireEnvelope
@@ -57,7 +69,7 @@ func parseEnvelope(body []byte) (envelope, error) {
 	var inner wireEnvelope
 	gatewayRefuses := json.Unmarshal(wire.Error, &inner) == nil && inner.isKnown()
 	if !wire.isKnown() && !gatewayRefuses {
-		return envelope{}, errors.New("neither result nor code nor data")
+		return envelope{}, errNoMembers
 	}
 
 	env := envelope{
@@ -73,9 +85,10 @@ func parseEnvelope(body []byte) (envelope, error) {
 }
 
 // isKnown reports whether an object is the platform's, and not anyone else's:
-// {"message": …} alone could be a web framework's error page.
+// {"message": …} alone could be a web framework's error page, and {"data": …} alone
+// anyone's answer.
 func (w wireEnvelope) isKnown() bool {
-	return w.Result != nil || w.Code != nil || w.OldCode != nil || w.Data != nil
+	return w.Result != nil || w.Code != nil || w.OldCode != nil || (w.Data != nil && w.Message != nil)
 }
 
 // hear takes in one of the places where an envelope may say no. The first that

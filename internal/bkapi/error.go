@@ -64,6 +64,10 @@ type Error struct {
 	// any of the tries, or got it before the last one and turned it away (429).
 	Sent bool
 
+	// Stranger says that the endpoint looks wrong: nobody is there, or somebody who does
+	// not answer as the platform does, and no call of this client had it otherwise.
+	Stranger bool
+
 	// Err is the cause, where there is one besides the server's own words.
 	Err error
 
@@ -117,14 +121,12 @@ func (e *Error) summary() string {
 		return "no connection to " + e.URL
 	case KindTLS:
 		return "the server at " + e.URL + " is not to be trusted"
-	case KindLost:
-		return "no usable answer from " + e.URL + " after the request was sent"
-	case KindStatus:
-		return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))) + " from " + e.URL
-	case KindRedirect:
-		return fmt.Sprintf("HTTP %d from %s", e.Status, e.URL)
-	case KindFormat:
-		return "the answer from " + e.URL + " is not one of the platform's"
+	case KindLost, KindStatus, KindRedirect, KindFormat:
+		if e.Stranger {
+			return strings.TrimSpace("what answers at " + e.URL + " is not the platform: " + e.status())
+		}
+
+		return e.answered()
 	case KindRefused:
 		return "refused by the platform"
 	case KindCanceled:
@@ -132,6 +134,29 @@ func (e *Error) summary() string {
 	default:
 		return "failed at " + e.URL
 	}
+}
+
+// answered is the summary of an answer that says nothing of the request.
+func (e *Error) answered() string {
+	switch e.Kind {
+	case KindLost:
+		return "no usable answer from " + e.URL + " after the request was sent"
+	case KindStatus:
+		return e.status() + " from " + e.URL
+	case KindRedirect:
+		return fmt.Sprintf("HTTP %d from %s", e.Status, e.URL)
+	default:
+		return "the answer from " + e.URL + " is not one of the platform's"
+	}
+}
+
+// status is the HTTP status of the answer, "" where there was none.
+func (e *Error) status() string {
+	if e.Status == 0 {
+		return ""
+	}
+
+	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status)))
 }
 
 // Unwrap returns the cause.
@@ -175,6 +200,10 @@ func MayHaveActed(err error) bool {
 // transient reports whether the cause of e may pass by itself. Whether the call
 // may be repeated is another question.
 func (e *Error) transient() bool {
+	if e.Stranger {
+		return false
+	}
+
 	switch e.Kind {
 	case KindConnect, KindLost, KindFormat:
 		return true
@@ -203,7 +232,7 @@ func (e *Error) TurnedAway() bool {
 func (e *Error) outcomeUnknown() bool { return !e.Repeatable && e.mayHaveActed() }
 
 func (e *Error) mayHaveActed() bool {
-	if e.reached || !e.Sent {
+	if e.reached || !e.Sent || e.Stranger {
 		return e.reached
 	}
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -47,13 +48,21 @@ func (c *call) statusError(ans answer) *Error {
 	env, err := parseEnvelope(ans.body)
 	switch {
 	case err == nil:
+		c.client.heard.Store(true)
 		failure.Code, failure.Message = env.code, c.words(env.message)
 		failure.RequestID = c.requestIDOf(ans, env)
 	case len(ans.body) > 0:
 		failure.Err = errors.New(c.excerpt(ans))
+		failure.Stranger = isForeign(err) && !c.client.heard.Load() && !ownPage(ans.status)
 	}
 
 	return failure
+}
+
+// ownPage reports whether a status comes with a page from in front of the right platform
+// as well: its backend is down, or the requests are too many or too long.
+func ownPage(status int) bool {
+	return passingStatus(status) || status == http.StatusTooManyRequests || status == http.StatusRequestEntityTooLarge
 }
 
 // redirectError names where the server wants us to go: a login page, or the same

@@ -39,6 +39,10 @@ func passingStatus(status int) bool {
 // worthRetry is the retry table of the package documentation. BadForms is how
 // many answers of this call were not an envelope, this one included.
 func worthRetry(e *Error, badForms int) bool {
+	if e.Stranger {
+		return false
+	}
+
 	switch e.Kind {
 	case KindConnect:
 		return true

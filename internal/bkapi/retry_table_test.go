@@ -24,6 +24,10 @@ type retryRow struct {
 
 	steps   []http.HandlerFunc // each of them, for ever, is an instance of the row
 	prepare func(t *testing.T, cfg *bkapi.Config, s *server)
+	// cold: the client has called nobody before. In all other rows the platform has
+	// answered once, and leaves happens then.
+	cold    bool
+	leaves  func(s *server)
 	kind    bkapi.Kind
 	unknown bool // what an operation is told about its outcome
 	unsent  bool // the server provably has not seen it
@@ -34,7 +38,7 @@ func retryTable() []retryRow {
 
 	return []retryRow{
 		{
-			what: "no connection", repeatable: "yes", otherwise: "yes", kind: bkapi.KindConnect, unsent: true,
+			what: "no connection, none before", repeatable: "no", otherwise: "no", kind: bkapi.KindConnect, unsent: true, cold: true,
 			steps: []http.HandlerFunc{ok(`{}`)},
 			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
 				t.Helper()
@@ -42,7 +46,19 @@ func retryTable() []retryRow {
 			},
 		},
 		{
-			what: "server not trusted", repeatable: "no", otherwise: "no", kind: bkapi.KindTLS, unsent: true,
+			what: "no connection", repeatable: "yes", otherwise: "yes", kind: bkapi.KindConnect, unsent: true,
+			steps: []http.HandlerFunc{ok(`{}`)}, leaves: func(s *server) { s.Close() },
+		},
+		{
+			what: "not the platform", repeatable: "no", otherwise: "no", cold: true,
+			steps: []http.HandlerFunc{
+				html, reply(http.StatusOK, `{"status":"up","version":"1.2"}`), reply(http.StatusOK, `{"data":[1]}`), reply(http.StatusOK, `[]`),
+				reply(http.StatusOK, "OK"), replyAs("text/html", http.StatusNotFound, "<html>404</html>"), reply(http.StatusMethodNotAllowed, `{"detail":"no"}`),
+				redirectTo("/login", http.StatusFound), raw("SSH-2.0-OpenSSH_9.9\r\n"),
+			},
+		},
+		{
+			what: "server not trusted", repeatable: "no", otherwise: "no", kind: bkapi.KindTLS, unsent: true, cold: true,
 			steps: []http.HandlerFunc{ok(`{}`)},
 			prepare: func(t *testing.T, cfg *bkapi.Config, _ *server) {
 				t.Helper()

@@ -31,14 +31,29 @@ func TestClient_retryTable(t *testing.T) {
 func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.API, word string) {
 	t.Helper()
 
-	s := newServer(t, step)
+	steps := []http.HandlerFunc{ok(`{}`), step}
+	if row.cold {
+		steps = steps[1:]
+	}
+	s := newServer(t, steps...)
 	cfg := testConfig(s.URL)
 	if row.prepare != nil {
 		row.prepare(t, &cfg, s)
 	}
+	client := newClient(t, cfg)
+	if !row.cold {
+		if _, err := client.Call(t.Context(), query, nil, nil); err != nil {
+			t.Fatalf("before: %v", err)
+		}
+	}
+	client.Close()
+	if row.leaves != nil {
+		row.leaves(s)
+	}
+	before := len(s.received())
 
 	var out struct{ TaskID string }
-	_, err := newClient(t, cfg).Call(t.Context(), api, nil, &out)
+	_, err := client.Call(t.Context(), api, nil, &out)
 
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) {
@@ -49,10 +64,13 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 	if failure.Attempts != want {
 		t.Errorf("%s: %d tries, want %d: %v", api.Name, failure.Attempts, want, err)
 	}
-	if got := len(s.received()); !row.unsent && got != want {
+	if got := len(s.received()) - before; !row.unsent && got != want {
 		t.Errorf("%s: server got %d requests, want %d", api.Name, got, want)
 	}
-	if failure.Kind != row.kind {
+	if failure.Stranger != (row.cold && row.kind != bkapi.KindTLS) {
+		t.Errorf("%s: Stranger is %t: %v", api.Name, failure.Stranger, err)
+	}
+	if row.kind != "" && failure.Kind != row.kind {
 		t.Errorf("%s: kind %q, want %q: %v", api.Name, failure.Kind, row.kind, err)
 	}
 	if failure.Sent == row.unsent {
@@ -137,7 +155,7 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 	}{
 		"after-lost-answer":           {query, reset, true},
 		"after-bad-gateway":           {query, reply(http.StatusBadGateway, ""), true},
-		"after-format":                {query, reply(http.StatusOK, "<html>"), true},
+		"after-format":                {query, reply(http.StatusOK, `{"result":tr`), true},
 		"query-after-429":             {query, reply(http.StatusTooManyRequests, ""), false},
 		"operation-after-429":         {operate, reply(http.StatusTooManyRequests, ""), false},
 		"operation-after-rate-limit":  {operate, ok(`null,"code":1306429,"result":false`), false},

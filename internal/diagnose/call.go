@@ -96,6 +96,9 @@ func advice(e *bkapi.Error) string {
 			map[bkapi.Gateway]string{bkapi.ESB: "the ESB's system CC", bkapi.APIGW: "the API gateway bk-cmdb"}[e.Gateway] +
 			", and in the permission center for access to the business in CMDB for the application or the user."
 	}
+	if e.Stranger && e.Sent {
+		return strangerAdvice(e)
+	}
 	switch e.Kind {
 	case bkapi.KindConnect:
 		return "Check that the provider's endpoint is correct and can be reached from this machine, and that HTTPS_PROXY is set if a proxy is needed."
@@ -148,12 +151,34 @@ func trustAdvice(e *bkapi.Error) string {
 	}
 }
 
+// strangerAdvice is advice about an endpoint at which something else answers.
+func strangerAdvice(e *bkapi.Error) string {
+	text := fmt.Sprintf("Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is %s now. The endpoint of the ESB is its base URL, "+
+		"such as https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. ", e.Gateway)
+	if e.Kind == bkapi.KindRedirect {
+		return text + "If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else."
+	}
+	return text + "If both are right, a login page or a proxy stands in between."
+}
+
 // statusAdvice is advice by HTTP status.
 func statusAdvice(e *bkapi.Error) string {
+	switch bkapi.DenialOf(e) {
+	case bkapi.DeniedApp:
+		return "The gateway does not accept the application. Check app_code and app_secret."
+	case bkapi.DeniedUser:
+		return "The gateway accepts the application but not the user. Check username, token or access_token, whichever is set; a token may have expired."
+	case bkapi.DeniedIdentity:
+		return "The platform does not accept the credentials. Check app_code and app_secret, and then the user."
+	case bkapi.DeniedPermission:
+		return "The platform knows the application but does not let it call " + e.API + ". Each API is granted separately: " +
+			"check that the application may call this one, or ask the platform's administrators to grant it."
+	case bkapi.NotDenied:
+	}
 	switch e.Status {
-	case 400, 401, 403: // the gateway answers 400 to an application that it does not know
+	case 400: // the gateway answers 400 to an application that it does not know
 		return "Check app_code, app_secret and the user, and that the application may call " + e.API + ": the platform grants each API separately."
-	case 404:
+	case 404, 405:
 		return fmt.Sprintf("The API %s was not found at this address of the %s. Check the provider's endpoint, and whether gateway should be esb or apigw; it is %s now.",
 			e.API, map[bkapi.Gateway]string{bkapi.ESB: "ESB", bkapi.APIGW: "API gateway"}[e.Gateway], e.Gateway)
 	case 413:

@@ -320,7 +320,39 @@ func TestExplain(t *testing.T) {
 		"forbidden": {
 			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 403, Sent: true, Attempts: 1, RequestID: "r1", Message: "no permission"},
 			"operate_proc_v2: HTTP 403 Forbidden from https://paas/x: no permission (request id r1).\n\n" +
-				"Check app_code, app_secret and the user, and that the application may call operate_proc_v2: the platform grants each API separately.",
+				"The platform knows the application but does not let it call operate_proc_v2. Each API is granted separately: " +
+				"check that the application may call this one, or ask the platform's administrators to grant it.",
+		},
+		"wrong-secret": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 401, Code: 1640101, Sent: true, Attempts: 1, RequestID: "r1", Message: "App authentication failed"},
+			"operate_proc_v2: HTTP 401 Unauthorized from https://paas/x: App authentication failed (code 1640101, request id r1).\n\n" +
+				"The gateway does not accept the application. Check app_code and app_secret.",
+		},
+		"wrong-user": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 401, Code: 1640102, Sent: true, Attempts: 1, RequestID: "r1", Message: "no"},
+			"operate_proc_v2: HTTP 401 Unauthorized from https://paas/x: no (code 1640102, request id r1).\n\n" +
+				"The gateway accepts the application but not the user. Check username, token or access_token, whichever is set; a token may have expired.",
+		},
+		"unauthorized": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: 401, Sent: true, Attempts: 1, RequestID: "r1", Message: "no"},
+			"operate_proc_v2: HTTP 401 Unauthorized from https://paas/x: no (request id r1).\n\n" +
+				"The platform does not accept the credentials. Check app_code and app_secret, and then the user.",
+		},
+		"page": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindFormat, Gateway: bkapi.ESB, Status: 200, Stranger: true, Sent: true, Attempts: 1, RequestID: "r1",
+				Err: errors.New(`not a JSON object: text/html beginning "<html>"`)},
+			"operate_proc_v2: what answers at https://paas/x is not the platform: HTTP 200 OK: not a JSON object: text/html beginning \"<html>\" (request id r1).\n\n" +
+				"Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is esb now. The endpoint of the ESB is its base URL, such as " +
+				"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. " +
+				"If both are right, a login page or a proxy stands in between.",
+		},
+		"redirect": {
+			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRedirect, Gateway: bkapi.APIGW, Status: 302, Stranger: true, Sent: true, Attempts: 1, RequestID: "r1",
+				Err: errors.New("redirect to https://login not followed")},
+			"operate_proc_v2: what answers at https://paas/x is not the platform: HTTP 302 Found: redirect to https://login not followed (request id r1).\n\n" +
+				"Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is apigw now. The endpoint of the ESB is its base URL, such as " +
+				"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. " +
+				"If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else.",
 		},
 		"refused": {
 			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRefused, Status: 200, Code: 7, Sent: true, Attempts: 1, RequestID: "r1", Message: "bad luck"},

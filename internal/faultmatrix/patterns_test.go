@@ -34,7 +34,8 @@ const oneWay = "the question for a result goes the way that the operation went"
 
 var patternUnreachable = &pattern{
 	name: "unreachable", title: "Nothing can be sent",
-	about: "No request is sent, so even an operation may be retried. A server that answers and cannot be trusted is not retried.",
+	about: "No request leaves, so nothing is done and nothing saved. An address at which the provider has reached nobody yet is not tried again, and neither is a server that cannot be trusted; " +
+		"where it has, an operation may be tried again as well.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:  {ending: fails},
 		providertest.OnRead:    {ending: stays},
@@ -115,9 +116,28 @@ var patternLostOnce = &pattern{
 	},
 }
 
+var patternStranger = &pattern{
+	name: "stranger", title: "Something else is at the endpoint",
+	about: "Where the platform has not answered any call of the run, whoever answers in its place has not passed the request on: nothing is done, nothing " +
+		"repeated and nothing saved.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnCreate:  {ending: fails, tries: 1, faces: []providertest.Face{providertest.FaceESB, providertest.FaceJOB}},
+		providertest.OnRead:    {ending: stays, tries: 1},
+		providertest.OnUpdate:  {ending: fails, reason: specDiffers, tries: 1},
+		providertest.OnDelete:  {ending: fails, tries: 1, faces: []providertest.Face{providertest.FaceJOB}},
+		providertest.OnOperate: {ending: fails, tries: 1},
+		providertest.OnStop:    {ending: fails, tries: 1},
+		providertest.OnRestart: {ending: fails, tries: 1},
+		providertest.OnStatus:  {ending: fails, tries: 1},
+		providertest.OnCached:  {ending: fails, tries: 1},
+		providertest.OnList:    {ending: fails, tries: 1},
+	},
+	never: "the platform has answered before in the same run",
+}
+
 var patternNoEnvelope = &pattern{
-	name: "no-envelope", title: "Something other than the platform answers",
-	about: "Calls that may be repeated are retried once, because a login page stays a login page. An operation is sent once.",
+	name: "no-envelope", title: "The platform has answered, and then something else does",
+	about: "It may be anything, the platform in trouble too. What may be repeated is repeated once: a login page stays a login page. An operation is sent once.",
 	cells: lostFor(2),
 }
 

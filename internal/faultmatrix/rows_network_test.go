@@ -10,11 +10,11 @@ import (
 func networkFaults() []fault {
 	return []fault{
 		{
-			name: "refused", title: "The connection is refused", says: "connection refused (3 tries in",
+			name: "refused", title: "The connection is refused", says: "connection refused.",
 			pattern: patternUnreachable, faces: esbOnlyFace, arrange: (*faultRun).nobodyListens,
 		},
 		{
-			name: "no-such-host", title: "DNS does not know the endpoint's host", says: "no such host (3 tries in",
+			name: "no-such-host", title: "DNS does not know the endpoint's host", says: "no such host.",
 			pattern: patternUnreachable, faces: esbOnlyFace, arrange: func(r *faultRun) { r.settings["endpoint"] = "https://gse.invalid" },
 		},
 		{

@@ -2,8 +2,10 @@ package gse
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
@@ -20,7 +22,7 @@ const meaningRegistered = "the process is registered already"
 func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) ([]fleet.Host, fleet.Results) {
 	live, err := p.liveWithin(ctx, p.client.askPatience, hosts)
 	if err != nil {
-		return nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: "not registered, because the agents could not be asked whether it already is"}))
+		return nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: meaningNotAsked(err)}))
 	}
 	var free []fleet.Host
 	results := make(fleet.Results, len(hosts))
@@ -42,4 +44,19 @@ func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(
 		}
 	}
 	return free, results
+}
+
+// meaningNotAsked is what becomes of hosts when nobody could be asked whether the process
+// is registered there already.
+func meaningNotAsked(err error) string {
+	var failure *bkapi.Error
+	switch denied := bkapi.DenialOf(err); {
+	case denied == bkapi.DeniedPermission:
+		return "not registered, because the platform does not let the application ask first"
+	case denied != bkapi.NotDenied:
+		return "not registered, because the platform does not accept the credentials"
+	case errors.As(err, &failure) && failure.Stranger:
+		return "not registered, because the platform was not reached"
+	}
+	return "not registered, because the agents could not be asked whether it already is"
 }

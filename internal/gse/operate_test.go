@@ -40,7 +40,7 @@ func TestOperate_accepting(t *testing.T) {
 		"bad-gateway":          {once, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
 		"gateway-timeout":      {once, []exchange{start(procapitest.Answer(http.StatusGatewayTimeout, "<html>"))}, fleet.Lost, "HTTP 504"},
 		"host-bad-gateway":     {fleet.Supervise, []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>")), accepted, finished}, fleet.Done, ""},
-		"unreadable":           {once, []exchange{start(procapitest.Answer(http.StatusOK, "<html>"))}, fleet.Lost, ""},
+		"unreadable":           {once, []exchange{start(procapitest.Answer(http.StatusOK, `{"result":tr`))}, fleet.Lost, ""},
 		"bus-lost-it":          {once, []exchange{start(refusal(1306208, "null"))}, fleet.Lost, ""},
 		"too-many":             {once, []exchange{procapitest.Times(2, start(procapitest.Answer(http.StatusTooManyRequests, "{}"))), accepted, finished}, fleet.Done, ""},
 		"too-many-for-good":    {once, []exchange{procapitest.Times(3, start(procapitest.Answer(http.StatusTooManyRequests, "{}")))}, fleet.Failed, "HTTP 429"},
