@@ -34,16 +34,21 @@ var (
 	// was no text to begin with, is no part of one.
 	agentIDForm = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 	errAddress  = errors.New("not a host address")
+	// A domain name is longer than the shortest agent id, and none was ever seen to be one.
+	domainName = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}$`)
 )
 
 // ParseHost reads a host address. supplier is used where the address names none.
 func ParseHost(address string, supplier int) (Host, error) {
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
-		if agentIDForm.MatchString(address) {
+		if agentIDForm.MatchString(address) && !domainName.MatchString(address) {
 			return Host{id: HostID{agentID: address}}, nil
 		}
-		return Host{}, fmt.Errorf("%w: %q has no bk_cloud_id; %s", errAddress, address, AddressForms)
+		return Host{}, notOneWord(address)
+	}
+	if meant, why := meantFor(address); meant != "" {
+		return Host{}, fmt.Errorf("%w: %q %s; did you mean %q?", errAddress, address, why, meant)
 	}
 	cloud, err := parseID(cloudText)
 	if err != nil {
@@ -65,7 +70,7 @@ func ParseHost(address string, supplier int) (Host, error) {
 	}
 	ip, err := netip.ParseAddr(rest)
 	if err != nil {
-		return Host{}, fmt.Errorf("%w: %q: %q is not an IP address; %s", errAddress, address, rest, AddressForms)
+		return Host{}, fmt.Errorf("%w: %q: %q is not an IP address, and hosts are known by their IP rather than by a name; %s", errAddress, address, rest, AddressForms)
 	}
 	if ip.Zone() != "" {
 		return Host{}, fmt.Errorf("%w: %q: an IPv6 zone means nothing to another machine; leave out %%%s", errAddress, address, ip.Zone())
@@ -76,6 +81,51 @@ func ParseHost(address string, supplier int) (Host, error) {
 // NewHost is the Host of an IP as the platform's own answers carry it.
 func NewHost(cloud, supplier int, ip netip.Addr) Host {
 	return Host{id: HostID{cloud: cloud, ip: ip.Unmap()}, supplier: supplier}
+}
+
+// notOneWord says what is wrong with an address without a colon that is no agent id.
+func notOneWord(address string) error {
+	switch ip, err := netip.ParseAddr(address); {
+	case address == "":
+		return fmt.Errorf("%w: it is empty; %s", errAddress, AddressForms)
+	case err == nil:
+		return fmt.Errorf("%w: %q has no bk_cloud_id; did you mean %q?", errAddress, address, "0:"+ip.String())
+	case domainName.MatchString(address):
+		return fmt.Errorf("%w: %q is a host name, and hosts are known by their IP; %s", errAddress, address, AddressForms)
+	}
+	return fmt.Errorf("%w: %q has no bk_cloud_id, and is neither an IP address nor an agent id; %s", errAddress, address, AddressForms)
+}
+
+// meantFor is the spelling that was probably meant by an address of IPv6 whose colons lead
+// astray, and what is wrong with it; "" for any other. `2001:db8::1` would be a host of
+// cloud 2001, and `0:0:2001:db8::1` one whose IP begins with a 0.
+func meantFor(address string) (meant, why string) {
+	cloud, rest, _ := strings.Cut(address, ":")
+	supplier, behind, _ := strings.Cut(rest, ":")
+	switch {
+	case inUse(address) && !inUse(rest):
+		return "0:" + unbracketed(address), "has no bk_cloud_id"
+	case strings.HasPrefix(rest, "[") && inUse(rest):
+		return cloud + ":" + unbracketed(rest), "has brackets, which an IPv6 address needs only after a bk_supplier_id"
+	case !inUse(rest) && inUse(behind) && !strings.HasPrefix(behind, "["):
+		return cloud + ":" + supplier + ":[" + behind + "]", "lacks the brackets that an IPv6 address needs after a bk_supplier_id"
+	}
+	return "", ""
+}
+
+// inUse reports whether a text is an address of IPv6, in brackets or not, from a range that
+// hosts have addresses of: 2000::/3, fc00::/7 and fe80::/10.
+func inUse(text string) bool {
+	ip, err := netip.ParseAddr(unbracketed(text))
+	if err != nil || !ip.Is6() {
+		return false
+	}
+	begin := ip.As16()[0]
+	return begin>>5 == 1 || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+}
+
+func unbracketed(text string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
 }
 
 func parseID(text string) (int, error) {
@@ -113,7 +163,11 @@ func (id HostID) Address() string {
 	if id.agentID != "" {
 		return id.agentID
 	}
-	return strconv.Itoa(id.cloud) + ":" + id.ip.String()
+	short := strconv.Itoa(id.cloud) + ":" + id.ip.String()
+	if meant, _ := meantFor(short); meant != "" {
+		return strconv.Itoa(id.cloud) + ":0:[" + id.ip.String() + "]"
+	}
+	return short
 }
 
 // String is the full canonical spelling. ParseHost reads it back to the same Host.

@@ -26,6 +26,8 @@ func TestParseHost(t *testing.T) {
 		"ipv6-supplier":            {"0:5:[2001:db8::1]", 0, "0:5:[2001:db8::1]", "0:2001:db8::1"},
 		"ipv6-leading-colons":      {"0:::1", 0, "0:0:[::1]", "0:::1"},
 		"ipv6-unspecified":         {"0:::", 0, "0:0:[::]", "0:::"},
+		"ipv6-cloud-2001":          {"2001:2001:db8::1", 0, "2001:0:[2001:db8::1]", "2001:2001:db8::1"},
+		"ipv6-not-in-use":          {"2001:0:[db8::1]", 0, "2001:0:[db8::1]", "2001:0:[db8::1]"},
 		"ipv6-looks-like-supplier": {"1:2:3::4", 9, "1:9:[2:3::4]", "1:2:3::4"},
 		"ipv4-mapped":              {"0:::ffff:10.0.0.1", 0, "0:0:10.0.0.1", "0:10.0.0.1"},
 		"ipv4-mapped-brackets":     {"0:4:[::ffff:10.0.0.1]", 0, "0:4:10.0.0.1", "0:10.0.0.1"},
@@ -97,8 +99,15 @@ func TestParseHost_agentIDInCapitals(t *testing.T) {
 func TestParseHost_refuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ address, says string }{
-		"empty":                   {"", "no bk_cloud_id"},
-		"no-cloud":                {"10.0.0.1", "no bk_cloud_id"},
+		"empty":                   {"", "it is empty"},
+		"no-cloud":                {"10.0.0.1", `no bk_cloud_id; did you mean "0:10.0.0.1"?`},
+		"no-cloud-ipv6":           {"2001:db8::1", `did you mean "0:2001:db8::1"?`},
+		"no-cloud-ipv6-brackets":  {"[2001:db8::1]", `did you mean "0:2001:db8::1"?`},
+		"no-cloud-ipv6-private":   {"fd00::1", `did you mean "0:fd00::1"?`},
+		"brackets-no-supplier":    {"3:[2001:db8::1]", `did you mean "3:2001:db8::1"?`},
+		"supplier-no-brackets":    {"0:5:2001:db8::1", `did you mean "0:5:[2001:db8::1]"?`},
+		"host-name":               {"web-1.example.com", "is a host name"},
+		"short-host-name":         {"web-1", "neither an IP address nor an agent id"},
 		"agent-id-too-short":      {strings.Repeat("a", 15), "no bk_cloud_id"},
 		"agent-id-too-long":       {strings.Repeat("a", 65), "no bk_cloud_id"},
 		"agent-id-and-space":      {strings.Repeat("a", 32) + " ", "no bk_cloud_id"},

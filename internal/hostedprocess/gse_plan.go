@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
@@ -49,7 +51,27 @@ func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.Mod
 		plan.setProcess(ctx)
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("process"), plan.Process)...)
 	}
+	if !req.Plan.Raw.IsNull() && r.platform.Ready() && r.platform.Gateway == bkapi.ESB {
+		var hosts reference.HostMap
+		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, reference.HostsPath(), &hosts)...)
+		resp.Diagnostics.Append(checkESBHosts(hosts)...)
+	}
 	r.hostedResource.ModifyPlan(ctx, req, resp)
+}
+
+// checkESBHosts refuses addresses of IPv6: the ESB's calls that register do not take them
+// (those that operate do), and what else of a host they could be told, nobody knows.
+func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
+	var diags diag.Diagnostics
+	inventory, _ := reference.InventoryOf(hosts, 0) // what cannot be read is reported elsewhere
+	for key, host := range inventory.All {
+		if host.IP().Is6() {
+			reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
+				"%q has an IPv6 address, and the ESB registers processes by IPv4 alone; give the host's IPv4 address, or go through the API gateway (gateway = \"apigw\")",
+				host.Address()))
+		}
+	}
+	return diags
 }
 
 // checkLabels refuses a label that the provider writes itself.

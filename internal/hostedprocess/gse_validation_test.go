@@ -32,6 +32,12 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		"address-not-an-ip":     {hosts(`{ a = "0:web-1" }`), `"web-1" is not an IP address`},
 		"null-address":          {hosts(`{ a = null }`), `the address is null`},
 		"same-host-twice":       {hosts(`{ a = "0:10.0.0.1", b = "0:0:10.0.0.1" }`), `is the same host as "0:10.0.0.1" under key "a"`},
+		"ipv6-over-esb":         {hosts(`{ a = "0:2001:db8::1" }`), `hosts\["a"\]: "0:2001:db8::1" has an IPv6 address, and the ESB registers processes by IPv4 alone`},
+		"ipv6-without-cloud":    {hosts(`{ a = "2001:db8::1" }`), `did you mean "0:2001:db8::1"\?`},
+		"misspelt-command":      {replace(`start_cmd   =`, `start_command =`), `spec.control.start_cmd: the agent runs this command to revive a hosted process that has died, but it is not set. If you meant to set it, check the spelling`},
+		"fraction":              {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 2.5`), `start_check_secs: the value must be a whole number, such as 3; got 2.5.`},
+		"binary-with-directory": {replace(`= "nginx"`+"\n      setup", `= "/usr/sbin/nginx"`+"\n      setup"), `set proc_name to "nginx", and setup_path to the directory`},
+		"null-label":            {providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Labels: `{ team = null }`}.String(), `meta.labels\["team"\]: the label "team" is null; give it a value, or leave it out`},
 		"agent-id-over-esb":     {hosts(`{ a = "0200000007525400f355781710390005465c" }`), `set gateway = "apigw"`},
 		"setup-path-relative":   {replace(`"/srv/web"`, `"srv/web"`), `spec.identity.setup_path`},
 		"pid-path-a-directory":  {replace(`"/srv/web/nginx.pid"`, `"/srv/web/"`), `absolute path of a file`},
@@ -43,10 +49,10 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		"auto-type-unknown":     {replace(`auto_type = 1`, `auto_type = 3`), `must be one of`},
 		"start-check-secs-zero": {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 0`), `start_check_secs value must be at least 1`},
 		"op-timeout-zero":       {replace(`auto_type = 1`, `auto_type = 1, op_timeout = 0`), `op_timeout value must be at least 1`},
-		"empty-command":         {replace(`"./stop.sh"`, `""`), `stop_cmd string length must be at least 1`},
+		"empty-command":         {replace(`"./stop.sh"`, `""`), `spec.control.stop_cmd: the command is empty; if there is none, leave the attribute out`},
 		"md5":                   {replace(`monitor_policy =`, "configmap = [{ path = \"/etc/a\", md5 = \"abc\" }]\n    monitor_policy ="), `32 hexadecimal characters`},
-		"namespace-with-colon":  {replace(`"web"`, `"we:b"`), `neither white space nor ":"`},
-		"empty-name":            {replace(`"nginx"`+"\n    labels", `""`+"\n    labels"), `must not be empty`},
+		"namespace-with-colon":  {replace(`"web"`, `"we:b"`), `a name must not contain ":", which separates the parts of an import id`},
+		"empty-name":            {replace(`"nginx"`+"\n    labels", `""`+"\n    labels"), `meta.name: the name is empty`},
 		"reserved-label":        {providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Labels: `{ tf_spec = "mine" }`}.String(), `writes the fingerprint of the spec into the label "tf_spec"`},
 		"ensure":                {more(`ensure = "happy"`), `ensure value must be one of`},
 		"running-but-one-shot":  {strings.Replace(more(`ensure = "running"`), "auto_type = 1", "auto_type = 2", 1), `Only a resident process`},
@@ -56,8 +62,8 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "agent-id-over-esb" {
-				providertest.ESBOnly(t, "the gateway takes agent ids")
+			if strings.HasSuffix(name, "-over-esb") {
+				providertest.ESBOnly(t, "the gateway takes agent ids and IPv6")
 			}
 			sim := providertest.NewSim(t)
 			resource.Test(t, resource.TestCase{

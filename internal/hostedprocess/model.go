@@ -64,9 +64,7 @@ func (m *lifecycleModel) setStatuses(hosts fleet.Inventory, statuses map[fleet.H
 // is not there.
 func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if m.lifecycle().Ensure.ValueString() == string(fleet.EnsureRunning) {
-		diags.Append(reference.CheckCommand(ctx, m, config, types.StringValue(string(fleet.Start)))...)
-	}
+	diags.Append(reference.CheckHosting(ctx, m, config, m.lifecycle().Ensure)...)
 	// The two that run a command are called like the operation.
 	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
 	return diags

@@ -40,7 +40,7 @@ func TestFunctions(t *testing.T) {
 		"parse-full":     {"parse_host", []any{"3:0:10.0.0.1"}, object{"ip": "10.0.0.1", "bk_cloud_id": 3, "bk_supplier_id": 0, "agent_id": nil}, ""},
 		"parse-ipv6":     {"parse_host", []any{"0:2:[2001:db8::1]"}, object{"ip": "2001:db8::1", "bk_cloud_id": 0, "bk_supplier_id": 2, "agent_id": nil}, ""},
 		"parse-agent-id": {"parse_host", []any{agent}, object{"ip": nil, "bk_cloud_id": nil, "bk_supplier_id": nil, "agent_id": agent}, ""},
-		"parse-nonsense": {"parse_host", []any{"web-1"}, nil, `Not a host address: "web-1" has no bk_cloud_id; ` + fleet.AddressForms},
+		"parse-nonsense": {"parse_host", []any{"web-1"}, nil, `Not a host address: "web-1" has no bk_cloud_id, and is neither an IP address nor an agent id; ` + fleet.AddressForms},
 		"parse-negative": {"parse_host", []any{"0:-1:10.0.0.1"}, nil, `Not a host address: "0:-1:10.0.0.1": bk_supplier_id "-1" is not a whole number from 0; ` + fleet.AddressForms},
 
 		"expand":          {"expand", []any{"10.0.0.[9-11]"}, []any{"10.0.0.9", "10.0.0.10", "10.0.0.11"}, ""},

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -21,6 +22,7 @@ func actionAttributes(ctx context.Context) map[string]schema.Attribute {
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = reference.TimeoutsDescription
+		nested.Validators = []validator.Object{reference.NotEmpty()}
 		nested.Attributes = reference.ActionAttributes(reference.DeadlineAttribute("invoke", "the whole run, all waves", reference.DefaultChangeTimeout))
 		limits = nested
 	}

@@ -141,7 +141,7 @@ func (k numberKind) attribute(d setting) schema.Attribute {
 	if k.max == noMax {
 		limits = int64validator.AtLeast(int64(k.min))
 	}
-	return schema.Int64Attribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.Int64{limits}}
+	return schema.Int64Attribute{CustomType: reference.WholeNumber{}, MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.Int64{limits}}
 }
 
 func (k numberKind) note() string { return defaultsTo(k.standard) }

@@ -28,7 +28,36 @@ func CheckCommand(ctx context.Context, m Model, config tfsdk.Config, operation t
 		return diags
 	}
 	if command, ok := commands.Attributes()[name].(types.String); ok && command.IsNull() {
-		AddInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set", operation.ValueString()))
+		AddInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set. %s", operation.ValueString(), droppedNote))
+	}
+	return diags
+}
+
+// CheckHosting reports commands that the agent would need for a process that it hosts: an
+// error where it could not revive it, a warning where it could not stop what exceeds its
+// limits. What is not known yet passes.
+func CheckHosting(ctx context.Context, m Model, config tfsdk.Config, ensure types.String) diag.Diagnostics {
+	var diags diag.Diagnostics
+	commands, at := m.commands(ctx, config)
+	if commands.IsNull() || commands.IsUnknown() || ensure.IsUnknown() {
+		return diags
+	}
+	kept := fleet.Ensure(ensure.ValueString()) == fleet.EnsureRunning ||
+		(fleet.Ensure(ensure.ValueString()) != fleet.EnsureRegistered && m.resident(ctx, config))
+	switch {
+	case !kept && isEmpty(commands):
+		warnEmpty(&diags, at, commands)
+		return diags
+	case !kept:
+		return diags
+	}
+	if commands.Attributes()["start_cmd"].IsNull() {
+		AddInvalid(&diags, at.AtName("start_cmd"), "Missing Command", "the agent runs this command to revive a hosted process that has died, but it is not set. "+droppedNote)
+	}
+	if commands.Attributes()["stop_cmd"].IsNull() && m.limited(ctx, config) {
+		stop := at.AtName("stop_cmd")
+		diags.AddAttributeWarning(stop, "Missing Command", "Attribute "+stop.String()+": the agent runs this command to stop a process that exceeds its resource limits, "+
+			"but it is not set. "+droppedNote+".")
 	}
 	return diags
 }

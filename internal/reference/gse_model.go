@@ -94,6 +94,18 @@ func (m *GSEModel) Unlimited() bool {
 	return known && limits.IsNull()
 }
 
+func (m *GSEModel) resident(ctx context.Context, config tfsdk.Config) bool {
+	var kind types.Int64
+	diags := config.GetAttribute(ctx, path.Root("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
+	return !diags.HasError() && !kind.IsNull() && kind.ValueInt64() == gse.AutoResident
+}
+
+func (m *GSEModel) limited(ctx context.Context, config tfsdk.Config) bool {
+	var limits types.Object
+	diags := config.GetAttribute(ctx, path.Root("spec").AtName("resource"), &limits)
+	return !diags.HasError() && !limits.IsNull() && !limits.IsUnknown()
+}
+
 // HostsMap is the value of hosts.
 func (m *GSEModel) HostsMap(ctx context.Context) HostMap {
 	parts, _ := m.parts(ctx)

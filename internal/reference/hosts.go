@@ -3,6 +3,7 @@ package reference
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/helpers/validatordiag"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -19,7 +20,7 @@ import (
 // hostsDescription describes hosts, which every object has.
 const hostsDescription = "Map of host key to host address. The key is a name of your choice that appears in plans, messages " +
 	"and results; renaming it makes no calls. A host is identified by its address: " + fleet.AddressForms +
-	". Without `bk_supplier_id`, the provider's is used. At least one host is required, and each may appear only once. " +
+	". Without `bk_supplier_id`, the provider's is used. Through the ESB, `bk_hosted_process` takes IPv4 addresses alone. At least one host is required, and each may appear only once. " +
 	"More than 50,000 hosts cause a warning: split them into shards."
 
 // hostsAttribute is a map of strings to users and a string to the framework: see
@@ -67,8 +68,12 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 			"in the provider's documentation has an example.", hosts.Len(), manyHosts))
 	}
 	for key, address := range hosts.All() {
+		if strings.TrimSpace(key) == "" {
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost,
+				"the host key is empty; give the host a name of your choice, such as web-1, by which messages and results call it")
+		}
 		if address.Null {
-			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; "+fleet.AddressForms)
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; give the host an address or leave it out; "+fleet.AddressForms)
 		}
 	}
 	// The supplier id does not matter for finding duplicates: see fleet.HostID.

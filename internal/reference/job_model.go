@@ -91,6 +91,20 @@ func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.P
 	return m.Process, path.Root("process")
 }
 
+func (m *JobModel) resident(context.Context, tfsdk.Config) bool {
+	kind, ok := m.Process.Attributes()["type"].(types.Int64)
+	return ok && kind.ValueInt64() == job.TypeResident
+}
+
+func (m *JobModel) limited(context.Context, tfsdk.Config) bool {
+	for _, name := range []string{"cpu_lmt", "mem_lmt"} {
+		if limit, ok := m.Process.Attributes()[name].(types.Int64); ok && limit.ValueInt64() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Open converts the model for JOB's API.
 func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics) {
 	if p.Job == nil {

@@ -42,17 +42,19 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 	}
 	command := func(description string) schema.StringAttribute {
 		attribute := text(description)
-		attribute.Validators = []validator.String{stringvalidator.LengthAtLeast(1)}
+		attribute.Validators = []validator.String{commandValidator()}
 		return attribute
 	}
 	number := func(description string) schema.Int64Attribute {
 		return schema.Int64Attribute{
+			CustomType:          WholeNumber{},
 			MarkdownDescription: description, Optional: true,
 			Validators: []validator.Int64{int64validator.AtLeast(0)},
 		}
 	}
 	limit := func(what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
+			CustomType: WholeNumber{},
 			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage from 0 to 100. The agent stops a process that exceeds it. " +
 				"The platform silently treats any other value as 0, so the provider does not accept one.",
 			Optional:   true,
@@ -65,10 +67,10 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 		Required: true,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
-				MarkdownDescription: "File name of the binary." + note,
+				MarkdownDescription: "File name of the binary, without its directory." + note,
 				Required:            true,
 				PlanModifiers:       modifiers,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{binaryValidator()},
 			},
 			"setup_path": schema.StringAttribute{
 				MarkdownDescription: "Absolute path of the directory of the binary. JOB's documentation calls it optional, but JOB rejects a request without it." + note,
@@ -92,20 +94,22 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 			"account":     text("System account to run commands as. The platform's default is `root`."),
 			"cfg_path":    optionalPath("Absolute path of the configuration."),
 			"log_path":    optionalPath("Absolute path of the logs."),
-			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died."),
-			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits."),
+			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died, so a hosted resident process requires it."),
+			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits; a process that has limits and no such command causes a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
 			"func_id":     text("ID of the process function in BlueKing CC."),
 			"instance_id": text("ID of the process instance in BlueKing CC."),
 			"type": schema.Int64Attribute{
+				CustomType: WholeNumber{},
 				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once). "+
 					"The platform's default is %d.", job.TypePeriodic, job.TypeResident, job.TypeOneShot, job.TypePeriodic),
 				Optional:   true,
 				Validators: []validator.Int64{int64validator.OneOf(job.TypePeriodic, job.TypeResident, job.TypeOneShot)},
 			},
 			"cycle_time": schema.Int64Attribute{
+				CustomType:          WholeNumber{},
 				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Required if `type` is %d or not set.", job.TypePeriodic),
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},

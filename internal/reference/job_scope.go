@@ -76,6 +76,7 @@ func jobScopeAttribute(replaces bool) schema.SingleNestedAttribute {
 
 func jobBizIDAttribute(replaces bool) schema.Int64Attribute {
 	attribute := schema.Int64Attribute{
+		CustomType:          WholeNumber{},
 		MarkdownDescription: "ID of the business that the hosts belong to, for older releases of JOB.",
 		Optional:            true,
 		Validators:          []validator.Int64{int64validator.AtLeast(1)},

@@ -71,13 +71,13 @@ func leastGSE(zero bool) gseMapping {
 	m := gseMapping{
 		spec: map[string]any{
 			"identity":       map[string]any{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"},
-			"control":        map[string]any{},
+			"control":        map[string]any{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd"},
 			"resource":       map[string]any{"cpu": 31.5, "mem": 32.25},
 			"monitor_policy": map[string]any{"auto_type": 1},
 		},
 		wantLabels: `, "labels": {"region": "label-region"}`,
 		identity:   `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name"}`,
-		control:    `{}`,
+		control:    `{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd"}`,
 		resource:   `{"cpu": 31.5, "mem": 32.25}`,
 		policy:     `"auto_type": 1`,
 	}
@@ -119,7 +119,7 @@ func (m gseMapping) Reference(hosts map[string]string) map[string]any {
 func (m gseMapping) altered(hosts map[string]string) map[string]any {
 	config := m.Reference(hosts)
 	spec := maps.Clone(m.spec)
-	spec["control"] = map[string]any{"health_cmd": "another-health-cmd"}
+	spec["control"] = map[string]any{"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "health_cmd": "another-health-cmd"}
 	config["spec"] = spec
 	return config
 }

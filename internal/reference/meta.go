@@ -3,9 +3,10 @@ package reference
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
+	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -48,17 +49,31 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 					"label that `spec_fingerprint_label` names and the one with `_owner` behind that name.",
 				Optional:    true,
 				ElementType: types.StringType,
+				Validators:  []validator.Map{labelsValidator{}},
 			},
 		},
 	}
 }
 
-// NameValidator accepts a part of a process's name: at least one character, no white
-// space and none of the forbidden characters.
-func NameValidator(forbidden string) validator.String {
-	return stringvalidator.RegexMatches(
-		regexp.MustCompile(`^[^\s`+regexp.QuoteMeta(forbidden)+`]+$`),
-		fmt.Sprintf("must not be empty and must contain neither white space nor %q, which separates the parts of an import id", forbidden))
+// labelsValidator refuses labels without a name or a value.
+type labelsValidator struct{}
+
+func (labelsValidator) Description(context.Context) string {
+	return "every label must have a name and a value"
+}
+
+func (v labelsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (labelsValidator) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	for _, name := range slices.Sorted(maps.Keys(req.ConfigValue.Elements())) {
+		at := req.Path.AtMapKey(name)
+		switch {
+		case strings.TrimSpace(name) == "":
+			AddInvalid(&resp.Diagnostics, at, "Invalid Label", "a label needs a name, and this one is empty")
+		case req.ConfigValue.Elements()[name].IsNull():
+			AddInvalid(&resp.Diagnostics, at, "Invalid Label", fmt.Sprintf("the label %q is null; give it a value, or leave it out", name))
+		}
+	}
 }
 
 type metaModel struct {

@@ -39,6 +39,10 @@ type Model interface {
 	// commands returns the object that holds the commands of operations, and its path in
 	// the configuration.
 	commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path)
+	// resident reports whether the process is known to be kept running, limited whether it
+	// is known to have resource limits.
+	resident(ctx context.Context, config tfsdk.Config) bool
+	limited(ctx context.Context, config tfsdk.Config) bool
 }
 
 // SameReference reports whether two models name the same process on the same hosts, and in

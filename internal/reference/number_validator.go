@@ -3,9 +3,55 @@ package reference
 import (
 	"context"
 	"fmt"
+	"math/big"
+	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
+
+// WholeNumber is the type of attributes that take whole numbers. The framework's own takes
+// a fraction for a bug of the provider and asks for a report of it.
+type WholeNumber struct{ basetypes.Int64Type }
+
+// Equal implements attr.Type. Values are those of the framework's type.
+func (WholeNumber) Equal(other attr.Type) bool {
+	_, same := other.(WholeNumber)
+	return same || basetypes.Int64Type{}.Equal(other)
+}
+
+// ValueFromTerraform makes an unknown value of a fraction, about which Validate has its say.
+func (t WholeNumber) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
+	if fractionOf(in) != nil {
+		return basetypes.NewInt64Unknown(), nil
+	}
+	return t.Int64Type.ValueFromTerraform(ctx, in)
+}
+
+// Validate implements xattr.TypeWithValidate.
+func (t WholeNumber) Validate(ctx context.Context, in tftypes.Value, at path.Path) diag.Diagnostics {
+	fraction := fractionOf(in)
+	if fraction == nil {
+		return t.Int64Type.Validate(ctx, in, at)
+	}
+	var diags diag.Diagnostics
+	whole, _ := fraction.Int64()
+	AddInvalid(&diags, at, "Invalid Number", fmt.Sprintf("the value must be a whole number, such as %d; got %s", whole+1, fraction.Text('g', -1)))
+	return diags
+}
+
+// fractionOf is nil for anything but a number that is not whole.
+func fractionOf(in tftypes.Value) *big.Float {
+	var number *big.Float
+	if !in.IsKnown() || in.IsNull() || in.As(&number) != nil || number.IsInt() {
+		return nil
+	}
+	return number
+}
 
 // percentValidator does not accept 0: the platform does, and then stops the process at
 // once, again and again.
@@ -46,4 +92,26 @@ func (v aboveZero) ValidateFloat64(ctx context.Context, req validator.Float64Req
 		text += ". " + v.zero
 	}
 	AddInvalid(&resp.Diagnostics, req.Path, v.summary, text)
+}
+
+// DurationValidator accepts a Go duration, such as "30s", of at least Min.
+type DurationValidator struct{ Min time.Duration }
+
+// Description says what is accepted, in plain text.
+func (v DurationValidator) Description(context.Context) string {
+	return fmt.Sprintf(`must be a duration of at least %s, such as "500ms", "30s" or "2m"`, v.Min)
+}
+
+// MarkdownDescription is Description: nothing in it needs Markdown.
+func (v DurationValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+// ValidateString adds an error for anything else; null and unknown values pass.
+func (v DurationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < v.Min {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Duration",
+			fmt.Sprintf("the value %s; got %q", v.Description(ctx), req.ConfigValue.ValueString()))
+	}
 }

@@ -28,6 +28,7 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"batch_size": schema.Int64Attribute{
+				CustomType:          WholeNumber{},
 				MarkdownDescription: "Number of hosts in a wave. All of them by default.",
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
@@ -38,6 +39,7 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{}, stringvalidator.AlsoRequires(batchSize)},
 			},
 			"max_failed_hosts": schema.Int64Attribute{
+				CustomType: WholeNumber{},
 				MarkdownDescription: "How many hosts may fail, across all waves. Once more have failed, no further wave starts. Defaults to `0`: the first wave " +
 					"with a failure is the last.",
 				Optional:   true,

@@ -29,8 +29,10 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 			"warn_report_policy": schema.SingleNestedAttribute{
 				MarkdownDescription: "Where the platform reports problems.",
 				Optional:            true,
+				Validators:          []validator.Object{NotEmpty()},
 				Attributes: map[string]schema.Attribute{
 					"report_id": schema.Int64Attribute{
+						CustomType:          WholeNumber{},
 						MarkdownDescription: "ID of the alarm.",
 						Optional:            true,
 						Validators:          []validator.Int64{int64validator.AtLeast(0)},
@@ -63,8 +65,8 @@ func identityAttribute() schema.SingleNestedAttribute {
 			"proc_name": schema.StringAttribute{
 				MarkdownDescription: "File name of the binary, which is not the same thing as `meta.name`: what `readlink /proc/<pid>/exe` says of the running " +
 					"process (`java`, not the script that starts it).",
-				Required:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Required:   true,
+				Validators: []validator.String{binaryValidator()},
 			},
 			"setup_path": schema.StringAttribute{
 				MarkdownDescription: "Absolute path of the working directory, in which commands run.",
@@ -79,7 +81,7 @@ func identityAttribute() schema.SingleNestedAttribute {
 			"user": schema.StringAttribute{
 				MarkdownDescription: "System account to run the process as, such as `root` or `Administrator`.",
 				Required:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{accountValidator()},
 			},
 			"config_path": optionalPath("Absolute path of the configuration file."),
 			"log_path":    optionalPath("Absolute path of the logs."),
@@ -96,15 +98,17 @@ func controlAttribute() schema.SingleNestedAttribute {
 		return schema.StringAttribute{
 			MarkdownDescription: does,
 			Optional:            true,
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			Validators:          []validator.String{commandValidator()},
 		}
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "Commands, which run in `setup_path`. An operation requires the command that it runs.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
-			"start_cmd":   command("Starts the process, writes its process ID to `pid_path` and returns. The agent also runs it when the process has died."),
-			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits."),
+			"start_cmd": command("Starts the process, writes its process ID to `pid_path` and returns. The agent also runs it when the process has died, " +
+				"so a hosted resident process requires it."),
+			"stop_cmd": command("Stops the process. The agent also runs it when the process exceeds its limits; " +
+				"a process that has limits and no such command causes a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),
@@ -125,6 +129,7 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	}
 	reserved := func(what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
+			CustomType:          WholeNumber{},
 			MarkdownDescription: what + reservedNote,
 			Optional:            true,
 			Validators:          []validator.Int64{int64validator.AtLeast(0)},
@@ -151,6 +156,7 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 func monitorPolicyAttribute() schema.SingleNestedAttribute {
 	seconds := func(what string, minimum int64) schema.Int64Attribute {
 		return schema.Int64Attribute{
+			CustomType:          WholeNumber{},
 			MarkdownDescription: what,
 			Optional:            true,
 			Validators:          []validator.Int64{int64validator.AtLeast(minimum)},
@@ -161,6 +167,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"auto_type": schema.Int64Attribute{
+				CustomType: WholeNumber{},
 				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once).",
 					gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot),
 				Required:   true,

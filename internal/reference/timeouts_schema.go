@@ -27,6 +27,7 @@ func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 	attribute := timeouts.Attributes(ctx, opts)
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = TimeoutsDescription
+		nested.Validators = []validator.Object{NotEmpty()}
 		for name, one := range nested.Attributes {
 			if text, ok := one.(schema.StringAttribute); ok {
 				text.Validators = deadlineValidators
@@ -52,6 +53,7 @@ func DataSourceTimeouts(ctx context.Context, what string) datasource.Attribute {
 	attribute := datasourcetimeouts.Attributes(ctx)
 	if nested, ok := attribute.(datasource.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = TimeoutsDescription
+		nested.Validators = []validator.Object{NotEmpty()}
 		nested.Attributes = DataSourceAttributes(DeadlineAttribute("read", what, DefaultReadTimeout))
 		return nested
 	}

@@ -19,7 +19,7 @@ func TestValidation_edges(t *testing.T) {
 		refused []any
 		said    string
 	}{
-		"user": {[]string{"identity", "user"}, []any{"r", "root", providertest.NotKnown{}}, []any{""}, "Attribute spec.identity.user string length must be at least 1, got: 0"},
+		"user": {[]string{"identity", "user"}, []any{"r", "root", providertest.NotKnown{}}, []any{""}, "Attribute spec.identity.user: the value is empty; it must be an account, such as root."},
 		"md5": {
 			[]string{"configmap"},
 			[]any{

@@ -1,0 +1,189 @@
+package provider_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// mistake is a value that somebody wrote, and the sentence that answers it.
+type mistake struct {
+	face  providertest.Face
+	at    string // the attribute, with dots
+	wrote any    // nil for nothing
+	said  string
+	// in are the objects that say so, all of the face by default. more is written besides.
+	in   []string
+	more map[string]any
+}
+
+const (
+	forms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:db8::1`), `<bk_cloud_id>:<bk_supplier_id>:<ip>` (`0:0:10.0.0.1`, `0:0:[2001:db8::1]`), " +
+		"or a GSE 2.0 agent id (16 to 64 characters without a colon, in their own case)."
+	spelling = "If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have."
+	nothing  = "nothing is set in it, so it has no effect. If you meant to set something, check the spelling: Terraform silently drops attributes that an object does not have. The attributes of this one are "
+	commands = "health_cmd, kill_cmd, reload_cmd, restart_cmd, start_cmd, stop_cmd, version_cmd."
+)
+
+var (
+	hosted    = []string{"bk_hosted_process"}
+	operated  = []string{"bk_process_operation", "action bk_process_operation"}
+	jobHosted = []string{"bk_job_hosted_process"}
+	// hostsOf makes a hosts map of one host.
+	hostsOf = func(address string) map[string]string { return map[string]string{"web-1": address} }
+)
+
+// Mistakes that a plan finds, each with the whole of what is said about it.
+var mistakes = []mistake{
+	{at: "spec.control.start_cmd", in: hosted, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
+	{at: "spec.control.stop_cmd", in: hosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
+	{at: "spec.control.restart_cmd", in: operated, said: `the operation "restart" runs this command, which is not set. ` + spelling},
+	{at: "spec.control.stop_cmd", wrote: " ", said: "the command is empty; if there is none, leave the attribute out."},
+	{at: "spec.control", in: hosted, wrote: map[string]any{}, more: map[string]any{"ensure": "registered"}, said: nothing + commands},
+	{at: "timeouts", in: []string{"bk_hosted_process"}, wrote: map[string]any{}, said: nothing + "create, delete, read, update."},
+	{at: "timeouts", in: []string{"bk_process_operation"}, wrote: map[string]any{}, said: nothing + "create, delete, update."},
+	{at: "timeouts", in: []string{"action bk_process_operation"}, wrote: map[string]any{}, said: nothing + "invoke."},
+	{at: "timeouts", in: []string{"data bk_process_status"}, wrote: map[string]any{}, said: nothing + "read."},
+	{at: "spec.warn_report_policy", wrote: map[string]any{}, said: nothing + "report_id."},
+	{at: "spec.identity.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
+	{at: "spec.identity.proc_name", wrote: `C:\nginx\nginx.exe`, said: `"C:\\nginx\\nginx.exe" has a directory in it; set proc_name to "nginx.exe", and setup_path to the directory.`},
+	{at: "spec.identity.proc_name", wrote: "/usr/sbin/", said: `"/usr/sbin/" is a directory, and this is the file name of the binary, such as nginx; its directory goes into setup_path.`},
+	{at: "spec.identity.proc_name", wrote: "nginx ", said: `there is white space around "nginx "; did you mean "nginx"?`},
+	{at: "spec.identity.proc_name", wrote: "", said: "the value is empty; it must be the file name of the binary, such as nginx."},
+	{at: "spec.identity.proc_name", wrote: strings.Repeat("n", 256), said: "the file name has 256 bytes, and no system takes more than 255."},
+	{at: "spec.identity.user", wrote: "", said: "the value is empty; it must be an account, such as root."},
+	{at: "spec.identity.user", wrote: " root", said: `there is white space around " root"; did you mean "root"?`},
+	{at: "spec.identity.setup_path", wrote: "srv/web", said: `the value must be an absolute path, such as /usr/sbin or C:\nginx; got "srv/web".`},
+	{at: "spec.identity.pid_path", wrote: "/run/", said: `the value must be the absolute path of a file, such as /run/nginx.pid or C:\nginx\nginx.pid; got "/run/".`},
+	{at: "spec.resource.cpu", wrote: 0, said: "the value must be more than 0 and at most 100 percent of the whole machine; got 0. With 0, the agent would stop the process as soon as it runs."},
+	{at: "spec.monitor_policy.start_check_secs", wrote: 2.5, said: "the value must be a whole number, such as 3; got 2.5."},
+	{at: "spec.resource.fd", wrote: 1000.5, said: "the value must be a whole number, such as 1001; got 1000.5."},
+	{at: "rollout.batch_size", in: append(slices.Clone(operated), hosted...), wrote: 0.5, said: "the value must be a whole number, such as 1; got 0.5."},
+	{at: "meta.namespace", wrote: "my web", said: `a name must not contain white space; use "my-web" instead of "my web".`},
+	{at: "meta.name", wrote: "nginx\n", said: `a name must not contain white space; use "nginx" instead of "nginx\n".`},
+	{at: "meta.name", wrote: "", said: "the name is empty."},
+	{at: "meta.name", wrote: "\t", said: "the name is nothing but white space."},
+	{at: "meta.namespace", wrote: "we:b", said: `a name must not contain ":", which separates the parts of an import id; got "we:b".`},
+	{at: "meta.name", wrote: strings.Repeat("n", 513), said: "the name has 513 characters, and no platform is known to store more than 512."},
+	{at: `meta.labels["team"]`, wrote: map[string]any{"team": nil}, said: `the label "team" is null; give it a value, or leave it out.`},
+	{at: `meta.labels[""]`, wrote: map[string]any{"": "sre"}, said: "a label needs a name, and this one is empty."},
+	{at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("0:0:2001:db8::1"), said: `not a host address: "0:0:2001:db8::1" lacks the brackets that an IPv6 address needs after a bk_supplier_id; did you mean "0:0:[2001:db8::1]"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("0:[2001:db8::1]"), said: `not a host address: "0:[2001:db8::1]" has brackets, which an IPv6 address needs only after a bk_supplier_id; did you mean "0:2001:db8::1"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("10.0.0.1"), said: `not a host address: "10.0.0.1" has no bk_cloud_id; did you mean "0:10.0.0.1"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("0:web-1"), said: `not a host address: "0:web-1": "web-1" is not an IP address, and hosts are known by their IP rather than by a name; ` + forms},
+	{at: `hosts["web-1"]`, wrote: hostsOf("web-1.example.com"), said: `not a host address: "web-1.example.com" is a host name, and hosts are known by their IP; ` + forms},
+	{at: `hosts["web-1"]`, wrote: hostsOf(""), said: `not a host address: it is empty; ` + forms},
+	{at: `hosts[""]`, wrote: map[string]string{"": "0:10.0.0.1"}, said: "the host key is empty; give the host a name of your choice, such as web-1, by which messages and results call it."},
+	{at: `hosts["web-1"]`, wrote: map[string]any{"web-1": nil}, said: "the address is null; give the host an address or leave it out; " + forms},
+	{at: `hosts["web-2"]`, wrote: map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:0:10.0.0.1"}, said: `"0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "web-1"; name each host once.`},
+
+	{face: providertest.FaceJOB, at: "process.start_cmd", in: jobHosted, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
+	{face: providertest.FaceJOB, at: "process.stop_cmd", in: jobHosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
+	{face: providertest.FaceJOB, at: "process.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
+	{face: providertest.FaceJOB, at: "process.cpu_lmt", wrote: 12.5, said: "the value must be a whole number, such as 13; got 12.5."},
+	{face: providertest.FaceJOB, at: "process.cycle_time", more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
+	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	for _, m := range mistakes {
+		if m.face == "" {
+			m.face = providertest.FaceESB
+		}
+		objects := m.in
+		if objects == nil {
+			prefix := strings.TrimSuffix(m.face.TypeName(providertest.OnCreate), "hosted_process")
+			objects = []string{prefix + "hosted_process", prefix + "process_operation", "action " + prefix + "process_operation", "data " + prefix + "process_status"}
+		}
+		for _, object := range objects {
+			t.Run(m.at+"/"+object, func(t *testing.T) {
+				t.Parallel()
+				want := fmt.Sprintf("Attribute %s: %s", m.at, m.said)
+				said := validated(t, p, object, m.config(object))
+				if len(said) != 1 {
+					t.Fatalf("%d diagnostics, want one:\n%s", len(said), providertest.DiagnosticsText(said))
+				}
+				if said[0].Detail != want {
+					t.Errorf("said:\n%s\nwant:\n%s", said[0].Detail, want)
+				}
+				if steps := len(said[0].Attribute.Steps()); steps != strings.Count(m.at, ".")+strings.Count(m.at, "[")+1 {
+					t.Errorf("at %s, want %s", said[0].Attribute, m.at)
+				}
+				if warns := said[0].Severity == tfprotov6.DiagnosticSeverityWarning; warns != (said[0].Summary == "Nothing Set" || strings.Contains(m.said, "resource limits")) {
+					t.Errorf("%s: %s", said[0].Severity, said[0].Summary)
+				}
+
+				if said := validated(t, p, object, m.unknown(object)); len(said) > 0 {
+					t.Errorf("with an unknown value:\n%s", providertest.DiagnosticsText(said))
+				}
+			})
+		}
+	}
+}
+
+// config is an object with the mistake.
+func (m mistake) config(object string) map[string]any { return m.with(object, m.wrote) }
+
+// unknown is the object with a value that is not known yet, where the mistake is.
+func (m mistake) unknown(object string) map[string]any {
+	return m.with(object, providertest.NotKnown{})
+}
+
+func (m mistake) with(object string, value any) map[string]any {
+	config := m.face.Reference("./start.sh", 2)
+	if strings.Contains(object, "operation") {
+		config["operation"] = "restart"
+	}
+	target := config
+	if m.face == providertest.FaceJOB {
+		target, _ = config["process"].(map[string]any)
+	}
+	maps.Copy(target, m.more)
+	steps := strings.Split(strings.Split(m.at, "[")[0], ".")
+	target = config
+	for _, step := range steps[:len(steps)-1] {
+		inner, ok := target[step].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			target[step] = inner
+		}
+		target = inner
+	}
+	target[steps[len(steps)-1]] = value
+	return config
+}
+
+// validated is what is said about the configuration of an object: the name of a resource,
+// or of a data source or an action behind the word.
+func validated(t *testing.T, p *providertest.Protocol, object string, config map[string]any) []*tfprotov6.Diagnostic {
+	t.Helper()
+	kind, name, _ := strings.Cut(object, " ")
+	switch kind {
+	case "action":
+		resp, err := p.Server.ValidateActionConfig(t.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: p.Dynamic(p.Schema.ActionSchemas[name].Schema, config)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Diagnostics
+	case "data":
+		resp, err := p.Server.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: p.Dynamic(p.Schema.DataSourceSchemas[name], config)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Diagnostics
+	}
+	resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: kind, Config: p.Dynamic(p.Schema.ResourceSchemas[kind], config)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Diagnostics
+}

@@ -1,0 +1,160 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	posix "path"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+)
+
+func optionalPath(description string) schema.StringAttribute {
+	return schema.StringAttribute{
+		MarkdownDescription: description,
+		Optional:            true,
+		Validators:          []validator.String{absolutePathValidator{}},
+	}
+}
+
+const summaryInvalidText = "Invalid Value"
+
+// Bounds of what nobody could have meant. GSE's documents name no length.
+const (
+	// maxNameLength bounds names. They mostly come from CMDB, which stores at most 256
+	// characters of one (FieldTypeSingleLenChar in src/common/definitions.go of
+	// TencentBlueKing/bk-cmdb), and tools add prefixes and numbers to it.
+	maxNameLength = 512
+	// maxFileName is NAME_MAX of Linux, in bytes; that of Windows is no more.
+	maxFileName = 255
+)
+
+// textValidator refuses texts about which fault has something to say: what is wrong, and
+// what would be right, without a full stop.
+type textValidator struct {
+	summary, description string
+	fault                func(text string) string
+}
+
+func (v textValidator) Description(context.Context) string { return v.description }
+
+func (v textValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v textValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if fault := v.fault(req.ConfigValue.ValueString()); fault != "" {
+		AddInvalid(&resp.Diagnostics, req.Path, v.summary, fault)
+	}
+}
+
+// NameValidator accepts a part of a process's name: at least one character, no white
+// space and none of the forbidden characters.
+func NameValidator(forbidden string) validator.String {
+	return textValidator{
+		"Invalid Name", fmt.Sprintf("must contain neither white space nor %q", forbidden),
+		func(name string) string {
+			switch words := strings.Fields(name); {
+			case name == "":
+				return "the name is empty"
+			case len(words) == 0:
+				return "the name is nothing but white space"
+			case strings.ContainsFunc(name, unicode.IsSpace):
+				return fmt.Sprintf("a name must not contain white space; use %q instead of %q", strings.Join(words, "-"), name)
+			case strings.ContainsAny(name, forbidden):
+				return fmt.Sprintf("a name must not contain %q, which separates the parts of an import id; got %q", forbidden, name)
+			case utf8.RuneCountInString(name) > maxNameLength:
+				return fmt.Sprintf("the name has %d characters, and no platform is known to store more than %d", utf8.RuneCountInString(name), maxNameLength)
+			}
+			return ""
+		},
+	}
+}
+
+// accountValidator accepts the name of a system account: those of Windows may contain
+// white space, though not around them.
+func accountValidator() validator.String {
+	return textValidator{
+		summaryInvalidText, "must be the name of a system account",
+		func(account string) string { return blankOrPadded(account, "an account, such as root") },
+	}
+}
+
+// commandValidator accepts anything that could be run.
+func commandValidator() validator.String {
+	return textValidator{
+		"Invalid Command", "must not be empty",
+		func(command string) string {
+			if strings.TrimSpace(command) == "" {
+				return "the command is empty; if there is none, leave the attribute out"
+			}
+			return ""
+		},
+	}
+}
+
+// binaryValidator accepts the name of a file without its directory.
+func binaryValidator() validator.String {
+	return textValidator{
+		"Invalid File Name", "must be the file name of the binary, without its directory",
+		func(name string) string {
+			base := name[strings.LastIndexAny(name, `/\`)+1:]
+			switch fault := blankOrPadded(name, "the file name of the binary, such as nginx"); {
+			case fault != "":
+				return fault
+			case base == "":
+				return fmt.Sprintf("%q is a directory, and this is the file name of the binary, such as nginx; its directory goes into setup_path", name)
+			case base != name:
+				return fmt.Sprintf("%q has a directory in it; set proc_name to %q, and setup_path to the directory", name, base)
+			case len(name) > maxFileName:
+				return fmt.Sprintf("the file name has %d bytes, and no system takes more than %d", len(name), maxFileName)
+			}
+			return ""
+		},
+	}
+}
+
+// blankOrPadded is the fault of a text that is nothing, or has white space around it.
+func blankOrPadded(text, wanted string) string {
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "":
+		return "the value is empty; it must be " + wanted
+	case trimmed != text:
+		return fmt.Sprintf("there is white space around %q; did you mean %q?", text, trimmed)
+	}
+	return ""
+}
+
+// absolutePathValidator accepts absolute paths of Linux and of Windows: which of the two
+// a host runs, only the host knows. With file, a path that ends as a directory is refused.
+type absolutePathValidator struct{ file bool }
+
+var windowsAbsolute = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)
+
+func (v absolutePathValidator) Description(context.Context) string {
+	if v.file {
+		return "must be the absolute path of a file, such as /run/nginx.pid or C:\\nginx\\nginx.pid"
+	}
+	return "must be an absolute path, such as /usr/sbin or C:\\nginx"
+}
+
+func (v absolutePathValidator) MarkdownDescription(ctx context.Context) string {
+	return v.Description(ctx)
+}
+
+func (v absolutePathValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	value := req.ConfigValue.ValueString()
+	absolute := posix.IsAbs(value) || windowsAbsolute.MatchString(value)
+	directory := strings.HasSuffix(value, "/") || strings.HasSuffix(value, `\`)
+	if !absolute || (v.file && directory) {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Path", fmt.Sprintf("the value %s; got %q", v.Description(ctx), value))
+	}
+}
