@@ -189,7 +189,7 @@ func TestHostedProcessListResource_fails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := providertest.DiagnosticsText(resp.Diagnostics); !strings.Contains(text, "Attribute namespace must not be empty and must contain neither white space nor") {
+	if text := providertest.DiagnosticsText(resp.Diagnostics); !strings.Contains(text, `Attribute namespace: a name must not contain ":"`) {
 		t.Errorf("a bad namespace gives %q", text)
 	}
 }
