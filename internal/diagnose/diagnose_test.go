@@ -126,7 +126,7 @@ The platform, or something on the way to it, is failing. Apply again once it has
 
 operate_proc_v2: HTTP 403 Forbidden from https://paas/x (request id r1).
 
-Check app_code, app_secret and the user, and that the application may call operate_proc_v2: the platform grants each API separately.
+The platform knows the application but does not let it call operate_proc_v2. Each API is granted separately: check that the application may call this one, or ask the platform's administrators to grant it.
 
 2 calls failed like this one.
 
