@@ -80,9 +80,12 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
 		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 		if len(rest) > 0 {
-			if op == Start {
+			switch {
+			case p.OneShot() && (op == Start || op == Restart):
+				results.Merge(runOnce(ctx, p, op, rest, wave.observe))
+			case op == Start:
 				results.Merge(start(ctx, p, rest, wave.observe))
-			} else {
+			default:
 				results.Merge(p.Operate(ctx, op, rest, wave.observe))
 			}
 		}
@@ -122,6 +125,54 @@ func start(ctx context.Context, p Process, hosts []Host, observe Observer) Resul
 		results[h] = o
 	}
 	return results
+}
+
+// runOnce starts a one-shot process and leaves the hosting as it was: a start hosts, and
+// the agent would run again what has ended (observed). So the agents are asked before, and
+// what they did not host is unhosted and asked for once more.
+func runOnce(ctx context.Context, p Process, op Operation, hosts []Host, observe Observer) Results {
+	before, err := p.LiveStatus(ctx, hosts)
+	if err != nil {
+		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "not run, because whether it is hosted could not be asked"})
+	}
+	results := make(Results, len(hosts))
+	for _, h := range hosts {
+		if s := before[h]; s.State == Unknown {
+			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not run, because its agent does not say whether it hosts it"}
+		}
+	}
+	known := pickFunc(hosts, func(h Host) bool { return before[h].State != Unknown })
+	if len(known) == 0 {
+		return results
+	}
+	results.Merge(p.Operate(ctx, op, known, observe))
+	bare := pickFunc(known, func(h Host) bool {
+		return (results[h].OK() || results[h].Ran) && before[h].HostedKnown && !before[h].Hosted
+	})
+	if len(bare) == 0 {
+		return results
+	}
+	let := p.Operate(ctx, Unsupervise, bare, nil)
+	after, _ := p.LiveStatus(ctx, let.Succeeded(bare)) // who does not answer has said that it is unhosted
+	for _, h := range bare {
+		o := let[h]
+		if s := after[h]; o.OK() && s.State != Unknown && s.HostedKnown && s.Hosted {
+			o = Outcome{Verdict: Failed, TaskID: o.TaskID, RequestID: o.RequestID, Meaning: "asked afterwards, it is hosted all the same"}
+		}
+		if o.OK() || !results[h].OK() {
+			continue
+		}
+		o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)
+		results[h] = o
+	}
+	return results
+}
+
+func joinMeaning(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
 }
 
 // askFirst settles the hosts that are already as the operation would leave them,

@@ -226,3 +226,69 @@ func TestChoices(t *testing.T) {
 		t.Errorf("Ensures (-want +got):\n%s", diff)
 	}
 }
+
+// A one-shot process is left hosted or not as it was: what a start hosts along the way,
+// the agent would run again.
+func TestRun_oneShot(t *testing.T) {
+	t.Parallel()
+	var (
+		bare    = live(fleet.Stopped, false, 5)
+		hosted  = live(fleet.Stopped, true, 5)
+		unsaid  = hostingUnknown(bare)
+		silent  = fleet.Status{State: fleet.Unknown, Code: 117, Message: "away"}
+		ended   = fleet.Outcome{Verdict: fleet.Done, Code: 836}
+		broken  = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, Ran: true}
+		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
+		remains = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: asked afterwards, it is hosted all the same"}
+		stuck   = away
+	)
+	stuck.Meaning = "it was run, and is hosted now, so the agent may run it again"
+	if away.Meaning != "" {
+		stuck.Meaning += ": " + away.Meaning
+	}
+	for name, test := range map[string]struct {
+		op            fleet.Operation
+		before, after map[int]fleet.Status // not hosted where nothing is said
+		operate       byOp
+		calls         []string
+		results       byHost
+	}{
+		"start":             {fleet.Start, nil, nil, byOp{fleet.Start: {1: ended, 2: well}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: ended, 2: well}},
+		"restart":           {fleet.Restart, nil, nil, byOp{fleet.Restart: {1: ended}}, []string{"live 1 2", "restart 1 2", "unhost 1 2", "live 1 2"}, byHost{1: ended, 2: well}},
+		"stop":              {fleet.Stop, nil, nil, nil, []string{"stop 1 2"}, byHost{1: well, 2: well}},
+		"hosted-before":     {fleet.Start, map[int]fleet.Status{1: hosted, 2: unsaid}, nil, nil, []string{"live 1 2", "start 1 2"}, byHost{1: well, 2: well}},
+		"fails-and-hosts":   {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, []string{"live 1 2", "start 1 2", "unhost 1", "live 1"}, byHost{1: broken, 2: away}},
+		"agent-silent":      {fleet.Start, map[int]fleet.Status{1: silent}, nil, nil, []string{"live 1 2", "start 2", "unhost 2", "live 2"}, byHost{1: notRun, 2: well}},
+		"not-unhosted":      {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 2"}, byHost{1: stuck, 2: well}},
+		"hosted-afterwards": {fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, nil, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: remains, 2: well}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := process{oneShot: true, operate: doneOps(test.operate)}
+			asked := test.before
+			p.live = func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+				statuses := make(map[fleet.Host]fleet.Status)
+				for _, h := range hosts {
+					statuses[h] = bare
+					if s, said := asked[number(h)]; said {
+						statuses[h] = s
+					}
+				}
+				asked = test.after
+				return statuses, nil
+			}
+			results := fleet.Run(t.Context(), &p, test.op, hosts(1, 2), nil, fleet.Rollout{})
+			p.wantCalls(t, test.calls...)
+			wantResults(t, test.results, results)
+		})
+	}
+}
+
+// Where nobody can be asked, nothing is run: what it leaves behind could not be told.
+func TestRun_oneShotUnasked(t *testing.T) {
+	t.Parallel()
+	p := process{oneShot: true, live: cannotSay(errDown)}
+	results := fleet.Run(t.Context(), &p, fleet.Start, hosts(1), nil, fleet.Rollout{})
+	p.wantCalls(t, "live 1")
+	wantResults(t, byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: "not run, because whether it is hosted could not be asked"}}, results)
+}

@@ -82,6 +82,8 @@ type Process interface {
 	// LiveStatus asks the agents. It cannot tell a process that is not
 	// registered from one that is registered but neither hosted nor running.
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
+	// OneShot reports whether the process ends by itself when it has done its work.
+	OneShot() bool
 	// HostingRegisters reports whether to register is to host, so that what is not
 	// hosted is not registered.
 	HostingRegisters() bool

@@ -44,7 +44,7 @@ type process struct {
 	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
 	cached, live                     func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
-	hostingRegisters bool
+	hostingRegisters, oneShot bool
 
 	// others is what OtherNames answers.
 	others map[fleet.Host]fleet.HostID
@@ -92,6 +92,8 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	}
 	return p.status("live", p.live, hosts)
 }
+
+func (p *process) OneShot() bool { return p.oneShot }
 
 func (p *process) HostingRegisters() bool { return p.hostingRegisters }
 

@@ -26,6 +26,8 @@ func (tellingProcess) Operate(_ context.Context, op fleet.Operation, hosts []fle
 	return results
 }
 
+func (tellingProcess) OneShot() bool { return false }
+
 // LiveStatus does not know what became of host 2.
 func (tellingProcess) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses := make(map[fleet.Host]fleet.Status)

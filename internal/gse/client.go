@@ -70,6 +70,9 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	return p.client.face.unregister(ctx, p, hosts)
 }
 
+// OneShot implements fleet.Process.
+func (p *Process) OneShot() bool { return p.spec != nil && p.spec.oneShot() }
+
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() || p.unlimited() }
 

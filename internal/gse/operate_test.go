@@ -74,11 +74,14 @@ func TestOperate_accepting(t *testing.T) {
 func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[int64]fleet.Verdict{AutoPeriodic: fleet.Failed, AutoResident: fleet.Failed, AutoOneShot: fleet.Done} {
-		_, url := newScript(t, accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
-		spec := sampleSpec()
-		spec.MonitorPolicy.AutoType = kind
-		if got := quick(t, url).Process(sampleMeta, spec).Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; got.Verdict != want {
-			t.Errorf("auto_type %d: got %+v, want verdict %d", kind, got, want)
+		for _, op := range []fleet.Operation{fleet.Start, fleet.Restart} {
+			_, url := newScript(t, accepted, result(said(v2(1), code(procapi.CodeCheckFailed))))
+			spec := sampleSpec()
+			spec.MonitorPolicy.AutoType = kind
+			p := quick(t, url).Process(sampleMeta, spec)
+			if got := p.Operate(t.Context(), op, hosts(1), nil)[host(1)]; got.Verdict != want || p.OneShot() != (want == fleet.Done) {
+				t.Errorf("%s with auto_type %d: got %+v, want verdict %d", op, kind, got, want)
+			}
 		}
 	}
 }

@@ -89,6 +89,9 @@ func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unsupervise), callUnregister, true}, hosts, procapi.Request{})
 }
 
+// OneShot implements fleet.Process.
+func (p *Process) OneShot() bool { return p.info.oneShot() }
+
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return true }
 

@@ -19,7 +19,7 @@ type Call struct {
 }
 
 // CallOf is the call of an operation. oneShot decides about 836: a one-shot
-// process has ended when its start is checked, which is what it is for.
+// process has ended when its start or restart is checked, which is what it is for.
 func CallOf(op fleet.Operation, oneShot bool) Call {
 	c := Call{Name: string(op), RunOnce: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
@@ -27,6 +27,10 @@ func CallOf(op fleet.Operation, oneShot bool) Call {
 		c.SuccessCodes = []int64{CodeAlreadyRunning}
 		if oneShot {
 			c.SuccessCodes = append(c.SuccessCodes, CodeCheckFailed)
+		}
+	case fleet.Restart:
+		if oneShot {
+			c.SuccessCodes = []int64{CodeCheckFailed}
 		}
 	case fleet.Stop, fleet.Kill, fleet.Unsupervise:
 		c.SuccessCodes = []int64{CodeNotRunning}

@@ -168,7 +168,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"auto_type": schema.Int64Attribute{
 				CustomType: WholeNumber{},
-				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once).",
+				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once: after a start that hosted it, an operation unhosts it again, so that the agent does not run it twice).",
 					gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot),
 				Required:   true,
 				Validators: []validator.Int64{int64validator.OneOf(gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot)},

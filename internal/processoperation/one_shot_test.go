@@ -1,0 +1,56 @@
+package processoperation_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// A one-shot process has ended when its start is checked, and is hosted by it. What
+// nobody hosted before is unhosted, and what somebody did is left to him.
+func TestProcessOperation_oneShot(t *testing.T) {
+	t.Parallel()
+	for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+		for _, operation := range []string{"start", "restart"} {
+			t.Run(fmt.Sprintf("%s-%s", face, operation), func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				if err := sim.Host(providertest.Address(2), "web", "nginx"); err != nil {
+					t.Fatal(err)
+				}
+				config := face.Reference("./start.sh", 2)
+				spec, _ := config["spec"].(map[string]any)
+				spec["monitor_policy"] = map[string]any{"auto_type": 2}
+				config["operation"] = operation
+				resource := providertest.ConfiguredWith(t, sim.SettingsFor(face)).CoreOf("bk_process_operation", &providertest.Kept{})
+
+				resource.Applied(config)
+
+				op := map[string]string{"start": "0", "restart": "7"}[operation]
+				want := []string{"operate_proc_v2/" + op + " " + providertest.Addresses(1, 2), "operate_proc_v2/4 " + providertest.Addresses(1)}
+				if op == "7" {
+					want[0], want[1] = want[1], want[0] // they are sorted
+				}
+				if diff := cmp.Diff(want, sim.Changes()); diff != "" {
+					t.Errorf("calls that change something (-want +got):\n%s", diff)
+				}
+				for n, hosted := range map[int]bool{1: false, 2: true} {
+					if process, _ := sim.Process(providertest.Address(n), "web", "nginx"); process.Hosted != hosted {
+						t.Errorf("%s is %+v", providertest.Address(n), process)
+					}
+				}
+				var ran []string
+				for _, done := range sim.Executions() {
+					ran = append(ran, done.Action)
+				}
+				if n := strings.Count(strings.Join(ran, " "), operation); n != 2 {
+					t.Errorf("it was run %d times: %v", n, ran)
+				}
+			})
+		}
+	}
+}
