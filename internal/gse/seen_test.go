@@ -2,7 +2,9 @@ package gse
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,6 +106,41 @@ func TestSeen(t *testing.T) {
 	for _, s := range contract.Answered() {
 		if !tried[s.ID()] {
 			t.Errorf("%s is not tried", s.ID())
+		}
+	}
+}
+
+// What kept this client from real platforms: agent ids are opaque and keep their case, in
+// requests, in results and in listings, an agent id may be an address, a task's id may be
+// a number, and a base URL may end in slashes.
+func TestSeen_realNames(t *testing.T) {
+	t.Parallel()
+	const odd, upper = "020000000052540000000117000000000u", "0200000000525400AB000117000000000O"
+	for _, id := range []string{odd, upper} {
+		row := fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},"bk_agent_id":%q,"status":1}`, id)
+		script, url := newGateway(t,
+			exchange{API: apiOperate, Reply: procapitest.Data(`{"task_id":10000}`)},
+			result(said(id+":gse:proc-test", code(0))),
+			page("2", row, `{"meta":{"namespace":"gse","name":"proc-test"},"bk_agent_id":"11:10.0.0.8","status":1}`),
+		)
+		p := newTestClient(t, url+"//", overGateway).Process(sampleMeta, sampleSpec())
+		results := procapitest.ByAddress(p.Operate(t.Context(), fleet.Start, procapitest.Parse(t, id), nil))
+		if got := results[id]; !got.OK() || got.TaskID != "10000" {
+			t.Errorf("%s: got %+v", id, results)
+		}
+		requests := script.Requests()
+		if sent := selectorOf(t, requests[0]); sent != "agents "+id || !strings.Contains(string(requests[1]), `"10000"`) {
+			t.Errorf("%s: sent %s, then %s", id, sent, requests[1])
+		}
+		var listed []string
+		if err := p.client.List(t.Context(), "gse", 0, func(row Row) bool {
+			listed = append(listed, row.Host.Address())
+			return true
+		}); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{id, "11:10.0.0.8"}, listed); diff != "" {
+			t.Errorf("listed (-want +got):\n%s", diff)
 		}
 	}
 }
