@@ -109,7 +109,7 @@ func TestRun_waves(t *testing.T) {
 		p := &process{live: answer(live(fleet.Stopped, false, 0))}
 		start := time.Now()
 		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), map[fleet.Host]bool{host(2): true, host(4): true},
-			fleet.Rollout{BatchSize: 2, Pause: 30 * time.Second})
+			fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: 30 * time.Second})
 		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("took %s, want two pauses", took)
@@ -123,7 +123,7 @@ func TestRun_interruptedDuringPause(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		p := &process{}
-		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, fleet.Rollout{BatchSize: 1, Pause: time.Hour})
+		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Hour})
 		p.wantCalls(t, "restart 1")
 		wantResults(t, byHost{1: well, 2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, results)
 	})

@@ -52,11 +52,11 @@ func TestRun_progress(t *testing.T) {
 		want    []fleet.Progress
 	}{
 		"host-by-host": {
-			op: fleet.Restart, rollout: fleet.Rollout{BatchSize: 2}, hosts: 3,
+			op: fleet.Restart, rollout: fleet.Rollout{Waves: fleet.BatchesOf(2)}, hosts: 3,
 			want: []fleet.Progress{wave(1, 2, 3, 0, 0), wave(1, 2, 3, 1, 0), wave(1, 2, 3, 2, 0), wave(2, 2, 3, 2, 0), wave(2, 2, 3, 3, 0)},
 		},
 		"waves-that-do-not-start-have-not-failed": {
-			op: fleet.Restart, rollout: fleet.Rollout{BatchSize: 4}, hosts: 6,
+			op: fleet.Restart, rollout: fleet.Rollout{Waves: fleet.BatchesOf(4)}, hosts: 6,
 			want: []fleet.Progress{
 				wave(1, 2, 6, 0, 0), wave(1, 2, 6, 1, 0), wave(1, 2, 6, 2, 0), wave(1, 2, 6, 3, 0), wave(1, 2, 6, 3, 1),
 			},

@@ -267,7 +267,7 @@ func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 	t.Parallel()
 	change := fleet.Change{
 		Register: hosts(1, 2), Reregister: hosts(3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
-		Rollout: fleet.Rollout{BatchSize: 1},
+		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
 	}
 	for ensure, settle := range map[fleet.Ensure]fleet.Drift{fleet.EnsureHosted: fleet.NotHosted, fleet.EnsureRunning: fleet.NotRunning} {
 		t.Run(string(ensure), func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestReconcile_waves(t *testing.T) {
 		start := time.Now()
 		results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureRunning), fleet.Change{
 			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
-			Rollout: fleet.Rollout{BatchSize: 2, Pause: time.Minute},
+			Rollout: fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: time.Minute},
 		})
 		p.wantCalls(t,
 			"register 3", "reregister 4", "live 4 3", "start 4 3",
@@ -319,7 +319,7 @@ func TestReconcile_interrupted(t *testing.T) {
 		},
 	}
 	results := fleet.Reconcile(ctx, p, desired(fleet.EnsureHosted), fleet.Change{
-		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{BatchSize: 1},
+		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
 	})
 	p.wantCalls(t, "register 1", "live 1", "host 1")
 	wantResults(t, byHost{

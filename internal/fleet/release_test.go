@@ -105,15 +105,15 @@ func TestRelease(t *testing.T) {
 			[]string{"stop 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
 		"wave-by-wave": {
-			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{},
+			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{},
 			[]string{"stop 1 2", "unregister 1 2", "stop 3", "unregister 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"stopped-by-failures": {
-			fleet.DestroyStop, fleet.Rollout{BatchSize: 2}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
+			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
 			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
 		},
 		"stopped-and-nothing-is": {
-			fleet.DestroyStop, fleet.Rollout{BatchSize: 2},
+			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)},
 			process{unregister: done(byHost{2: away}), live: answer(gone), hostingRegisters: true},
 			[]string{"stop 1 2", "unregister 1 2", "live 2", "stop 3", "unregister 3"}, byHost{1: well, 2: already, 3: well},
 		},
@@ -133,7 +133,7 @@ func TestRelease_spared(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
 	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}})}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{BatchSize: 2})
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{Waves: fleet.BatchesOf(2)})
 	p.wantCalls(t, "kill 2", "unregister 1")
 	wantResults(t, byHost{
 		1: well, 2: away,

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -11,17 +10,25 @@ import (
 // Rollout says how a change spreads over hosts. The zero value does all hosts
 // at once.
 type Rollout struct {
-	// BatchSize is the number of hosts in a wave; 0 means all.
-	BatchSize int
+	// Canary are hosts of a first wave of their own.
+	Canary map[Host]bool
+	// Waves are the sizes of the waves of the other hosts.
+	Waves Waves
 	// Pause is how long to wait between two waves.
 	Pause time.Duration
+	// WaveTimeout bounds each wave, 0 means no bound: a host without a verdict by then has
+	// failed.
+	WaveTimeout time.Duration
 	// MaxFailed is how many hosts may fail in all before no further wave starts.
-	MaxFailed int
+	MaxFailed Tolerance
 	// Watch, if non-nil, is told how far the rollout has come: at the start of
 	// every wave, and whenever a count changes. It is never called twice at once,
 	// and not after Run has returned; the hosts wait while it runs.
 	Watch func(Progress)
 }
+
+// InWaves reports whether hosts may go in more than one wave.
+func (r Rollout) InWaves() bool { return len(r.Waves) > 0 || len(r.Canary) > 0 }
 
 // Wave describes the wave that is about to start.
 type Wave struct {
@@ -40,21 +47,17 @@ func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context
 	if len(hosts) == 0 {
 		return results
 	}
-	size := r.BatchSize
-	if size <= 0 {
-		size = len(hosts)
-	}
-	waves := slices.Collect(slices.Chunk(hosts, size))
+	waves := r.cut(hosts)
 	tally := newTally(r.Watch, len(hosts), len(waves))
 	for i, wave := range waves {
-		if reason, err := r.hold(ctx, i, results); reason != "" {
+		if reason, err := r.hold(ctx, i, results, len(hosts)); reason != "" {
 			for _, rest := range waves[i:] {
 				results.Merge(Same(rest, Outcome{Verdict: NotTried, Meaning: reason, Err: err}))
 			}
 			break
 		}
 		tally.begin(i + 1)
-		settled := act(ctx, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: tally.count})
+		settled := r.bounded(ctx, act, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: tally.count})
 		tally.count(settled)
 		results.Merge(settled)
 	}
@@ -68,7 +71,31 @@ const (
 	StoppedByDeadline  = "not tried: the time was up before its wave"
 )
 
-func (r Rollout) hold(ctx context.Context, started int, results Results) (string, error) {
+// cut cuts hosts into waves, the canary first.
+func (r Rollout) cut(hosts []Host) [][]Host {
+	var waves [][]Host
+	rest := pickFunc(hosts, func(h Host) bool { return !r.Canary[h] })
+	if canary := pick(hosts, r.Canary); len(canary) > 0 {
+		waves = append(waves, canary)
+	}
+	for _, size := range r.Waves.Sizes(len(rest), len(hosts)) {
+		waves = append(waves, rest[:size:size])
+		rest = rest[size:]
+	}
+	return waves
+}
+
+// bounded acts on a wave for as long as a wave may take.
+func (r Rollout) bounded(ctx context.Context, act func(context.Context, Wave) Results, wave Wave) Results {
+	if r.WaveTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.WaveTimeout)
+		defer cancel()
+	}
+	return act(ctx, wave)
+}
+
+func (r Rollout) hold(ctx context.Context, started int, results Results, all int) (string, error) {
 	// The end of ctx comes first: it fails the wave under way, and is the reason.
 	if err := poll.Pause(ctx, 0); err != nil {
 		return stopReason(err), err
@@ -76,7 +103,7 @@ func (r Rollout) hold(ctx context.Context, started int, results Results) (string
 	if started == 0 {
 		return "", nil
 	}
-	if len(results.Failures()) > r.MaxFailed {
+	if len(results.Failures()) > r.MaxFailed.Of(all) {
 		return StoppedByFailures, nil
 	}
 	if err := poll.Pause(ctx, r.Pause); err != nil {

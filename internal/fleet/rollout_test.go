@@ -45,6 +45,56 @@ func (l *log) act(started time.Time, failing map[int]bool, then func(wave int)) 
 	}
 }
 
+func waves(texts ...string) fleet.Waves {
+	waves, err := fleet.ParseWaves(texts)
+	if err != nil {
+		panic(err)
+	}
+	return waves
+}
+
+func tolerance(text string) fleet.Tolerance {
+	tolerance, err := fleet.ParseTolerance(text)
+	if err != nil {
+		panic(err)
+	}
+	return tolerance
+}
+
+func set(numbers ...int) map[fleet.Host]bool {
+	set := make(map[fleet.Host]bool)
+	for _, h := range hosts(numbers...) {
+		set[h] = true
+	}
+	return set
+}
+
+// A wave that takes longer than it may is over: what has no verdict by then has failed,
+// and the next wave has time of its own.
+func TestRollout_Run_waveTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var ended []time.Duration
+		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), WaveTimeout: time.Minute, MaxFailed: fleet.UpTo(1)}
+		results := rollout.Run(t.Context(), hosts(1, 2, 3), func(ctx context.Context, wave fleet.Wave) fleet.Results {
+			outcome := fleet.Outcome{Verdict: fleet.Done}
+			if number(wave.Hosts[0]) < 3 {
+				<-ctx.Done()
+				outcome = fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()}
+			}
+			ended = append(ended, time.Since(start))
+			return fleet.Same(wave.Hosts, outcome)
+		})
+		if diff := cmp.Diff([]time.Duration{time.Minute, 2 * time.Minute}, ended); diff != "" {
+			t.Errorf("waves ended (-want +got):\n%s", diff)
+		}
+		if o := results[hosts(3)[0]]; o.Verdict != fleet.NotTried || o.Meaning != fleet.StoppedByFailures {
+			t.Errorf("the third host is %+v", o)
+		}
+	})
+}
+
 func TestRollout_Run_waves(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -54,16 +104,26 @@ func TestRollout_Run_waves(t *testing.T) {
 		waves    [][]int
 		notTried map[int]bool
 	}{
-		"no-hosts":         {fleet.Rollout{BatchSize: 2}, nil, nil, nil, nil},
-		"zero-value":       {fleet.Rollout{}, hosts(3, 1, 2), nil, [][]int{{3, 1, 2}}, nil},
-		"negative-size":    {fleet.Rollout{BatchSize: -1}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
-		"one-by-one":       {fleet.Rollout{BatchSize: 1}, hosts(2, 1, 3), nil, [][]int{{2}, {1}, {3}}, nil},
-		"remainder":        {fleet.Rollout{BatchSize: 2}, hosts(1, 2, 3, 4, 5), nil, [][]int{{1, 2}, {3, 4}, {5}}, nil},
-		"larger-than-all":  {fleet.Rollout{BatchSize: 9}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
-		"a-failure-stops":  {fleet.Rollout{BatchSize: 2}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true}, [][]int{{1, 2}}, map[int]bool{3: true, 4: true, 5: true}},
-		"as-many-as-may":   {fleet.Rollout{BatchSize: 2, MaxFailed: 1}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true}, [][]int{{1, 2}, {3, 4}, {5}}, nil},
-		"failures-add-up":  {fleet.Rollout{BatchSize: 2, MaxFailed: 1}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true, 4: true}, [][]int{{1, 2}, {3, 4}}, map[int]bool{5: true}},
-		"last-wave-failed": {fleet.Rollout{BatchSize: 2}, hosts(1, 2, 3), map[int]bool{3: true}, [][]int{{1, 2}, {3}}, nil},
+		"no-hosts":        {fleet.Rollout{Waves: fleet.BatchesOf(2)}, nil, nil, nil, nil},
+		"zero-value":      {fleet.Rollout{}, hosts(3, 1, 2), nil, [][]int{{3, 1, 2}}, nil},
+		"negative-size":   {fleet.Rollout{Waves: fleet.BatchesOf(-1)}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
+		"one-by-one":      {fleet.Rollout{Waves: fleet.BatchesOf(1)}, hosts(2, 1, 3), nil, [][]int{{2}, {1}, {3}}, nil},
+		"remainder":       {fleet.Rollout{Waves: fleet.BatchesOf(2)}, hosts(1, 2, 3, 4, 5), nil, [][]int{{1, 2}, {3, 4}, {5}}, nil},
+		"larger-than-all": {fleet.Rollout{Waves: fleet.BatchesOf(9)}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
+		"a-failure-stops": {fleet.Rollout{Waves: fleet.BatchesOf(2)}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true}, [][]int{{1, 2}}, map[int]bool{3: true, 4: true, 5: true}},
+		"as-many-as-may":  {fleet.Rollout{Waves: fleet.BatchesOf(2), MaxFailed: fleet.UpTo(1)}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true}, [][]int{{1, 2}, {3, 4}, {5}}, nil},
+		"failures-add-up": {fleet.Rollout{Waves: fleet.BatchesOf(2), MaxFailed: fleet.UpTo(1)}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true, 4: true}, [][]int{{1, 2}, {3, 4}}, map[int]bool{5: true}},
+		"share-may-fail":  {fleet.Rollout{Waves: fleet.BatchesOf(2), MaxFailed: tolerance("40%")}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true, 2: true}, [][]int{{1, 2}, {3, 4}, {5}}, nil},
+		"share-rounds-down": {
+			fleet.Rollout{Waves: fleet.BatchesOf(2), MaxFailed: tolerance("39%")}, hosts(1, 2, 3, 4, 5), map[int]bool{1: true, 2: true},
+			[][]int{{1, 2}}, map[int]bool{3: true, 4: true, 5: true},
+		},
+		"canary":           {fleet.Rollout{Canary: set(3, 9), Waves: waves("1", "*2")}, hosts(1, 2, 3, 4, 5), nil, [][]int{{3}, {1}, {2, 4}, {5}}, nil},
+		"canary-alone":     {fleet.Rollout{Canary: set(2)}, hosts(1, 2, 3), nil, [][]int{{2}, {1, 3}}, nil},
+		"canary-is-all":    {fleet.Rollout{Canary: set(1, 2), Waves: waves("1")}, hosts(1, 2), nil, [][]int{{1, 2}}, nil},
+		"canary-fails":     {fleet.Rollout{Canary: set(2), Waves: waves("50%")}, hosts(1, 2, 3), map[int]bool{2: true}, [][]int{{2}}, map[int]bool{1: true, 3: true}},
+		"share-of-all":     {fleet.Rollout{Canary: set(1), Waves: waves("50%")}, hosts(1, 2, 3, 4), nil, [][]int{{1}, {2, 3}, {4}}, nil},
+		"last-wave-failed": {fleet.Rollout{Waves: fleet.BatchesOf(2)}, hosts(1, 2, 3), map[int]bool{3: true}, [][]int{{1, 2}, {3}}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +152,7 @@ func TestRollout_Run_waves(t *testing.T) {
 func TestRollout_Run_countsWaves(t *testing.T) {
 	t.Parallel()
 	var log log
-	fleet.Rollout{BatchSize: 2}.Run(t.Context(), hosts(1, 2, 3, 4, 5), log.act(time.Now(), nil, nil))
+	fleet.Rollout{Waves: fleet.BatchesOf(2)}.Run(t.Context(), hosts(1, 2, 3, 4, 5), log.act(time.Now(), nil, nil))
 	if diff := cmp.Diff([]int{3, 3, 3}, log.of); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -105,7 +165,7 @@ func TestRollout_Run_pauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var log log
-		rollout := fleet.Rollout{BatchSize: 1, Pause: time.Minute}
+		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}
 		rollout.Run(t.Context(), hosts(1, 2, 3), log.act(start, nil, func(int) { <-time.After(10 * time.Second) }))
 		want := []time.Duration{0, 70 * time.Second, 140 * time.Second}
 		if diff := cmp.Diff(want, log.at); diff != "" {
@@ -122,7 +182,7 @@ func TestRollout_Run_doesNotPauseAfterTooManyFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var log log
-		fleet.Rollout{BatchSize: 1, Pause: time.Hour}.Run(t.Context(), hosts(1, 2), log.act(start, map[int]bool{1: true}, nil))
+		fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Hour}.Run(t.Context(), hosts(1, 2), log.act(start, map[int]bool{1: true}, nil))
 		if took := time.Since(start); took != 0 {
 			t.Errorf("took %s, want no pause before a wave that will not start", took)
 		}
@@ -167,14 +227,14 @@ func TestRollout_Run_ends(t *testing.T) {
 		spend   func(wave int)
 		waves   [][]int
 	}{
-		"in-pause": {fleet.Rollout{BatchSize: 1, Pause: time.Minute}, nil, nil, [][]int{{1}, {2}}},
-		"in-wave":  {fleet.Rollout{BatchSize: 1, Pause: time.Minute}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}}},
+		"in-pause": {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, nil, [][]int{{1}, {2}}},
+		"in-wave":  {fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}}},
 		"in-wave-no-pause": {
-			fleet.Rollout{BatchSize: 1}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
+			fleet.Rollout{Waves: fleet.BatchesOf(1)}, nil, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
 		},
 		// The wave failed because its time was up, and so did all that follow.
 		"in-wave-that-fails": {
-			fleet.Rollout{BatchSize: 1}, map[int]bool{2: true}, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
+			fleet.Rollout{Waves: fleet.BatchesOf(1)}, map[int]bool{2: true}, func(int) { <-time.After(50 * time.Second) }, [][]int{{1}, {2}},
 		},
 	}
 	for how, test := range tests {

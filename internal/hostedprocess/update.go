@@ -140,10 +140,12 @@ func (u *update) release(ctx context.Context, names names, done fleet.Results) r
 	if !prior.Desired.HasSpec { // imported and never applied
 		prior.Process = u.h.Process
 	}
-	if rollout.BatchSize > 0 {
-		if rollout.MaxFailed -= len(done.Failures()); rollout.MaxFailed < 0 {
+	if rollout.InWaves() {
+		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - len(done.Failures())
+		if patience < 0 {
 			return released{results: fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})}
 		}
+		rollout.MaxFailed = fleet.UpTo(patience)
 	}
 	l := u.leave
 	l.statuses = u.statuses

@@ -48,7 +48,7 @@ func invoked(o operation, addresses map[string]string, results fleet.Results) di
 	}
 	failed := o.failed(len(results), failures)
 	again := diagnose.HostsArgument(reference.Only(addresses, o.Hosts, failures))
-	if len(failures) <= o.rollout.MaxFailed && !cutShort(failures) {
+	if len(failures) <= o.rollout.MaxFailed.Of(len(results)) && !cutShort(failures) {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
 			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
 			"show these hosts. To invoke it on them alone:\n\n"+again+actionDoubtAdvice(failures))}

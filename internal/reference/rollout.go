@@ -82,8 +82,8 @@ func RolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, dia
 	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
 	pause, _ := time.ParseDuration(m.Pause.ValueString()) // checked by a validator; "" is none
 	return fleet.Rollout{
-		BatchSize: int(m.BatchSize.ValueInt64()),
+		Waves:     fleet.BatchesOf(int(m.BatchSize.ValueInt64())),
 		Pause:     pause,
-		MaxFailed: int(m.MaxFailedHosts.ValueInt64()),
+		MaxFailed: fleet.UpTo(int(m.MaxFailedHosts.ValueInt64())),
 	}, diags
 }

@@ -1,0 +1,117 @@
+package fleet_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+func TestWaves_Sizes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		waves      []string
+		count, all int
+		want       []int
+	}{
+		"none":               {nil, 7, 7, []int{7}},
+		"none-of-none":       {nil, 0, 0, nil},
+		"no-hosts":           {[]string{"1"}, 0, 0, nil},
+		"one-size-repeats":   {[]string{"3"}, 8, 8, []int{3, 3, 2}},
+		"larger-than-all":    {[]string{"50"}, 8, 8, []int{8}},
+		"exactly-all":        {[]string{"4"}, 8, 8, []int{4, 4}},
+		"as-designed":        {[]string{"1", "10%", "*2"}, 1000, 1000, []int{1, 100, 200, 400, 299}},
+		"more-each-time":     {[]string{"1", "+2"}, 16, 16, []int{1, 3, 5, 7}},
+		"times-repeats":      {[]string{"1", "*3"}, 41, 41, []int{1, 3, 9, 27, 1}},
+		"share-rounds-up":    {[]string{"10%"}, 11, 11, []int{2, 2, 2, 2, 2, 1}},
+		"share-is-never-0":   {[]string{"1%"}, 3, 3, []int{1, 1, 1}},
+		"all-of-them":        {[]string{"100%"}, 3, 3, []int{3}},
+		"share-of-more":      {[]string{"10%"}, 40, 100, []int{10, 10, 10, 10}},
+		"relative-to-share":  {[]string{"10%", "+5"}, 40, 100, []int{10, 15, 15}},
+		"ends-before-growth": {[]string{"2", "100%"}, 2, 2, []int{2}},
+		"huge-factor":        {[]string{"9999999", "*9999999"}, 10000001, 10000001, []int{9999999, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			waves, err := fleet.ParseWaves(c.waves)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, waves.Sizes(c.count, c.all)); diff != "" {
+				t.Errorf("sizes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if sizes := fleet.BatchesOf(2).Sizes(5, 5); !slices.Equal(sizes, []int{2, 2, 1}) {
+		t.Errorf("batches of 2 are %v", sizes)
+	}
+}
+
+func TestParseWaves_refuses(t *testing.T) {
+	t.Parallel()
+	const noSize = ` is not the size of a wave, which is ` + fleet.WaveForms
+	const relative = ` is relative to the wave before, and the first wave has none; begin with a number or a percentage`
+	for name, c := range map[string]struct {
+		waves []string
+		want  string
+	}{
+		"nothing":           {[]string{""}, `""` + noSize},
+		"word":              {[]string{"1", "half"}, `"half"` + noSize},
+		"space":             {[]string{"1 %"}, `"1 %"` + noSize},
+		"negative":          {[]string{"-1"}, `"-1"` + noSize},
+		"fraction":          {[]string{"0.5"}, `"0.5"` + noSize},
+		"relative-share":    {[]string{"1", "+10%"}, `"+10%"` + noSize},
+		"too-long":          {[]string{"12345678"}, `"12345678"` + noSize},
+		"none":              {[]string{"0"}, `"0" is a wave that never grows or has no hosts; the least is 1`},
+		"none-in-percent":   {[]string{"0%"}, `"0%" is a wave that never grows or has no hosts; the least is 1`},
+		"never-grows":       {[]string{"1", "+0"}, `"+0" is a wave that never grows or has no hosts; the least is 1`},
+		"times-none":        {[]string{"1", "*0"}, `"*0" is a wave that never grows or has no hosts; the least is 1`},
+		"times-one":         {[]string{"1", "*1"}, `"*1" is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more`},
+		"more-than-all":     {[]string{"101%"}, `"101%" is more than all hosts; the most is 100%`},
+		"begins-with-plus":  {[]string{"+1"}, `"+1"` + relative},
+		"begins-with-times": {[]string{"*2"}, `"*2"` + relative},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			waves, err := fleet.ParseWaves(c.waves)
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v, %v\nwant %s", waves, err, c.want)
+			}
+		})
+	}
+}
+
+func TestTolerance(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]map[int]int{
+		"0":    {0: 0, 10: 0},
+		"3":    {0: 3, 2: 3, 1000: 3},
+		"0%":   {1000: 0},
+		"10%":  {0: 0, 9: 0, 10: 1, 19: 1, 1000: 100},
+		"100%": {7: 7},
+	} {
+		tolerance, err := fleet.ParseTolerance(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for all, want := range want {
+			if got := tolerance.Of(all); got != want {
+				t.Errorf("%s of %d hosts are %d, want %d", text, all, got, want)
+			}
+		}
+	}
+	const neither = ` is neither a number of hosts ("3") nor a share of all hosts ("10%")`
+	for text, want := range map[string]string{
+		"": `""` + neither, "-1": `"-1"` + neither, "some": `"some"` + neither, "1.5": `"1.5"` + neither, "+1": `"+1"` + neither,
+		"101%": `"101%" is more than all hosts; the most is 100%`,
+	} {
+		if _, err := fleet.ParseTolerance(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if got := fleet.UpTo(2).Of(1000); got != 2 {
+		t.Errorf("up to 2 are %d", got)
+	}
+}
