@@ -48,11 +48,17 @@ func TestFunctions(t *testing.T) {
 		"expand-too-many": {"expand", []any{"10.[0-1].[0-255].[0-255]"}, nil, `"10.[0-1].[0-255].[0-255]" stands for more than 65536 addresses; split it`},
 		"expand-open":     {"expand", []any{"10.0.0.[1-20"}, nil, `"10.0.0.[1-20" is not a range: a [ without its ]; ` + fleet.RangeForms},
 
-		"match":        {"match", []any{"gz-[1-2]*", []string{"gz-2b", "gz-3", "gz-1", "sh-1", "gz-1"}}, []any{"gz-2b", "gz-1", "gz-1"}, ""},
-		"match-none":   {"match", []any{"x*", []string{"gz-1"}}, []any{}, ""},
-		"match-nobody": {"match", []any{"*", []string{}}, []any{}, ""},
-		"match-slice":  {"match", []any{"[1:]", []string{"30", "10", "20"}}, []any{"10", "20"}, ""},
-		"match-open":   {"match", []any{"gz-[1-2", []string{"gz-1"}}, nil, `"gz-[1-2" cannot be read from character 4 on: a [ without its ]`},
+		"match":              {"match", []any{"gz-[1-2]*", []string{"gz-2b", "gz-3", "gz-1", "sh-1", "gz-1"}}, []any{"gz-2b", "gz-1", "gz-1"}, ""},
+		"match-none":         {"match", []any{"x*", []string{"gz-1"}}, []any{}, ""},
+		"match-nobody":       {"match", []any{"*", []string{}}, []any{}, ""},
+		"match-slice":        {"match", []any{"[1:]", []string{"30", "10", "20"}}, []any{"10", "20"}, ""},
+		"match-open":         {"match", []any{"gz-[1-2", []string{"gz-1"}}, nil, `"gz-[1-2" cannot be read from character 4 on: a [ without its ]`},
+		"waves":              {"waves", []any{[]string{"1", "10%", "*2"}, 1000}, []any{1, 100, 200, 400, 299}, ""},
+		"waves-none":         {"waves", []any{[]string{}, 7}, []any{7}, ""},
+		"waves-no-hosts":     {"waves", []any{[]string{"1"}, 0}, []any{}, ""},
+		"waves-bad":          {"waves", []any{[]string{"1", "0"}, 7}, nil, `"0" is a wave that never grows or has no hosts; the least is 1`},
+		"waves-negative":     {"waves", []any{[]string{"1"}, -1}, nil, "count must be from 0 to 100000; got -1"},
+		"waves-a-great-many": {"waves", []any{[]string{"1"}, 100001}, nil, "count must be from 0 to 100000; got 100001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

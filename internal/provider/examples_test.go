@@ -37,6 +37,7 @@ func TestAccExamples(t *testing.T) {
 		"functions/hosts/function.tf":                       "",
 		"functions/match/function.tf":                       "",
 		"functions/parse_host/function.tf":                  "",
+		"functions/waves/function.tf":                       "",
 	}
 	elsewhere := map[string]string{
 		"resources/bk_hosted_process/import-by-string-id.tf": "TestAccExamples_import",

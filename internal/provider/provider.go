@@ -99,6 +99,7 @@ func (p *bkProvider) ListResources(context.Context) []func() list.ListResource {
 func (p *bkProvider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{
 		hostfunction.NewExpand,
+		hostfunction.NewWaves,
 		hostfunction.NewHost,
 		hostfunction.NewHosts,
 		hostfunction.NewMatch,
