@@ -78,6 +78,15 @@ func (r Inventory) KeyOf(id HostID) (string, bool) {
 	return key, ok
 }
 
+// HostOf is the host with this key, false where there is none.
+func (r Inventory) HostOf(key string) (Host, bool) {
+	i, found := slices.BinarySearch(r.keys, key)
+	if !found {
+		return Host{}, false
+	}
+	return r.hosts[i], true
+}
+
 // Mixed reports whether some hosts are named by agent id and others by address.
 func (r Inventory) Mixed() bool {
 	byID := len(r.Pick(func(h Host) bool { return h.AgentID() != "" }))

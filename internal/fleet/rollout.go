@@ -71,6 +71,15 @@ const (
 	StoppedByDeadline  = "not tried: the time was up before its wave"
 )
 
+// Sizes are how many of these hosts each wave has.
+func (r Rollout) Sizes(hosts []Host) []int {
+	var sizes []int
+	for _, wave := range r.cut(hosts) {
+		sizes = append(sizes, len(wave))
+	}
+	return sizes
+}
+
 // cut cuts hosts into waves, the canary first.
 func (r Rollout) cut(hosts []Host) [][]Host {
 	var waves [][]Host

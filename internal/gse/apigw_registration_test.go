@@ -129,11 +129,11 @@ func TestGatewayFlow_registerPatience(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
 	p := gatewaySim(t, sim, 0)
-	p.client.askPatience = 100 * time.Millisecond
+	p.client.askPatience = 3 * time.Second // the others have to be asked within it on a busy machine, too
 	sim.Inject(simulator.Fault{API: apiOperate, Hosts: []string{agentB}, Pending: -1})
 	began := time.Now()
 	results := procapitest.ByAddress(p.Register(t.Context(), procapitest.Parse(t, agentA, agentB)))
-	if waited := time.Since(began); waited > 10*time.Second {
+	if waited := time.Since(began); waited > 30*time.Second {
 		t.Errorf("waited for %s", waited)
 	}
 	if got := results[agentA]; !got.OK() {

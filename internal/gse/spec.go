@@ -1,5 +1,7 @@
 package gse
 
+import "time"
+
 // Meta names a process. Source: register_proc_info, `meta`.
 type Meta struct {
 	Namespace string            `json:"namespace"`
@@ -20,6 +22,19 @@ type Spec struct {
 	// OpTimeout (seconds a command may take) belongs to the policy in the
 	// operate document and does not exist in the register document.
 	OpTimeout *int64 `json:"-"`
+}
+
+// Settles is how long an operation may take on a host: its command, and the check after
+// it. What is not set is the documented default, 60 and 5 seconds.
+func (s *Spec) Settles() time.Duration {
+	opTimeout, check := int64(60), int64(5)
+	if s != nil && s.OpTimeout != nil {
+		opTimeout = *s.OpTimeout
+	}
+	if s != nil && s.MonitorPolicy.StartCheckSecs != nil {
+		check = *s.MonitorPolicy.StartCheckSecs
+	}
+	return time.Duration(opTimeout+check) * time.Second
 }
 
 // Identity is `spec.identity`. Paths are absolute.

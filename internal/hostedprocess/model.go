@@ -111,7 +111,7 @@ func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
-	h.rollout, d = reference.RolloutToAPI(ctx, m.lifecycle().Rollout)
+	h.rollout, d = h.Rollout(ctx, m.lifecycle().Rollout)
 	diags.Append(d...)
 	return h
 }

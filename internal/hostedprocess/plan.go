@@ -26,6 +26,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	id := plan.Identifier(ctx)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
 	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
+	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.lifecycle().Rollout)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -1,6 +1,10 @@
 package job
 
-import "github.com/blueking/terraform-provider-bk/internal/fleet"
+import (
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
 
 // Scope is the set of hosts that JOB lets a request touch: Type ("biz" or
 // "biz_set") and ID, or BizID alone, which is all that older documents have.
@@ -53,6 +57,20 @@ type Info struct {
 	OpTimeout           *int64 `json:"op_timeout,omitempty"`
 	StartCheckBeginTime *int64 `json:"start_check_begin_time,omitempty"`
 	StartCheckEndTime   *int64 `json:"start_check_end_time,omitempty"`
+}
+
+// Settles is how long an operation may take on a host: its command, and the check after
+// it. JOB documents no defaults; what is not set is what GSE's documents say, 60 and 5
+// seconds.
+func (i Info) Settles() time.Duration {
+	opTimeout, check := int64(60), int64(5)
+	if i.OpTimeout != nil {
+		opTimeout = *i.OpTimeout
+	}
+	if i.StartCheckEndTime != nil {
+		check = *i.StartCheckEndTime
+	}
+	return time.Duration(opTimeout+check) * time.Second
 }
 
 func (i Info) oneShot() bool { return i.Type != nil && *i.Type == TypeOneShot }

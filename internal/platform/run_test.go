@@ -46,7 +46,7 @@ func TestLogged(t *testing.T) {
 	inventory, _ := fleettest.Inventory(t, 5)
 	p, text := logging()
 	watched := 0
-	inWaves(p, inventory, fleet.Rollout{BatchSize: 2, MaxFailed: 1, Watch: func(fleet.Progress) { watched++ }}, map[string]fleet.Outcome{
+	inWaves(p, inventory, fleet.Rollout{Waves: fleet.BatchesOf(2), MaxFailed: fleet.UpTo(1), Watch: func(fleet.Progress) { watched++ }}, map[string]fleet.Outcome{
 		"h01": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", TaskID: "T1"},
 		"h03": {Verdict: fleet.Lost, TaskID: "T2"},
 	})
@@ -71,7 +71,7 @@ func TestLogged_manyWaves(t *testing.T) {
 			t.Parallel()
 			inventory, _ := fleettest.Inventory(t, waves)
 			p, text := logging()
-			inWaves(p, inventory, fleet.Rollout{BatchSize: 1}, nil)
+			inWaves(p, inventory, fleet.Rollout{Waves: fleet.BatchesOf(1)}, nil)
 			if n := strings.Count(text.String(), "\n"); n > maxWaveLines+3 || (waves > 1 && n < min(waves, maxWaveLines/2)+2) {
 				t.Errorf("%d lines for %d waves", n, waves)
 			}

@@ -106,6 +106,7 @@ func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionMode
 	}
 	diags.Append(reference.CheckCommand(ctx, model, config, model.inputs().Operation)...)
 	diags.Append(reference.CheckHosts(ctx, a.platform, model)...)
+	diags.Append(reference.CheckRollout(model.HostsMap(ctx), model.inputs().Rollout)...)
 	if hosts := model.HostsMap(ctx); !hosts.IsUnknown() && hosts.Len() == 0 {
 		reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
 	}

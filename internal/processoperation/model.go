@@ -91,7 +91,7 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	if !diags.HasError() && !o.Desired.HasSpec {
 		reference.AddMissingSpec(diags)
 	}
-	o.rollout, d = reference.RolloutToAPI(ctx, m.inputs().Rollout)
+	o.rollout, d = o.Rollout(ctx, m.inputs().Rollout)
 	diags.Append(d...)
 	return o
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -29,6 +30,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	}
 	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
+	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.values().Rollout)...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), plan.Identifier(ctx))...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -80,7 +82,7 @@ type run struct {
 	number    int
 	operation fleet.Operation
 	keys      []string
-	rollout   fleet.Rollout
+	waves     []int // how many hosts each wave has
 	// uncertain: the run depends on a value that is not known yet.
 	uncertain bool
 }
@@ -96,10 +98,30 @@ func (r run) String() string {
 	if r.uncertain {
 		text = fmt.Sprintf("run %d, if it turns out that triggers or name change: %s on %s", r.number, r.operation, countHosts(len(r.keys)))
 	}
-	if size := r.rollout.BatchSize; 0 < size && size < len(r.keys) {
-		text += fmt.Sprintf(" in %d waves of %d", (len(r.keys)+size-1)/size, size)
+	return text + inWaves(r.waves) + ": " + namesOf(r.keys)
+}
+
+// mostWaves is how many waves are listed one by one.
+const mostWaves = 12
+
+// inWaves tells waves by number and size, nothing for a single one.
+func inWaves(sizes []int) string {
+	last := len(sizes) - 1
+	if last <= 0 {
+		return ""
 	}
-	return text + ": " + namesOf(r.keys)
+	if slices.Max(sizes) == sizes[0] && slices.Min(sizes[:last]) == sizes[0] {
+		return fmt.Sprintf(" in %d waves of %d", len(sizes), sizes[0])
+	}
+	var texts []string
+	for i, size := range sizes {
+		if i < mostWaves || i == last {
+			texts = append(texts, strconv.Itoa(size))
+		} else if i == mostWaves {
+			texts = append(texts, "…")
+		}
+	}
+	return fmt.Sprintf(" in %d waves of %s", len(sizes), strings.Join(texts, ", "))
 }
 
 // plan writes the run into rollout_plan, unless that is not known yet, and warns of one
@@ -109,8 +131,17 @@ func (r run) plan(ctx context.Context, plan resourceModel, unknown bool, resp *r
 	if unknown || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Operation, values.Rollout) {
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
 	}
-	rollout, diags := reference.RolloutToAPI(ctx, values.Rollout)
-	r.operation, r.rollout = fleet.Operation(values.Operation.ValueString()), rollout
+	// A supplier id makes no difference to waves.
+	inventory, diags := reference.InventoryOf(plan.HostsMap(ctx), 0)
+	rollout, d := reference.Target{Hosts: inventory}.Rollout(ctx, values.Rollout)
+	diags.Append(d...)
+	var hosts []fleet.Host
+	for _, key := range r.keys {
+		if host, found := inventory.HostOf(key); found {
+			hosts = append(hosts, host)
+		}
+	}
+	r.operation, r.waves = fleet.Operation(values.Operation.ValueString()), rollout.Sizes(hosts)
 	diags.Append(resp.Plan.SetAttribute(ctx, at, r.String())...)
 	diags.Append(manyAtOnce(ctx, plan, values.Operation, r.keys)...)
 	return diags
@@ -119,7 +150,7 @@ func (r run) plan(ctx context.Context, plan resourceModel, unknown bool, resp *r
 // recordRun writes a run into rollout_plan that was not known when it was planned.
 func (m *resourceValues) recordRun(o operation, number int, hosts []fleet.Host) {
 	if m.RolloutPlan.IsUnknown() {
-		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, keys: keysIn(o.Hosts, hosts), rollout: o.rollout}.String())
+		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, keys: keysIn(o.Hosts, hosts), waves: o.rollout.Sizes(hosts)}.String())
 	}
 }
 
@@ -127,7 +158,7 @@ func (m *resourceValues) recordRun(o operation, number int, hosts []fleet.Host) 
 const fewHosts = 100
 
 // manyAtOnce warns of an operation that takes down many hosts without waves. A reload is
-// left out: the process goes on running. A batch_size says that somebody thought of it.
+// left out: the process goes on running. Waves say that somebody thought of it.
 func manyAtOnce(ctx context.Context, m model, operation types.String, keys []string) diag.Diagnostics {
 	switch fleet.Operation(operation.ValueString()) {
 	case fleet.Stop, fleet.Restart, fleet.Kill:
@@ -135,13 +166,13 @@ func manyAtOnce(ctx context.Context, m model, operation types.String, keys []str
 		return nil
 	}
 	rollout := m.inputs().Rollout
-	if len(keys) <= fewHosts || rollout.IsUnknown() || (!rollout.IsNull() && !rollout.Attributes()["batch_size"].IsNull()) {
+	if len(keys) <= fewHosts || rollout.IsUnknown() || reference.HasWaves(rollout) {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("rollout"), "Many Hosts At Once", fmt.Sprintf(
 		"%s: %s goes to %d hosts at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
-			"rollout = { batch_size = %d }, for example. If all at once is what you want, batch_size = %d says so.",
-		m.Identifier(ctx).ValueString(), operation.ValueString(), len(keys), namesOf(keys), len(keys)/10, len(keys)))}
+			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
+		m.Identifier(ctx).ValueString(), operation.ValueString(), len(keys), namesOf(keys)))}
 }
 
 // runsKey holds the number of runs in private state.

@@ -60,6 +60,8 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 		"created":               {nil, nil, "run 1: restart on 4 hosts: web-1…web-4", ""},
 		"created-in-waves":      {nil, map[string]any{"rollout": map[string]any{"batch_size": 3}}, "run 1: restart on 4 hosts in 2 waves of 3: web-1…web-4", ""},
 		"created-in-one-wave":   {nil, map[string]any{"rollout": map[string]any{"batch_size": 4}}, "run 1: restart on 4 hosts: web-1…web-4", ""},
+		"created-in-sizes":      {nil, map[string]any{"rollout": map[string]any{"waves": []string{"1", "50%"}}}, "run 1: restart on 4 hosts in 3 waves of 1, 2, 1: web-1…web-4", ""},
+		"created-with-canary":   {nil, map[string]any{"rollout": map[string]any{"canary": []string{"web-4"}, "waves": []string{"100%"}}}, "run 1: restart on 4 hosts in 2 waves of 1, 3: web-1…web-4", ""},
 		"created-not-run":       {nil, map[string]any{"run_on_create": false}, "runs nothing", ""},
 		"one-host":              {nil, map[string]any{"hosts": providertest.HostsOf(1)}, "run 1: restart on 1 host: web-1", ""},
 		"trigger":               {map[string]any{}, map[string]any{"triggers": map[string]string{"config": "b"}}, "run 2: restart on 4 hosts: web-1…web-4", ""},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -135,6 +136,9 @@ func ValueOf(typ tftypes.Type, v any) tftypes.Value {
 	case string, bool:
 		return tftypes.NewValue(typ, v)
 	case int:
+		if typ.Is(tftypes.String) { // as Terraform converts a number
+			return tftypes.NewValue(typ, strconv.Itoa(v))
+		}
 		return tftypes.NewValue(typ, big.NewFloat(float64(v)))
 	case float64:
 		return tftypes.NewValue(typ, big.NewFloat(v))

@@ -45,6 +45,14 @@ var actionForms = attributeForms[action.Attribute]{
 			Validators: a.Validators,
 		}
 	},
+	sequence: func(a resource.ListAttribute) action.Attribute {
+		return action.ListAttribute{
+			ElementType: a.ElementType, CustomType: a.CustomType,
+			Required: a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
+	},
 	object: func(a resource.SingleNestedAttribute, nested map[string]action.Attribute) action.Attribute {
 		return action.SingleNestedAttribute{
 			Attributes: nested, CustomType: a.CustomType,

@@ -17,6 +17,7 @@ type attributeForms[A any] struct {
 	integer    func(schema.Int64Attribute) A
 	float      func(schema.Float64Attribute) A
 	dictionary func(schema.MapAttribute) A
+	sequence   func(schema.ListAttribute) A
 	object     func(schema.SingleNestedAttribute, map[string]A) A
 	list       func(schema.ListNestedAttribute, map[string]A) A
 }
@@ -39,6 +40,8 @@ func (f attributeForms[A]) attribute(name string, attribute schema.Attribute) A 
 		return f.float(a)
 	case schema.MapAttribute:
 		return f.dictionary(a)
+	case schema.ListAttribute:
+		return f.sequence(a)
 	case schema.SingleNestedAttribute:
 		return f.object(a, f.attributes(a.Attributes))
 	case schema.ListNestedAttribute:

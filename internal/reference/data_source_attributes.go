@@ -45,6 +45,14 @@ var dataSourceForms = attributeForms[datasource.Attribute]{
 			Validators: a.Validators,
 		}
 	},
+	sequence: func(a resource.ListAttribute) datasource.Attribute {
+		return datasource.ListAttribute{
+			ElementType: a.ElementType, CustomType: a.CustomType,
+			Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
+	},
 	object: func(a resource.SingleNestedAttribute, nested map[string]datasource.Attribute) datasource.Attribute {
 		return datasource.SingleNestedAttribute{
 			Attributes: nested, CustomType: a.CustomType,

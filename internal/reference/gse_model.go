@@ -164,6 +164,7 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		ID:      meta.Namespace + ":" + meta.Name,
 		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
 		Hosts:   hosts,
+		Settles: spec.Settles(),
 		Desired: desired,
 		// The labels go along with every call as registering sends them: a start
 		// registers hosting, and must not do so with other labels.

@@ -128,6 +128,7 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		ID:      id,
 		Title:   title,
 		Hosts:   hosts,
+		Settles: info.Settles(),
 		Process: p.Job.Process(scope, m.Registration, info),
 		Desired: fleet.Desired{Fingerprint: fingerprint, Owner: owner, HasSpec: true},
 	}, diags

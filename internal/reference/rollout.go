@@ -2,10 +2,11 @@ package reference
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -19,33 +20,89 @@ import (
 // RolloutAttribute declares rollout; description is the sentence that says what happens
 // in waves.
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
-	// Without it there is one wave, and nothing to pause between.
-	batchSize := path.MatchRelative().AtParent().AtName("batch_size")
+	waves := path.MatchRelative().AtParent().AtName("waves")
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: description + " Hosts are taken in the order of their keys. A wave starts once every host of the previous wave has settled. " +
 			"Without `rollout`, all hosts go at once.",
 		Optional:   true,
 		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
+			"waves": schema.ListAttribute{
+				MarkdownDescription: "Sizes of the waves, such as `[\"1\", \"10%\", \"*2\"]`: a number of hosts, a percentage of all hosts that the change " +
+					"concerns, rounded up, or relative to the wave before, `\"+50\"` or `\"*2\"`. The last size repeats. The function " +
+					"[waves](../functions/waves.md) tells how many hosts each wave has. One wave of all hosts by default.",
+				ElementType: types.StringType,
+				Optional:    true,
+				Validators:  []validator.List{listvalidator.SizeAtLeast(1), wavesValidator{}},
+			},
 			"batch_size": schema.Int64Attribute{
 				CustomType:          WholeNumber{},
-				MarkdownDescription: "Number of hosts in a wave. All of them by default.",
+				MarkdownDescription: "Number of hosts in each wave: `batch_size = 50` is short for `waves = [\"50\"]`.",
 				Optional:            true,
-				Validators:          []validator.Int64{int64validator.AtLeast(1)},
+				Validators:          []validator.Int64{int64validator.AtLeast(1), int64validator.ConflictsWith(waves)},
+			},
+			"canary": schema.ListAttribute{
+				MarkdownDescription: "Keys of the hosts that go first, in a wave of their own. None by default.",
+				ElementType:         types.StringType,
+				Optional:            true,
+				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues()},
 			},
 			"pause": schema.StringAttribute{
-				MarkdownDescription: "Pause between two waves, as a duration such as `\"30s\"`. None by default. Requires `batch_size`.",
+				MarkdownDescription: "Pause between two waves, as a duration such as `\"30s\"`. None by default.",
 				Optional:            true,
-				Validators:          []validator.String{DurationValidator{}, stringvalidator.AlsoRequires(batchSize)},
+				Validators:          []validator.String{DurationValidator{}},
 			},
-			"max_failed_hosts": schema.Int64Attribute{
-				CustomType: WholeNumber{},
-				MarkdownDescription: "How many hosts may fail, across all waves. Once more have failed, no further wave starts. Defaults to `0`: the first wave " +
-					"with a failure is the last.",
+			"wave_timeout": schema.StringAttribute{
+				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. " +
+					"By default what an operation may take on a host (`op_timeout` and `start_check_secs`, 60 and 5 seconds where they are not set) and one minute more.",
 				Optional:   true,
-				Validators: []validator.Int64{int64validator.AtLeast(0)},
+				Validators: []validator.String{DurationValidator{Min: time.Second}},
+			},
+			"max_failed_hosts": schema.StringAttribute{
+				MarkdownDescription: "How many hosts may fail, across all waves: a number, or a percentage such as `\"5%\"` of all hosts that the change concerns, " +
+					"rounded down. Once more have failed, no further wave starts. Defaults to `0`: the first wave with a failure is the last.",
+				Optional:   true,
+				Validators: []validator.String{toleranceValidator{}},
 			},
 		},
+	}
+}
+
+// wavesValidator refuses sizes that are none, each at its place in the list.
+type wavesValidator struct{}
+
+func (wavesValidator) Description(context.Context) string {
+	return "each must be " + fleet.WaveForms
+}
+
+func (v wavesValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (wavesValidator) ValidateList(ctx context.Context, req validator.ListRequest, resp *validator.ListResponse) {
+	if !Known(ctx, req.ConfigValue) || req.ConfigValue.IsNull() {
+		return
+	}
+	if _, err := fleet.ParseWaves(texts(req.ConfigValue)); err != nil {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Waves", err.Error())
+	}
+}
+
+// toleranceValidator refuses what is no number or percentage of hosts.
+type toleranceValidator struct{}
+
+func (toleranceValidator) Description(context.Context) string {
+	return `must be a number of hosts ("3") or a percentage of all hosts ("10%")`
+}
+
+func (v toleranceValidator) MarkdownDescription(ctx context.Context) string {
+	return v.Description(ctx)
+}
+
+func (toleranceValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if _, err := fleet.ParseTolerance(req.ConfigValue.ValueString()); err != nil {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Number Of Hosts", err.Error())
 	}
 }
 
@@ -54,36 +111,102 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 // restarts at once.
 type rolloutValidator struct{}
 
-func (rolloutValidator) Description(context.Context) string { return "should set batch_size" }
+func (rolloutValidator) Description(context.Context) string { return "should set waves or batch_size" }
 
 func (v rolloutValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || !req.ConfigValue.Attributes()["batch_size"].IsNull() {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": batch_size is not set, so all hosts "+
-		"go at once. If you meant to set it, check the spelling: Terraform silently drops attributes that an object does not have. "+
-		"If you do want all hosts at once, set batch_size to the number of hosts, or leave out rollout.")
+	if HasWaves(req.ConfigValue) {
+		return
+	}
+	set := req.ConfigValue.Attributes()
+	if set["canary"].IsNull() {
+		for _, name := range []string{"pause", "wave_timeout"} {
+			if !set[name].IsNull() {
+				AddInvalid(&resp.Diagnostics, req.Path.AtName(name), "Invalid Rollout", "without waves, batch_size or canary there is one wave of all hosts, "+
+					"so it would do nothing. Set one of them")
+				return
+			}
+		}
+	}
+	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": neither waves nor batch_size is set, so all "+
+		"hosts but the canary go at once. If you meant to set one of them, check the spelling: Terraform silently drops attributes that an object does not have. "+
+		"If you do want all hosts at once, set waves = [\"100%\"].")
+}
+
+// HasWaves reports whether a rollout says how large its waves are.
+func HasWaves(rollout types.Object) bool {
+	set := rollout.Attributes()
+	return !rollout.IsNull() && (!set["waves"].IsNull() || !set["batch_size"].IsNull())
 }
 
 type rolloutModel struct {
+	Waves          types.List   `tfsdk:"waves"`
 	BatchSize      types.Int64  `tfsdk:"batch_size"`
+	Canary         types.List   `tfsdk:"canary"`
 	Pause          types.String `tfsdk:"pause"`
-	MaxFailedHosts types.Int64  `tfsdk:"max_failed_hosts"`
+	WaveTimeout    types.String `tfsdk:"wave_timeout"`
+	MaxFailedHosts types.String `tfsdk:"max_failed_hosts"`
 }
 
-// RolloutToAPI converts rollout. A null value is one wave of all hosts.
-func RolloutToAPI(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
+// CheckRollout refuses a canary that is none of the hosts.
+func CheckRollout(hosts HostMap, rollout types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	canary, given := rollout.Attributes()["canary"].(types.List)
+	if !given || hosts.IsUnknown() {
+		return diags
+	}
+	keys := make(map[string]bool, hosts.Len())
+	for key := range hosts.All() {
+		keys[key] = true
+	}
+	for i, element := range canary.Elements() {
+		key, _ := element.(types.String)
+		if !key.IsUnknown() && !keys[key.ValueString()] {
+			AddInvalid(&diags, path.Root("rollout").AtName("canary").AtListIndex(i), "Invalid Canary",
+				fmt.Sprintf("%q is not the key of a host in hosts. A canary is named by its key", key.ValueString()))
+		}
+	}
+	return diags
+}
+
+// Rollout converts rollout for the clients. A null value is one wave of all hosts.
+func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollout, diag.Diagnostics) {
 	if rollout.IsNull() {
 		return fleet.Rollout{}, nil
 	}
 	var m rolloutModel
 	diags := rollout.As(ctx, &m, basetypes.ObjectAsOptions{})
-	pause, _ := time.ParseDuration(m.Pause.ValueString()) // checked by a validator; "" is none
-	return fleet.Rollout{
-		Waves:     fleet.BatchesOf(int(m.BatchSize.ValueInt64())),
-		Pause:     pause,
-		MaxFailed: fleet.UpTo(int(m.MaxFailedHosts.ValueInt64())),
-	}, diags
+	// Validators have checked all these; "" is none.
+	pause, _ := time.ParseDuration(m.Pause.ValueString())
+	waveTimeout, _ := time.ParseDuration(m.WaveTimeout.ValueString())
+	waves, _ := fleet.ParseWaves(texts(m.Waves))
+	maxFailed, _ := fleet.ParseTolerance(m.MaxFailedHosts.ValueString())
+	if !m.BatchSize.IsNull() {
+		waves = fleet.BatchesOf(int(m.BatchSize.ValueInt64()))
+	}
+	r := fleet.Rollout{Waves: waves, Canary: make(map[fleet.Host]bool), Pause: pause, WaveTimeout: waveTimeout, MaxFailed: maxFailed}
+	for _, key := range texts(m.Canary) {
+		if host, found := t.Hosts.HostOf(key); found {
+			r.Canary[host] = true
+		}
+	}
+	if r.InWaves() && r.WaveTimeout == 0 {
+		r.WaveTimeout = t.Settles + time.Minute
+	}
+	return r, diags
+}
+
+// texts are the known elements of a list of strings.
+func texts(list types.List) []string {
+	var texts []string
+	for _, element := range list.Elements() {
+		if text, ok := element.(types.String); ok && !text.IsUnknown() {
+			texts = append(texts, text.ValueString())
+		}
+	}
+	return texts
 }

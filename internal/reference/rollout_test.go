@@ -21,7 +21,10 @@ func TestRollout_withoutWaves(t *testing.T) {
 		"none":        {},
 		"empty":       {rollout: map[string]any{}, warned: true},
 		"no-batch":    {rollout: map[string]any{"max_failed_hosts": 1}, warned: true},
+		"canary-only": {rollout: map[string]any{"canary": []string{"web-1"}, "pause": "1s"}, warned: true},
 		"batch":       {rollout: map[string]any{"batch_size": 1}},
+		"waves":       {rollout: map[string]any{"waves": []string{"1", "*2"}, "wave_timeout": "1m", "max_failed_hosts": "5%"}},
+		"waves-later": {rollout: map[string]any{"waves": providertest.NotKnown{}}},
 		"batch-later": {rollout: map[string]any{"batch_size": providertest.NotKnown{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,5 +44,67 @@ func TestRollout_withoutWaves(t *testing.T) {
 				t.Errorf("said %q", said)
 			}
 		})
+	}
+}
+
+// What a rollout cannot be is refused before anything runs, with what would be right.
+func TestRollout_refused(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	for name, c := range map[string]struct {
+		rollout map[string]any
+		want    string
+	}{
+		"empty-wave":     {map[string]any{"waves": []string{"0"}}, `Attribute rollout.waves: "0" is a wave that never grows or has no hosts; the least is 1.`},
+		"no-wave":        {map[string]any{"waves": []string{}}, "Attribute rollout.waves list must contain at least 1 elements"},
+		"times-one":      {map[string]any{"waves": []string{"1", "*1"}}, `"*1" is as large as the wave before`},
+		"more-than-all":  {map[string]any{"waves": []string{"110%"}}, `"110%" is more than all hosts`},
+		"both":           {map[string]any{"waves": []string{"1"}, "batch_size": 1}, "rollout.batch_size"},
+		"failures":       {map[string]any{"waves": []string{"1"}, "max_failed_hosts": "101%"}, `Attribute rollout.max_failed_hosts: "101%" is more than all hosts; the most is 100%.`},
+		"no-failures":    {map[string]any{"waves": []string{"1"}, "max_failed_hosts": "few"}, `"few" is neither a number of hosts`},
+		"timeout":        {map[string]any{"waves": []string{"1"}, "wave_timeout": "1ms"}, "Attribute rollout.wave_timeout: the value must be a duration of at least 1s"},
+		"idle-pause":     {map[string]any{"pause": "1s"}, "Attribute rollout.pause: without waves, batch_size or canary there is one wave of all hosts"},
+		"idle-timeout":   {map[string]any{"wave_timeout": "1m"}, "Attribute rollout.wave_timeout: without waves, batch_size or canary there is one wave"},
+		"canary-twice":   {map[string]any{"canary": []string{"web-1", "web-1"}, "batch_size": 1}, `duplicate values of: "web-1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := providertest.HostedConfigOf(map[string]string{"web-1": "0:10.0.0.1"})
+			config["rollout"] = c.rollout
+			resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
+				TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.HostedType], config),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := providertest.DiagnosticsText(resp.Diagnostics)
+			if !strings.Contains(said, "ERROR") || !strings.Contains(said, c.want) {
+				t.Errorf("said: %s\nwant: %s", said, c.want)
+			}
+		})
+	}
+}
+
+// A canary that is none of the hosts is refused while planning, for each object with a
+// rollout.
+func TestRollout_canaryNowhere(t *testing.T) {
+	t.Parallel()
+	const want = `Attribute rollout.canary[1]: "web-9" is not the key of a host in hosts. A canary is named by its key.`
+	sim := providertest.NewSim(t)
+	rollout := map[string]any{"canary": []string{"web-1", "web-9"}, "batch_size": 1}
+	config := providertest.HostedConfigOf(providertest.HostsOf(2))
+	config["rollout"] = rollout
+	if _, said := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{}).Apply(config); !said.Failed() || !strings.Contains(said.String(), want) {
+		t.Errorf("the hosted process said: %s", said)
+	}
+	invocation := providertest.Invocation("restart", 2, map[string]any{"rollout": rollout})
+	if said := sim.Configured(t).PlanAction(providertest.ActionType, invocation); !strings.Contains(said, want) {
+		t.Errorf("the action said: %s", said)
+	}
+	if _, said := sim.Configured(t).CoreOf(providertest.ActionType, &providertest.Kept{}).Apply(invocation); !said.Failed() || !strings.Contains(said.String(), want) {
+		t.Errorf("the operation said: %s", said)
+	}
+	if calls := sim.Calls(); len(calls) > 0 {
+		t.Errorf("calls were made: %v", calls)
 	}
 }

@@ -20,6 +20,9 @@ type Target struct {
 	// ImportAdvice says how to import a registration that somebody else made. It begins
 	// with a space, and is empty if the object cannot be imported.
 	ImportAdvice string
+	// Settles is how long an operation may take on a host: its command, and the check
+	// after it.
+	Settles time.Duration
 }
 
 // TimeoutOf is a method of timeouts.Value, such as Create: it returns the configured
