@@ -33,6 +33,7 @@ var (
 	listTemplates   = endpoint{"list_service_template", "/api/v3/findmany/proc/service_template"}
 	searchGroups    = endpoint{"search_dynamic_group", "/api/v3/dynamicgroup/search/{bk_biz_id}"}
 	executeGroup    = endpoint{"execute_dynamic_group", "/api/v3/dynamicgroup/data/{bk_biz_id}/{id}"}
+	listProcesses   = endpoint{"list_process_related_info", "/api/v3/findmany/proc/process_related_info/biz/{bk_biz_id}"}
 	supplierAccount = "0"
 )
 

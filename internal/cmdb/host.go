@@ -42,18 +42,28 @@ func (p Place) String() string { return p.SetName + "/" + p.ModuleName }
 // hostFields are those that are asked for: CMDB returns a hundred otherwise.
 var hostFields = []string{"bk_host_id", "bk_cloud_id", "bk_host_innerip", "bk_host_innerip_v6", "bk_agent_id", "bk_addressing", "bk_host_name", "bk_os_type"}
 
-// hostRow is a row of list_biz_hosts_topo. What nobody filled in is null.
+// hostFieldsRow are these fields. What nobody filled in is null.
+type hostFieldsRow struct {
+	ID         int64  `json:"bk_host_id"`
+	CloudID    *int64 `json:"bk_cloud_id"`
+	IP         string `json:"bk_host_innerip"`
+	IPv6       string `json:"bk_host_innerip_v6"`
+	AgentID    string `json:"bk_agent_id"`
+	Addressing string `json:"bk_addressing"`
+	Name       string `json:"bk_host_name"`
+	OS         string `json:"bk_os_type"`
+}
+
+func (r hostFieldsRow) host() Host {
+	return Host{
+		ID: r.ID, CloudID: r.CloudID, IP: firstOf(r.IP), IPv6: firstOf(r.IPv6), AgentID: r.AgentID,
+		Dynamic: r.Addressing == "dynamic", Name: r.Name, OS: r.OS,
+	}
+}
+
+// hostRow is a row of list_biz_hosts_topo.
 type hostRow struct {
-	Host struct {
-		ID         int64  `json:"bk_host_id"`
-		CloudID    *int64 `json:"bk_cloud_id"`
-		IP         string `json:"bk_host_innerip"`
-		IPv6       string `json:"bk_host_innerip_v6"`
-		AgentID    string `json:"bk_agent_id"`
-		Addressing string `json:"bk_addressing"`
-		Name       string `json:"bk_host_name"`
-		OS         string `json:"bk_os_type"`
-	} `json:"host"`
+	Host hostFieldsRow `json:"host"`
 	Topo []struct {
 		SetID   int64  `json:"bk_set_id"`
 		SetName string `json:"bk_set_name"`
@@ -67,10 +77,7 @@ type hostRow struct {
 func (r hostRow) id() int64 { return r.Host.ID }
 
 func (r hostRow) host() Host {
-	h := Host{
-		ID: r.Host.ID, CloudID: r.Host.CloudID, IP: firstOf(r.Host.IP), IPv6: firstOf(r.Host.IPv6), AgentID: r.Host.AgentID,
-		Dynamic: r.Host.Addressing == "dynamic", Name: r.Host.Name, OS: r.Host.OS,
-	}
+	h := r.Host.host()
 	for _, set := range r.Topo {
 		for _, m := range set.Modules {
 			h.Places = append(h.Places, Place{SetID: set.SetID, SetName: set.SetName, ModuleID: m.ID, ModuleName: m.Name})

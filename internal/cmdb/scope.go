@@ -28,35 +28,46 @@ type Topology struct {
 	Set, Module *expression.Expression
 }
 
+// target is what a scope comes to: the ids of modules, of sets or of hosts.
+type target struct{ modules, sets, hosts []int64 }
+
 // Select returns the hosts of a scope, in the order of their ids. Their places are those
 // that the scope means, and all of them where it means hosts. A scope without hosts is no
 // error here; one that names what does not exist is an [UnknownError].
 func (c *Client) Select(ctx context.Context, s Scope) ([]Host, error) {
+	to, err := c.resolve(ctx, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case to.modules != nil:
+		return c.HostsInModules(ctx, s.Business, to.modules)
+	case to.sets != nil:
+		return c.HostsInSets(ctx, s.Business, to.sets)
+	}
+	return c.knownHosts(ctx, s, to.hosts)
+}
+
+// resolve turns names and expressions into ids. Exactly one list of the target is not nil.
+func (c *Client) resolve(ctx context.Context, s Scope) (target, error) {
 	switch {
 	case s.Topology != nil:
 		modules, err := c.selectModules(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		return c.HostsInModules(ctx, s.Business, modules)
+		return target{modules: modules}, err
 	case s.Group != "":
 		return c.selectGroup(ctx, s)
 	case s.Template != "":
 		modules, err := c.selectTemplate(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		return c.HostsInModules(ctx, s.Business, modules)
+		return target{modules: modules}, err
 	}
-	return c.byID(ctx, s.Business, s.HostIDs)
+	return target{hosts: s.HostIDs}, nil
 }
 
-// byID are hosts by their ids. A business that does not exist has none of them either,
-// which is the better thing to say.
-func (c *Client) byID(ctx context.Context, biz int64, ids []int64) ([]Host, error) {
-	hosts, err := c.HostsByID(ctx, biz, ids)
+// knownHosts are hosts by their ids. A business that does not exist has none of them
+// either, which is the better thing to say.
+func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, error) {
+	hosts, err := c.HostsByID(ctx, s.Business, ids)
 	if err != nil {
-		return nil, c.orUnknown(ctx, biz, err)
+		return nil, c.orUnknown(ctx, s.Business, err)
 	}
 	return hosts, nil
 }
@@ -86,10 +97,8 @@ func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {
 		}
 		sets = matching
 	}
-	var (
-		modules []int64
-		names   []string
-	)
+	modules := []int64{}
+	var names []string
 	for _, set := range sets {
 		for _, m := range set.Modules {
 			names = append(names, m.Name)
@@ -125,10 +134,10 @@ func distinct(names []string) []string {
 }
 
 // selectGroup runs a dynamic group. One of sets means the hosts of all their modules.
-func (c *Client) selectGroup(ctx context.Context, s Scope) ([]Host, error) {
+func (c *Client) selectGroup(ctx context.Context, s Scope) (target, error) {
 	groups, err := c.Groups(ctx, s.Business)
 	if err != nil {
-		return nil, c.orUnknown(ctx, s.Business, err)
+		return target{}, c.orUnknown(ctx, s.Business, err)
 	}
 	names := make([]named, len(groups))
 	for i, g := range groups {
@@ -136,20 +145,17 @@ func (c *Client) selectGroup(ctx context.Context, s Scope) ([]Host, error) {
 	}
 	i, err := find("dynamic group", s.Group, s.Business, names)
 	if err != nil {
-		return nil, c.orUnknown(ctx, s.Business, err)
+		return target{}, c.orUnknown(ctx, s.Business, err)
 	}
 	group := groups[i]
 	if group.Object != "host" && group.Object != "set" {
-		return nil, fmt.Errorf("dynamic group %q selects objects of type %q, and not hosts or sets", s.Group, group.Object)
+		return target{}, fmt.Errorf("dynamic group %q selects objects of type %q, and not hosts or sets", s.Group, group.Object)
 	}
 	ids, err := c.Members(ctx, s.Business, group)
-	switch {
-	case err != nil:
-		return nil, err
-	case group.Object == "set":
-		return c.HostsInSets(ctx, s.Business, ids)
+	if group.Object == "set" {
+		return target{sets: ids}, err
 	}
-	return c.HostsByID(ctx, s.Business, ids)
+	return target{hosts: ids}, err
 }
 
 // selectTemplate are the modules that were made from a service template.

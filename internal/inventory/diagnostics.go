@@ -25,6 +25,8 @@ var settings = map[string]path.Path{
 	"dynamic group":    path.Root("dynamic_group"),
 	"service template": path.Root("service_template"),
 	"host":             path.Root("bk_host_ids"),
+	"process":          path.Root("process_name"),
+	"process id":       path.Root("bk_process_ids"),
 }
 
 // selectFailed is the error for hosts that could not be read.
@@ -67,6 +69,20 @@ func (in *inventory) faults() diag.Diagnostics {
 	if len(in.clashes) > 0 {
 		diags.AddError("Hosts With One Name", "Hosts can only be told apart by keys and addresses:\n\n"+rows(in.clashes)+
 			"\nAdd another field to key, such as {bk_host_id}, or correct them in CMDB.")
+	}
+	return diags
+}
+
+// faults are the errors for processes that cannot be hosted as they are.
+func (g *processGroups) faults() diag.Diagnostics {
+	var diags diag.Diagnostics
+	if len(g.unusable) > 0 {
+		diags.AddError("Processes That Cannot Be Hosted", "These processes cannot be rendered, or lack what hosting requires:\n\n"+rows(g.unusable)+
+			"\nCorrect them in CMDB, or leave them out with process_name or a smaller scope.")
+	}
+	if len(g.clashes) > 0 {
+		diags.AddError("Processes With One Name", "GSE tells processes on a host apart by their names:\n\n"+rows(g.clashes)+
+			"\nRename one of them in CMDB, or leave one out with a smaller scope.")
 	}
 	return diags
 }

@@ -2,20 +2,13 @@ package inventory
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -34,10 +27,8 @@ type hostsDataSource struct{ platform *platform.Platform }
 
 type hostsModel struct {
 	scopeModel
+	namingModel
 	Filter   *filterModel   `tfsdk:"filter"`
-	Address  types.String   `tfsdk:"address"`
-	Key      types.String   `tfsdk:"key"`
-	MinHosts types.Int64    `tfsdk:"min_hosts"`
 	Timeouts timeouts.Value `tfsdk:"timeouts"`
 
 	Hosts         reference.HostMap  `tfsdk:"hosts"`
@@ -46,12 +37,6 @@ type hostsModel struct {
 	HostCount     types.Int64        `tfsdk:"host_count"`
 }
 
-// Defaults of what a configuration leaves out: a data source has none in its schema.
-const (
-	defaultKey      = "{bk_host_innerip}"
-	defaultMinHosts = 1
-)
-
 func (d *hostsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_hosts"
 }
@@ -59,25 +44,7 @@ func (d *hostsDataSource) Metadata(_ context.Context, req datasource.MetadataReq
 func (d *hostsDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := scopeAttributes()
 	attributes["filter"] = filterAttribute()
-	attributes["address"] = schema.StringAttribute{
-		MarkdownDescription: "What hosts are addressed by. `" + byAgentID + "`: their agent ids. `" + byIP + "`: cloud area and first inner address. `" + byEither +
-			"`: the agent id where there is one and the platform takes it, which only GSE's API gateway does, and otherwise the address. Defaults to `" + byEither + "`. " +
-			"A host that cannot be addressed so is an error that names it.",
-		Optional:   true,
-		Validators: []validator.String{stringvalidator.OneOf(byEither, byAgentID, byIP)},
-	}
-	attributes["key"] = schema.StringAttribute{
-		MarkdownDescription: "Host key: text with fields of CMDB in braces, " + keyFieldList() + ". Defaults to `" + defaultKey +
-			"`. Two hosts with one key are an error that names both.",
-		Optional:   true,
-		Validators: []validator.String{keyValidator{}},
-	}
-	attributes["min_hosts"] = schema.Int64Attribute{
-		MarkdownDescription: fmt.Sprintf("Number of hosts that there must be at least. Fewer are an error, so that a module that was emptied, or a wrong scope, "+
-			"does not make a plan that lets go of everything. Defaults to `%d`; `0` allows none.", defaultMinHosts),
-		Optional:   true,
-		Validators: []validator.Int64{int64validator.AtLeast(0)},
-	}
+	addNamingAttributes(attributes)
 	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read")
 	attributes["hosts"] = reference.ComputedHosts("Map of host key to host address, for the `hosts` of resources.")
 	attributes["hosts_by_module"] = reference.ComputedHostMaps("The same by module: a map of `<set>/<module>` to such a map. A host stands under each module " +
@@ -98,8 +65,7 @@ func (d *hostsDataSource) Configure(_ context.Context, req datasource.ConfigureR
 }
 
 func (d *hostsDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
-	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(
-		path.MatchRoot("topology"), path.MatchRoot("dynamic_group"), path.MatchRoot("service_template"), path.MatchRoot("bk_host_ids"))}
+	return []datasource.ConfigValidator{oneScope()}
 }
 
 func (d *hostsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -144,26 +110,12 @@ func (m *hostsModel) read(ctx context.Context, p *platform.Platform) diag.Diagno
 		diags.Append(diagnose.Bug(err))
 		return diags
 	}
-	if least := orDefault(m.MinHosts, defaultMinHosts); int64(len(hosts)) < least {
+	if least := m.least(); int64(len(hosts)) < least {
 		diags.Append(tooFew(scope.Business, len(hosts), len(all), least))
 		return diags
 	}
-	m.fromAPI(newInventory(hosts, namingOf(m, p.Gateway)), &diags)
+	m.fromAPI(newInventory(hosts, m.naming(p.Gateway)), &diags)
 	return diags
-}
-
-// namingOf is how the hosts of a configuration are called, with the defaults.
-func namingOf(m *hostsModel, gateway bkapi.Gateway) naming {
-	named := naming{by: byEither, agents: gateway == bkapi.APIGW}
-	if !m.Address.IsNull() {
-		named.by = m.Address.ValueString()
-	}
-	text := defaultKey
-	if !m.Key.IsNull() {
-		text = m.Key.ValueString()
-	}
-	named.key, _ = parseKey(text) // which was checked before
-	return named
 }
 
 func (m *hostsModel) fromAPI(found *inventory, diags *diag.Diagnostics) {
@@ -172,11 +124,4 @@ func (m *hostsModel) fromAPI(found *inventory, diags *diag.Diagnostics) {
 	m.HostsByModule = reference.NewHostMaps(found.byModule)
 	m.WithoutAgent = found.withoutAgent
 	m.HostCount = types.Int64Value(int64(len(found.addresses)))
-}
-
-func orDefault(value types.Int64, otherwise int64) int64 {
-	if value.IsNull() {
-		return otherwise
-	}
-	return value.ValueInt64()
 }

@@ -27,6 +27,7 @@ type naming struct {
 // inventory is hosts of CMDB as maps of addresses.
 type inventory struct {
 	addresses    map[string]string
+	keys         map[int64]string // by the id of the host
 	byModule     map[string]map[string]string
 	withoutAgent []string
 	// unusable are hosts that have no key or no address, clashes those that share one with
@@ -37,7 +38,7 @@ type inventory struct {
 // newInventory names hosts, in their order.
 func newInventory(hosts []cmdb.Host, n naming) *inventory {
 	in := &inventory{
-		addresses: make(map[string]string, len(hosts)), byModule: make(map[string]map[string]string),
+		addresses: make(map[string]string, len(hosts)), keys: make(map[int64]string, len(hosts)), byModule: make(map[string]map[string]string),
 		withoutAgent: []string{},
 	}
 	byKey, byAddress := make(map[string]cmdb.Host, len(hosts)), make(map[string]cmdb.Host, len(hosts))
@@ -67,7 +68,7 @@ func newInventory(hosts []cmdb.Host, n naming) *inventory {
 }
 
 func (in *inventory) add(h cmdb.Host, key, address string) {
-	in.addresses[key] = address
+	in.addresses[key], in.keys[h.ID] = address, key
 	if h.AgentID == "" {
 		in.withoutAgent = append(in.withoutAgent, key)
 	}

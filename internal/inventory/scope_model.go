@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -78,6 +81,12 @@ func scopeAttributes() map[string]schema.Attribute {
 			},
 		},
 	}
+}
+
+// oneScope requires one way to name hosts.
+func oneScope() datasource.ConfigValidator {
+	return datasourcevalidator.ExactlyOneOf(
+		path.MatchRoot("topology"), path.MatchRoot("dynamic_group"), path.MatchRoot("service_template"), path.MatchRoot("bk_host_ids"))
 }
 
 // scope is what CMDB is asked. Everything is known and was checked.

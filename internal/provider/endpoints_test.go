@@ -77,20 +77,11 @@ func TestAccEndpoints(t *testing.T) {
 		},
 		"bk_hosts": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
 			t.Helper()
-			topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web"}], "groups": [{"name": "all", "object": "host"}],
-			  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sim.Topology = topology
-			var steps []resource.TestStep
-			for _, scope := range []string{`topology = { env = "3" }`, `dynamic_group = "all"`, `service_template = "web"`} {
-				steps = append(steps, resource.TestStep{Config: sim.JobProvider() + `data "bk_hosts" "test" {` + "\n  bk_biz_id = 3\n  " + scope + "\n}"})
-			}
-			return append(steps, resource.TestStep{
-				Config:      sim.JobProvider() + `data "bk_hosts" "test" {` + "\n  bk_biz_id = 4\n  topology = {}\n}",
-				ExpectError: regexp.MustCompile("There is no business 4"),
-			})
+			return cmdbSteps(t, sim, "bk_hosts")
+		},
+		"bk_cmdb_processes": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
+			t.Helper()
+			return cmdbSteps(t, sim, "bk_cmdb_processes")
 		},
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), slices.Sorted(maps.Keys(scenarios))); diff != "" {
@@ -114,4 +105,24 @@ func TestAccEndpoints(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cmdbSteps read a data source in every scope, and once of a business that does not exist.
+func cmdbSteps(t *testing.T, sim *providertest.Sim, typ string) []resource.TestStep {
+	t.Helper()
+	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web",
+	  "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}], "groups": [{"name": "all", "object": "host"}],
+	  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim.Topology = topology
+	var steps []resource.TestStep
+	for _, scope := range []string{`topology = { env = "3" }`, `dynamic_group = "all"`, `service_template = "web"`} {
+		steps = append(steps, resource.TestStep{Config: sim.JobProvider() + `data "` + typ + `" "test" {` + "\n  bk_biz_id = 3\n  " + scope + "\n}"})
+	}
+	return append(steps, resource.TestStep{
+		Config:      sim.JobProvider() + `data "` + typ + `" "test" {` + "\n  bk_biz_id = 4\n  topology = {}\n}",
+		ExpectError: regexp.MustCompile("There is no business 4"),
+	})
 }

@@ -27,6 +27,7 @@ func TestAccExamples(t *testing.T) {
 		providertest.JobHostedExample:                       "",
 		"resources/bk_job_process_operation/resource.tf":    providertest.JobHostedExample,
 		"data-sources/bk_job_process_status/data-source.tf": providertest.JobHostedExample,
+		"data-sources/bk_cmdb_processes/data-source.tf":     "",
 		"data-sources/bk_hosts/data-source.tf":              "",
 		"guides/partial-failure/main.tf":                    "",
 		"guides/drift-in-ci/main.tf":                        "",
@@ -115,7 +116,8 @@ func TestAccExamples_import(t *testing.T) {
 func exampleTopology(t *testing.T) *simulator.Topology {
 	t.Helper()
 	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "sets": [
-	  {"name": "gz-[1-3]", "modules": [{"name": "nginx-1", "hosts": [{"count": 2, "ip": "10.3.0.1"}]}]}]}]}`))
+	  {"name": "gz-[1-3]", "modules": [{"name": "nginx-1", "hosts": [{"count": 2, "ip": "10.3.0.1"}],
+	    "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}]}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

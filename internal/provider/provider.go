@@ -79,6 +79,7 @@ func (p *bkProvider) DataSources(context.Context) []func() datasource.DataSource
 		processstatus.NewDataSource,
 		processstatus.NewJobDataSource,
 		inventory.NewHostsDataSource,
+		inventory.NewProcessesDataSource,
 		processstatus.NewRegistrationsDataSource,
 	}
 }

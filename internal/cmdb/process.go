@@ -1,0 +1,152 @@
+package cmdb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Process is a process of a service instance, as its fields are kept. "" and 0 stand for
+// null as well.
+type Process struct {
+	ID   int64
+	Name string
+	// Host has no name, system or places.
+	Host  Host
+	Place Place
+
+	FuncName, WorkPath, PIDFile, User                  string
+	StartCmd, StopCmd, RestartCmd, ReloadCmd, FaceStop string
+	ProcNum, Priority, Timeout, StartCheckSecs         int64
+}
+
+// String names a process for people.
+func (p Process) String() string {
+	return fmt.Sprintf("process %d (%s) of %s in %s", p.ID, p.Name, p.Host, p.Place)
+}
+
+// processFields are those that are asked for.
+var processFields = []string{
+	"bk_process_id", "bk_process_name", "bk_func_name", "work_path", "pid_file", "user", "start_cmd", "stop_cmd", "restart_cmd", "reload_cmd",
+	"face_stop_cmd", "proc_num", "priority", "timeout", "bk_start_check_secs",
+}
+
+// processRow is a row of list_process_related_info.
+type processRow struct {
+	Set struct {
+		ID   int64  `json:"bk_set_id"`
+		Name string `json:"bk_set_name"`
+	} `json:"set"`
+	Module struct {
+		ID   int64  `json:"bk_module_id"`
+		Name string `json:"bk_module_name"`
+	} `json:"module"`
+	Host    hostFieldsRow `json:"host"`
+	Process struct {
+		ID             int64  `json:"bk_process_id"`
+		Name           string `json:"bk_process_name"`
+		FuncName       string `json:"bk_func_name"`
+		WorkPath       string `json:"work_path"`
+		PIDFile        string `json:"pid_file"`
+		User           string `json:"user"`
+		StartCmd       string `json:"start_cmd"`
+		StopCmd        string `json:"stop_cmd"`
+		RestartCmd     string `json:"restart_cmd"`
+		ReloadCmd      string `json:"reload_cmd"`
+		FaceStop       string `json:"face_stop_cmd"`
+		ProcNum        int64  `json:"proc_num"`
+		Priority       int64  `json:"priority"`
+		Timeout        int64  `json:"timeout"`
+		StartCheckSecs int64  `json:"bk_start_check_secs"`
+	} `json:"process"`
+}
+
+func (r processRow) id() int64 { return r.Process.ID }
+
+func (r processRow) process() Process {
+	p := r.Process
+	return Process{
+		ID: p.ID, Name: p.Name, Host: r.Host.host(),
+		Place:    Place{SetID: r.Set.ID, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name},
+		FuncName: p.FuncName, WorkPath: p.WorkPath, PIDFile: p.PIDFile, User: p.User,
+		StartCmd: p.StartCmd, StopCmd: p.StopCmd, RestartCmd: p.RestartCmd, ReloadCmd: p.ReloadCmd, FaceStop: p.FaceStop,
+		ProcNum: p.ProcNum, Priority: p.Priority, Timeout: p.Timeout, StartCheckSecs: p.StartCheckSecs,
+	}
+}
+
+// Processes are those of a scope, in the order of their ids. What lost its module is left
+// out, as GSEKit does.
+func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
+	to, err := c.resolve(ctx, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case to.modules != nil:
+		return c.processes(ctx, s.Business, "module", "bk_module_ids", to.modules)
+	case to.sets != nil:
+		return c.processes(ctx, s.Business, "set", "bk_set_ids", to.sets)
+	}
+	hosts, err := c.knownHosts(ctx, s, to.hosts)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[int64]bool, len(hosts))
+	var modules []int64
+	for _, h := range hosts {
+		wanted[h.ID] = true
+		for _, place := range h.Places {
+			modules = append(modules, place.ModuleID)
+		}
+	}
+	all, err := c.processes(ctx, s.Business, "module", "bk_module_ids", modules)
+	return slices.DeleteFunc(all, func(p Process) bool { return !wanted[p.Host.ID] }), err
+}
+
+// processes asks for those in some modules or sets, many in several requests.
+// list_process_related_info has its own form of filter; the one by process that its
+// document has is ignored, so there is none here.
+func (c *Client) processes(ctx context.Context, biz int64, object, field string, ids []int64) ([]Process, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	var (
+		chunks   = slices.Collect(slices.Chunk(ids, maxFilter))
+		answers  = make([][]processRow, len(chunks))
+		requests errgroup.Group
+	)
+	for i, chunk := range chunks {
+		requests.Go(func() error {
+			list := listing[processRow, int64]{endpoint: listProcesses, limit: 500, sort: "bk_process_id", id: processRow.id, params: params{
+				"bk_biz_id": biz, "fields": processFields, object: params{field: chunk},
+			}}
+			rows, err := list.read(ctx, c)
+			answers[i] = rows
+			return err
+		})
+	}
+	if err := requests.Wait(); err != nil {
+		return nil, err
+	}
+	asked := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		asked[id] = true
+	}
+	var processes []Process
+	for _, row := range slices.Concat(answers...) {
+		p := row.process()
+		id := p.Place.ModuleID
+		if object == "set" {
+			id = p.Place.SetID
+		}
+		switch {
+		case p.Place.SetID == 0: // its service instance has no module any more
+		case p.ID <= 0 || p.Host.ID <= 0 || !asked[id]:
+			return nil, &BeyondError{API: listProcesses.name, What: p.String()}
+		default:
+			processes = append(processes, p)
+		}
+	}
+	slices.SortFunc(processes, func(a, b Process) int { return cmp.Compare(a.ID, b.ID) })
+	return processes, nil
+}

@@ -1,0 +1,124 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+)
+
+// processInstance is one instance of a process on one host.
+type processInstance struct {
+	process  cmdb.Process
+	name     string
+	key      string // the host's
+	address  string
+	declared declaration
+}
+
+// declaration is what has to be equal for hosts to be one resource.
+type declaration struct {
+	spec     processSpec
+	priority int64
+}
+
+// processGroup is instances of one name that are declared alike.
+type processGroup struct {
+	name        string
+	processName string
+	declared    declaration
+	hosts       map[string]string
+	ids         []int64
+}
+
+// processGroups are groups by the key of a for_each.
+type processGroups struct {
+	groups map[string]*processGroup
+	// unusable are processes that cannot be rendered, clashes those that GSE could not
+	// tell apart.
+	unusable, clashes []string
+}
+
+// newProcessGroups renders processes and groups them. found has the names of their hosts;
+// processes of hosts that have none are left out, as that is an error already.
+func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[string]int64) *processGroups {
+	g := &processGroups{groups: make(map[string]*processGroup)}
+	byName := make(map[string][]processInstance)
+	taken := make(map[[2]string]cmdb.Process)
+	for _, p := range processes {
+		key, named := found.keys[p.Host.ID]
+		if !named {
+			continue
+		}
+		for local := int64(1); local <= instancesOf(p); local++ {
+			names := renderNames(p, local)
+			if first, given := instIDs[strconv.FormatInt(p.ID, 10)]; given {
+				addInstID(names, first+local-1)
+			}
+			spec, err := specOf(p, names)
+			if err != nil {
+				g.unusable = append(g.unusable, fmt.Sprintf("%s: %s", p, err))
+				break
+			}
+			one := processInstance{
+				process: p, name: instanceName(p, local), key: key, address: found.addresses[key],
+				declared: declaration{spec: spec, priority: p.Priority},
+			}
+			if other, twice := taken[[2]string{one.name, key}]; twice {
+				g.clashes = append(g.clashes, fmt.Sprintf("%s and %s are both %s there", other, p, one.name))
+				break
+			}
+			taken[[2]string{one.name, key}] = p
+			byName[one.name] = append(byName[one.name], one)
+		}
+	}
+	for name, instances := range byName {
+		g.add(name, instances)
+	}
+	return g
+}
+
+// labels are ways to tell groups of one name apart, from the shortest. A key should stay
+// what it is when a process changes, or for_each would destroy and create; so it is made
+// of where a process is, and not of how it is declared.
+var labels = []func(cmdb.Process) string{
+	func(cmdb.Process) string { return "" },
+	func(p cmdb.Process) string { return "@" + p.Place.ModuleName },
+	func(p cmdb.Process) string { return "@" + p.Place.String() },
+	func(p cmdb.Process) string { return fmt.Sprintf("@%s#%d", p.Place, p.ID) },
+}
+
+// add groups the instances of a name by the first label under which all are declared alike.
+func (g *processGroups) add(name string, instances []processInstance) {
+	for _, label := range labels {
+		groups, alike := groupsBy(label, name, instances)
+		if !alike {
+			continue
+		}
+		for key, group := range groups {
+			g.groups[key] = group
+		}
+		return
+	}
+}
+
+func groupsBy(label func(cmdb.Process) string, name string, instances []processInstance) (groups map[string]*processGroup, alike bool) {
+	groups = make(map[string]*processGroup)
+	for _, one := range instances {
+		key := name + label(one.process)
+		group := groups[key]
+		if group == nil {
+			group = &processGroup{name: name, processName: one.process.Name, declared: one.declared, hosts: make(map[string]string)}
+			groups[key] = group
+		}
+		if group.declared != one.declared {
+			return nil, false
+		}
+		group.hosts[one.key] = one.address
+		if !slices.Contains(group.ids[max(0, len(group.ids)-1):], one.process.ID) { // they come in the order of their ids
+			group.ids = append(group.ids, one.process.ID)
+		}
+	}
+	return groups, true
+}

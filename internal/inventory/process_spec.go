@@ -1,0 +1,66 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+)
+
+// processSpec is what GSEKit and BSCP make of a process of CMDB for GSE. It is comparable:
+// hosts with an equal one can be one resource.
+type processSpec struct {
+	procName, setupPath, pidPath, user                string
+	startCmd, stopCmd, restartCmd, reloadCmd, killCmd string
+	startCheckSecs, opTimeout                         int64
+}
+
+// What GSEKit and BSCP send where CMDB has nothing.
+const (
+	residentProcess       = 1 // auto_type
+	defaultStartCheckSecs = 5
+	defaultOpTimeout      = 60
+)
+
+// namespaceOf is that in which GSEKit hosts the processes of a business.
+func namespaceOf(biz int64) string { return fmt.Sprintf("GSEKIT_BIZ_%d", biz) }
+
+// instanceName is that of a local instance of a process, which are counted from 1.
+func instanceName(p cmdb.Process, local int64) string { return fmt.Sprintf("%s_%d", p.Name, local) }
+
+// instancesOf is how many instances of a process a host has.
+func instancesOf(p cmdb.Process) int64 { return max(1, p.ProcNum) }
+
+// specOf renders a process with these names.
+func specOf(p cmdb.Process, names map[string]string) (processSpec, error) {
+	spec := processSpec{
+		procName: p.FuncName, user: p.User,
+		startCheckSecs: cmp.Or(p.StartCheckSecs, defaultStartCheckSecs), opTimeout: cmp.Or(p.Timeout, defaultOpTimeout),
+	}
+	for _, field := range []struct {
+		name, template string
+		rendered       *string
+	}{
+		{"work_path", p.WorkPath, &spec.setupPath},
+		{"pid_file", p.PIDFile, &spec.pidPath},
+		{"start_cmd", p.StartCmd, &spec.startCmd},
+		{"stop_cmd", p.StopCmd, &spec.stopCmd},
+		{"restart_cmd", p.RestartCmd, &spec.restartCmd},
+		{"reload_cmd", p.ReloadCmd, &spec.reloadCmd},
+		{"face_stop_cmd", p.FaceStop, &spec.killCmd},
+	} {
+		text, err := render(field.template, names)
+		if err != nil {
+			return processSpec{}, fmt.Errorf("%s: %w", field.name, err)
+		}
+		*field.rendered = text
+	}
+	for _, field := range []struct{ name, value string }{
+		{"bk_func_name", spec.procName}, {"work_path", spec.setupPath}, {"pid_file", spec.pidPath}, {"user", spec.user},
+	} {
+		if field.value == "" {
+			return processSpec{}, fmt.Errorf("%s is empty, which a hosted process cannot do without", field.name)
+		}
+	}
+	return spec, nil
+}

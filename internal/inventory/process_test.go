@@ -1,0 +1,201 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+)
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	process := cmdb.Process{ID: 7, Name: "nginx", FuncName: "nginx-bin", Place: cmdb.Place{SetName: "gz-1", ModuleName: "web"}}
+	const known = " is none of the names FuncID, LocalInstID, LocalInstID0, ModuleName, SetName, bk_module_name, bk_process_name, bk_set_name, local_inst_id, local_inst_id0"
+	for name, c := range map[string]struct {
+		text, want, fault string
+		instID            int64
+	}{
+		"nothing":            {text: "", want: ""},
+		"no-template":        {text: "/data/nginx -c $HOME/$1 100% # x", want: "/data/nginx -c $HOME/$1 100% # x"},
+		"names":              {text: "${bk_set_name}/${bk_module_name}/${bk_process_name}_${local_inst_id}.${local_inst_id0}", want: "gz-1/web/nginx_2.1"},
+		"older-names":        {text: "${SetName}/${ModuleName}/${FuncID}_${LocalInstID}.${LocalInstID0}", want: "gz-1/web/nginx_2.1"},
+		"blanks":             {text: "${ bk_set_name }", want: "gz-1"},
+		"inst-id":            {text: "${inst_id} ${inst_id_0} ${InstID} ${InstID0}", want: "12 11 12 11", instID: 12},
+		"inst-id-unknown":    {text: "x ${inst_id}", fault: "${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids"},
+		"inst-id-older":      {text: "${InstID0}", fault: "${InstID0} is not in CMDB, as GSEKit keeps it; give it in inst_ids"},
+		"of-bscp":            {text: "${module_inst_seq}", fault: "${module_inst_seq}" + known},
+		"misspelt":           {text: "${bk_set_nam}", fault: "${bk_set_nam}" + known},
+		"first-fault-counts": {text: "${a}${b}", fault: "${a}" + known},
+		"expression":         {text: "${local_inst_id + 1}", fault: `it has "${", and only ${name} can be rendered`},
+		"filter":             {text: "${bk_set_name | u}", fault: `it has "${", and only ${name} can be rendered`},
+		"member":             {text: "${this.cc_host}", fault: `it has "${", and only ${name} can be rendered`},
+		"unclosed":           {text: "${bk_set_name", fault: `it has "${", and only ${name} can be rendered`},
+		"of-two":             {text: "${bk_set_name}${x.y}", fault: `it has "${", and only ${name} can be rendered`},
+		"block":              {text: "<% x = 1 %>", fault: `it has "<%", and only ${name} can be rendered`},
+		"control-line":       {text: "a\n  % if x:", fault: `it has "%", and only ${name} can be rendered`},
+		"comment":            {text: "## x\na", fault: `it has "##", and only ${name} can be rendered`},
+		"continued-line":     {text: "a \\\nb", fault: `it has "\\", and only ${name} can be rendered`},
+		"shell-variable":     {text: "echo ${HOME}", fault: "${HOME}" + known},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			names := renderNames(process, 2)
+			if c.instID != 0 {
+				addInstID(names, c.instID)
+			}
+			got, err := render(c.text, names)
+			if got != c.want || (err == nil) != (c.fault == "") || (err != nil && err.Error() != c.fault) {
+				t.Errorf("rendered %q, said %v; want %q, %s", got, err, c.want, c.fault)
+			}
+		})
+	}
+}
+
+// whole is a process with everything that a hosted one must have.
+func whole(id int64, change func(*cmdb.Process)) cmdb.Process {
+	p := cmdb.Process{
+		ID: id, Name: "nginx", FuncName: "nginx", WorkPath: "/data", PIDFile: "/run/nginx.pid", User: "root", StartCmd: "./start.sh",
+		Host: cmdb.Host{ID: id, CloudID: new(int64), IP: "10.0.0.1"}, Place: cmdb.Place{SetID: 1, SetName: "gz-1", ModuleID: 2, ModuleName: "web"},
+	}
+	p.Host.IP = "10.0.0." + strings.Repeat("1", int(id))
+	if change != nil {
+		change(&p)
+	}
+	return p
+}
+
+func TestSpecOf(t *testing.T) {
+	t.Parallel()
+	p := cmdb.Process{
+		Name: "web", FuncName: "nginx", WorkPath: "/a/${local_inst_id}", PIDFile: "/b/${local_inst_id}", User: "u", StartCmd: "c${local_inst_id}", StopCmd: "d${local_inst_id}",
+		RestartCmd: "e${local_inst_id}", ReloadCmd: "f${local_inst_id}", FaceStop: "g${local_inst_id}", Timeout: 7, StartCheckSecs: 8, ProcNum: 3, Priority: 4,
+	}
+	want := processSpec{procName: "nginx", setupPath: "/a/2", pidPath: "/b/2", user: "u", startCmd: "c2", stopCmd: "d2", restartCmd: "e2", reloadCmd: "f2", killCmd: "g2", opTimeout: 7, startCheckSecs: 8}
+	if got, err := specOf(p, renderNames(p, 2)); err != nil || got != want {
+		t.Errorf("%+v, said %v", got, err)
+	}
+	p.Timeout, p.StartCheckSecs = 0, 0
+	want.opTimeout, want.startCheckSecs = 60, 5
+	if got, err := specOf(p, renderNames(p, 2)); err != nil || got != want {
+		t.Errorf("without times: %+v, said %v", got, err)
+	}
+	for field, empty := range map[string]func(*cmdb.Process){
+		"bk_func_name": func(p *cmdb.Process) { p.FuncName = "" }, "work_path": func(p *cmdb.Process) { p.WorkPath = "" },
+		"pid_file": func(p *cmdb.Process) { p.PIDFile = "" }, "user": func(p *cmdb.Process) { p.User = "" },
+	} {
+		p := whole(1, empty)
+		if _, err := specOf(p, nil); err == nil || err.Error() != field+" is empty, which a hosted process cannot do without" {
+			t.Errorf("without %s: %v", field, err)
+		}
+	}
+}
+
+func TestProcessGroups(t *testing.T) {
+	t.Parallel()
+	type groups = map[string][]string // addresses and ids
+	in := func(set, module string) func(*cmdb.Process) {
+		return func(p *cmdb.Process) { p.Place.SetName, p.Place.ModuleName = set, module }
+	}
+	both := func(changes ...func(*cmdb.Process)) func(*cmdb.Process) {
+		return func(p *cmdb.Process) {
+			for _, change := range changes {
+				change(p)
+			}
+		}
+	}
+	port := func(p *cmdb.Process) { p.StartCmd = "./other.sh" }
+	for name, c := range map[string]struct {
+		processes []cmdb.Process
+		instIDs   map[string]int64
+		want      groups
+		unusable  string
+		clashes   string
+	}{
+		"none":  {},
+		"alike": {processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "db"))}, want: groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}}},
+		"by-module": {
+			processes: []cmdb.Process{whole(1, nil), whole(2, in("gz-2", "web")), whole(3, both(in("gz-1", "db"), port))},
+			want:      groups{"nginx_1@web": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_1@db": {"0:10.0.0.111", "3"}},
+		},
+		"by-set": {
+			processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-2", "web"), port))},
+			want:      groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}},
+		},
+		"by-id": {
+			processes: []cmdb.Process{whole(1, nil), whole(2, port)},
+			want:      groups{"nginx_1@gz-1/web#1": {"0:10.0.0.1", "1"}, "nginx_1@gz-1/web#2": {"0:10.0.0.11", "2"}},
+		},
+		"by-rendered-set": {
+			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }), whole(2, both(in("gz-2", "web"), func(p *cmdb.Process) { p.StartCmd = "${bk_set_name}" }))},
+			want:      groups{"nginx_1@gz-1/web": {"0:10.0.0.1", "1"}, "nginx_1@gz-2/web": {"0:10.0.0.11", "2"}},
+		},
+		"by-priority": {
+			processes: []cmdb.Process{whole(1, nil), whole(2, both(in("gz-1", "db"), func(p *cmdb.Process) { p.Priority = 2 }))},
+			want:      groups{"nginx_1@web": {"0:10.0.0.1", "1"}, "nginx_1@db": {"0:10.0.0.11", "2"}},
+		},
+		"instances": {
+			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum = 2 }), whole(2, nil)},
+			want:      groups{"nginx_1": {"0:10.0.0.1", "0:10.0.0.11", "1 2"}, "nginx_2": {"0:10.0.0.1", "1"}},
+		},
+		"inst-ids": {
+			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.ProcNum, p.PIDFile = 2, "/run/${inst_id}" })}, instIDs: map[string]int64{"1": 5},
+			want: groups{"nginx_1": {"0:10.0.0.1", "1", "/run/5"}, "nginx_2": {"0:10.0.0.1", "1", "/run/6"}},
+		},
+		"template": {
+			processes: []cmdb.Process{whole(1, func(p *cmdb.Process) { p.StopCmd, p.ProcNum = "${x}", 3 }), whole(2, nil)},
+			want:      groups{"nginx_1": {"0:10.0.0.11", "2"}},
+			unusable:  "process 1 (nginx) of host 1 (10.0.0.1) in gz-1/web: stop_cmd: ${x} is none of the names",
+		},
+		"same-name-on-one-host": {
+			processes: []cmdb.Process{whole(1, nil), whole(2, func(p *cmdb.Process) { p.Host = whole(1, nil).Host; p.Place.ModuleName = "db" })},
+			want:      groups{"nginx_1": {"0:10.0.0.1", "1"}},
+			clashes:   "process 1 (nginx) of host 1 (10.0.0.1) in gz-1/web and process 2 (nginx) of host 1 (10.0.0.1) in gz-1/db are both nginx_1 there",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			format, err := parseKey(defaultKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := newProcessGroups(c.processes, newInventory(hostsOf(c.processes), naming{key: format, by: byIP}), c.instIDs)
+			got := make(groups)
+			for key, group := range g.groups {
+				if c.instIDs != nil {
+					group.hosts["pid"] = group.declared.spec.pidPath
+				}
+				got[key] = described(group)
+			}
+			if c.want == nil {
+				c.want = groups{}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("groups (-want +got):\n%s", diff)
+			}
+			if got := strings.Join(g.unusable, "\n"); !strings.HasPrefix(got, c.unusable) || (c.unusable == "") != (got == "") {
+				t.Errorf("unusable: %s", got)
+			}
+			if got := strings.Join(g.clashes, "\n"); got != c.clashes {
+				t.Errorf("clashes: %s", got)
+			}
+		})
+	}
+}
+
+// described is a group's addresses, its ids and, if a test has put it there, its pid file.
+func described(group *processGroup) []string {
+	var texts, pid []string
+	for _, key := range slices.Sorted(maps.Keys(group.hosts)) {
+		if key == "pid" {
+			pid = []string{group.hosts[key]}
+			continue
+		}
+		texts = append(texts, group.hosts[key])
+	}
+	return slices.Concat(texts, []string{strings.Trim(fmt.Sprint(group.ids), "[]")}, pid)
+}

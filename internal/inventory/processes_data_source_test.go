@@ -1,0 +1,160 @@
+package inventory_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const processesType = "bk_cmdb_processes"
+
+// services has a template of two processes in two sets, and others that cannot be hosted.
+const services = `{"businesses": [{"id": 3, "name": "game",
+  "templates": [{"name": "web", "processes": [
+    {"bk_process_name": "nginx", "bk_func_name": "nginx-bin", "work_path": "/data/${bk_module_name}", "pid_file": "/run/nginx_${local_inst_id}.pid", "user": "root",
+     "start_cmd": "./start.sh ${local_inst_id}", "face_stop_cmd": "kill -9", "proc_num": 2, "priority": 5, "timeout": 30, "bk_start_check_secs": 7},
+    {"bk_process_name": "agent", "bk_func_name": "agent", "work_path": "/srv", "pid_file": "/run/agent.pid", "user": "root"}]}],
+  "sets": [
+    {"name": "gz-[1-2]", "modules": [{"name": "web", "template": "web", "hosts": [{"count": 2, "ip": "10.3.0.1"}]}]},
+    {"name": "odd", "modules": [
+      {"name": "template", "hosts": [{"ip": "10.4.0.1"}], "processes": [{"bk_process_name": "t", "bk_func_name": "t", "work_path": "/", "pid_file": "/run/${inst_id}", "user": "root"}]},
+      {"name": "null", "hosts": [{"ip": "10.4.0.2"}], "processes": [{"bk_process_name": "n"}]},
+      {"name": "none", "hosts": [{"ip": "10.4.0.3"}], "processes": []}]}],
+  "groups": [{"id": "g", "name": "first", "object": "host", "conditions": [{"bk_obj_id": "host", "field": "bk_host_innerip", "operator": "$eq", "value": "10.3.0.1"}]},
+    {"id": "s", "name": "sets", "object": "set", "conditions": [{"bk_obj_id": "set", "field": "bk_set_name", "operator": "$eq", "value": "gz-2"}]}],
+  "orphans": [{"host": "0:10.3.0.1", "processes": [{"bk_process_name": "ghost", "bk_func_name": "ghost"}]}]}]}`
+
+func TestProcessesDataSource(t *testing.T) {
+	t.Parallel()
+	all := "10.3.0.1 10.3.0.2 10.3.0.3 10.3.0.4"
+	for name, c := range map[string]struct {
+		config object
+		want   map[string]string // hosts by key of the group
+	}{
+		"topology":    {in("web"), map[string]string{"nginx_1": all, "nginx_2": all, "agent_1": all}},
+		"template":    {object{"bk_biz_id": 3, "service_template": "web"}, map[string]string{"nginx_1": all, "nginx_2": all, "agent_1": all}},
+		"group":       {object{"bk_biz_id": 3, "dynamic_group": "first"}, map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.1"}},
+		"set-group":   {object{"bk_biz_id": 3, "dynamic_group": "sets", "process_name": "agent"}, map[string]string{"agent_1": "10.3.0.3 10.3.0.4"}},
+		"ids":         {object{"bk_biz_id": 3, "bk_host_ids": []any{2}, "process_name": "n*"}, map[string]string{"nginx_1": "10.3.0.2", "nginx_2": "10.3.0.2"}},
+		"process-ids": {in("web", object{"bk_process_ids": []any{1, 4}}), map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.2"}},
+		"inst-ids":    {in("template", object{"inst_ids": object{"9": 3}}), map[string]string{"t_1": "10.4.0.1"}},
+		"none":        {in("none", object{"min_hosts": 0}), map[string]string{}},
+	} {
+		for _, gateway := range []string{"", "apigw"} {
+			t.Run(name+gateway, func(t *testing.T) {
+				t.Parallel()
+				sim := serve(t, services)
+				values, said := sim.Configured(t, face(sim, gateway)).ReadData(processesType, c.config)
+				if said.String() != "" {
+					t.Fatal(said)
+				}
+				got := make(map[string]string)
+				processes, _ := values["processes"].(object)
+				for key, process := range processes {
+					group, _ := process.(object)
+					hosts, _ := group["hosts"].(object)
+					got[key] = strings.Join(sortedKeys(hosts), " ")
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("hosts by group (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// What a group has is what GSEKit sends.
+func TestProcessesDataSource_group(t *testing.T) {
+	t.Parallel()
+	sim := serve(t, services)
+	values, said := sim.Configured(t, face(sim, "")).ReadData(processesType, in("web"))
+	if said.String() != "" {
+		t.Fatal(said)
+	}
+	processes, _ := values["processes"].(object)
+	want := object{
+		"meta":  object{"namespace": "GSEKIT_BIZ_3", "name": "nginx_2", "labels": object{"bk_process_name": "nginx"}},
+		"hosts": object{"10.3.0.1": "0:10.3.0.1", "10.3.0.2": "0:10.3.0.2", "10.3.0.3": "0:10.3.0.3", "10.3.0.4": "0:10.3.0.4"},
+		"spec": object{
+			"identity":       object{"proc_name": "nginx-bin", "setup_path": "/data/web", "pid_path": "/run/nginx_2.pid", "user": "root"},
+			"control":        object{"start_cmd": "./start.sh 2", "stop_cmd": nil, "restart_cmd": nil, "reload_cmd": nil, "kill_cmd": "kill -9"},
+			"monitor_policy": object{"auto_type": 1, "start_check_secs": 7, "op_timeout": 30},
+		},
+		"priority": 5, "bk_process_ids": []any{1, 3, 5, 7},
+	}
+	if diff := cmp.Diff(want, processes["nginx_2"]); diff != "" {
+		t.Errorf("nginx_2 (-want +got):\n%s", diff)
+	}
+}
+
+func TestProcessesDataSource_refused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config object
+		fault  *simulator.Fault
+		want   string
+	}{
+		"business":     {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
+		"process":      {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
+		"process-id":   {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
+		"empty":        {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
+		"too-few":      {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
+		"inst-id":      {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
+		"null":         {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
+		"no-agent-id":  {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
+		"page":         {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
+		"unfiltered":   {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
+		"permission":   {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
+		"host-ids":     {config: object{"bk_biz_id": 3, "bk_host_ids": []any{77}}, want: "Not Found in CMDB: Business 3 has no host 77."},
+		"no-processes": {config: in("web", object{"process_name": "["}), want: "cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := serve(t, services)
+			if c.fault != nil {
+				sim.Inject(*c.fault)
+			}
+			p := sim.Configured(t, face(sim, ""))
+			if said := flat(p.ValidateData(processesType, c.config)); said != "" {
+				if !strings.Contains(said, c.want) {
+					t.Errorf("said:\n%s\nwant:\n%s", said, c.want)
+				}
+				return
+			}
+			values, said := p.ReadData(processesType, c.config)
+			if values != nil || !strings.Contains(flat(said), c.want) {
+				t.Errorf("read %v; said:\n%s\nwant:\n%s", values, flat(said), c.want)
+			}
+		})
+	}
+}
+
+// Ten thousand process instances are one question for the topology and twenty pages.
+func TestProcessesDataSource_tenThousand(t *testing.T) {
+	t.Parallel()
+	sim := serve(t, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "gz-[1-5]", "modules": [{"name": "web", "hosts": [{"count": 1000, "ip": "10.3.0.1"}], "processes": [
+	  {"bk_process_name": "a", "bk_func_name": "a", "work_path": "/srv", "pid_file": "/run/a.pid", "user": "root"},
+	  {"bk_process_name": "b", "bk_func_name": "b", "work_path": "/srv", "pid_file": "/run/b.pid", "user": "root"}]}]}]}]}`)
+	values, said := sim.Configured(t, face(sim, "")).ReadData(processesType, in("web"))
+	if said.String() != "" {
+		t.Fatal(said)
+	}
+	processes, _ := values["processes"].(object)
+	for _, key := range []string{"a_1", "b_1"} {
+		group, _ := processes[key].(object)
+		if hosts, _ := group["hosts"].(object); len(processes) != 2 || len(hosts) != 5000 {
+			t.Errorf("%s has %d hosts, among %d groups", key, len(hosts), len(processes))
+		}
+	}
+	calls := sim.Calls()
+	if topology, pages := len(calls.Of("search_biz_inst_topo")), len(calls.Of("list_process_related_info")); topology != 1 || pages != 20 || len(calls) != 21 {
+		t.Errorf("%d questions for the topology, %d pages, %d calls", topology, pages, len(calls))
+	}
+}
+
+func sortedKeys(of object) []string { return slices.Sorted(maps.Keys(of)) }

@@ -1,0 +1,68 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+)
+
+// renderNames are what GSEKit's templates of paths and commands may name (apps/gsekit/
+// pipeline_plugins/components/collections/gse.py), the second half in its older
+// spelling. FuncID is the name of the process, and not its bk_func_name.
+func renderNames(p cmdb.Process, local int64) map[string]string {
+	names := map[string]string{
+		"local_inst_id": strconv.FormatInt(local, 10), "local_inst_id0": strconv.FormatInt(local-1, 10),
+		"bk_set_name": p.Place.SetName, "bk_module_name": p.Place.ModuleName, "bk_process_name": p.Name,
+	}
+	maps.Copy(names, map[string]string{
+		"LocalInstID": names["local_inst_id"], "LocalInstID0": names["local_inst_id0"],
+		"SetName": p.Place.SetName, "ModuleName": p.Place.ModuleName, "FuncID": p.Name,
+	})
+	return names
+}
+
+// addInstID adds the names of an instance's number among those of all hosts, which GSEKit
+// keeps in a database of its own.
+func addInstID(names map[string]string, id int64) {
+	text, before := strconv.FormatInt(id, 10), strconv.FormatInt(id-1, 10)
+	maps.Copy(names, map[string]string{"inst_id": text, "inst_id_0": before, "InstID": text, "InstID0": before})
+}
+
+// instIDNames are the names that addInstID adds.
+var instIDNames = []string{"inst_id", "inst_id_0", "InstID", "InstID0"}
+
+var (
+	placeForm = regexp.MustCompile(`\$\{\s*(\w+)\s*\}`)
+	// Mako has more: blocks, control lines, comments, and lines that go on.
+	makoForms = regexp.MustCompile(`<%|%>|</%|\$\{|(?m:^[ \t]*%)|(?m:^[ \t]*##)|\\\r?\n`)
+)
+
+// render puts values in the place of ${name}. Any other syntax of Mako's is refused: what
+// it comes to is not known here.
+func render(text string, names map[string]string) (string, error) {
+	var fault error
+	rendered := placeForm.ReplaceAllStringFunc(text, func(place string) string {
+		name := placeForm.FindStringSubmatch(place)[1]
+		value, known := names[name]
+		switch {
+		case known || fault != nil:
+		case slices.Contains(instIDNames, name):
+			fault = fmt.Errorf("%s is not in CMDB, as GSEKit keeps it; give it in inst_ids", place)
+		default:
+			fault = fmt.Errorf("%s is none of the names %s", place, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		}
+		return value
+	})
+	if fault != nil {
+		return "", fault
+	}
+	if form := makoForms.FindString(placeForm.ReplaceAllString(text, "")); form != "" {
+		return "", fmt.Errorf("it has %q, and only ${name} can be rendered", strings.TrimSpace(form))
+	}
+	return rendered, nil
+}
