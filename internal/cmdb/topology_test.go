@@ -1,0 +1,32 @@
+package cmdb_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+)
+
+// What comes with a business is in some trees (with_default), and is nobody's choice.
+func TestTopology_builtIn(t *testing.T) {
+	t.Parallel()
+	const tree = `{"bk_error_code": 0, "bk_error_msg": "success", "data": [{"bk_obj_id": "biz", "bk_inst_id": 3, "bk_inst_name": "game", "default": 0, "child": [
+	  {"bk_obj_id": "set", "bk_inst_id": 1, "bk_inst_name": "idle pool", "default": 1, "child": [{"bk_obj_id": "module", "bk_inst_id": 2, "bk_inst_name": "idle host", "default": 1, "child": null}]},
+	  {"bk_obj_id": "set", "bk_inst_id": 4, "bk_inst_name": "gz-1", "default": 0, "child": [
+	    {"bk_obj_id": "module", "bk_inst_id": 5, "bk_inst_name": "nginx", "default": 0, "child": null}, {"bk_obj_id": "module", "bk_inst_id": 6, "bk_inst_name": "recycled", "default": 3}]}]}]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tree) }))
+	t.Cleanup(server.Close)
+	sets, err := newClient(t, server.URL, bkapi.APIGW).Topology(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []cmdb.Set{{ID: 4, Name: "gz-1", Modules: []cmdb.Module{{ID: 5, Name: "nginx"}}}}
+	if diff := cmp.Diff(want, sets); diff != "" {
+		t.Errorf("sets (-want +got):\n%s", diff)
+	}
+}
