@@ -86,7 +86,7 @@ for n in 1 2 3; do
 done
 tf plan
 [[ $status -eq 1 ]] || fail_saying "the exit code should be 1, and is $status"
-show '^(│ )?Error:|min_hosts'
+show_block 'Error:' 'lower min_hosts'
 expect 'min_hosts'
 ok 'min_hosts refuses: an answer without hosts is no reason to let go of them'
 diff "$work/pids" <(pids) >"$out" || fail_saying 'every process should have the pid that it had'
