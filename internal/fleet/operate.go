@@ -37,10 +37,31 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
 			unregistered := p.Unregister(ctx, stopped)
 			settleStuck(ctx, p, stopped, unregistered)
+			unhostUnregistered(ctx, p, stopped, unregistered)
 			results.Merge(unregistered)
 		}
 		return results
 	})
+}
+
+// unhostUnregistered ends the hosting of hosts that were found not to be registered.
+// Where registering is more than hosting, a process may be hosted without: its agent
+// would go on reviving it, and nobody would know whose it is.
+func unhostUnregistered(ctx context.Context, p Process, hosts []Host, results Results) {
+	if p.HostingRegisters() {
+		return
+	}
+	bare := pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
+	if len(bare) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, aftermath)
+	defer cancel()
+	live, _ := p.LiveStatus(ctx, bare) // who does not answer is not registered, as the platform says
+	hosted := pickFunc(bare, func(h Host) bool { return live[h].Hosted })
+	if len(hosted) > 0 {
+		results.Merge(p.Operate(ctx, Unsupervise, hosted, nil))
+	}
 }
 
 // settleStuck says of hosts that could not be unregistered what their agents say.

@@ -36,6 +36,16 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{},
 			[]string{"unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
+		// An agent may host what is not registered.
+		"unregister-finds-nothing": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent})},
+			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: well, 2: already, 3: already},
+		},
+		"unregister-finds-nothing-and-agents-cannot-be-asked": {
+			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
+			[]string{"unregister 1 2 3", "live 1"}, byHost{1: already, 2: well, 3: well},
+		},
 		// It is hosted.
 		"unregister-fails": {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{2: away}), hostingRegisters: true},
