@@ -296,9 +296,24 @@ var found = map[string]struct {
 	}}},
 	"operated-for-a-label": {"", 0, "", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Operate, To: "restart"},
+		{Do: SetLabel, On: A, To: "two"},
+	}}},
+	"operated-before-it-is-registered": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
 		{Do: SetLabel, On: A, To: "two"},
 		{Do: Operate, To: "restart"},
 		{Do: SetLabel, On: A, To: "one"},
+	}}},
+	"hosted-once-it-is-unregistered": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A, Cut: 3, Late: true},
+		{Do: SetLag, Times: 1},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{1}, To: actUnregister},
+		{Do: Apply, On: A},
 	}}},
 }
 

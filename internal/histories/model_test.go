@@ -310,11 +310,14 @@ func (m model) forgotten(u unit, machine int) *Breach {
 	return nil
 }
 
-// note drops a claim to what an operation has ended.
+// note drops a claim to what an operation has ended. What one has left where nothing was
+// registered is nobody's: an operation is no registration, and names no owner.
 func (m model) note(machine int, is Truth) {
-	if c := m[machine]; c.owner != "" {
-		m[machine] = c.nowThat(is)
+	c := m[machine]
+	if c.owner == "" && (is.Hosted || is.Registered()) {
+		c.unsure = true
 	}
+	m[machine] = c.nowThat(is)
 }
 
 // acted notes what somebody did at the console. objects are those whose state names

@@ -35,11 +35,10 @@ func defects(t *testing.T) []defect {
 	return all
 }
 
-// Each defect can be put back, and is found by a history.
+// Each defect is found by a history.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for _, d := range defects(t) {
-		d.without(t)
 		if len(d.FoundBy) == 0 {
 			t.Errorf("%s: no history finds it", d.Title)
 		}
@@ -101,7 +100,7 @@ func (d defect) without(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(code), d.Code); n != 1 {
-		t.Errorf("%s: the code that mends it stands in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
+		t.Fatalf("%s: the code that mends it stands in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
 	}
 	return string(code)
 }
