@@ -241,6 +241,18 @@ var found = map[string]struct {
 		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
 		{Do: Apply, On: B},
 	}}},
+	"let-go-beside-another-entry": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: B},
+		{Do: Console, Hosts: []int{1}, To: actUnhost},
+		{Do: Apply, On: A},
+	}}},
+	"operated-on-the-way-to-the-esb": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Operate, To: "restart"},
+		{Do: SetGateway, To: "esb"},
+	}}},
 	"cut-off-create-while-it-lags": {"", 0, "", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: SetEnsure, On: A, To: "running"},

@@ -173,7 +173,7 @@ func (m model) others(u unit, machine int) *Breach {
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "foreign", Text: "it is somebody else's, and was changed"}
 	case c.owner == "" && c.lapsed != u.object && !declared:
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "undeclared", Text: "nobody declared it, and it was changed"}
-	case c.owner != "" && c.owner != console && c.owner != u.object && !declared:
+	case c.owner != "" && c.owner != console && c.owner != u.object && !declared && !leftOthers(before, after):
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "sibling", Text: "it is another object's, and was changed"}
 	}
 	return nil
