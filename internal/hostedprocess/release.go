@@ -153,21 +153,27 @@ func (h hostedProcess) notReplaced(hosts []fleet.Host, l leave, gone *released) 
 }
 
 // leaveToOwners leaves hosts alone that are another object's by what is on file. Where
-// the agent knows of a later registration than the file, that may well be ours.
+// the agent knows of a later registration than the file, that may well be ours; and where
+// it does not answer, nobody knows how old the file is.
 func (h hostedProcess) leaveToOwners(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, gone *released) {
 	if len(hosts) == 0 {
 		return
 	}
-	var live map[fleet.Host]fleet.Status
-	if h.Desired.HasSpec {
-		live, _ = h.Process.LiveStatus(ctx, hosts) // who does not answer is whose the file says
+	if !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
+		gone.owned = append(gone.owned, hosts...)
+		return
 	}
+	live, err := h.Process.LiveStatus(ctx, hosts)
 	for _, host := range hosts {
-		if live[host].RegisterTime > onFile[host].RegisterTime {
+		switch s := live[host]; {
+		case err != nil, s.State == fleet.Unknown:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
+				Meaning: meaningUnread + ": what is on file names another owner and may be old, and its agent does not answer"}
+		case s.RegisterTime > onFile[host].RegisterTime:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
-			continue
+		default:
+			gone.owned = append(gone.owned, host)
 		}
-		gone.owned = append(gone.owned, host)
 	}
 }
 
