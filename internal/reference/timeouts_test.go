@@ -55,7 +55,7 @@ func TestTimeouts_ahead(t *testing.T) {
 	for name, schema := range p.Schema.ActionSchemas {
 		check(name, schema.Schema, validateAction)
 	}
-	if want := 2*4 + 2*3 + 3 + 2; tried != want {
+	if want := 2*4 + 2*3 + 5 + 2; tried != want {
 		t.Errorf("%d deadlines were tried, want %d", tried, want)
 	}
 }
