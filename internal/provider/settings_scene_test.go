@@ -336,7 +336,7 @@ func (s *settingScene) waits() string {
 	s.sims["here"].Inject(simulator.Fault{HTTPStatus: 503})
 	s.CachedStatus(s.Context())
 	var waits []string
-	for _, match := range regexp.MustCompile(`wait_ms:(\d+)`).FindAllStringSubmatch(s.log.String(), -1) {
+	for _, match := range regexp.MustCompile(`wait_ms=(\d+)`).FindAllStringSubmatch(s.log.String(), -1) {
 		waits = append(waits, match[1])
 	}
 	return strings.Join(waits, " ")
