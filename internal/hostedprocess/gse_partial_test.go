@@ -100,7 +100,7 @@ func TestAccHostedProcessResource_createFailsEverywhere(t *testing.T) {
 			{
 				PreConfig:   func() { sim.FailHosts("register_proc_info", []int{1, 2}, 117, "agent is away") },
 				Config:      config,
-				ExpectError: regexp.MustCompile(`Unable to Register Hosted Process[\s\S]*web-1 \(0:10\.0\.0\.2\): 117`),
+				ExpectError: regexp.MustCompile(`Unable to Register Hosted Process[\s\S]*web-1, web-2 \(2 hosts\): 117`),
 			},
 			{
 				PreConfig: sim.Mend,

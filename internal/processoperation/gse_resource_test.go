@@ -260,7 +260,7 @@ resource "bk_process_operation" "test" {
 				ExpectError: regexp.MustCompile(`spec.control.reload_cmd:\s+the\s+operation\s+"reload"\s+runs\s+this\s+command`),
 			},
 			{Config: config(providertest.OperationConfig{Operation: "start", More: `rollout = { batch_size = 0 }`}), ExpectError: regexp.MustCompile(`at least 1`)},
-			{Config: config(providertest.OperationConfig{Operation: "start", More: `rollout = { pause = "soon" }`}), ExpectError: regexp.MustCompile(`Invalid Duration`)},
+			{Config: config(providertest.OperationConfig{Operation: "start", More: `rollout = { batch_size = 1, pause = "soon" }`}), ExpectError: regexp.MustCompile(`Invalid Duration`)},
 		},
 	})
 	if calls := sim.Calls(); len(calls) > 0 {
