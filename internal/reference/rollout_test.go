@@ -55,17 +55,17 @@ func TestRollout_refused(t *testing.T) {
 		rollout map[string]any
 		want    string
 	}{
-		"empty-wave":     {map[string]any{"waves": []string{"0"}}, `Attribute rollout.waves: "0" is a wave that never grows or has no hosts; the least is 1.`},
-		"no-wave":        {map[string]any{"waves": []string{}}, "Attribute rollout.waves list must contain at least 1 elements"},
-		"times-one":      {map[string]any{"waves": []string{"1", "*1"}}, `"*1" is as large as the wave before`},
-		"more-than-all":  {map[string]any{"waves": []string{"110%"}}, `"110%" is more than all hosts`},
-		"both":           {map[string]any{"waves": []string{"1"}, "batch_size": 1}, "rollout.batch_size"},
-		"failures":       {map[string]any{"waves": []string{"1"}, "max_failed_hosts": "101%"}, `Attribute rollout.max_failed_hosts: "101%" is more than all hosts; the most is 100%.`},
-		"no-failures":    {map[string]any{"waves": []string{"1"}, "max_failed_hosts": "few"}, `"few" is neither a number of hosts`},
-		"timeout":        {map[string]any{"waves": []string{"1"}, "wave_timeout": "1ms"}, "Attribute rollout.wave_timeout: the value must be a duration of at least 1s"},
-		"idle-pause":     {map[string]any{"pause": "1s"}, "Attribute rollout.pause: without waves, batch_size or canary there is one wave of all hosts"},
-		"idle-timeout":   {map[string]any{"wave_timeout": "1m"}, "Attribute rollout.wave_timeout: without waves, batch_size or canary there is one wave"},
-		"canary-twice":   {map[string]any{"canary": []string{"web-1", "web-1"}, "batch_size": 1}, `duplicate values of: "web-1"`},
+		"empty-wave":    {map[string]any{"waves": []string{"0"}}, `Attribute rollout.waves: "0" is a wave that never grows or has no hosts; the least is 1.`},
+		"no-wave":       {map[string]any{"waves": []string{}}, "Attribute rollout.waves list must contain at least 1 elements"},
+		"times-one":     {map[string]any{"waves": []string{"1", "*1"}}, `"*1" is as large as the wave before`},
+		"more-than-all": {map[string]any{"waves": []string{"110%"}}, `"110%" is more than all hosts`},
+		"both":          {map[string]any{"waves": []string{"1"}, "batch_size": 1}, "rollout.batch_size"},
+		"failures":      {map[string]any{"waves": []string{"1"}, "max_failed_hosts": "101%"}, `Attribute rollout.max_failed_hosts: "101%" is more than all hosts; the most is 100%.`},
+		"no-failures":   {map[string]any{"waves": []string{"1"}, "max_failed_hosts": "few"}, `"few" is neither a number of hosts`},
+		"timeout":       {map[string]any{"waves": []string{"1"}, "wave_timeout": "1ms"}, "Attribute rollout.wave_timeout: the value must be a duration of at least 1s"},
+		"idle-pause":    {map[string]any{"pause": "1s"}, "Attribute rollout.pause: without waves, batch_size or canary there is one wave of all hosts"},
+		"idle-timeout":  {map[string]any{"wave_timeout": "1m"}, "Attribute rollout.wave_timeout: without waves, batch_size or canary there is one wave"},
+		"canary-twice":  {map[string]any{"canary": []string{"web-1", "web-1"}, "batch_size": 1}, `duplicate values of: "web-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
