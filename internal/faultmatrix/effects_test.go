@@ -53,7 +53,7 @@ var effectTable = []effect{
 	{providertest.OnStop, []providertest.Face{providertest.FaceGateway}, held{registered: true, hosted: true}, nothingHeld}, // unhosting unregisters there
 	{providertest.OnKill, faces, allHeld, held{registered: true}},
 	{providertest.OnRestart, faces, allHeld, allHeld},
-	{providertest.OnRestart, faces, held{registered: true, running: true}, held{registered: true, running: true}},
+	{providertest.OnRestart, faces, held{registered: true, running: true}, allHeld},
 	{providertest.OnReload, faces, allHeld, allHeld},
 	{providertest.OnReload, faces, held{registered: true, running: true}, held{registered: true, running: true}},
 	{providertest.OnStatus, faces, held{registered: true, running: true}, held{registered: true, running: true}},

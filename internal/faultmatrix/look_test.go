@@ -43,10 +43,10 @@ func (r *faultRun) expectStates(values map[string]any) {
 	switch {
 	case r.cell.ending == fails, r.cell.ending == refused:
 		want = nil
-	case r.cell.ending == warns:
-		maps.Copy(want, keyed(r.hit(), string(fleet.Unknown)))
 	case r.fault.state != "":
 		maps.Copy(want, keyed(r.hit(), string(r.fault.state)))
+	case r.cell.ending == warns:
+		maps.Copy(want, keyed(r.hit(), string(fleet.Unknown)))
 	}
 	if diff := gocmp.Diff(want, providertest.StatesOf(values)); diff != "" {
 		r.t.Errorf("states (-want +got):\n%s", diff)

@@ -188,10 +188,10 @@ func (c matrixCell) state() string {
 	}
 	asks := c.on.Reads()
 	switch {
+	case asks && (c.cell.ending == well || c.fault.state != ""):
+		return "the status"
 	case asks && c.cell.ending == warns:
 		return "`unknown` for the hosts hit"
-	case asks && c.cell.ending == well:
-		return "the status"
 	case asks:
 		return "no status"
 	case c.on.Stateless() && c.cell.ending == well && len(c.fault.unlisted) > 0:

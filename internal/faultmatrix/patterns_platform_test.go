@@ -242,6 +242,13 @@ var patternDeclared = &pattern{
 	never: "it was refused before",
 }
 
+var patternFromFile = &pattern{
+	name: "from-file", title: "The agents cannot be asked, and what is on file is read instead",
+	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail over them.",
+	cells: map[providertest.Operation]cell{providertest.OnStatus: {ending: warns, tries: 1}},
+	never: "they need the spec, and validation asks for it",
+}
+
 var patternSelector = &pattern{
 	name: "selector", title: "A host has two names",
 	about: "To the platform the new name is another host: the process is registered under it, and then unregistered under the old one. It goes on running.",

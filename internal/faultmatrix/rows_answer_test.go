@@ -141,12 +141,12 @@ func formFaults() []fault {
 		},
 		{
 			name: "login-page-later", title: "HTTP 200 with a page, after the platform has answered", says: `text/html; charset=utf-8 beginning "<!DOCTYPE html>`, pattern: patternNoEnvelope, fault: ok(loginPage),
-			// These are what a run begins with. At the gateway, a question comes before hosting.
+			// These are what a run begins with. GSE is asked before it registers or hosts.
 			except: map[providertest.Operation]cell{
-				providertest.OnCreate: {ending: taints, reason: notConfirmed + saysUnknown, tries: 2, faces: []providertest.Face{providertest.FaceGateway}},
-				providertest.OnRead:   {}, providertest.OnUpdate: {}, providertest.OnOperate: {}, providertest.OnStop: {}, providertest.OnRestart: {},
+				providertest.OnCreate:   {ending: taints, reason: notConfirmed + saysUnknown, tries: 2, faces: gseFaces},
+				providertest.OnAskFirst: {}, providertest.OnReadOwner: {}, providertest.OnRead: {}, providertest.OnUpdate: {}, providertest.OnOperate: {}, providertest.OnStop: {}, providertest.OnRestart: {},
 				providertest.OnStatus: {}, providertest.OnCached: {}, providertest.OnList: {},
-				providertest.OnDelete: {ending: fails, tries: 2, faces: []providertest.Face{providertest.FaceESB, providertest.FaceGateway}},
+				providertest.OnDelete: {ending: fails, tries: 2, faces: gseFaces},
 			},
 		},
 		{

@@ -111,8 +111,8 @@ func outputFaults() []fault {
 		}
 	}
 	return []fault{
-		row("output-lines", "A command fails (65535) and prints more lines than are shown", "one two three …",
-			"one\r\n\r\ntwo\nthree\nfour\n", "four"),
+		row("output-lines", "A command fails (65535) and prints more lines than are shown: the last ones are", "… one two three four five",
+			"hello\r\n\r\none\ntwo\nthree\nfour\nfive\n", "hello"),
 		row("output-long", "A command fails (65535) and prints a line of 10,000 characters", " "+strings.Repeat("x", 160)+"…",
 			strings.Repeat("x", 10000), strings.Repeat("x", 161)),
 		row("output-mangled", "A command fails (65535) and prints text in the wrong encoding, and control characters of the terminal",

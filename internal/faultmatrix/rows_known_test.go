@@ -198,9 +198,9 @@ func declaredFaults() []fault {
 	row := func(name, title, says string, declare func(map[string]any), by ...providertest.Face) fault {
 		return fault{name: name, title: title, says: says, pattern: patternDeclared, faces: by, declare: declare}
 	}
-	specless := row("no-spec", "A live status is asked for without a spec", "Asking the agents about a process requires its full spec",
+	specless := row("no-spec", "A live status is asked for without a spec, which asking the agents takes", "Status Read From The Cache",
 		func(config map[string]any) { config["spec"] = nil }, gseFaces...)
-	specless.except = map[providertest.Operation]cell{providertest.OnCreate: {}, providertest.OnUpdate: {}, providertest.OnOperate: {}}
+	specless.pattern, specless.sends, specless.state = patternFromFile, "get_proc_status_v2", fleet.Running
 	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "only GSE's API gateway accepts agent ids",
 		host("0200000007525400f355781710390005465c"), providertest.FaceESB, providertest.FaceJOB)
 	agentless.except = map[providertest.Operation]cell{providertest.OnUpdate: {}, providertest.OnStatus: {}} // found once the provider block is known, after a refresh

@@ -50,7 +50,7 @@ type fault struct {
 	prepare func(r *faultRun)
 	// between happens between the plan and its apply.
 	between func(r *faultRun)
-	// state is what a status says of the hosts hit where nothing is wrong with it.
+	// state is what a status says of the hosts hit, if not what its ending makes it.
 	state fleet.State
 	// unlisted are the hosts hit that a list does not have.
 	unlisted []int
