@@ -102,11 +102,11 @@ func consoleFaults() []fault {
 		},
 		{
 			name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", pattern: patternConsoleGone, hit: []int{2},
-			between: unregister, faces: []providertest.Face{providertest.FaceGateway},
+			between: unregister, faces: gseFaces,
 		},
 		{
-			name: "unregistered-during-plan-esb", title: "The same through the ESB, which then refuses to update the registration", says: "process is not registered",
-			pattern: patternConsoleGone, hit: []int{2}, between: unregister, faces: esbOnlyFace,
+			name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered",
+			pattern: patternConsoleGone, hit: []int{2}, between: unregister, faces: esbOnlyFace, prepare: func(r *faultRun) { r.sim.UpdateRefuses = true },
 			except: map[providertest.Operation]cell{providertest.OnUpdate: {ending: fails, reason: "other_spec", tries: 1}},
 		},
 	}
