@@ -246,7 +246,7 @@ var patternFromFile = &pattern{
 	name: "from-file", title: "The agents cannot be asked, and what is on file is read instead",
 	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail over them.",
 	cells: map[providertest.Operation]cell{providertest.OnStatus: {ending: warns, tries: 1}},
-	never: "they need the spec, and validation asks for it",
+	never: "they read the file anyway, or their configuration has the spec",
 }
 
 var patternSelector = &pattern{

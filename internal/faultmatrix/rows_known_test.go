@@ -198,7 +198,7 @@ func declaredFaults() []fault {
 	row := func(name, title, says string, declare func(map[string]any), by ...providertest.Face) fault {
 		return fault{name: name, title: title, says: says, pattern: patternDeclared, faces: by, declare: declare}
 	}
-	specless := row("no-spec", "A live status is asked for without a spec, which asking the agents takes", "Status Read From The Cache",
+	specless := row("no-spec", "A live status is asked for without the spec that asking the agents takes", "Status Read From The Cache",
 		func(config map[string]any) { config["spec"] = nil }, gseFaces...)
 	specless.pattern, specless.sends, specless.state = patternFromFile, "get_proc_status_v2", fleet.Running
 	agentless := row("agent-id-esb", "A host is given by agent id, which the ESB does not take", "only GSE's API gateway accepts agent ids",
