@@ -272,6 +272,13 @@ var found = map[string]struct {
 		{Do: Unreachable, Hosts: []int{1}},
 		{Do: Apply, On: A},
 	}}},
+	"recreated-by-another-name-while-it-lags": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Rename, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Recreate, On: A},
+	}}},
 	"cut-off-create-while-it-lags": {"", 0, "", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: SetEnsure, On: A, To: "running"},

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // forgetOwner takes the owner out of state, as a release that had none has left it.
@@ -232,6 +233,60 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 			said := open(run, old).DestroyUnrefreshed()
 
 			if said.Failed() || !strings.Contains(said.String(), "Hosts Belong To Another Resource") || len(letGo(sim)) > 0 {
+				t.Errorf("let go of %v; said: %s", letGo(sim), said)
+			}
+		})
+	}
+}
+
+// An object that is destroyed after another has registered its machines by their other
+// names in this run leaves them alone, although the file tells of no more than its own
+// registration. Where the names cannot be asked nothing is let go either.
+func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
+	t.Parallel()
+	agents := map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
+	for name, c := range map[string]struct {
+		was, is map[string]string
+		unread  bool
+	}{
+		"agent-id-to-address":     {agents, providertest.HostsOf(2), false},
+		"address-to-agent-id":     {providertest.HostsOf(2), agents, false},
+		"names-that-are-not-told": {agents, providertest.HostsOf(2), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AdmitAgents, sim.RowsWithoutHost = true, c.unread
+			for key, address := range providertest.HostsOf(2) {
+				if !c.unread {
+					sim.AddAgent(agents[key], address)
+				}
+			}
+			settings := sim.SettingsFor(providertest.FaceGateway)
+			open := func(p *providertest.Protocol, kept *providertest.Kept) *providertest.Core {
+				return p.CoreOf(providertest.HostedType, kept)
+			}
+			config := providertest.FaceGateway.Reference("./start.sh", 2)
+			config["adopt_existing"] = true
+			config["hosts"] = c.was
+			old := &providertest.Kept{}
+			open(providertest.ConfiguredWith(t, settings), old).Applied(config)
+			sim.FreezeStatus()
+			run := providertest.ConfiguredWith(t, settings)
+			config["hosts"] = c.is
+			open(run, &providertest.Kept{}).Applied(config)
+			if c.unread {
+				sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), HTTPStatus: 403})
+			}
+			sim.ResetCalls()
+
+			said := open(run, old).DestroyUnrefreshed()
+
+			want := "Hosts Belong To Another Resource"
+			if c.unread {
+				want = "by another name could not be asked"
+			}
+			if said.Failed() != c.unread || !strings.Contains(strings.Join(strings.Fields(said.String()), " "), want) || len(letGo(sim)) > 0 {
 				t.Errorf("let go of %v; said: %s", letGo(sim), said)
 			}
 		})

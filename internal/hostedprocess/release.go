@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -48,6 +49,10 @@ func silent(o fleet.Outcome) bool {
 // meaningUnread: whose a registration is could not be found out.
 const meaningUnread = "who registered it could not be read"
 
+// meaningNameUnread: whether it is a machine that was registered by its other name since
+// could not be found out.
+const meaningNameUnread = "whether another resource has just registered it by another name could not be asked"
+
 // meaningNotRecognised: without the owner id, a registration with any may be anybody's.
 const meaningNotRecognised = "it may be somebody else's registration, because state does not say with which owner this resource registered; " +
 	"`terraform apply -refresh-only` writes that into state"
@@ -56,7 +61,7 @@ const meaningNotRecognised = "it may be somebody else's registration, because st
 // this object, and what another owns by now, is left as it is.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave, rollout fleet.Rollout) released {
 	gone := released{results: make(fleet.Results), forgotten: make(fleet.Results)}
-	ours := h.ours(ctx, hosts, l, &gone)
+	ours := h.ours(ctx, h.notRenamed(ctx, hosts, l, &gone), l, &gone)
 	// What never came to be registered was not started by us, and is not ours to stop.
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
@@ -99,7 +104,7 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		// What this object registered in this run is its own, although the file lags.
-		other := held.OwnedByOther(file) && h.registrant(host) == ""
+		other := held.OwnedByOther(file) && h.registrant(host.WithoutSupplier()) == ""
 		foreign := out && status.Code == diagnose.RegisteredByOther
 		doubtful := out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
@@ -130,7 +135,7 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 
 // registrant is the owner who registered the process on a host last in this run, "" where
 // nobody did.
-func (h hostedProcess) registrant(host fleet.Host) string {
+func (h hostedProcess) registrant(host fleet.HostID) string {
 	if h.owners == nil {
 		return ""
 	}
@@ -140,16 +145,41 @@ func (h hostedProcess) registrant(host fleet.Host) string {
 // notReplaced leaves out the hosts that another object has registered in this run. That
 // takes no label, and no file.
 func (h hostedProcess) notReplaced(hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	return keep(hosts, func(host fleet.Host) bool { return !h.replaced(host, host.WithoutSupplier(), l, gone) })
+}
+
+// notRenamed leaves out the hosts that another object has registered in this run by the
+// other name of the machine. To let go of one name may be to let go of both.
+func (h hostedProcess) notRenamed(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	if h.owners == nil {
+		return hosts
+	}
+	suspects := otherForm(hosts, h.owners.OfOthers(h.ID, l.last.Owner))
+	if len(suspects) == 0 {
+		return hosts
+	}
+	others, err := h.Process.OtherNames(ctx, suspects)
+	if err != nil {
+		gone.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
+		return keep(hosts, func(host fleet.Host) bool { return !slices.Contains(suspects, host) })
+	}
 	return keep(hosts, func(host fleet.Host) bool {
-		registrant := h.registrant(host)
-		if registrant == "" || registrant == l.last.Owner {
-			return true
-		}
-		if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {
-			gone.owned = append(gone.owned, host)
-		}
-		return false
+		other, known := others[host]
+		return !known || !h.replaced(host, other, l, gone)
 	})
+}
+
+// replaced reports whether another object has registered a host in this run by a name of
+// its machine, and notes that it was left alone.
+func (h hostedProcess) replaced(host fleet.Host, name fleet.HostID, l leave, gone *released) bool {
+	registrant := h.registrant(name)
+	if registrant == "" || registrant == l.last.Owner {
+		return false
+	}
+	if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {
+		gone.owned = append(gone.owned, host)
+	}
+	return true
 }
 
 // leaveToOwners leaves hosts alone that are another object's by what is on file. Where

@@ -13,7 +13,7 @@ import (
 // The zero value is ready to use.
 type Owners struct {
 	mu   sync.Mutex
-	last map[registration]string
+	last map[registration]claim
 	busy map[registration]chan struct{} // closed when whoever holds it lets go
 }
 
@@ -21,6 +21,12 @@ type Owners struct {
 type registration struct {
 	process string // the id of the object
 	host    fleet.HostID
+}
+
+// claim is who registered it last.
+type claim struct {
+	owner string
+	host  fleet.Host
 }
 
 // Hold waits until no other object changes the process on these hosts, and keeps others
@@ -78,16 +84,30 @@ func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.last == nil {
-		o.last = make(map[registration]string)
+		o.last = make(map[registration]claim)
 	}
 	for _, h := range hosts {
-		o.last[registration{process, h.WithoutSupplier()}] = owner
+		o.last[registration{process, h.WithoutSupplier()}] = claim{owner, h}
 	}
 }
 
 // Of is who registered the process on a host last in this run, "" where nobody did.
-func (o *Owners) Of(process string, host fleet.Host) string {
+func (o *Owners) Of(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last[registration{process, host.WithoutSupplier()}]
+	return o.last[registration{process, host}].owner
+}
+
+// OfOthers are the hosts on which another than owner registered the process last in this
+// run, by the names that it has for them.
+func (o *Owners) OfOthers(process, owner string) []fleet.Host {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var hosts []fleet.Host
+	for r, c := range o.last {
+		if r.process == process && c.owner != owner {
+			hosts = append(hosts, c.host)
+		}
+	}
+	return hosts
 }
