@@ -44,7 +44,8 @@ func NewCLI(t *testing.T, sim *Sim, config string) *CLI {
 	c := NewEmptyCLI(t)
 	c.Configure(config)
 	c.Env = append(c.Env,
-		"BK_ENDPOINT"+"="+sim.URL, "BK_APP_CODE"+"="+simulator.DefaultAppCode, "BK_APP_SECRET"+"="+simulator.DefaultAppSecret, "BK_USERNAME"+"=admin", "BK_GATEWAY"+"="+string(Gateway))
+		"BK_ENDPOINT"+"="+sim.URL, "BK_APP_CODE"+"="+simulator.DefaultAppCode, "BK_APP_SECRET"+"="+simulator.DefaultAppSecret, "BK_USERNAME"+"=admin", "BK_GATEWAY"+"="+string(Gateway),
+		"BK_CMDB_ENDPOINT"+"="+sim.CMDBEndpoint())
 	return c
 }
 

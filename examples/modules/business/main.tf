@@ -1,0 +1,51 @@
+terraform {
+  required_version = ">= 1.8"
+
+  required_providers {
+    bk = { source = "blueking/bk" }
+  }
+}
+
+# What GSEKit or BSCP runs there, as they run it.
+data "bk_cmdb_processes" "this" {
+  bk_biz_id    = var.bk_biz_id
+  topology     = var.topology
+  process_name = var.process_name
+  inst_ids     = var.inst_ids
+  address      = var.address
+  key          = var.key
+  min_hosts    = var.min_hosts
+}
+
+# min_hosts counts the hosts of all modules together, so one of many could be emptied unseen.
+data "bk_hosts" "module" {
+  for_each = var.min_hosts_by_module
+
+  bk_biz_id = var.bk_biz_id
+  topology  = { set = var.topology.set, env = var.topology.env, module = each.key }
+  address   = var.address
+  key       = var.key
+  min_hosts = each.value
+}
+
+resource "bk_hosted_process" "this" {
+  for_each = data.bk_cmdb_processes.this.processes
+
+  meta           = each.value.meta
+  hosts          = each.value.hosts
+  spec           = each.value.spec
+  ensure         = var.ensure
+  adopt_existing = var.adopt
+  on_destroy     = var.on_destroy
+  rollout        = var.rollout
+
+  # Nothing is planned before every module has its hosts.
+  depends_on = [data.bk_hosts.module]
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.out_of_sync) == 0
+      error_message = "Not on every host: ${join(", ", keys(self.out_of_sync))}."
+    }
+  }
+}

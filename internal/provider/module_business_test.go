@@ -1,0 +1,226 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// shop is a business of 10 process instances on 7 hosts.
+const shop = `{"businesses": [{"id": 3, "name": "shop",
+  "templates": [
+    {"name": "gateway", "processes": [{"bk_process_name": "gateway", "bk_func_name": "gateway", "user": "shop", "priority": 20, "proc_num": 1,
+      "work_path": "/opt/gateway", "pid_file": "/run/gateway.pid", "start_cmd": "./start.sh", "stop_cmd": "./stop.sh", "reload_cmd": "./reload.sh"}]},
+    {"name": "worker", "processes": [{"bk_process_name": "worker", "bk_func_name": "worker", "user": "shop", "priority": 3, "proc_num": 2,
+      "work_path": "/opt/worker", "pid_file": "/run/worker_${local_inst_id}.pid", "start_cmd": "./start.sh ${local_inst_id}", "stop_cmd": "./stop.sh"}]}],
+  "sets": [{"name": "gz-[1-2]", "modules": [
+    {"name": "gateway", "template": "gateway", "hosts": [{"count": 2, "ip": "10.0.1.1"}]},
+    {"name": "worker", "template": "worker", "hosts": [{"ip": "10.0.2.1"}]}]},
+    {"name": "sz-1", "modules": [{"name": "worker", "template": "worker", "hosts": [{"ip": "10.0.3.1"}]}]}]}]}`
+
+// shopRun by GSEKit: every instance of shop on its host, hosted and running.
+func shopRun(t *testing.T) *providertest.Sim {
+	t.Helper()
+	topology, err := simulator.ParseTopology([]byte(shop))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim := providertest.NewSim(t)
+	sim.Topology = topology
+	for host, names := range map[string][]string{
+		"0:10.0.1.1": {"gateway_1"}, "0:10.0.1.2": {"gateway_1"}, "0:10.0.1.3": {"gateway_1"}, "0:10.0.1.4": {"gateway_1"},
+		"0:10.0.2.1": {"worker_1", "worker_2"}, "0:10.0.2.2": {"worker_1", "worker_2"}, "0:10.0.3.1": {"worker_1", "worker_2"},
+	} {
+		for _, name := range names {
+			const namespace = "GSEKIT_BIZ_3"
+			process, _, _ := strings.Cut(name, "_")
+			labels := map[string]string{"bk_process_name": process}
+			spec := fmt.Sprintf(`{"identity":{"proc_name":%[1]q,"setup_path":"/opt/%[1]s","pid_path":"/run/%[1]s.pid","user":"shop"},`+
+				`"control":{"start_cmd":"./start.sh"},"alive_monitor_policy":{"auto_type":1}}`, process)
+			if err := sim.Register(host, namespace, name, labels, spec); err != nil {
+				t.Fatal(err)
+			}
+			if err := sim.Host(host, namespace, name); err != nil {
+				t.Fatal(err)
+			}
+			if err := sim.StartProcess(host, namespace, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return sim
+}
+
+// runningPIDs are the pids of all processes that run and are hosted.
+func runningPIDs(sim *providertest.Sim) map[string]int {
+	pids := make(map[string]int)
+	for _, p := range sim.Processes() {
+		if p.Running && p.Hosted {
+			pids[p.Name+" on "+p.Host] = p.PID
+		}
+	}
+	return pids
+}
+
+// operatedHosts is on how many hosts something was started, stopped, restarted, reloaded or
+// killed.
+func operatedHosts(sim *providertest.Sim) int {
+	hosts := 0
+	for _, op := range []int{simulator.OpStart, simulator.OpStop, simulator.OpRestart, simulator.OpReload, simulator.OpKill} {
+		hosts += sim.Calls().OfOp(op).HostCalls("operate_*")
+	}
+	return hosts
+}
+
+func businessModule(arguments string) string {
+	return `
+module "shop" {
+  source    = "../modules/business"
+  bk_biz_id = 3
+  ` + arguments + `
+}
+output "start_order" { value = module.shop.start_order }
+output "out_of_sync" { value = module.shop.out_of_sync }
+`
+}
+
+// A business is taken over without a restart; then CMDB gains a host, and loses a module.
+func TestAccModule_business(t *testing.T) {
+	t.Parallel()
+	sim := shopRun(t)
+	pids := runningPIDs(sim)
+	if len(pids) != 10 {
+		t.Fatalf("%d processes run before anything is done, want 10: %v", len(pids), pids)
+	}
+	cli := newExampleCLI(t, sim, "demo")
+	config := businessModule("topology = { set = \"gz-*\" }\nmin_hosts_by_module = { worker = 2 }")
+	cli.Configure(config)
+	cli.Expect(0, "get")
+	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "Resources: 3 added, 0 changed, 0 destroyed") {
+		t.Errorf("the apply told\n%s", out)
+	}
+	if diff := cmp.Diff(pids, runningPIDs(sim)); diff != "" {
+		t.Errorf("pids (-before +after):\n%s", diff)
+	}
+	for _, p := range sim.Processes() {
+		if _, ours := p.Labels["tf_spec"]; ours == strings.HasPrefix(p.Host, "0:10.0.3.") {
+			t.Errorf("%s on %s has the labels %v", p.Name, p.Host, p.Labels)
+		}
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+
+	var order, wrong any
+	decode(t, cli.Expect(0, "output", "-json", "start_order"), &order)
+	decode(t, cli.Expect(0, "output", "-json", "out_of_sync"), &wrong)
+	want := []any{
+		map[string]any{"priority": 3.0, "processes": []any{"worker_1", "worker_2"}},
+		map[string]any{"priority": 20.0, "processes": []any{"gateway_1"}},
+	}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("start order (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{}, wrong); diff != "" {
+		t.Errorf("out of sync (-want +got):\n%s", diff)
+	}
+
+	if err := sim.CMDB().Empty("shop/gz-2/worker"); err != nil {
+		t.Fatal(err)
+	}
+	if out := cli.Expect(1, "plan"); !strings.Contains(strings.Join(strings.Fields(out), " "), "min_hosts requires 2") {
+		t.Errorf("the plan told\n%s", out)
+	}
+	// Its processes are let go of once that is meant, and run on.
+	cli.Configure(businessModule("topology = { set = \"gz-*\" }"))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "destroy", "-auto-approve")
+	if n := operatedHosts(sim); n != 0 {
+		t.Errorf("%d operations", n)
+	}
+	running := 0
+	for _, p := range sim.Processes() {
+		if p.Running {
+			running++
+		}
+	}
+	if running != len(pids) {
+		t.Errorf("%d processes run after the destroy, want %d", running, len(pids))
+	}
+}
+
+// Without adopt, what GSEKit has registered is left alone.
+func TestAccModule_businessLeftAlone(t *testing.T) {
+	t.Parallel()
+	sim := shopRun(t)
+	before := sim.Processes()
+	cli := newExampleCLI(t, sim, "demo")
+	cli.Configure(businessModule("adopt = false"))
+	cli.Expect(0, "get")
+	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(out, "adopt_existing") {
+		t.Errorf("the apply told\n%s", out)
+	}
+	if diff := cmp.Diff(before, sim.Processes()); diff != "" {
+		t.Errorf("processes (-before +after):\n%s", diff)
+	}
+}
+
+// What bk_cmdb_processes reads is what the resources and the status take, as it is.
+func TestAccCMDBProcesses_forEach(t *testing.T) {
+	t.Parallel()
+	sim := shopRun(t)
+	pids := runningPIDs(sim)
+	cli := newExampleCLI(t, sim, "demo")
+	cli.Configure(`
+data "bk_cmdb_processes" "shop" {
+  bk_biz_id    = 3
+  topology     = {}
+  process_name = "gateway"
+}
+resource "bk_hosted_process" "shop" {
+  for_each       = data.bk_cmdb_processes.shop.processes
+  meta           = each.value.meta
+  hosts          = each.value.hosts
+  spec           = each.value.spec
+  adopt_existing = true
+}
+resource "bk_process_operation" "shop" {
+  for_each   = data.bk_cmdb_processes.shop.processes
+  meta       = each.value.meta
+  hosts      = each.value.hosts
+  spec       = each.value.spec
+  operation  = "reload"
+  depends_on = [bk_hosted_process.shop]
+}
+data "bk_process_status" "shop" {
+  for_each = data.bk_cmdb_processes.shop.processes
+  meta     = each.value.meta
+  hosts    = each.value.hosts
+  spec     = each.value.spec
+}
+output "running" { value = { for key, status in data.bk_process_status.shop : key => status.running_count } }
+`)
+	cli.Expect(0, "apply", "-auto-approve")
+	if got := strings.TrimSpace(cli.Expect(0, "output", "-json", "running")); got != `{"gateway_1":4}` {
+		t.Errorf("running: %s", got)
+	}
+	if diff := cmp.Diff(pids, runningPIDs(sim)); diff != "" {
+		t.Errorf("pids (-before +after):\n%s", diff)
+	}
+	if got := sim.Calls().OfOp(simulator.OpReload).HostCalls("operate_*"); got != 4 || operatedHosts(sim) != got {
+		t.Errorf("%d reloads, %d operations; want 4 of each", got, operatedHosts(sim))
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+}
+
+// decode reads JSON of a CLI.
+func decode(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%s: %s", err, text)
+	}
+}
