@@ -1,0 +1,164 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// consoleHost is where somebody at GSEKit's console is busy.
+const consoleHost = "0:10.0.1.1"
+
+// console is GSEKit's, through one way into the platform.
+type console struct {
+	*testing.T
+
+	sim     *providertest.Sim
+	gateway string
+}
+
+// operate operates gateway_1 on consoleHost, and waits until that is over.
+func (c console) operate(op int) {
+	c.Helper()
+	on := `"hosts":[{"ip":"10.0.1.1","bk_cloud_id":0}]`
+	if c.gateway == "apigw" {
+		on = `"agent_id_list":["` + consoleHost + `"]`
+	}
+	var task struct {
+		Data struct {
+			TaskID string `json:"task_id"`
+		} `json:"data"`
+	}
+	c.call("operate_proc_v2", fmt.Sprintf(`{"op_type":%d,%s,`+
+		`"meta":{"namespace":"GSEKIT_BIZ_3","name":"gateway_1","labels":{"bk_process_name":"gateway","bk_process_id":"1"}},`+
+		`"spec":{"identity":{"index_key":"","proc_name":"gateway","setup_path":"/opt/gateway","pid_path":"/run/gateway.pid","user":"shop"},`+
+		`"control":{"start_cmd":"./start.sh","stop_cmd":"./stop.sh","restart_cmd":"./restart.sh","reload_cmd":"./reload.sh","kill_cmd":"./kill.sh"},`+
+		`"alive_monitor_policy":{"auto_type":1,"start_check_secs":5,"op_timeout":60}}}`, op, on), &task)
+	said := map[string]int{}
+	for range 20 {
+		var result struct {
+			Data map[string]struct {
+				Code int `json:"error_code"`
+			} `json:"data"`
+		}
+		c.call("get_proc_operate_result_v2", fmt.Sprintf(`{"task_id":%q}`, task.Data.TaskID), &result)
+		for host, answer := range result.Data {
+			if said[host] = answer.Code; answer.Code == simulator.CodeOK {
+				return
+			}
+		}
+	}
+	c.Fatalf("operation %d came to %v", op, said)
+}
+
+// call calls an API of GSE with the credentials of an application.
+func (c console) call(api, body string, answer any) {
+	c.Helper()
+	credentials := fmt.Sprintf(`"bk_app_code":%q,"bk_app_secret":%q,"bk_username":"admin"`, simulator.DefaultAppCode, simulator.DefaultAppSecret)
+	url := c.sim.URL + "/api/v2/proc/" + api
+	if c.gateway == "esb" {
+		url = c.sim.URL + "/api/c/compapi/v2/gse/" + api + "/"
+		body = "{" + credentials + "," + body[1:]
+	}
+	request, err := http.NewRequestWithContext(c.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if c.gateway == "apigw" {
+		request.Header.Set("X-Bkapi-Authorization", "{"+credentials+"}")
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// What GSEKit's console does to a process that was taken over, what the next plan shows of
+// it, and what an apply then makes of it: the table of the guide "From GSEKit or BSCP".
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ensure    string
+		ops       []int
+		want      string // out_of_sync of the host
+		atGateway string // if that is not the same
+		runs      bool   // before the apply
+		started   bool   // by the apply
+	}{
+		"restart":        {ensure: "hosted", ops: []int{simulator.OpRestart}, runs: true},
+		"reload":         {ensure: "hosted", ops: []int{simulator.OpReload}, runs: true},
+		"stop":           {ensure: "hosted", ops: []int{simulator.OpStop}, want: "not_hosted: not hosted"},
+		"stop-running":   {ensure: "running", ops: []int{simulator.OpStop}, want: "not_hosted: not running, not hosted", started: true},
+		"kill":           {ensure: "hosted", ops: []int{simulator.OpKill}, want: "not_hosted: not hosted"},
+		"stop-and-start": {ensure: "hosted", ops: []int{simulator.OpStop, simulator.OpStart}, runs: true},
+		"host":           {ensure: "hosted", ops: []int{simulator.OpHost}, runs: true, want: "other_spec: registered anew by another tool"},
+		"unhost": {
+			ensure: "hosted", ops: []int{simulator.OpUnhost}, runs: true, want: "not_hosted: not hosted",
+			atGateway: "unregistered: the platform no longer knows the process here",
+		},
+	} {
+		for _, gateway := range []string{"esb", "apigw"} {
+			t.Run(name+"/"+gateway, func(t *testing.T) {
+				t.Parallel()
+				sim := shopRun(t)
+				p := sim.Configured(t, map[string]any{"gateway": gateway, "cmdb_endpoint": map[string]string{"esb": sim.URL, "apigw": sim.URL + "/api/bk-cmdb/prod"}[gateway]})
+				config := readGateway(t, p)
+				config["adopt_existing"], config["ensure"] = true, c.ensure
+				resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
+				resource.Apply(config)
+
+				for _, op := range c.ops {
+					console{t, sim, gateway}.operate(op)
+				}
+				left, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
+				resource.Refresh()
+
+				want := map[string]string{}
+				if c.want != "" {
+					want["10.0.1.1"] = c.want
+				}
+				if gateway == "apigw" && c.atGateway != "" {
+					want["10.0.1.1"] = c.atGateway
+				}
+				if diff := cmp.Diff(want, resource.Reasons("out_of_sync")); diff != "" {
+					t.Errorf("out of sync (-want +got):\n%s", diff)
+				}
+				if left.Running != c.runs {
+					t.Errorf("before the apply it runs: %t", left.Running)
+				}
+				resource.Apply(config)
+				mended, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
+				if started := mended.PID != left.PID; started != c.started || !mended.Hosted {
+					t.Errorf("the apply made %+v of %+v", mended, left)
+				}
+				if kind, said := resource.Apply(config); kind.Changes() || said.String() != "" {
+					t.Errorf("the plan after it is not empty: %s", said)
+				}
+			})
+		}
+	}
+}
+
+// readGateway is what bk_cmdb_processes reads of gateway_1, as a resource takes it.
+func readGateway(t *testing.T, p *providertest.Protocol) map[string]any {
+	t.Helper()
+	values, said := p.ReadData("bk_cmdb_processes", map[string]any{"bk_biz_id": 3, "topology": map[string]any{}, "process_name": "gateway"})
+	if said.String() != "" {
+		t.Fatal(said)
+	}
+	processes, _ := values["processes"].(map[string]any)
+	read, _ := processes["gateway_1"].(map[string]any)
+	return map[string]any{"meta": read["meta"], "hosts": read["hosts"], "spec": read["spec"]}
+}
