@@ -215,6 +215,12 @@ output "running" { value = { for key, status in data.bk_process_status.shop : ke
 		t.Errorf("%d reloads, %d operations; want 4 of each", got, operatedHosts(sim))
 	}
 	cli.Expect(0, "plan", "-detailed-exitcode")
+
+	// The way back to GSEKit.
+	cli.Expect(0, "state", "rm", "bk_hosted_process.shop")
+	if diff := cmp.Diff(pids, runningPIDs(sim)); diff != "" {
+		t.Errorf("pids (-before +after):\n%s", diff)
+	}
 }
 
 // decode reads JSON of a CLI.

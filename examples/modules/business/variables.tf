@@ -77,9 +77,11 @@ variable "on_destroy" {
 variable "rollout" {
   description = "How changes spread over the hosts of a process. All at once unless given."
   type = object({
+    waves            = optional(list(string))
     batch_size       = optional(number)
     pause            = optional(string)
-    max_failed_hosts = optional(number)
+    wave_timeout     = optional(string)
+    max_failed_hosts = optional(string)
   })
   default = null
 }
