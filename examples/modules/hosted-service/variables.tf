@@ -76,9 +76,12 @@ variable "config_hash" {
 variable "rollout" {
   description = "How registrations and restarts spread over the hosts. All at once unless given."
   type = object({
+    waves            = optional(list(string))
+    canary           = optional(list(string))
     batch_size       = optional(number)
     pause            = optional(string)
-    max_failed_hosts = optional(number)
+    wave_timeout     = optional(string)
+    max_failed_hosts = optional(string)
   })
   default = null
 }
