@@ -61,6 +61,9 @@ var patternNoVerdict = &pattern{
 // agentSilent is said of hosts that were not hosted, because they may be somebody else's.
 const agentSilent = "not registered, because its agent does not say whether it already is"
 
+// Promised in drift-in-ci.md: state is kept, and a warning names the host
+// Promised in partial-failure.md: hosting or starting, on some hosts that a create did
+// register | ends with a warning, exit code 0.
 var patternOneFails = &pattern{
 	name: "one-fails", title: "A host fails",
 	about: "The others are done. The next apply calls the failed host alone.",

@@ -16,6 +16,12 @@ import (
 
 // What CI sees when some hosts fail: the exit code of the apply, and that of the
 // plan after it.
+//
+// Promised in partial-failure.md: a create, on some hosts | ends with a warning, exit code 0
+// Promised in partial-failure.md: an update, on any host | ends with an error, exit code 1
+// Promised in partial-failure.md: unregistering a host that left `hosts` | ends with an error,
+// exit code 1
+// Promised in partial-failure.md: a destroy, on some hosts | ends with an error, exit code 1.
 func TestAccExitCodes_partialFailure(t *testing.T) {
 	t.Parallel()
 	for size, c := range providertest.PartialCases {
@@ -61,6 +67,9 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 }
 
 // Everything failed: an error, and nothing in state.
+//
+// Promised in partial-failure.md: a create, on every host | ends with an error, exit code 1 |
+// nothing | a create.
 func TestAccExitCodes_totalFailure(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -139,6 +148,11 @@ func TestAccStartOrder(t *testing.T) {
 
 // A create after which no host is as declared is red, and what it registered is
 // remembered. One that took over what was there before is not: a taint would let go of it.
+//
+// Promised in partial-failure.md: hosting or starting on every host, so that a create leaves
+// none as declared | ends with an error, exit code 1
+// Promised in partial-failure.md: it ends with an error and is tainted, unless it took over what
+// was there before.
 func TestAccExitCodes_createNowhere(t *testing.T) {
 	t.Parallel()
 	for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {
@@ -158,6 +172,50 @@ func TestAccExitCodes_createNowhere(t *testing.T) {
 			sim.Mend()
 			cli.Expect(0, "apply", "-auto-approve")
 			cli.Expect(0, "plan", "-detailed-exitcode")
+		})
+	}
+}
+
+// The example of the guide on drift: what the resource does not call drift fails the plan
+// all the same, by the postcondition of the data source.
+//
+// Promised in drift-in-ci.md: The postcondition of the data source is the way to make a plan
+// fail (exit code 1) on a health check
+//
+// Promised in drift-in-ci.md: A host whose agent does not answer is `unknown` and fails this
+// condition as well.
+func TestAccExitCodes_healthCheck(t *testing.T) {
+	t.Parallel()
+	example := providertest.ReadExample(t, "guides/drift-in-ci/main.tf")
+	for name, c := range map[string]struct {
+		config string
+		ail    func(sim *providertest.Sim)
+	}{
+		"stopped": {
+			strings.Replace(example, `ensure = "running"`, `ensure = "registered"`, 1),
+			func(sim *providertest.Sim) {
+				if err := sim.StopProcess(providertest.Address(1), "web", "nginx"); err != nil {
+					t.Error(err)
+				}
+			},
+		},
+		"agent-away": {
+			example,
+			func(sim *providertest.Sim) { sim.SetReachable(providertest.Address(1), false) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, "")
+			cli.Configure(example)
+			cli.Expect(0, "apply", "-auto-approve")
+			cli.Configure(c.config)
+			cli.Expect(0, "apply", "-auto-approve")
+			c.ail(sim)
+			if out := cli.Expect(1, "plan", "-detailed-exitcode"); !strings.Contains(out, "Not running everywhere") {
+				t.Errorf("the postcondition says nothing:\n%s", out)
+			}
 		})
 	}
 }

@@ -15,6 +15,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// Promised in from-gsekit.md: Where a host fails, the apply ends with a warning, the host stands
+// in `out_of_sync`, and the next apply tries that host alone.
+// Promised in partial-failure.md: So a create that did part of its work ends with a warning, and
+// the work that is left shows in the next plan.
 func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range providertest.PartialCases {
@@ -64,6 +68,9 @@ func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 	}
 }
 
+// Promised in partial-failure.md: With `on_partial_create = "error"` the warnings in this table
+// are errors, and the resource is tainted.
+// Promised in partial-failure.md: `on_partial_create = "error"` ends the create with an error.
 func TestAccHostedProcessResource_partialCreateAsError(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -115,6 +122,9 @@ func TestAccHostedProcessResource_createFailsEverywhere(t *testing.T) {
 }
 
 // A postcondition makes an apply with failures exit 1, without taint.
+//
+// Promised in partial-failure.md: A postcondition makes the apply fail with exit code 1 and
+// taints nothing.
 func TestAccHostedProcessResource_partialCreatePostcondition(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -235,6 +245,8 @@ func TestAccHostedProcessResource_partialRemoval(t *testing.T) {
 	})
 }
 
+// Promised in drift-in-ci.md: a host that had to be asked and whose agent did not answer counts
+// as it was.
 func TestAccHostedProcessResource_unreachableIsNotDrift(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]string{"says-117": "117", "never-answers": "pending"} {
@@ -269,6 +281,8 @@ func TestAccHostedProcessResource_unreachableIsNotDrift(t *testing.T) {
 	}
 }
 
+// Promised in partial-failure.md: A host on which the process is registered already fails a
+// create with code 850.
 func TestAccHostedProcessResource_existing(t *testing.T) {
 	t.Parallel()
 	occupy := func(t *testing.T, sim *providertest.Sim) func() {

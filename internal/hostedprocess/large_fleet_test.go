@@ -14,6 +14,8 @@ import (
 const warnedAbove = 50000
 
 // Fifty thousand hosts are fine. One more is fine as well, with a word about it.
+//
+// Promised in large-fleets.md: A resource with more than 50,000 hosts works, with a warning.
 func TestHosts_many(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

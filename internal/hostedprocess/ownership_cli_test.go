@@ -32,6 +32,9 @@ func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
 }
 
 // The new object of a replacement keeps what both are about.
+//
+// Promised in partial-failure.md: the destroy of the old one leaves them alone, with the warning
+// *Hosts Belong To Another Resource*.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -57,6 +60,9 @@ func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 
 // Of two configurations that declare the same process, only the one that registered it
 // last lets it go.
+//
+// Promised in large-fleets.md: it takes the registration over, which is of the very same
+// declaration, and the other leaves the host alone with a warning.
 func TestAccOwnership_twoConfigurations(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -169,6 +175,10 @@ func TestAccOwnership_stopsWhatWasUnregistered(t *testing.T) {
 }
 
 // A machine that is gone for good can be let go, and not by mistake.
+//
+// Promised in partial-failure.md: the apply ends with an error, and the host stays in `hosts`
+// Promised in partial-failure.md: With it, hosts that leave `hosts` or are destroyed, and whose
+// agents do not answer, go from state with a warning that names them.
 func TestAccOwnership_forgetUnreachable(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -188,6 +198,9 @@ func TestAccOwnership_forgetUnreachable(t *testing.T) {
 }
 
 // A changed default label is a line of the plan, also while a host is out of sync.
+//
+// Promised in rolling-restart.md: It changes with every change of `spec` or labels, default
+// labels among them:.
 func TestAccOwnership_labelsInThePlan(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -137,6 +137,9 @@ func TestAccRegisteredWith_opTimeout(t *testing.T) {
 }
 
 // Labels that the platform adds are no drift; one that was declared and is gone is.
+//
+// Promised in drift-in-ci.md: with a declared label missing or changed (`other_labels`), counts
+// as well.
 func TestAccRegisteredWith_labels(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -140,6 +140,9 @@ func (r *lossRound) checkRegistered(declared map[string]string, kind providertes
 
 // A create all of whose answers are lost may have registered its hosts. They are
 // kept in mind, and so are found again although the declaration changed meanwhile.
+//
+// Promised in partial-failure.md: a create that no host confirmed, and that may have registered
+// some (answers were lost) | ends with an error, exit code 1.
 func TestHostedProcess_lostCreate(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -244,6 +247,9 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 
 // What cannot be read on file says nothing of whose a registration is: it is kept
 // in state until it can, and then unregistered as ours.
+//
+// Promised in partial-failure.md: a destroy, or the removal of a host, where whose the
+// registration is could not be read | ends with an error, exit code 1.
 func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	t.Parallel()
 	const unread = "who registered it could not be read"

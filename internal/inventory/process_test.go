@@ -12,6 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
+// Promised in from-gsekit.md: an error that names process and field.
 func TestRender(t *testing.T) {
 	t.Parallel()
 	process := cmdb.Process{ID: 7, Name: "nginx", FuncName: "nginx-bin", Place: cmdb.Place{SetName: "gz-1", ModuleName: "web"}}
@@ -69,6 +70,7 @@ func whole(id int64, change func(*cmdb.Process)) cmdb.Process {
 	return p
 }
 
+// Promised in from-gsekit.md: an error, as they could not be revived.
 func TestSpecOf(t *testing.T) {
 	t.Parallel()
 	p := cmdb.Process{

@@ -92,6 +92,9 @@ func TestProcessesDataSource_group(t *testing.T) {
 	}
 }
 
+// Promised in from-gsekit.md: A process that cannot be taken over is an error that names it.
+// Promised in from-gsekit.md: A command or path that names `inst_id`, `inst_id_0`, `InstID` or
+// `InstID0` is an error that names the process.
 func TestProcessesDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,6 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
+// Promised in rolling-restart.md: The apply ends with an error that counts the hosts that
+// failed, those whose outcome is unknown and those that were not tried apart.
 func TestRunFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)

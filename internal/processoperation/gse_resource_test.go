@@ -92,6 +92,9 @@ func TestAccProcessOperationResource_alreadyAsWanted(t *testing.T) {
 	})
 }
 
+// Promised in partial-failure.md: Later runs that fail end with an error
+// Promised in partial-failure.md: A start that *fails* (its command, or the check after it) is
+// certain, and retried by the next apply.
 func TestAccProcessOperationResource_partial(t *testing.T) {
 	t.Parallel()
 	for name, c := range providertest.PartialCases {

@@ -381,6 +381,9 @@ func planText(t *testing.T, p *providertest.Protocol, config map[string]any) str
 
 // What counts are the hosts on which it runs now: a change that runs on few or none does
 // not warn, and a destroy does where it stops the process.
+//
+// Promised in rolling-restart.md: A plan that stops, restarts or kills a process on more than
+// 100 hosts at once brings a warning.
 func TestProcessOperation_manyAtOnceLater(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -284,6 +284,14 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 
 // A first run that may have worked and that no host confirms is an error. State keeps it,
 // and once it is untainted the agents are asked before anything runs again.
+//
+// Promised in partial-failure.md: If its first run certainly failed on every host, it ends with
+// an error and saves nothing
+// Promised in partial-failure.md: If no host is known to have succeeded but some may have (every
+// answer was lost, or the time was up), it ends with an error as well, and the resource is
+// tainted
+// Promised in partial-failure.md: If some hosts succeeded, or Ctrl-C ended the run, it ends with
+// a warning.
 func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	t.Parallel()
 	start := simulator.OpStart

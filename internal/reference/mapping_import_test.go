@@ -15,6 +15,8 @@ import (
 // All that the platform lists of a process comes back in its place, by an import and
 // in a list. The gateway lists no suppliers, and agent ids in place of addresses
 // where it has them.
+//
+// Promised in drift-in-ci.md: `registered`, `hosted` (the default) or `running`.
 func TestMappingGSE_listed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -3,14 +3,21 @@ package reference_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // Terraform drops a misspelt batch_size before the provider sees it; what is left
 // is a rollout without waves.
+//
+// Promised in rolling-restart.md: A `rollout` without `waves` or `batch_size` brings a warning,
+// as all hosts go at once then.
 func TestRollout_withoutWaves(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
@@ -106,5 +113,37 @@ func TestRollout_canaryNowhere(t *testing.T) {
 	}
 	if calls := sim.Calls(); len(calls) > 0 {
 		t.Errorf("calls were made: %v", calls)
+	}
+}
+
+// A wave has time for its slowest host, unless it is said how much.
+//
+// Promised in rolling-restart.md: by default what an operation may take on a host and one
+// minute more.
+func TestTarget_Rollout_waveTimeout(t *testing.T) {
+	t.Parallel()
+	target := reference.Target{Settles: 65 * time.Second}
+	texts := types.ListType{ElemType: types.StringType}
+	for name, c := range map[string]struct {
+		batchSize types.Int64
+		timeout   types.String
+		want      time.Duration
+	}{
+		"default":  {types.Int64Value(1), types.StringNull(), 125 * time.Second},
+		"set":      {types.Int64Value(1), types.StringValue("10s"), 10 * time.Second},
+		"one-wave": {types.Int64Null(), types.StringNull(), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rollout, diags := target.Rollout(t.Context(), types.ObjectValueMust(map[string]attr.Type{
+				"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
+			}, map[string]attr.Value{
+				"waves": types.ListNull(types.StringType), "canary": types.ListNull(types.StringType), "batch_size": c.batchSize,
+				"pause": types.StringNull(), "wave_timeout": c.timeout, "max_failed_hosts": types.StringNull(),
+			}))
+			if diags.HasError() || rollout.WaveTimeout != c.want {
+				t.Errorf("a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)
+			}
+		})
 	}
 }
