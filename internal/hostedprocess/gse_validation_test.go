@@ -45,7 +45,7 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		"empty-user":            {replace(`"root"`, `""`), `spec.identity.user`},
 		"cpu-zero":              {replace(`cpu = 30`, `cpu = 0`), `spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got 0`},
 		"mem-over-100":          {replace(`mem = 10`, `mem = 101`), `spec.resource.mem: the value must be more than 0 and at most 100 percent of the whole machine; got 101`},
-		"registered-unlimited":  {strings.Replace(more(`ensure = "registered"`), `resource       = { cpu = 30, mem = 10 }`, "", 1), `requires limits`},
+		"unlimited-over-esb":    {strings.Replace(more(`ensure = "registered"`), `resource       = { cpu = 30, mem = 10 }`, "", 1), `requires limits`},
 		"auto-type-unknown":     {replace(`auto_type = 1`, `auto_type = 3`), `must be one of`},
 		"start-check-secs-zero": {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 0`), `start_check_secs value must be at least 1`},
 		"op-timeout-zero":       {replace(`auto_type = 1`, `auto_type = 1, op_timeout = 0`), `op_timeout value must be at least 1`},
@@ -63,7 +63,7 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasSuffix(name, "-over-esb") {
-				providertest.ESBOnly(t, "the gateway takes agent ids and IPv6")
+				providertest.ESBOnly(t, "the gateway takes agent ids, IPv6, and processes without limits")
 			}
 			sim := providertest.NewSim(t)
 			resource.Test(t, resource.TestCase{

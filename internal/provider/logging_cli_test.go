@@ -111,7 +111,7 @@ func TestAccLogs(t *testing.T) {
 		{updated, `outcome="1000 hosts: 999 done, 1 failed" tasks=.* reasons="web-2 \(0:10.0.0.3\): 65535, the command failed"`},
 		{destroyed, `operation begins: process=web:nginx operation=unregister hosts=1000`},
 		{destroyed, `operation over: process=web:nginx operation=unregister took=\S+ outcome="1000 hosts: 1000 done"`},
-		{calls, `called API: api=update_proc_info code=0 ms=\d+ request_id=\w+ process=web:nginx hosts="1000 from `},
+		{calls, `called API: api=(update_proc_info|operate_proc_multi) code=0 ms=\d+ request_id=\w+ process=web:nginx hosts="1000 from `},
 		{calls, `called API: api=operate_proc_v2 code=0 ms=\d+ request_id=\w+ process=web:nginx hosts="10 from \S+ to \S+" operation=restart task_id=GSETASK`},
 		{calls, `called API: api=get_proc_operate_result_v2 code=0 ms=\d+ request_id=\w+ process=web:nginx hosts="10 from \S+ to \S+" operation=restart task_id=GSETASK`},
 		{calls, `task over: task_id=\S+ operation=restart hosts="10 from \S+ to \S+" codes="0 \(10 hosts\)"`},
