@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -328,94 +327,5 @@ func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"operate_proc_v2/1 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-}
-
-// A plan that takes down more than a hundred hosts at once says so, unless somebody has
-// thought of waves.
-func TestProcessOperation_manyAtOnce(t *testing.T) {
-	t.Parallel()
-	waves := func(size any) map[string]any { return map[string]any{"rollout": map[string]any{"batch_size": size}} }
-	for name, c := range map[string]struct {
-		operation string
-		hosts     int
-		more      map[string]any
-		warns     bool
-	}{
-		"restart":       {"restart", 101, nil, true},
-		"stop":          {"stop", 101, nil, true},
-		"kill":          {"kill", 101, nil, true},
-		"start":         {"start", 101, nil, false},
-		"reload":        {"reload", 101, nil, false},
-		"hundred":       {"restart", 100, nil, false},
-		"waves":         {"restart", 101, waves(10), false},
-		"all-at-once":   {"restart", 101, waves(101), false},
-		"unknown-waves": {"restart", 101, waves(providertest.NotKnown{}), false},
-		"no-waves":      {"restart", 101, waves(nil), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := providertest.NewSim(t).Configured(t)
-			config := restartConfig(providertest.FaceESB, 0, map[string]any{"hosts": manyHosts(c.hosts), "operation": c.operation})
-			maps.Copy(config, c.more)
-			_, said := p.CoreOf("bk_process_operation", &providertest.Kept{}).Plan(config)
-			for on, text := range map[string]string{
-				"resource": said.String(),
-				"process":  planText(t, p, asProcess(t, config)),
-				"action":   p.PlanAction("bk_process_operation", config),
-			} {
-				warned := strings.Contains(text, c.operation+" goes to "+fmt.Sprint(c.hosts)+" hosts at the same time: web-001…web-")
-				if warned != c.warns || strings.Contains(text, "ERROR") {
-					t.Errorf("%s: %q", on, text)
-				}
-			}
-		})
-	}
-}
-
-func planText(t *testing.T, p *providertest.Protocol, config map[string]any) string {
-	t.Helper()
-	_, said := p.CoreOf("bk_process_operation", &providertest.Kept{}).Plan(config)
-	return said.String()
-}
-
-// What counts are the hosts on which it runs now: a change that runs on few or none does
-// not warn, and a destroy does where it stops the process.
-//
-// Promised in rolling-restart.md: A plan that stops, restarts or kills a process on more than
-// 100 hosts at once brings a warning.
-func TestProcessOperation_manyAtOnceLater(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		before, after map[string]any // a nil after is a destroy
-		warns         bool
-	}{
-		"created-not-run": {nil, map[string]any{"run_on_create": false}, false},
-		"trigger":         {map[string]any{"run_on_create": false}, map[string]any{"triggers": map[string]string{"n": "2"}}, true},
-		"added":           {map[string]any{"run_on_create": false, "hosts": manyHosts(90)}, map[string]any{}, false},
-		"many-added":      {map[string]any{"run_on_create": false, "hosts": manyHosts(10)}, map[string]any{}, true},
-		"destroy":         {map[string]any{"run_on_create": false}, nil, false},
-		"destroy-stops":   {map[string]any{"run_on_create": false, "on_destroy": "stop"}, nil, true},
-		"destroy-waves":   {map[string]any{"run_on_create": false, "on_destroy": "stop", "rollout": map[string]any{"batch_size": 9}}, nil, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := operationOf(t, sim)
-			config := restartConfig(providertest.FaceESB, 0, map[string]any{"hosts": manyHosts(120)})
-			if c.before != nil {
-				maps.Copy(config, c.before)
-				resource.Applied(config)
-				config["hosts"] = manyHosts(120)
-			}
-			maps.Copy(config, c.after)
-			if c.after == nil {
-				config = nil
-			}
-			_, said := resource.Plan(config)
-			if warned := strings.Contains(said.String(), "Many Hosts At Once"); warned != c.warns || said.Failed() {
-				t.Errorf("%q", said)
-			}
-		})
 	}
 }
