@@ -67,7 +67,7 @@ Request: r1, r2
   h02 (0:10.0.0.2): interrupted (the platform's result did not mention the host)
   h03 (0:10.0.0.3): not tried: too many hosts had failed before its wave
 
-Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.
+Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
 `,
 		},
 		"a-call-that-failed-is-told-once": {
@@ -98,7 +98,7 @@ asking for the result of task GSETASK:1: context deadline exceeded; the answer b
 
 The platform, or something on the way to it, is failing. Apply again once it has recovered.
 
-Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.
+Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
 `,
 		},
 		"nobody-tells-the-result": {

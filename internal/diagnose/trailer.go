@@ -38,7 +38,7 @@ func trailer(failures fleet.Results) string {
 	}
 	paragraphs = append(paragraphs, failedCalls(failures)...)
 	if timeUp(failures) {
-		paragraphs = append(paragraphs, "Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object.")
+		paragraphs = append(paragraphs, "Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.")
 	}
 	if len(paragraphs) == 0 {
 		return ""
