@@ -202,6 +202,7 @@ func TestHostsDataSource_invalid(t *testing.T) {
 		"fits":              {in("nginx*"), ""},
 		"unknown":           {object{"bk_biz_id": providertest.NotKnown{}, "topology": providertest.NotKnown{}, "key": providertest.NotKnown{}, "min_hosts": providertest.NotKnown{}}, ""},
 		"unknown-parts":     {object{"bk_biz_id": 3, "topology": object{"set": providertest.NotKnown{}}, "filter": object{"host_name": providertest.NotKnown{}}}, ""},
+		"fraction":          {in("*", object{"bk_biz_id": 2.5}), "bk_biz_id: the value must be a whole number, such as 3; got 2.5."},
 		"no-scope":          {object{"bk_biz_id": 3}, "Exactly one of these attributes must be configured: [topology,dynamic_group,service_template,bk_host_ids]"},
 		"two-scopes":        {in("*", object{"dynamic_group": "a"}), "Exactly one of these attributes must be configured"},
 		"expression":        {in("gz-[1-3"), `Invalid Expression: Attribute topology.module: "gz-[1-3" cannot be read from character 4 on: a [ without its ].`},

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // namingModel is how hosts are called, and how many there have to be.
@@ -41,6 +42,7 @@ func addNamingAttributes(attributes map[string]schema.Attribute) {
 		Validators: []validator.String{keyValidator{}},
 	}
 	attributes["min_hosts"] = schema.Int64Attribute{
+		CustomType: reference.WholeNumber{},
 		MarkdownDescription: fmt.Sprintf("Number of hosts that there must be at least. Fewer are an error, so that a module that was emptied, or a wrong scope, "+
 			"does not make a plan that lets go of everything. Defaults to `%d`; `0` allows none.", defaultMinHosts),
 		Optional:   true,

@@ -43,6 +43,7 @@ var environments = []string{"1", "2", "3"}
 func scopeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"bk_biz_id": schema.Int64Attribute{
+			CustomType:          reference.WholeNumber{},
 			MarkdownDescription: "ID of the business in CMDB.",
 			Required:            true,
 			Validators:          []validator.Int64{int64validator.AtLeast(1)},
@@ -164,6 +165,7 @@ func filterAttribute() schema.Attribute {
 				Validators:          []validator.String{stringvalidator.OneOf(names...)},
 			},
 			"bk_cloud_id": schema.Int64Attribute{
+				CustomType:          reference.WholeNumber{},
 				MarkdownDescription: "ID of the cloud area.",
 				Optional:            true,
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
