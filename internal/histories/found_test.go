@@ -1,10 +1,13 @@
 package histories
 
-import "testing"
-
 // knownBroken is what histories leave out, and why. Each has a history in TestFound that
 // fails: when it does not fail any more, it is to be taken from here.
-var knownBroken = map[string]string{}
+var knownBroken = map[string]string{
+	"operated-beside-another-entry": "a restart hosts under a name that the console did not use, and the next create claims that entry of ours beside theirs",
+	"killed-while-taken-over":       "a tainted object kills before it replaces, although another object has registered since",
+	"cut-off-while-it-is-frozen":    "a create that is cut off after a console unregistered, under a frozen file, takes its own registration for somebody else's",
+	"registered-over-both-entries":  "a console registers over both entries of a machine, and a destroy lets go of one of them alone",
+}
 
 // found are histories that something was found with, in their shortest form, by what
 // they were found for.
@@ -353,27 +356,35 @@ var found = map[string]struct {
 		{Do: Console, Hosts: []int{1}, To: actUnregister},
 		{Do: Apply, On: A},
 	}}},
-}
-
-// What histories have found is mended and stays so; what is known to be broken and is
-// left out elsewhere is broken still.
-func TestFound(t *testing.T) {
-	t.Parallel()
-	for name, f := range found {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			breach := play(f.history, nil)
-			switch {
-			case f.open == "" && breach != nil:
-				t.Error(breach)
-			case f.open == "":
-			case knownBroken[f.open] == "":
-				t.Errorf("%q is not known to be broken", f.open)
-			case breach == nil:
-				t.Errorf("it is mended: take %q from knownBroken and from this table", f.open)
-			case breach.Invariant != f.invariant || breach.Kind != f.kind:
-				t.Errorf("it fails in another way: %s", breach)
-			}
-		})
-	}
+	"operated-beside-another-entry": {"operated-beside-another-entry", LeavesOthersAlone, "foreign", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Operate, To: "restart"},
+	}}},
+	"killed-while-taken-over": {"killed-while-taken-over", DoesNoMore, "restarted", History{Machines: 2, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2}, To: ByAddress},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: SetOnDestroy, On: A, To: "kill"},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{2}, To: ByAddress},
+		{Do: Apply, On: B},
+		{Do: "taint", On: A},
+	}}},
+	"cut-off-while-it-is-frozen": {"cut-off-while-it-is-frozen", TellsTheTruth, "forgotten", History{Machines: 1, Steps: []Step{
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Freeze},
+		{Do: Console, Hosts: []int{1}, To: actUnregister},
+		{Do: Apply, On: A, Cut: 4},
+		{Do: Apply, On: A},
+	}}},
+	"registered-over-both-entries": {"registered-over-both-entries", TellsTheTruth, "still-registered", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+		{Do: Console, Hosts: []int{1}, To: actStop},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Recreate, On: A},
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+		{Do: Destroy, On: A},
+	}}},
 }
