@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -57,8 +58,20 @@ func unhostUnregistered(ctx context.Context, p Process, hosts []Host, results Re
 	}
 	ctx, cancel := context.WithTimeout(ctx, aftermath)
 	defer cancel()
-	live, _ := p.LiveStatus(ctx, bare) // who does not answer is not registered, as the platform says
-	hosted := pickFunc(bare, func(h Host) bool { return live[h].Hosted })
+	live, err := p.LiveStatus(ctx, bare)
+	if errors.Is(err, ErrNoSpec) {
+		return // nobody can be asked, and what the platform says is all there is
+	}
+	for _, h := range bare {
+		// That it is not registered does not say that its agent has let go of it.
+		if s := live[h]; err != nil || s.State == Unknown {
+			results[h] = Outcome{
+				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
+				Meaning: "not registered, and whether its agent hosts it all the same could not be asked",
+			}
+		}
+	}
+	hosted := pickFunc(bare, func(h Host) bool { return results[h].OK() && live[h].Hosted })
 	if len(hosted) > 0 {
 		results.Merge(p.Operate(ctx, Unsupervise, hosted, nil))
 	}

@@ -1,6 +1,12 @@
 package fleet
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrNoSpec is why the agents cannot be asked.
+var ErrNoSpec = errors.New("agents are asked by a spec, which is not known before the first apply after an import")
 
 // Operation is something the platform can do to a process.
 type Operation string
@@ -79,7 +85,7 @@ type Process interface {
 	// SharedStatus is CachedStatus for a refresh: an answer that was got for another
 	// process a moment ago, and that nothing has changed since, will do.
 	SharedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
-	// LiveStatus asks the agents. It cannot tell a process that is not
+	// LiveStatus asks the agents, which takes a spec: [ErrNoSpec]. It cannot tell a process that is not
 	// registered from one that is registered but neither hosted nor running.
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// OneShot reports whether the process ends by itself when it has done its work.

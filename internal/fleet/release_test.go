@@ -8,6 +8,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
+// unasked is a host that is not registered and may be hosted all the same.
+func unasked(o fleet.Outcome) fleet.Outcome {
+	o.Verdict, o.Meaning = fleet.Failed, "not registered, and whether its agent hosts it all the same could not be asked"
+	return o
+}
+
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	var (
@@ -40,11 +46,11 @@ func TestRelease(t *testing.T) {
 		"unregister-finds-nothing": {
 			fleet.DestroyUnregister, fleet.Rollout{},
 			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent})},
-			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: well, 2: already, 3: already},
+			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true})},
 		},
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
-			[]string{"unregister 1 2 3", "live 1"}, byHost{1: already, 2: well, 3: well},
+			[]string{"unregister 1 2 3", "live 1"}, byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
 		},
 		// It is hosted.
 		"unregister-fails": {

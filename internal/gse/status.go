@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -150,13 +149,11 @@ func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
 	return under
 }
 
-var errNoSpec = errors.New("agents are asked by a spec, which is not known before the first apply after an import")
-
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is
 // returned only where no host got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	if p.spec == nil {
-		return nil, errNoSpec
+		return nil, fleet.ErrNoSpec
 	}
 	var kept procapi.Contents
 	results := p.operate(ctx, procapi.Query, hosts, procapi.Request{Contents: &kept})
