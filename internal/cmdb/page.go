@@ -14,6 +14,10 @@ import (
 // error.
 const readings = 3
 
+// maxRows is how many rows a list may count. No business comes near it, and a count that
+// is not true must not have a million pages asked for.
+const maxRows = 1_000_000
+
 // listing is how to read a list of an API to its end. T are its rows, which K tells apart.
 type listing[T any, K comparable] struct {
 	endpoint endpoint
@@ -112,6 +116,8 @@ func (l listing[T, K]) check(page rows[T], start, count int) error {
 	switch {
 	case page.Count == nil || *page.Count != count:
 		return l.fault(start, "does not count as many rows as the first: the list changed while it was read")
+	case count > maxRows:
+		return l.fault(start, fmt.Sprintf("counts %d rows; more than %d are not read", count, maxRows))
 	case count < 0 || len(page.Info) > want:
 		return l.fault(start, fmt.Sprintf("has %d rows where there are %d", len(page.Info), want))
 	case len(page.Info) < want:

@@ -142,6 +142,7 @@ func TestSelect_pages(t *testing.T) {
 		"is-larger":   {want: "the page of list_biz_hosts_topo from row 0 on has 1000 rows where there are 500", fault: simulator.Fault{Page: "larger"}},
 		"counts-less": {want: "the page of list_biz_hosts_topo from row 500 on has 500 rows where there are 299", fault: simulator.Fault{CountOff: -201}},
 		"counts-more": {want: "the page of list_biz_hosts_topo from row 1000 on has only 0 of 1 rows", fault: simulator.Fault{CountOff: 1}},
+		"counts-wild": {want: "the page of list_biz_hosts_topo from row 0 on counts 2000001000 rows; more than 1000000 are not read", fault: simulator.Fault{CountOff: 2_000_000_000}},
 		"unfiltered":  {want: "the answer of list_biz_hosts_topo has host 1001 (10.4.0.1), which was not asked for: CMDB ignored the filter", fault: simulator.Fault{Page: "unfiltered"}},
 		"fails":       {want: "list_biz_hosts_topo: refused by the platform: broken (code 1199000", fault: simulator.Fault{EnvelopeCode: new(1199000), EnvelopeMessage: "broken"}},
 	} {
