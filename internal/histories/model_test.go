@@ -194,7 +194,10 @@ func (m model) more(u unit, machine int) *Breach {
 	var (
 		declared = u.want.has(machine)
 		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure
-		leaves   = ours && (!declared || u.replaced)
+		// What nobody holds any more, another object having let go of it, is for the object
+		// that still declares it to replace.
+		orphaned = c.owner == "" && declared && u.replaced && u.had[machine]
+		leaves   = ours && (!declared || u.replaced) || orphaned
 		mayStop  = leaves && (slices.Contains(u.letGo, "stop") || slices.Contains(u.letGo, "kill"))
 		mayStart = declared && u.want.Ensure == "running"
 	)
