@@ -275,6 +275,7 @@ func TestAccHostedProcessResource_unreachableIsNotDrift(t *testing.T) {
 							sim.ExpectChanges(),
 						),
 					},
+					{PreConfig: sim.Mend, Config: config, Destroy: true},
 				},
 			})
 		})
