@@ -71,6 +71,9 @@ const (
 	OtherLabels Drift = "other_labels"
 	NotHosted   Drift = "not_hosted"
 	NotRunning  Drift = "not_running"
+	// Unhealthy is what did not pass the gate. No inspection finds it: it takes a while to
+	// show.
+	Unhealthy Drift = "unhealthy"
 	// Anew is OtherSpec of a registration without a fingerprint: another tool made it. It
 	// is told to people, and decides nothing.
 	Anew Drift = "registered_anew"

@@ -109,7 +109,10 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 // earlier run of it may have worked although its answer was lost: they are asked
 // first and left alone where they are as wanted.
 func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]bool, rollout Rollout) Results {
-	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
+	if !op.LeavesRunning() {
+		rollout.Healthy = nil
+	}
+	return rollout.gated(ctx, p, hosts, func(ctx context.Context, wave Wave) Results {
 		results := make(Results, len(wave.Hosts))
 		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
 		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
@@ -129,8 +132,10 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 			})))
 		}
 		return results
-	})
+	}, anyHost)
 }
+
+func anyHost(Host) bool { return true }
 
 // aftermath is how long the agents are asked what a failure left behind. Most have
 // just answered, and it has failed whatever they say.

@@ -89,6 +89,15 @@ func (r Results) Failures() Results {
 	return failures
 }
 
+// without are the results of all other hosts.
+func (r Results) without(hosts []Host) Results {
+	others := maps.Clone(r)
+	for _, h := range hosts {
+		delete(others, h)
+	}
+	return others
+}
+
 // Succeeded are the hosts of the list whose outcome is OK, in the list's order.
 func (r Results) Succeeded(hosts []Host) []Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool {

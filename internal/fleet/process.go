@@ -28,6 +28,9 @@ const (
 // Operations are those a user can ask for, in the order of the documents.
 func Operations() []Operation { return []Operation{Start, Stop, Restart, Reload, Kill} }
 
+// LeavesRunning reports whether the process is meant to run once the operation is over.
+func (op Operation) LeavesRunning() bool { return op == Start || op == Restart || op == Reload }
+
 // State is what a process is doing on one host.
 type State string
 

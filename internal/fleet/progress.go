@@ -8,6 +8,9 @@ type Progress struct {
 	// Hosts is all of them; Done and Failed are those with a verdict so far, Unknown
 	// those that will get none. What is nowhere is under way, or its turn has not come.
 	Hosts, Done, Failed, Unknown int
+	// Watched are hosts that have come out well, and are at the gate. They are not among
+	// the Done.
+	Watched int
 }
 
 // add counts n hosts more with a verdict.
@@ -59,6 +62,32 @@ func (t *tally) begin(wave int) {
 	defer t.mu.Unlock()
 	t.now.Wave = wave
 	t.watch(t.now)
+}
+
+// watching says how many hosts are at the gate now.
+func (t *tally) watching(n int) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.now.Watched != n {
+		t.now.Watched = n
+		if n > 0 { // at the end of a gate its verdicts follow
+			t.watch(t.now)
+		}
+	}
+}
+
+// passed takes verdicts of hosts that leave the gate.
+func (t *tally) passed(results Results) {
+	if t == nil || len(results) == 0 {
+		return
+	}
+	t.mu.Lock()
+	t.now.Watched -= len(results)
+	t.mu.Unlock()
+	t.count(results)
 }
 
 // count takes the latest verdicts, which win: a stop that turns out to have left

@@ -26,7 +26,10 @@ func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
 	touched := slices.DeleteFunc(slices.Clone(c.Order), func(h Host) bool {
 		return !register[h] && !reregister[h] && !settle[h]
 	})
-	results := c.Rollout.Run(ctx, touched, func(ctx context.Context, wave Wave) Results {
+	if want.Ensure != EnsureRunning {
+		c.Rollout.Healthy = nil // nothing here is meant to run
+	}
+	results := c.Rollout.gated(ctx, p, touched, func(ctx context.Context, wave Wave) Results {
 		results := make(Results, len(wave.Hosts))
 		registered := registerAll(ctx, p, want, pick(wave.Hosts, register), c.Adopt)
 		results.Merge(registered)
@@ -44,7 +47,7 @@ func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
 			return NotHosted
 		})
 		return results
-	})
+	}, anyHost)
 	results.leave(touched, func(h Host) Drift {
 		switch {
 		case register[h]:

@@ -16,15 +16,20 @@ type Rollout struct {
 	Waves Waves
 	// Pause is how long to wait between two waves.
 	Pause time.Duration
-	// WaveTimeout bounds each wave, 0 means no bound: a host without a verdict by then has
-	// failed.
+	// WaveTimeout bounds what is done to each wave, 0 means no bound: a host without a
+	// verdict by then has failed. The gate comes after it, and has a bound of its own.
 	WaveTimeout time.Duration
+	// Healthy, if non-nil, is the gate that the hosts of a wave pass before it counts as
+	// settled.
+	Healthy *Gate
 	// MaxFailed is how many hosts may fail in all before no further wave starts.
 	MaxFailed Tolerance
 	// Watch, if non-nil, is told how far the rollout has come: at the start of
 	// every wave, and whenever a count changes. It is never called twice at once,
 	// and not after Run has returned; the hosts wait while it runs.
 	Watch func(Progress)
+	// Clock is what pauses and gates go by; nil is the one on the wall.
+	Clock poll.Clock
 }
 
 // InWaves reports whether hosts may go in more than one wave.
@@ -43,12 +48,24 @@ type Wave struct {
 // MaxFailed hosts have failed, and ctx goes on. Hosts of waves that did not
 // start come back NotTried, with the reason as their message.
 func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context, Wave) Results) Results {
+	r.Healthy = nil
+	return r.gated(ctx, nil, hosts, act, nil)
+}
+
+// gated is Run with the gate behind each wave, for the hosts that came out well and are
+// meant to run the process.
+func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(context.Context, Wave) Results, meant func(Host) bool) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {
 		return results
 	}
 	waves := r.cut(hosts)
 	tally := newTally(r.Watch, len(hosts), len(waves))
+	observe := Observer(tally.count)
+	if r.Healthy != nil {
+		// What worked is not done before it has passed the gate.
+		observe = func(results Results) { tally.count(results.Failures()) }
+	}
 	for i, wave := range waves {
 		if reason, err := r.hold(ctx, i, results, len(hosts)); reason != "" {
 			for _, rest := range waves[i:] {
@@ -57,11 +74,25 @@ func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context
 			break
 		}
 		tally.begin(i + 1)
-		settled := r.bounded(ctx, act, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: tally.count})
+		settled := r.bounded(ctx, act, Wave{Number: i + 1, Of: len(waves), Hosts: wave, observe: observe})
+		if r.Healthy != nil {
+			watched := pickFunc(settled.Succeeded(wave), meant)
+			tally.count(settled.without(watched))
+			tally.watching(len(watched))
+			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally))
+			tally.watching(0)
+		}
 		tally.count(settled)
 		results.Merge(settled)
 	}
 	return results
+}
+
+func (r Rollout) clock() poll.Clock {
+	if r.Clock == nil {
+		return poll.Wall{}
+	}
+	return r.Clock
 }
 
 // Reasons why a wave did not start.
@@ -115,7 +146,7 @@ func (r Rollout) hold(ctx context.Context, started int, results Results, all int
 	if len(results.Failures()) > r.MaxFailed.Of(all) {
 		return StoppedByFailures, nil
 	}
-	if err := poll.Pause(ctx, r.Pause); err != nil {
+	if err := r.clock().Pause(ctx, r.Pause); err != nil {
 		return stopReason(err), err
 	}
 	return "", nil

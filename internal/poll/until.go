@@ -13,9 +13,14 @@ import (
 // errors.Is finds [context.Canceled] or [context.DeadlineExceeded] whatever the
 // cause is. check gets ctx and is never called after ctx has ended.
 func Until(ctx context.Context, b Backoff, check func(context.Context) (done bool, err error)) error {
+	return UntilBy(ctx, Wall{}, b, check)
+}
+
+// UntilBy is [Until] by another clock than the one on the wall.
+func UntilBy(ctx context.Context, clock Clock, b Backoff, check func(context.Context) (done bool, err error)) error {
 	wait := time.Duration(0)
 	for n := 0; ; n++ {
-		if err := Pause(ctx, wait); err != nil {
+		if err := clock.Pause(ctx, wait); err != nil {
 			return err
 		}
 

@@ -1,0 +1,182 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+)
+
+// Gate is what a host has to show after it was operated on: that its process goes on
+// running. The platform's own check of a start looks once; it lets pass what dies a moment
+// later and is revived, again and again.
+type Gate struct {
+	// StableFor is for how long the process has to run with one pid.
+	StableFor time.Duration
+	// Within is how long a host has for that in all, from the moment when its wave was
+	// operated on.
+	Within time.Duration
+	// Output, if non-nil, is what health_cmd has to print all the while.
+	Output *regexp.Regexp
+}
+
+// Bounds of the time between two looks, which is a tenth of StableFor.
+const (
+	leastBetweenLooks = 100 * time.Millisecond
+	mostBetweenLooks  = 30 * time.Second
+)
+
+// pace is how often the agents are asked. It does not grow: what dies and is revived has
+// to be seen.
+func (g *Gate) pace() poll.Backoff {
+	between := min(max(g.StableFor/10, leastBetweenLooks), mostBetweenLooks)
+	return poll.Backoff{First: between, Max: between, Factor: 1}
+}
+
+// patience is how long a look waits for agents. It leaves room for another one, so that
+// an agent that says nothing does not keep the others from passing.
+func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, aftermath) }
+
+// pass watches hosts until each has passed or cannot pass any more. reached is what became
+// of them before.
+func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, tally *tally) Results {
+	results := make(Results, len(hosts))
+	if len(hosts) == 0 {
+		return results
+	}
+	seen := make(map[Host]*sightings, len(hosts))
+	for _, h := range hosts {
+		seen[h] = new(sightings)
+	}
+	end := clock.Now().Add(g.Within)
+	err := poll.UntilBy(ctx, clock, g.pace(), func(ctx context.Context) (bool, error) {
+		asked := clock.Now()
+		status, err := g.look(ctx, p, hosts)
+		if ctx.Err() != nil {
+			return false, nil // the loop says why
+		}
+		answered := clock.Now()
+		settled := make(Results)
+		hosts = pickFunc(hosts, func(h Host) bool {
+			switch s := seen[h]; {
+			case s.add(status[h], err, g.wants(status[h]), asked, answered) >= g.StableFor:
+				settled[h] = reached[h]
+			case s.couldPass(answered).Add(g.StableFor).After(end), !asked.Before(end):
+				settled[h] = g.failed(reached[h], s)
+			default:
+				return true
+			}
+			return false
+		})
+		tally.passed(settled)
+		results.Merge(settled)
+		return len(hosts) == 0, nil
+	})
+	for _, h := range hosts {
+		o := reached[h]
+		o.Verdict, o.AlreadyDone, o.Left, o.Err = Pending, false, Unhealthy, err
+		o.Meaning = "it was operated on, and was not yet known to be stable"
+		results[h] = o
+	}
+	return results
+}
+
+// look asks the agents once. An error leaves every host unknown.
+func (g *Gate) look(ctx context.Context, p Process, hosts []Host) (map[Host]Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.patience())
+	defer cancel()
+	return p.LiveStatus(ctx, hosts)
+}
+
+// wants reports whether what health_cmd printed is as wanted.
+func (g *Gate) wants(s Status) bool { return g.Output == nil || g.Output.MatchString(s.Health) }
+
+// sightings are what was seen of one host.
+type sightings struct {
+	pid   int64     // of the process that runs, 0 while none does
+	since time.Time // from when on it was seen with that pid, and healthy; zero while it is not
+	pids  int       // how many processes were seen, one after the other
+	last  Status
+	err   error // why the last look found nothing out
+}
+
+// add takes a look that was begun and over at these times, and returns for how long the
+// process is known to have been as it should. What a look could not find out proves
+// nothing, neither way: the next one may see the same process.
+func (s *sightings) add(status Status, err error, healthy bool, asked, answered time.Time) time.Duration {
+	s.last, s.err = status, err
+	if err != nil || status.State == Unknown || status.State == "" {
+		return 0
+	}
+	if status.State != Running {
+		s.pid, s.since = 0, time.Time{}
+		return 0
+	}
+	if status.PID != s.pid {
+		s.pid, s.since = status.PID, time.Time{}
+		s.pids++
+	}
+	switch {
+	case !healthy:
+		s.since = time.Time{}
+	case s.since.IsZero():
+		s.since = answered
+	default:
+		return asked.Sub(s.since)
+	}
+	return 0
+}
+
+// couldPass is from when on the host may turn out to have been stable, at the best.
+func (s *sightings) couldPass(now time.Time) time.Time {
+	if s.since.IsZero() {
+		return now
+	}
+	return s.since
+}
+
+// failed is the outcome of a host that did not pass.
+func (g *Gate) failed(o Outcome, s *sightings) Outcome {
+	o.Verdict, o.AlreadyDone, o.Left = Failed, false, Unhealthy
+	o.Meaning = fmt.Sprintf("not stable for %s within %s: %s", g.StableFor, g.Within, strings.Join(g.reasons(s), "; "))
+	switch {
+	case s.err != nil:
+		if !Ended(s.err) {
+			o.Err = s.err
+		}
+	case s.last.State == Running && !g.wants(s.last):
+		o.Message = s.last.Health
+	case s.last.State == Unknown:
+		o.Code, o.Message = s.last.Code, s.last.Message
+	}
+	return o
+}
+
+// reasons say what was seen.
+func (g *Gate) reasons(s *sightings) []string {
+	var reasons []string
+	switch {
+	case s.pids > 2:
+		reasons = append(reasons, fmt.Sprintf("it died and was started again and again (its pid changed %d times)", s.pids-1))
+	case s.pids == 2:
+		reasons = append(reasons, "it died and was started again (its pid changed once)")
+	}
+	switch {
+	case s.err != nil || s.last.State == Unknown || s.last.State == "":
+		reasons = append(reasons, "its agent did not say how it is when it was last asked")
+	case s.last.State != Running && s.pids == 0:
+		reasons = append(reasons, "it was never seen to run")
+	case s.last.State != Running:
+		reasons = append(reasons, "it did not run when its agent was last asked")
+	case !g.wants(s.last) && s.last.Health == "":
+		reasons = append(reasons, fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output))
+	case !g.wants(s.last):
+		reasons = append(reasons, fmt.Sprintf("what its health_cmd printed does not match %q", g.Output))
+	case len(reasons) == 0:
+		reasons = append(reasons, "it began to run too late for that")
+	}
+	return reasons
+}

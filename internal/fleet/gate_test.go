@@ -1,0 +1,324 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// life is what is true of a process on a host so long after its start.
+type life func(since time.Duration) fleet.Status
+
+func runs(pid int64, health string) fleet.Status {
+	return fleet.Status{State: fleet.Running, PID: pid, Health: health}
+}
+
+// steady runs for good.
+func steady(time.Duration) fleet.Status { return runs(7, "") }
+
+// dead never runs.
+func dead(time.Duration) fleet.Status { return fleet.Status{State: fleet.Stopped, PID: -1} }
+
+// silent is an agent that does not answer.
+func silent(time.Duration) fleet.Status {
+	return fleet.Status{State: fleet.Unknown, Code: 117, Message: "agent not online"}
+}
+
+// flaps dies and is revived every so often.
+func flaps(every time.Duration) life {
+	return func(since time.Duration) fleet.Status { return runs(100+int64(since/every), "") }
+}
+
+// from is one life until a moment, and another from then on.
+func from(before life, moment time.Duration, after life) life {
+	return func(since time.Duration) fleet.Status {
+		if since < moment {
+			return before(since)
+		}
+		return after(since)
+	}
+}
+
+func printing(health string) life {
+	return func(time.Duration) fleet.Status { return runs(7, health) }
+}
+
+// lives has the agents tell of lives by host, steady where there is none.
+func lives(start time.Time, by map[int]life) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+		statuses := make(map[fleet.Host]fleet.Status)
+		for _, h := range hosts {
+			statuses[h] = steady(0)
+			if l := by[number(h)]; l != nil {
+				statuses[h] = l(time.Since(start))
+			}
+		}
+		return statuses, nil
+	}
+}
+
+const gatePrefix = "not stable for 10s within 1m0s: "
+
+func TestRun_gate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		life    life
+		output  string
+		took    time.Duration // how long the host was watched
+		meaning string        // "" where it passes
+		message string
+		code    int64
+	}{
+		"steady":             {life: steady, took: 10 * time.Second},
+		"dead":               {life: dead, took: 51 * time.Second, meaning: "it was never seen to run"},
+		"starts-late":        {life: from(dead, 20*time.Second, steady), took: 30 * time.Second},
+		"starts-too-late":    {life: from(dead, 51*time.Second, steady), took: 51 * time.Second, meaning: "it began to run too late for that"},
+		"dies-at-once":       {life: from(steady, 5*time.Second, dead), took: 51 * time.Second, meaning: "it did not run when its agent was last asked"},
+		"revived-once":       {life: from(steady, 5*time.Second, flaps(time.Hour)), took: 15 * time.Second},
+		"flaps-fast":         {life: flaps(time.Second), took: 51 * time.Second, meaning: "it died and was started again and again (its pid changed 51 times)"},
+		"flaps-slowly":       {life: flaps(9 * time.Second), took: 54 * time.Second, meaning: "it died and was started again and again (its pid changed 6 times)"},
+		"revived-at-the-end": {life: from(steady, 9*time.Second, from(dead, 52*time.Second, flaps(time.Hour))), took: 51 * time.Second, meaning: "it did not run when its agent was last asked"},
+		"flaps-and-dead": {
+			life: from(flaps(20*time.Second), 8*time.Second, from(dead, 20*time.Second, from(flaps(20*time.Second), 25*time.Second, dead))), took: 51 * time.Second,
+			meaning: "it died and was started again (its pid changed once); it did not run when its agent was last asked",
+		},
+		"silent":              {life: silent, took: 51 * time.Second, meaning: "its agent did not say how it is when it was last asked", message: "agent not online", code: 117},
+		"silent-for-a-while":  {life: from(steady, 2*time.Second, from(silent, 30*time.Second, steady)), took: 30 * time.Second},
+		"silent-at-the-end":   {life: from(steady, 9*time.Second, silent), took: time.Minute, meaning: "its agent did not say how it is when it was last asked", message: "agent not online", code: 117},
+		"output":              {life: printing("ok: 3 ports"), output: "^ok", took: 10 * time.Second},
+		"output-later":        {life: from(printing("starting"), 12*time.Second, printing("ok")), output: "^ok", took: 22 * time.Second},
+		"output-of-another":   {life: printing("not ok"), output: "^ok", took: 51 * time.Second, meaning: `what its health_cmd printed does not match "^ok"`, message: "not ok"},
+		"output-nothing":      {life: printing(""), output: "^ok", took: 51 * time.Second, meaning: `its health_cmd printed nothing, or failed, and "^ok" is wanted`},
+		"output-turns-sour":   {life: from(printing("ok"), 9*time.Second, printing("disk full")), output: "^ok", took: 51 * time.Second, meaning: `what its health_cmd printed does not match "^ok"`, message: "disk full"},
+		"output-not-asked":    {life: printing("not ok"), took: 10 * time.Second},
+		"output-while-silent": {life: from(printing("ok"), 5*time.Second, from(silent, 9*time.Second, printing("ok"))), output: "^ok", took: 10 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				gate := &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}
+				if test.output != "" {
+					gate.Output = regexp.MustCompile(test.output)
+				}
+				p := &process{live: lives(start, map[int]life{1: test.life})}
+				p.operate = doneOps(map[fleet.Operation]map[int]fleet.Outcome{fleet.Restart: {1: {TaskID: "t1"}}})
+				results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, fleet.Rollout{Healthy: gate})
+				want := fleet.Outcome{TaskID: "t1"}
+				if test.meaning != "" {
+					want = fleet.Outcome{
+						Verdict: fleet.Failed, Left: fleet.Unhealthy, Meaning: gatePrefix + test.meaning,
+						Message: test.message, Code: test.code, TaskID: "t1",
+					}
+				}
+				wantResults(t, map[int]fleet.Outcome{1: want}, results)
+				if took := time.Since(start); took != test.took {
+					t.Errorf("took %s, want %s", took, test.took)
+				}
+			})
+		})
+	}
+}
+
+// The next wave begins when the gate is passed, a host that does not pass counts as a
+// failure, and the others of its wave are not held against it.
+func TestRun_gateHoldsWaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		p := &process{live: lives(start, map[int]life{3: dead})}
+		var began []time.Duration
+		p.operate = func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
+			began = append(began, time.Since(start))
+			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})
+		}
+		rollout := fleet.Rollout{
+			Waves: fleet.BatchesOf(2), WaveTimeout: time.Second, Pause: time.Second,
+			Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute},
+		}
+		results := fleet.Run(t.Context(), p, fleet.Start, hosts(1, 2, 3, 4, 5, 6), nil, rollout)
+		if diff := cmp.Diff([]time.Duration{0, 11 * time.Second}, began); diff != "" {
+			t.Errorf("waves began (-want +got):\n%s", diff)
+		}
+		notTried := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
+		wantResults(t, map[int]fleet.Outcome{
+			1: {}, 2: {}, 4: {}, 5: notTried, 6: notTried,
+			3: {Verdict: fleet.Failed, Left: fleet.Unhealthy, Meaning: gatePrefix + "it was never seen to run"},
+		}, results)
+	})
+}
+
+// Who failed before is not watched, and neither is what is meant to be down or merely
+// hosted.
+func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
+	t.Parallel()
+	rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
+	failed := map[int]fleet.Outcome{1: {Verdict: fleet.Failed}}
+	tests := map[string]struct {
+		act   func(context.Context, *process)
+		calls []string
+	}{
+		"failed": {func(ctx context.Context, p *process) {
+			p.operate = doneOps(map[fleet.Operation]map[int]fleet.Outcome{fleet.Reload: failed})
+			fleet.Run(ctx, p, fleet.Reload, hosts(1), nil, rollout)
+		}, []string{"reload 1"}},
+		"stop": {func(ctx context.Context, p *process) {
+			fleet.Run(ctx, p, fleet.Stop, hosts(1), nil, rollout)
+		}, []string{"stop 1"}},
+		"kill": {func(ctx context.Context, p *process) {
+			fleet.Run(ctx, p, fleet.Kill, hosts(1), nil, rollout)
+		}, []string{"kill 1"}},
+		"hosted": {func(ctx context.Context, p *process) {
+			fleet.Reconcile(ctx, p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{Register: hosts(1), Order: hosts(1), Rollout: rollout})
+		}, []string{"register 1", "live 1"}},
+		"released": {func(ctx context.Context, p *process) {
+			fleet.Release(ctx, p, hosts(1), fleet.DestroyStop, nil, rollout)
+		}, []string{"stop 1", "unregister 1"}},
+		"running": {func(ctx context.Context, p *process) {
+			p.register = done(map[int]fleet.Outcome{2: {Verdict: fleet.Failed}})
+			fleet.Reconcile(ctx, p, fleet.Desired{Ensure: fleet.EnsureRunning}, fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout})
+		}, append([]string{"register 1 2", "live 1"}, slices.Repeat([]string{"live 1"}, 11)...)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &process{}
+				test.act(t.Context(), p)
+				p.wantCalls(t, test.calls...)
+			})
+		})
+	}
+}
+
+// What does not pass is registered and was started: that it is unhealthy is all that is
+// left, and the next time it is watched again.
+func TestReconcile_gateLeavesUnhealthy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
+		p := &process{live: lives(time.Now(), map[int]life{2: flaps(time.Second)})}
+		want := fleet.Desired{Ensure: fleet.EnsureRunning}
+		change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout}
+		results := fleet.Reconcile(t.Context(), p, want, change)
+		if o := results[host(2)]; !results[host(1)].OK() || o.Verdict != fleet.Failed || o.Left != fleet.Unhealthy {
+			t.Errorf("got %+v", byNumber(results))
+		}
+	})
+}
+
+// One agent that says nothing costs looks their time, and no other host its verdict.
+func TestRun_gateWithSilentAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		p := &patient{process: process{live: lives(start, nil)}, silent: host(2)}
+		rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}}
+		results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2), nil, rollout)
+		if !results[host(1)].OK() || results[host(2)].Verdict != fleet.Failed {
+			t.Errorf("got %+v", byNumber(results))
+		}
+		if took := time.Since(start); took > 20*time.Second+rollout.Healthy.StableFor/4 {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// patient waits for the silent agent for as long as it may.
+type patient struct {
+	process
+	silent fleet.Host
+}
+
+func (p *patient) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	statuses, err := p.process.LiveStatus(ctx, hosts)
+	if slices.Contains(hosts, p.silent) {
+		<-ctx.Done()
+		statuses[p.silent] = fleet.Status{State: fleet.Unknown}
+	}
+	return statuses, err
+}
+
+// A call that fails proves nothing: the gate asks again, and says so where it never learns
+// more.
+func TestRun_gateWhenTheCallFails(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("503")
+	tests := map[string]struct {
+		err  error
+		want error
+	}{
+		"refused": {refused, refused},
+		// Its time was up, which is the gate's own doing and not the user's timeout.
+		"no-time": {context.DeadlineExceeded, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
+				p := &process{live: cannotSay(test.err)}
+				wantResults(t, map[int]fleet.Outcome{1: {
+					Verdict: fleet.Failed, Left: fleet.Unhealthy, Err: test.want,
+					Meaning: gatePrefix + "its agent did not say how it is when it was last asked",
+				}}, fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, rollout))
+			})
+		})
+	}
+}
+
+// An interrupt ends the watch at once. Nobody says that it went well, or that it did not.
+func TestRun_gateInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(4500*time.Millisecond, cancel)
+		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
+		p := &process{live: lives(start, nil)}
+		results := fleet.Run(ctx, p, fleet.Restart, hosts(1, 2), nil, rollout)
+		wantResults(t, map[int]fleet.Outcome{
+			1: {Verdict: fleet.Pending, Left: fleet.Unhealthy, Err: context.Canceled, Meaning: "it was operated on, and was not yet known to be stable"},
+			2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt},
+		}, results)
+		if took := time.Since(start); took != 4500*time.Millisecond {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// Nothing counts as done before it has passed.
+func TestRun_gateProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen []fleet.Progress
+		rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}, Watch: func(p fleet.Progress) { seen = append(seen, p) }}
+		p := &process{live: lives(time.Now(), map[int]life{2: from(dead, 5*time.Second, steady), 3: dead})}
+		p.operate = func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
+			results := fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})
+			results[host(4)] = fleet.Outcome{Verdict: fleet.Failed}
+			observe.Tell(results)
+			return results
+		}
+		fleet.Run(t.Context(), p, fleet.Restart, hosts(1, 2, 3, 4), nil, rollout)
+		at := fleet.Progress{Wave: 1, Waves: 1, Hosts: 4}
+		with := func(done, failed, watched int) fleet.Progress {
+			p := at
+			p.Done, p.Failed, p.Watched = done, failed, watched
+			return p
+		}
+		want := []fleet.Progress{with(0, 0, 0), with(0, 1, 0), with(0, 1, 3), with(1, 1, 2), with(2, 1, 1), with(2, 2, 0)}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
