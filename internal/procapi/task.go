@@ -44,28 +44,53 @@ type Request struct {
 	Observe fleet.Observer
 }
 
+// Part is what a request asks of one process, where it asks something of several.
+type Part struct {
+	Call    Call
+	Keys    Keys
+	Hosts   []fleet.Host
+	Observe fleet.Observer
+}
+
 // Submit sends an operation once and waits for its result.
 func (t Tasks) Submit(ctx context.Context, r Request, hosts []fleet.Host) fleet.Results {
+	return t.SubmitParts(ctx, r, []Part{{Call: r.Call, Keys: t.Keys, Hosts: hosts, Observe: r.Observe}})[0]
+}
+
+// SubmitParts is Submit for several processes in one request, which is one task. The
+// results are those of the parts, in their order.
+func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet.Results {
 	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name))
 	task, reply, err := r.Send(ctx)
 	if err != nil {
-		return fleet.Same(hosts, Unfinished(err, WasSent(err), fleet.Outcome{}))
+		return same(parts, Unfinished(err, WasSent(err), fleet.Outcome{}))
 	}
 	if task == "" {
 		noTask := fleet.Outcome{Verdict: fleet.Lost, RequestID: reply.RequestID, Err: errNoTask}
 		if r.Repeatable {
 			noTask.Verdict = fleet.Failed
 		}
-		return fleet.Same(hosts, noTask)
+		return same(parts, noTask)
 	}
 	shown := excerpt(t.Options.Redact(task))
-	w := &wait{
-		Tasks: t, request: r, task: task, shown: shown, resent: reply.Resent,
-		verdicts: NewVerdicts(r.Call, t.Keys, t.Options.Redact, hosts),
+	w := &wait{Tasks: t, request: r, task: task, shown: shown, resent: reply.Resent}
+	for _, part := range parts {
+		w.parts = append(w.parts, waitingPart{part.Observe, NewVerdicts(part.Call, part.Keys, t.Options.Redact, part.Hosts)})
 	}
-	results := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", shown)))
-	t.Options.Logger.DebugContext(ctx, "task over", "task_id", shown, "operation", r.Call.Name, "hosts", HostsField(hosts).Value.String(), "codes", codesOf(results))
-	return results
+	all := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", shown)))
+	for i, results := range all {
+		t.Options.Logger.DebugContext(ctx, "task over", "task_id", shown, "operation", r.Call.Name, "hosts", HostsField(parts[i].Hosts).Value.String(), "codes", codesOf(results))
+	}
+	return all
+}
+
+// same gives every host of every part the same outcome.
+func same(parts []Part, o fleet.Outcome) []fleet.Results {
+	all := make([]fleet.Results, len(parts))
+	for i, part := range parts {
+		all[i] = fleet.Same(part.Hosts, o)
+	}
+	return all
 }
 
 // codesOf counts results by code, for the log.
@@ -84,35 +109,44 @@ func codesOf(results fleet.Results) string {
 // wait is the waiting for the result of one task.
 type wait struct {
 	Tasks
-	request  Request
-	task     string
-	shown    string // the task as it may be shown
-	resent   bool
+	request Request
+	task    string
+	shown   string // the task as it may be shown
+	resent  bool
+	parts   []waitingPart
+	passing error // what was wrong with the last answer, if anything was
+}
+
+type waitingPart struct {
+	observe  fleet.Observer
 	verdicts *Verdicts
-	passing  error // what was wrong with the last answer, if anything was
 }
 
 // run asks for the result until every host has a verdict.
-func (w *wait) run(ctx context.Context) fleet.Results {
+func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, w.Options.Backoff, w.ask)
-	if err == nil {
-		return w.verdicts.Results
-	}
-	silence := silenceOf(err, w.passing)
-	err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
-	if w.passing != nil && fleet.Ended(err) {
-		err = fmt.Errorf("%w; the answer before: %w", err, w.passing)
-	}
-	for _, h := range w.verdicts.Pending {
-		outcome, said := w.verdicts.Last(h)
-		if !said {
-			outcome.Meaning = silence
+	silence := ""
+	if err != nil {
+		silence = silenceOf(err, w.passing)
+		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
+		if w.passing != nil && fleet.Ended(err) {
+			err = fmt.Errorf("%w; the answer before: %w", err, w.passing)
 		}
-		// The operation was accepted: whatever ended the wait, it may still run.
-		outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.shown, err
-		w.verdicts.Results[h] = outcome
 	}
-	return w.verdicts.Results
+	all := make([]fleet.Results, len(w.parts))
+	for i, part := range w.parts {
+		all[i] = part.verdicts.Results
+		for _, h := range part.verdicts.Pending {
+			outcome, said := part.verdicts.Last(h)
+			if !said {
+				outcome.Meaning = silence
+			}
+			// The operation was accepted: whatever ended the wait, it may still run.
+			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.shown, err
+			all[i][h] = outcome
+		}
+	}
+	return all
 }
 
 // ask asks once.
@@ -128,12 +162,15 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	default:
 		return false, err
 	}
-	if w.request.Contents != nil {
-		w.request.Contents.keep(answers, w.verdicts.Pending, w.Keys, w.Options.Redact)
+	pending := 0
+	for _, part := range w.parts {
+		if w.request.Contents != nil {
+			w.request.Contents.keep(answers, part.verdicts.Pending, part.verdicts.keys, w.Options.Redact)
+		}
+		part.verdicts.Take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
+		part.observe.Tell(part.verdicts.Results)
+		pending += len(part.verdicts.Pending)
 	}
-	w.verdicts.Take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
-	w.request.Observe.Tell(w.verdicts.Results)
-	pending := len(w.verdicts.Pending)
 	w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task polled", "task_id", w.shown, "pending", pending, "answers", len(answers))
 	return pending == 0, nil
 }
