@@ -30,11 +30,6 @@ func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
 	return row.host(supplier)
 }
 
-// multiRequest is the body of operate_proc_multi. The whole list is one task.
-type multiRequest struct {
-	Requests []operateRequest `json:"proc_operate_req"`
-}
-
 func (apigw) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	return p.hostAnew(ctx, hosts)
 }

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -113,5 +114,111 @@ func TestNewClient_defaults(t *testing.T) {
 	}
 	if n := sim.Calls().Count(apiRegister); n != 2 {
 		t.Errorf("got %d requests, want 2", n)
+	}
+}
+
+// jointly is processes a and b, and one of another client.
+func jointly(client *Client, names ...string) []fleet.Part {
+	var parts []fleet.Part
+	for _, name := range names {
+		spec := sampleSpec()
+		if name == "once" {
+			spec.MonitorPolicy.AutoType = AutoOneShot
+		}
+		parts = append(parts, fleet.Part{Process: client.Process(Meta{Namespace: "gse", Name: name, Labels: sampleMeta.Labels}, spec)})
+	}
+	return parts
+}
+
+// An operation on several processes is one call and one task, at either face, and each
+// host of each process has the result that is its own.
+func TestOperateJointly(t *testing.T) {
+	t.Parallel()
+	for name, newProcess := range map[string]func(*testing.T, *simulator.Server, int) *Process{
+		"esb":     func(t *testing.T, sim *simulator.Server, n int) *Process { t.Helper(); return simProcess(t, sim, n) },
+		"gateway": gatewaySim,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p := newProcess(t, sim, 0)
+			start := simulator.OpStart
+			sim.Inject(simulator.Fault{Op: &start, Name: "b", Hosts: []string{"0:10.0.0.2"}, Code: new(65535), Message: "no such file", Pending: 2})
+			parts := jointly(p.client, "a", "b", "once")
+			seen := make(fleet.Results)
+			parts[0].Hosts, parts[1].Hosts, parts[2].Hosts = hosts(2), hosts(3)[1:], hosts(1)
+			parts[1].Observe = func(results fleet.Results) { seen.Merge(results) }
+			all := p.OperateJointly(t.Context(), fleet.Start, parts)
+			calls := sim.Calls()
+			if calls.Count(apiMulti) != 1 || calls.Count(apiOperate) != 0 {
+				t.Errorf("%d and %d calls", calls.Count(apiMulti), calls.Count(apiOperate))
+			}
+			// What a one-shot process is started for ends before it is checked.
+			want := []map[int]int64{{1: 0, 2: 0}, {2: 65535, 3: 0}, {1: 836}}
+			for i, results := range all {
+				if len(results) != len(want[i]) {
+					t.Errorf("part %d: %d results", i, len(results))
+				}
+				for h, o := range results {
+					code := want[i][procapitest.NumberOf(h)]
+					if o.Code != code || o.OK() == (code == 65535) || o.TaskID == "" {
+						t.Errorf("part %d, %s: %+v", i, h, o)
+					}
+				}
+			}
+			if len(seen) != 2 {
+				t.Errorf("told of %d hosts", len(seen))
+			}
+			for at, runs := range map[string]bool{"0:10.0.0.1 a": true, "0:10.0.0.2 a": true, "0:10.0.0.3 b": true, "0:10.0.0.2 b": false, "0:10.0.0.1 b": false, "0:10.0.0.3 a": false} {
+				address, name, _ := strings.Cut(at, " ")
+				if process, _ := sim.Process(address, "gse", name); process.Running != runs {
+					t.Errorf("%s: %+v", at, process)
+				}
+			}
+		})
+	}
+}
+
+// Requests are filled: 5 hosts of two processes by 2 are three requests. Hosts of one
+// process that are named in two ways stand in two items.
+func TestOperateJointly_batches(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{MaxHostsPerRequest: 2}
+	p := gatewaySim(t, sim, 2)
+	parts := jointly(p.client, "a", "b")
+	parts[0].Hosts = procapitest.Parse(t, "0:10.0.0.1", agentA, "0:10.0.0.2")
+	parts[1].Hosts = procapitest.Parse(t, agentA, agentB)
+	all := p.OperateJointly(t.Context(), fleet.Restart, parts)
+	for i, results := range all {
+		if len(results) != len(parts[i].Hosts) || len(results.Failures()) > 0 {
+			t.Errorf("part %d: %+v", i, results)
+		}
+	}
+	if calls := sim.Calls(); calls.Count(apiMulti) != 3 || calls.HostCalls(apiMulti) != 5 {
+		t.Errorf("%d requests with %d hosts", calls.Count(apiMulti), calls.HostCalls(apiMulti))
+	}
+}
+
+// A lost answer leaves every host of every process in doubt, and is not sent again; what
+// is another client's goes by itself.
+func TestOperateJointly_lost(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	p, other := simProcess(t, sim, 0), simProcess(t, &simulator.Server{}, 0)
+	sim.Inject(simulator.Fault{API: apiMulti, Drop: "after"})
+	parts := append(jointly(p.client, "a", "b"), jointly(other.client, "c")...)
+	for i := range parts {
+		parts[i].Hosts = hosts(2)
+	}
+	all := p.OperateJointly(t.Context(), fleet.Start, parts)
+	for i, results := range all {
+		for h, o := range results {
+			if lost := o.Verdict == fleet.Lost; lost != (i < 2) {
+				t.Errorf("part %d, %s: %+v", i, h, o)
+			}
+		}
+	}
+	if n := sim.Calls().Count(apiMulti); n != 1 || len(all[2]) != 2 {
+		t.Errorf("%d calls", n)
 	}
 }

@@ -85,14 +85,19 @@ func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1
 
 // batches are hosts cut to what one request takes, each named in one way.
 func (c *Client) batches(hosts []fleet.Host) iter.Seq[[]fleet.Host] {
-	var byID, byAddress []fleet.Host
+	forms, n := byForm(hosts), c.opts.MaxHosts
+	return slices.Values(slices.AppendSeq(slices.Collect(slices.Chunk(forms[0], n)), slices.Chunk(forms[1], n)))
+}
+
+// byForm are the hosts that are named by address, and those by agent id.
+func byForm(hosts []fleet.Host) [2][]fleet.Host {
+	var forms [2][]fleet.Host
 	for _, h := range hosts {
+		form := 0
 		if h.AgentID() != "" {
-			byID = append(byID, h)
-		} else {
-			byAddress = append(byAddress, h)
+			form = 1
 		}
+		forms[form] = append(forms[form], h)
 	}
-	n := c.opts.MaxHosts
-	return slices.Values(slices.AppendSeq(slices.Collect(slices.Chunk(byAddress, n)), slices.Chunk(byID, n)))
+	return forms
 }

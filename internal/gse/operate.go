@@ -53,13 +53,24 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 // submit sends an operation once and waits for its result.
 func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation, body any, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	r.Call, r.Repeatable = procapi.CallOf(op, p.spec.oneShot()), api.Repeatable
-	r.Send = func(ctx context.Context) (string, bkapi.Reply, error) {
-		var accepted task
-		reply, err := p.client.api.Call(ctx, api, body, &accepted)
-		return string(accepted.ID), reply, err
-	}
+	r.Send = p.client.send(api, body)
 	results := &taskResults{Process: p, hosts: hosts, query: op == procapi.Query}
 	return procapi.Tasks{Options: p.client.opts, Keys: p.taskKeys, Result: results.ask}.Submit(ctx, r, hosts)
+}
+
+// send sends a request that becomes a task.
+func (c *Client) send(api bkapi.API, body any) func(context.Context) (string, bkapi.Reply, error) {
+	return func(ctx context.Context) (string, bkapi.Reply, error) {
+		var accepted task
+		reply, err := c.api.Call(ctx, api, body, &accepted)
+		return string(accepted.ID), reply, err
+	}
+}
+
+// taskResult asks for the result of a task, once.
+func (c *Client) taskResult(ctx context.Context, id string) (answers procapi.ResultMap, reply bkapi.Reply, err error) {
+	reply, err = c.api.Call(ctx, c.face.endpoint(apiResult, true), task{ID: procapi.TaskID(id)}, &answers)
+	return answers, reply, err
 }
 
 func (p *Process) taskKeys(h fleet.Host) []string {
@@ -79,22 +90,26 @@ type taskResults struct {
 	learned bool // whether other names were looked for
 }
 
-// ask asks once. The first time that an answer seems to speak of hosts by names that
-// are not known, those are looked for.
+// ask asks once.
 func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
-	var answers procapi.ResultMap
-	reply, err := t.client.api.Call(ctx, t.client.face.endpoint(apiResult, true), task{ID: procapi.TaskID(id)}, &answers)
+	answers, reply, err := t.client.taskResult(ctx, id)
+	t.look(ctx, answers)
+	return answers, reply, err
+}
+
+// look looks for the names of hosts, the first time that an answer seems to speak of some
+// by names that are not known.
+func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	if t.query && t.client.face.renames() {
 		t.learnFrom(answers, t.hosts)
 	}
 	if t.learned {
-		return answers, reply, err
+		return
 	}
 	if unnamed := t.unnamed(answers); len(unnamed) > 0 {
 		t.learned = true
 		_, _ = t.file(ctx, unnamed) // results may still come under the names that were asked for
 	}
-	return answers, reply, err
 }
 
 // unnamed are the hosts that an answer may speak of by a name that is not known yet:

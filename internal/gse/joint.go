@@ -1,0 +1,123 @@
+package gse
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// multiRequest is the body of operate_proc_multi. The whole list is one task.
+type multiRequest struct {
+	Requests []operateRequest `json:"proc_operate_req"`
+}
+
+var _ fleet.Joint = (*Process)(nil)
+
+// share is the hosts of one process in one request, all named in one way.
+type share struct {
+	*Process
+	part  int // which of the processes
+	hosts []fleet.Host
+}
+
+// OperateJointly implements fleet.Joint. What is too large for one request is split.
+func (p *Process) OperateJointly(ctx context.Context, op fleet.Operation, parts []fleet.Part) []fleet.Results {
+	var (
+		results = make([]fleet.Results, len(parts))
+		mu      sync.Mutex
+		wg      sync.WaitGroup
+	)
+	for i := range parts {
+		results[i] = make(fleet.Results, len(parts[i].Hosts))
+	}
+	merge := func(part int, partial fleet.Results) {
+		mu.Lock()
+		defer mu.Unlock()
+		results[part].Merge(partial)
+	}
+	requests, others := p.client.requests(parts)
+	for _, i := range others {
+		wg.Go(func() { merge(i, parts[i].Process.Operate(ctx, op, parts[i].Hosts, parts[i].Observe)) })
+	}
+	for _, shares := range requests {
+		wg.Go(func() {
+			for i, partial := range p.submitJointly(ctx, op, shares, parts) {
+				merge(shares[i].part, partial)
+			}
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+// requests cuts parts to what one request takes, as full as it may be. others are the
+// parts that are not this client's.
+func (c *Client) requests(parts []fleet.Part) (requests [][]share, others []int) {
+	var (
+		request []share
+		room    = c.opts.MaxHosts
+	)
+	for i, part := range parts {
+		process, ours := part.Process.(*Process)
+		if !ours || process.client != c {
+			others = append(others, i)
+			continue
+		}
+		for _, hosts := range byForm(part.Hosts) {
+			for len(hosts) > 0 {
+				n := min(room, len(hosts))
+				request = append(request, share{process, i, hosts[:n:n]})
+				hosts, room = hosts[n:], room-n
+				if room == 0 {
+					requests, request, room = append(requests, request), nil, c.opts.MaxHosts
+				}
+			}
+		}
+	}
+	if len(request) > 0 {
+		requests = append(requests, request)
+	}
+	return requests, others
+}
+
+// submitJointly sends one request and waits for its result.
+func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares []share, parts []fleet.Part) []fleet.Results {
+	var (
+		body    multiRequest
+		asked   = make([]procapi.Part, len(shares))
+		readers = make([]*taskResults, len(shares))
+		all     []fleet.Host
+	)
+	for i, s := range shares {
+		defer s.changed()
+		body.Requests = append(body.Requests, s.request(op, s.hosts))
+		asked[i] = procapi.Part{Call: procapi.CallOf(op, s.spec.oneShot()), Keys: s.taskKeys, Hosts: s.hosts, Observe: parts[s.part].Observe}
+		readers[i] = &taskResults{Process: s.Process, hosts: s.hosts}
+		all = append(all, s.hosts...)
+	}
+	api := p.client.face.endpoint(apiMulti, procapi.Repeatable(op))
+	r := procapi.Request{Call: procapi.Call{Name: string(op)}, Repeatable: api.Repeatable, Send: p.client.send(api, body)}
+	tasks := procapi.Tasks{Options: p.client.opts, Result: func(ctx context.Context, id string) (procapi.ResultMap, bkapi.Reply, error) {
+		answers, reply, err := p.client.taskResult(ctx, id)
+		for _, reader := range readers {
+			reader.look(ctx, reader.own(answers))
+		}
+		return answers, reply, err
+	}}
+	return tasks.SubmitParts(bkapi.WithLogFields(ctx, procapi.HostsField(all)), r, asked)
+}
+
+// own are the answers about this process.
+func (t *taskResults) own(answers procapi.ResultMap) procapi.ResultMap {
+	own := make(procapi.ResultMap)
+	for key, answer := range answers {
+		if strings.HasSuffix(key, ":"+t.meta.Namespace+":"+t.meta.Name) {
+			own[key] = answer
+		}
+	}
+	return own
+}
