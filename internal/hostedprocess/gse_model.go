@@ -38,7 +38,10 @@ func (m *hostedProcessModel) sent() map[string]any {
 	return map[string]any{"fingerprint": m.Fingerprint, "labels_all": m.LabelsAll}
 }
 
-func (m *hostedProcessModel) setProcess(ctx context.Context) { m.SetProcess(ctx) }
+func (m *hostedProcessModel) setWhole(ctx context.Context) (string, types.String) {
+	m.SetProcess(ctx)
+	return "process", m.Process
+}
 
 type hostedProcessIdentityModel struct {
 	Namespace types.String `tfsdk:"namespace"`

@@ -39,17 +39,12 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 	}
 }
 
-// ModifyPlan adds what only GSE has: labels, and the process in one value, which needs no
-// platform to be known.
+// ModifyPlan adds what only GSE has: labels, and hosts that the ESB does not take.
 func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if !req.Plan.Raw.IsNull() {
+	if !req.Plan.Raw.IsNull() && r.platform.Ready() {
 		var plan hostedProcessModel
 		resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-		if r.platform.Ready() {
-			resp.Diagnostics.Append(checkLabels(r.platform, plan.Meta)...)
-		}
-		plan.setProcess(ctx)
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("process"), plan.Process)...)
+		resp.Diagnostics.Append(checkLabels(r.platform, plan.Meta)...)
 	}
 	if !req.Plan.Raw.IsNull() && r.platform.Ready() && r.platform.Gateway == bkapi.ESB {
 		var hosts reference.HostMap

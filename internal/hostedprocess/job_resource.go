@@ -53,7 +53,10 @@ func (m *jobHostedProcessModel) setSent(d fleet.Desired) {
 	m.Fingerprint = types.StringValue(d.Fingerprint)
 }
 
-func (m *jobHostedProcessModel) setProcess(context.Context) {}
+func (m *jobHostedProcessModel) setWhole(ctx context.Context) (string, types.String) {
+	m.SetDeclaration(ctx)
+	return "declaration", m.Declaration
+}
 
 func (m *jobHostedProcessModel) sent() map[string]any {
 	return map[string]any{"fingerprint": m.Fingerprint}

@@ -27,8 +27,9 @@ type hostedModel interface {
 	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
 	// setSent writes what registering sends into the attributes that show it.
 	setSent(d fleet.Desired)
-	// setProcess writes the whole declaration into the attribute that hands it on.
-	setProcess(ctx context.Context)
+	// setWhole writes the whole declaration into the attribute that hands it on, and
+	// returns its name and value.
+	setWhole(ctx context.Context) (attribute string, value types.String)
 	// sent are those attributes by name.
 	sent() map[string]any
 }

@@ -25,6 +25,8 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	id := plan.Identifier(ctx)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), id)...)
+	whole, value := plan.setWhole(ctx) // needs no platform to be known
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(whole), value)...)
 	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
 	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.lifecycle().Rollout)...)
 	if resp.Diagnostics.HasError() {

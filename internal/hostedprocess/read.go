@@ -66,7 +66,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if last.Owner != "" {
 		state.Owner = types.StringValue(last.Owner)
 	}
-	model.setProcess(ctx)
+	model.setWhole(ctx)
 	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)

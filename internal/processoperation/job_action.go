@@ -50,5 +50,5 @@ func (a *jobAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *ac
 }
 
 func (a *jobAction) ConfigValidators(context.Context) []action.ConfigValidator {
-	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+	return []action.ConfigValidator{actionvalidator.Conflicting(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
 }

@@ -56,5 +56,5 @@ func (r *jobResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp
 }
 
 func (r *jobResource) ConfigValidators(context.Context) []resource.ConfigValidator {
-	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+	return []resource.ConfigValidator{resourcevalidator.Conflicting(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
 }

@@ -89,7 +89,7 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	}
 	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, ask)...)
 	config.UnhealthyCount = types.Int64Null()
-	if config.Mode.ValueString() != string(modeCached) && config.ChecksHealth() {
+	if config.Mode.ValueString() != string(modeCached) && config.ChecksHealth(ctx) {
 		config.UnhealthyCount = types.Int64Value(config.unhealthy)
 	}
 	if !resp.Diagnostics.HasError() {

@@ -1,6 +1,7 @@
 package processstatus_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 		health  any
 	}{
 		"live":        {"./health.sh", "live", 1, "fine"},
+		"as-process":  {"./health.sh", "process", 1, "fine"},
 		"no-command":  {nil, "live", nil, "fine"},
 		"cached":      {"./health.sh", "cached", nil, nil},
 		"not-running": {"./health.sh", "down", 0, "fine"},
@@ -49,6 +51,13 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 				spec := providertest.WholeSpec("./start.sh")
 				spec["control"].(map[string]any)["health_cmd"] = c.command //nolint:forcetypeassert // it is made so
 				config["spec"] = spec
+			}
+			if c.mode == "process" { // the same in one value
+				text, err := json.Marshal(config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				config = map[string]any{"process": string(text)}
 			}
 
 			values, said := sim.Configured(t).ReadData("bk_process_status", config)

@@ -50,7 +50,7 @@ func (d *jobProcessStatusDataSource) Configure(_ context.Context, req datasource
 }
 
 func (d *jobProcessStatusDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
-	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
+	return []datasource.ConfigValidator{datasourcevalidator.Conflicting(path.MatchRoot("scope"), path.MatchRoot("bk_biz_id"))}
 }
 
 func (d *jobProcessStatusDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {

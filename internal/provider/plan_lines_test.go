@@ -9,28 +9,50 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-// threeProcesses are three hosted processes of 20 hosts, each with an operation and a
-// status that refer to it as given; NAME stands for its name.
-func threeProcesses(start, reference string) string {
-	var config strings.Builder
-	for _, name := range []string{"access", "game", "rank"} {
-		fmt.Fprintf(&config, `
-resource "bk_hosted_process" %[1]q {
-  meta  = { namespace = "web", name = %[1]q }
-  hosts = { for i in range(1, 21) : format("web-%%02d", i) => "0:10.0.0.${i}" }
-  spec  = %[2]s
+// inLines is how the objects of an API are written: what a hosted process says beside its
+// hosts, and how an operation and a status refer to it. NAME stands for its name, START for
+// its command.
+type inLines struct{ prefix, is, parts, whole string }
+
+var linesOf = map[string]inLines{
+	"gse": {
+		"bk_", "meta = { namespace = \"web\", name = \"NAME\" }\n  spec = " + providertest.SpecConfig("START"),
+		"meta = bk_hosted_process.NAME.meta\n  hosts = bk_hosted_process.NAME.hosts\n  spec = bk_hosted_process.NAME.spec",
+		"process = bk_hosted_process.NAME.process",
+	},
+	"job": {
+		"bk_job_", `scope = { type = "biz", id = "2" }
+  process = {
+    proc_name = "NAME", setup_path = "/srv/web", pid_path = "/srv/web/NAME.pid", type = 1
+    start_cmd = "START", stop_cmd = "./stop.sh", restart_cmd = "./restart.sh"
+  }`,
+		"scope = bk_job_hosted_process.NAME.scope\n  hosts = bk_job_hosted_process.NAME.hosts\n  process = bk_job_hosted_process.NAME.process",
+		"declaration = bk_job_hosted_process.NAME.declaration",
+	},
 }
 
-resource "bk_process_operation" %[1]q {
+// threeProcesses are three hosted processes of 20 hosts, each with an operation and a
+// status that refer to it as given.
+func (l inLines) threeProcesses(start, reference string) string {
+	var config strings.Builder
+	for _, name := range []string{"access", "game", "rank"} {
+		text := fmt.Sprintf(`
+resource "%[1]shosted_process" "NAME" {
+  hosts = { for i in range(1, 21) : format("web-%%02d", i) => "0:10.0.0.${i}" }
+  %[2]s
+}
+
+resource "%[1]sprocess_operation" "NAME" {
   %[3]s
   operation = "restart"
 }
 
-data "bk_process_status" %[1]q {
+data "%[1]sprocess_status" "NAME" {
   %[3]s
-  depends_on = [bk_process_operation.%[1]s]
+  depends_on = [%[1]sprocess_operation.NAME]
 }
-`, name, providertest.SpecConfig(start), strings.ReplaceAll(reference, "NAME", name))
+`, l.prefix, l.is, reference)
+		config.WriteString(strings.NewReplacer("NAME", name, "START", start).Replace(text))
 	}
 	return config.String()
 }
@@ -45,38 +67,40 @@ func planned(t *testing.T, out string) string {
 	return between[1]
 }
 
-// A person can read the plan of three processes of 20 hosts: an operation and a status name
-// theirs in one line, and say on how many hosts they run.
+// A person can read the plan of three processes of 20 hosts, over either API: an operation
+// and a status name theirs in one line, and say on how many hosts they run.
 func TestAccPlanLines(t *testing.T) {
 	t.Parallel()
-	const (
-		inParts = "meta = bk_hosted_process.NAME.meta\n  hosts = bk_hosted_process.NAME.hosts\n  spec = bk_hosted_process.NAME.spec"
-		whole   = "process = bk_hosted_process.NAME.process"
-	)
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, threeProcesses("./start.sh", inParts))
-	long := planned(t, cli.Expect(0, "plan"))
-	cli.Configure(threeProcesses("./start.sh", whole))
-	short := planned(t, cli.Expect(0, "plan"))
-	t.Logf("a plan of three processes: %d lines in parts, %d lines with process", strings.Count(long, "\n"), strings.Count(short, "\n"))
-	if lines := strings.Count(short, "\n"); lines >= 250 {
-		t.Errorf("the plan has %d lines\n%s", lines, short)
+	for api, l := range linesOf {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, l.threeProcesses("./start.sh", l.parts))
+			long := planned(t, cli.Expect(0, "plan"))
+			cli.Configure(l.threeProcesses("./start.sh", l.whole))
+			short := planned(t, cli.Expect(0, "plan"))
+			t.Logf("a plan of three processes: %d lines in parts, %d lines in one value", strings.Count(long, "\n"), strings.Count(short, "\n"))
+			if lines := strings.Count(short, "\n"); lines >= 250 {
+				t.Errorf("the plan has %d lines\n%s", lines, short)
+			}
+			attribute, _, _ := strings.Cut(l.whole, " ")
+			expectLines(t, short, `+ `+attribute+` = (sensitive value)`, 9)
+			expectLines(t, short, `+ rollout_plan      = "run 1: restart on 20 hosts: web-01…web-20"`, 3)
+
+			cli.Expect(0, "apply", "-auto-approve")
+			cli.Expect(0, "plan", "-detailed-exitcode")
+
+			// A changed declaration is one line of what depends on it, which says that it runs
+			// nothing.
+			cli.Configure(l.threeProcesses("./start.sh -q", l.whole))
+			changed := planned(t, cli.Expect(0, "plan"))
+			t.Logf("a changed command of all three: %d lines", strings.Count(changed, "\n"))
+			expectLines(t, changed, `~ `+attribute+` = (sensitive value)`, 6)
+			expectLines(t, changed, `~ rollout_plan      = "run 1: restart on 20 hosts: web-01…web-20" -> "runs nothing"`, 3)
+			cli.Expect(0, "apply", "-auto-approve")
+			cli.Expect(0, "plan", "-detailed-exitcode")
+		})
 	}
-	expectLines(t, short, `+ process            = (sensitive value)`, 9)
-	expectLines(t, short, `+ rollout_plan      = "run 1: restart on 20 hosts: web-01…web-20"`, 3)
-
-	cli.Expect(0, "apply", "-auto-approve")
-	cli.Expect(0, "plan", "-detailed-exitcode")
-
-	// A changed declaration is one line of what depends on it, which says that it runs
-	// nothing.
-	cli.Configure(threeProcesses("./start.sh -q", whole))
-	changed := planned(t, cli.Expect(0, "plan"))
-	t.Logf("a changed command of all three: %d lines", strings.Count(changed, "\n"))
-	expectLines(t, changed, `~ process           = (sensitive value)`, 6)
-	expectLines(t, changed, `~ rollout_plan      = "run 1: restart on 20 hosts: web-01…web-20" -> "runs nothing"`, 3)
-	cli.Expect(0, "apply", "-auto-approve")
-	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
 // expectLines counts the lines that say something, whatever white space they begin with.
@@ -93,19 +117,23 @@ func expectLines(t *testing.T, plan, line string, want int) {
 	}
 }
 
-// A secret in a command stays one on its way through the process.
+// A secret in a command stays one on its way through the declaration.
 func TestAccPlanLines_secret(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, `
+	for api, l := range linesOf {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			cli := providertest.NewCLI(t, providertest.NewSim(t), `
 variable "key" {
   default   = "k3y-of-the-vault"
   sensitive = true
 }
-`+threeProcesses("./start.sh --key ${var.key}", "process = bk_hosted_process.NAME.process"))
-	for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}, {"show"}} {
-		if out := cli.Expect(0, args...); strings.Contains(out, "k3y-of-the-vault") {
-			t.Errorf("%s prints the secret:\n%s", args[0], out)
-		}
+`+l.threeProcesses("./start.sh --key ${var.key}", l.whole))
+			for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}, {"show"}} {
+				if out := cli.Expect(0, args...); strings.Contains(out, "k3y-of-the-vault") {
+					t.Errorf("%s prints the secret:\n%s", args[0], out)
+				}
+			}
+		})
 	}
 }

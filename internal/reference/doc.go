@@ -2,7 +2,8 @@
 // that resources, actions and data sources have in common.
 //
 // For GSE these are meta, hosts and spec (GSEAttributes, GSEModel); for JOB they are
-// scope or bk_biz_id, process and hosts (JobAttributes, JobModel). Both models satisfy
+// scope or bk_biz_id, process and hosts (JobAttributes, JobModel). What registers hands
+// them on in one value (declaration.go). Both models satisfy
 // Model, and Model.Open turns either into a Target, which is all that the packages of
 // the resources know of the difference. rollout and timeouts are declared here as well.
 //

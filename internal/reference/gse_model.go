@@ -26,6 +26,17 @@ type GSEModel struct {
 	Process types.String `tfsdk:"process"`
 }
 
+// gseParts are what a process is to GSE, however the configuration gives it.
+type gseParts struct {
+	meta  types.Object
+	hosts HostMap
+	spec  types.Object
+}
+
+func (p gseParts) encode(ctx context.Context) types.String {
+	return parts{"meta": p.meta, hostsPart: p.hosts, specPart: p.spec}.encode(ctx)
+}
+
 // parts are what is declared, in either way. A process that cannot be read has none.
 func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
 	switch {
@@ -34,7 +45,12 @@ func (m *GSEModel) parts(ctx context.Context) (gseParts, error) {
 	case m.Process.IsUnknown():
 		return gseParts{meta: types.ObjectUnknown(nil), hosts: UnknownHostMap(), spec: types.ObjectUnknown(nil)}, nil
 	}
-	return decodeParts(ctx, m.Process.ValueString())
+	var p gseParts
+	decoded, err := gseDeclaration.decode(ctx, m.Process.ValueString(), GSEAttributes(Options{}))
+	p.meta, _ = decoded["meta"].(types.Object)
+	p.hosts, _ = decoded[hostsPart].(HostMap)
+	p.spec, _ = decoded[specPart].(types.Object)
+	return p, err
 }
 
 // SetProcess makes process what meta, hosts and spec say, unknown while one of them is.
@@ -82,8 +98,9 @@ func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Obj
 }
 
 // ChecksHealth reports whether the spec has a health command.
-func (m *GSEModel) ChecksHealth() bool {
-	control, _ := m.Spec.Attributes()["control"].(types.Object)
+func (m *GSEModel) ChecksHealth(ctx context.Context) bool {
+	parts, _ := m.parts(ctx)
+	control, _ := parts.spec.Attributes()["control"].(types.Object)
 	command, set := control.Attributes()["health_cmd"].(types.String)
 	return set && command.ValueString() != ""
 }

@@ -20,10 +20,17 @@ type Options struct {
 func GSEAttributes(o Options) map[string]schema.Attribute {
 	hosts := hostsAttribute()
 	hosts.Required, hosts.Optional = o.Registers, !o.Registers
+	process := gseDeclaration.computed()
+	switch {
+	case o.OptionalSpec:
+		process = gseDeclaration.accepted(specPart)
+	case !o.Registers:
+		process = gseDeclaration.accepted()
+	}
 	return map[string]schema.Attribute{
 		"meta":    metaAttribute(o),
 		"hosts":   hosts,
 		"spec":    specAttribute(o),
-		"process": processAttribute(o),
+		"process": process,
 	}
 }

@@ -19,25 +19,73 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// JobModel holds the values of scope or bk_biz_id, process and hosts.
+// JobModel holds the values of scope or bk_biz_id, process and hosts, or of declaration,
+// which stands for them.
 type JobModel struct {
-	Scope   types.Object `tfsdk:"scope"`
-	BizID   types.Int64  `tfsdk:"bk_biz_id"`
-	Process types.Object `tfsdk:"process"`
-	Hosts   HostMap      `tfsdk:"hosts"`
+	Scope       types.Object `tfsdk:"scope"`
+	BizID       types.Int64  `tfsdk:"bk_biz_id"`
+	Process     types.Object `tfsdk:"process"`
+	Hosts       HostMap      `tfsdk:"hosts"`
+	Declaration types.String `tfsdk:"declaration"`
 
 	// Registration is the API that registers. Only the object that offers a choice sets
 	// it.
 	Registration job.Registration `tfsdk:"-"`
 }
 
+// jobParts are what a process is to JOB, however the configuration gives it.
+type jobParts struct {
+	scope   types.Object
+	bizID   types.Int64
+	process types.Object
+	hosts   HostMap
+}
+
+func (p jobParts) encode(ctx context.Context) types.String {
+	return parts{"scope": p.scope, "bk_biz_id": p.bizID, "process": p.process, hostsPart: p.hosts}.encode(ctx)
+}
+
+// parts are what is declared, in either way. A declaration that cannot be read has none.
+func (m *JobModel) parts(ctx context.Context) (jobParts, error) {
+	switch {
+	case !m.declared():
+		return jobParts{scope: m.Scope, bizID: m.BizID, process: m.Process, hosts: m.Hosts}, nil
+	case m.Declaration.IsUnknown():
+		return jobParts{scope: types.ObjectUnknown(nil), bizID: types.Int64Unknown(), process: types.ObjectUnknown(nil), hosts: UnknownHostMap()}, nil
+	}
+	var p jobParts
+	decoded, err := jobDeclaration.decode(ctx, m.Declaration.ValueString(), JobAttributes(false))
+	p.scope, _ = decoded["scope"].(types.Object)
+	p.bizID, _ = decoded["bk_biz_id"].(types.Int64)
+	p.process, _ = decoded["process"].(types.Object)
+	p.hosts, _ = decoded[hostsPart].(HostMap)
+	return p, err
+}
+
+// declared reports whether a declaration stands in the place of the parts.
+func (m *JobModel) declared() bool { return m.Process.IsNull() && !m.Declaration.IsNull() }
+
+// processPath is where the process is given.
+func (m *JobModel) processPath() path.Path {
+	if m.declared() {
+		return path.Root(jobDeclaration.name).AtName("process")
+	}
+	return path.Root("process")
+}
+
+// SetDeclaration makes declaration what the other attributes say, unknown while one of them is.
+func (m *JobModel) SetDeclaration(ctx context.Context) {
+	m.Declaration = jobParts{scope: m.Scope, bizID: m.BizID, process: m.Process, hosts: m.Hosts}.encode(ctx)
+}
+
 // Identifier is "<scope>:<key>", where the key is value_key or else the path of the
 // binary.
 func (m *JobModel) Identifier(ctx context.Context) types.String {
-	if !Known(ctx, m.Scope, m.BizID, m.Process) {
+	parts, err := m.parts(ctx)
+	if err != nil || !Known(ctx, parts.scope, parts.bizID, parts.process) {
 		return types.StringUnknown()
 	}
-	id, _, _, diags := m.name(ctx)
+	id, _, _, diags := parts.name(ctx)
 	if diags.HasError() {
 		return types.StringUnknown()
 	}
@@ -45,23 +93,27 @@ func (m *JobModel) Identifier(ctx context.Context) types.String {
 }
 
 // name returns the id, and how a sentence about the process begins.
-func (m *JobModel) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
-	_, scope, diags := m.scopeToAPI(ctx)
-	var p jobProcessModel
-	diags.Append(m.Process.As(ctx, &p, basetypes.ObjectAsOptions{})...)
-	info = p.toAPI()
-	key := cmp.Or(p.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName)
+func (p jobParts) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
+	_, scope, diags := p.scopeToAPI(ctx)
+	var process jobProcessModel
+	diags.Append(p.process.As(ctx, &process, basetypes.ObjectAsOptions{})...)
+	info = process.toAPI()
+	key := cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName)
 	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
 }
 
-// Check reports a periodic process without a period, which JOB would refuse, and a
-// provider that is not configured to reach JOB.
-func (m *JobModel) Check(_ context.Context, p *platform.Platform) diag.Diagnostics {
+// Check reports a declaration that cannot be read, a periodic process without a period,
+// which JOB would refuse, and a provider that is not configured to reach JOB.
+func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
-	kind, isKind := m.Process.Attributes()["type"].(types.Int64)
-	cycle, isCycle := m.Process.Attributes()["cycle_time"].(types.Int64)
+	parts, err := m.parts(ctx)
+	if err != nil && p != nil {
+		AddInvalid(&diags, path.Root(jobDeclaration.name), "Invalid Process", "it is not the declaration of a bk_job_hosted_process: "+err.Error())
+	}
+	kind, isKind := parts.process.Attributes()["type"].(types.Int64)
+	cycle, isCycle := parts.process.Attributes()["cycle_time"].(types.Int64)
 	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
-		AddInvalid(&diags, path.Root("process").AtName("cycle_time"), "Missing Cycle Time",
+		AddInvalid(&diags, m.processPath().AtName("cycle_time"), "Missing Cycle Time",
 			fmt.Sprintf("a periodic process (type %d, which is also the default) needs a period, and none is set", job.TypePeriodic))
 	}
 	if p.Ready() && p.Job == nil {
@@ -73,10 +125,22 @@ func (m *JobModel) Check(_ context.Context, p *platform.Platform) diag.Diagnosti
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
 // HostsMap is the value of hosts.
-func (m *JobModel) HostsMap(context.Context) HostMap { return m.Hosts }
+func (m *JobModel) HostsMap(ctx context.Context) HostMap {
+	parts, _ := m.parts(ctx)
+	return parts.hosts
+}
 
-// SetHosts replaces them.
-func (m *JobModel) SetHosts(_ context.Context, hosts HostMap) { m.Hosts = hosts }
+// SetHosts replaces them where they stand.
+func (m *JobModel) SetHosts(ctx context.Context, hosts HostMap) {
+	parts, _ := m.parts(ctx)
+	parts.hosts = hosts
+	if !m.declared() {
+		m.Hosts = hosts
+	}
+	if !m.Declaration.IsNull() {
+		m.Declaration = parts.encode(ctx)
+	}
+}
 
 func (m *JobModel) definition() []attr.Value {
 	return []attr.Value{m.Scope, m.BizID, m.Process}
@@ -85,10 +149,11 @@ func (m *JobModel) definition() []attr.Value {
 // HasSpec is true: JOB's process is its spec.
 func (m *JobModel) HasSpec(context.Context) bool { return true }
 
-func (m *JobModel) reference() []attr.Value { return m.definition() }
+func (m *JobModel) reference() []attr.Value { return append(m.definition(), m.Declaration) }
 
-func (m *JobModel) commands(context.Context, tfsdk.Config) (types.Object, path.Path) {
-	return m.Process, path.Root("process")
+func (m *JobModel) commands(ctx context.Context, _ tfsdk.Config) (types.Object, path.Path) {
+	parts, _ := m.parts(ctx)
+	return parts.process, m.processPath()
 }
 
 func (m *JobModel) resident(context.Context, tfsdk.Config) bool {
@@ -110,10 +175,14 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	if p.Job == nil {
 		return Target{}, diag.Diagnostics{diagnose.NoJob()}
 	}
-	scope, _, diags := m.scopeToAPI(ctx)
-	id, title, info, d := m.name(ctx)
+	hosts, diags := checkedInventory(ctx, p, m)
+	parts, err := m.parts(ctx)
+	if err != nil {
+		return Target{}, diags // the error is among them
+	}
+	scope, _, d := parts.scopeToAPI(ctx)
 	diags.Append(d...)
-	hosts, d := checkedInventory(ctx, p, m)
+	id, title, info, d := parts.name(ctx)
 	diags.Append(d...)
 	if diags.HasError() {
 		return Target{}, diags

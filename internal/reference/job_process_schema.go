@@ -18,22 +18,31 @@ const JobNote = "For platforms whose JOB is older than 3.7. Later releases no lo
 	"name. "
 
 // JobAttributes are scope, bk_biz_id, process and hosts, which say what a process is
-// to JOB. With replaces, a process of another name or scope is another object.
-func JobAttributes(replaces bool) map[string]schema.Attribute {
+// to JOB, and declaration. The object that registers is another one when its process gets
+// another name or scope, and computes declaration; any other object takes a declaration in
+// place of the four.
+func JobAttributes(registers bool) map[string]schema.Attribute {
+	hosts := jobHostsAttribute()
+	hosts.Required, hosts.Optional = registers, !registers
+	declared := jobDeclaration.accepted()
+	if registers {
+		declared = jobDeclaration.computed()
+	}
 	return map[string]schema.Attribute{
-		"scope":     jobScopeAttribute(replaces),
-		"bk_biz_id": jobBizIDAttribute(replaces),
-		"process":   jobProcessAttribute(replaces),
-		"hosts":     jobHostsAttribute(),
+		"scope":       jobScopeAttribute(registers),
+		"bk_biz_id":   jobBizIDAttribute(registers),
+		"process":     jobProcessAttribute(registers),
+		"hosts":       hosts,
+		"declaration": declared,
 	}
 }
 
-func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
+func jobProcessAttribute(registers bool) schema.SingleNestedAttribute {
 	var (
 		modifiers []planmodifier.String
 		note      string
 	)
-	if replaces {
+	if registers {
 		modifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
 		note = " Changing this forces replacement."
 	}
@@ -64,7 +73,8 @@ func jobProcessAttribute(replaces bool) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "The process and how to run it. Field names are those of JOB's `process_infos`. A field that is not set is left out of the " +
 			"request, so that the platform's default applies.",
-		Required: true,
+		Required: registers,
+		Optional: !registers,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
 				MarkdownDescription: "File name of the binary, without its directory." + note,

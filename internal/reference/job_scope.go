@@ -30,16 +30,16 @@ const scopeNote = "Changing this forces replacement, except when switching betwe
 // scopeMoves reports whether a plan is about another scope. A bk_biz_id and a scope can
 // name the same business: JOB's documents changed how it is written.
 func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
-	var next, prior JobModel
+	var next, prior jobParts
 	for _, from := range []struct {
 		get func(context.Context, path.Path, any) diag.Diagnostics
-		to  *JobModel
+		to  *jobParts
 	}{{plan.GetAttribute, &next}, {state.GetAttribute, &prior}} {
-		if from.get(ctx, path.Root("scope"), &from.to.Scope).HasError() || from.get(ctx, path.Root("bk_biz_id"), &from.to.BizID).HasError() {
+		if from.get(ctx, path.Root("scope"), &from.to.scope).HasError() || from.get(ctx, path.Root("bk_biz_id"), &from.to.bizID).HasError() {
 			return true
 		}
 	}
-	if !Known(ctx, next.Scope, next.BizID) {
+	if !Known(ctx, next.scope, next.bizID) {
 		return true
 	}
 	_, nextName, _ := next.scopeToAPI(ctx)
@@ -49,7 +49,7 @@ func scopeMoves(ctx context.Context, plan tfsdk.Plan, state tfsdk.State) bool {
 
 func jobScopeAttribute(replaces bool) schema.SingleNestedAttribute {
 	attribute := schema.SingleNestedAttribute{
-		MarkdownDescription: "Resource scope that the hosts belong to. Exactly one of `scope` and `bk_biz_id` is required.",
+		MarkdownDescription: "Resource scope that the hosts belong to. Set it or `bk_biz_id`, and not both.",
 		Optional:            true,
 		Attributes: map[string]schema.Attribute{
 			"type": schema.StringAttribute{
@@ -97,11 +97,11 @@ type jobScopeModel struct {
 }
 
 // scopeToAPI also returns the scope as it is written in ids and sentences, "biz:2".
-func (m *JobModel) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
-	if m.Scope.IsNull() {
-		return job.Scope{BizID: m.BizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(m.BizID.ValueInt64(), 10), nil
+func (p jobParts) scopeToAPI(ctx context.Context) (scope job.Scope, name string, diags diag.Diagnostics) {
+	if p.scope.IsNull() {
+		return job.Scope{BizID: p.bizID.ValueInt64Pointer()}, "biz:" + strconv.FormatInt(p.bizID.ValueInt64(), 10), nil
 	}
 	var s jobScopeModel
-	diags = m.Scope.As(ctx, &s, basetypes.ObjectAsOptions{})
+	diags = p.scope.As(ctx, &s, basetypes.ObjectAsOptions{})
 	return job.Scope{Type: s.Type.ValueString(), ID: s.ID.ValueString()}, s.Type.ValueString() + ":" + s.ID.ValueString(), diags
 }

@@ -68,10 +68,10 @@ func TestMappingGSE_listed(t *testing.T) {
 				caller = mappedCaller + ", "
 			}
 			expectSent(t, sim, providertest.Target{API: "sync_proc_status"}, `{`+caller+`"meta": {"namespace": "name-space"}, "page": {"start": 0, "limit": 1000}}`)
-			if diff := procapitest.DiffJSON(t, process, []byte(processOf(t, resource))); diff != "" {
+			if diff := procapitest.DiffJSON(t, process, []byte(declarations()["gse"].in(t, resource))); diff != "" {
 				t.Errorf("process of an import (-want +got):\n%s", diff)
 			}
-			refreshed["process"] = processOf(t, resource)
+			refreshed["process"] = declarations()["gse"].in(t, resource)
 			if diff := cmp.Diff(refreshed, providertest.Plain(t, resource.State)); diff != "" {
 				t.Errorf("imported (-want +got):\n%s", diff)
 			}

@@ -1,0 +1,248 @@
+package reference
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/fold"
+)
+
+// parts are the attributes that say what a process is and where, by their names.
+type parts map[string]attr.Value
+
+// hostsPart is the one of them that every API has.
+const hostsPart = "hosts"
+
+// encode is their value in one: JSON without null attributes, so that an attribute which a
+// later release adds changes nothing. It is unknown while any part is.
+func (p parts) encode(ctx context.Context) types.String {
+	plain := make(map[string]any, len(p))
+	for name, value := range p {
+		if hosts, is := value.(HostMap); is {
+			if !hosts.IsFullyKnown() {
+				return types.StringUnknown()
+			}
+			plain[name] = hosts.Known()
+			continue
+		}
+		raw, err := value.ToTerraformValue(ctx)
+		if err != nil || !raw.IsFullyKnown() {
+			return types.StringUnknown()
+		}
+		if raw.IsNull() {
+			continue
+		}
+		if plain[name], err = plainValue(raw); err != nil {
+			return types.StringUnknown()
+		}
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return types.StringUnknown()
+	}
+	return types.StringValue(string(text))
+}
+
+// declaration is an attribute that holds parts in one value.
+type declaration struct {
+	name string // of the attribute
+	from string // the type of the resource that computes it
+	// parts are its content. Of those that stand together one is needed.
+	parts [][]string
+	// instead is how a description names the parts.
+	instead string
+}
+
+var (
+	gseDeclaration = declaration{
+		name: "process", from: "bk_hosted_process",
+		parts: [][]string{{"meta"}, {hostsPart}, {specPart}}, instead: "`meta`, `hosts` and `spec`",
+	}
+	jobDeclaration = declaration{
+		name: "declaration", from: "bk_job_hosted_process",
+		parts: [][]string{{"scope", "bk_biz_id"}, {"process"}, {hostsPart}}, instead: "`process`, `hosts` and either `scope` or `bk_biz_id`",
+	}
+)
+
+// specPart is the part that a process has not got between its import and the first apply.
+const specPart = "spec"
+
+// decode reads a value that encode made. attributes are the declarations of the parts.
+func (d declaration) decode(ctx context.Context, text string, attributes map[string]schema.Attribute) (parts, error) {
+	var encoded map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &encoded); err != nil {
+		return nil, err
+	}
+	decoded := make(parts)
+	for _, alternatives := range d.parts {
+		missing := !slices.Contains(alternatives, specPart)
+		for _, name := range alternatives {
+			value, err := decodePart(ctx, encoded[name], attributes[name].GetType())
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			missing = missing && encoded[name] == nil
+			decoded[name] = value
+			delete(encoded, name)
+		}
+		if missing {
+			return nil, fmt.Errorf("%s is missing", strings.Join(alternatives, " or "))
+		}
+	}
+	for name := range encoded {
+		return nil, fmt.Errorf("unknown field %q", name)
+	}
+	return decoded, nil
+}
+
+func decodePart(ctx context.Context, text json.RawMessage, typ attr.Type) (attr.Value, error) {
+	if _, is := typ.(fold.Type); is {
+		var addresses map[string]string
+		if text == nil {
+			return NewHostMap(nil), nil
+		}
+		err := json.Unmarshal(text, &addresses)
+		return NewHostMap(addresses), err
+	}
+	if text == nil {
+		text = json.RawMessage("null")
+	}
+	value, err := tfprotov6.DynamicValue{JSON: text}.Unmarshal(typ.TerraformType(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return typ.ValueFromTerraform(ctx, value)
+}
+
+// plainValue is a known value as encoding/json takes it.
+func plainValue(v tftypes.Value) (any, error) {
+	if v.IsNull() {
+		return nil, nil
+	}
+	switch typ := v.Type(); {
+	case typ.Is(tftypes.String):
+		var text string
+		err := v.As(&text)
+		return text, err
+	case typ.Is(tftypes.Bool):
+		var is bool
+		err := v.As(&is)
+		return is, err
+	case typ.Is(tftypes.Number):
+		number := new(big.Float)
+		err := v.As(&number)
+		return json.Number(number.Text('f', -1)), err
+	case typ.Is(tftypes.List{}):
+		var elements []tftypes.Value
+		if err := v.As(&elements); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(elements))
+		for i, element := range elements {
+			plain, err := plainValue(element)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = plain
+		}
+		return list, nil
+	}
+	var elements map[string]tftypes.Value
+	if err := v.As(&elements); err != nil {
+		return nil, err
+	}
+	object := make(map[string]any, len(elements))
+	for name, element := range elements {
+		plain, err := plainValue(element)
+		if err != nil {
+			return nil, err
+		}
+		if plain != nil {
+			object[name] = plain
+		}
+	}
+	return object, nil
+}
+
+// computed declares the attribute of the resource that computes it. It is sensitive for two
+// reasons. A start command may hold a secret that the configuration marks as sensitive, and
+// a provider is not told; and a value that nobody wants to read prints as one short line,
+// however many hosts there are.
+func (d declaration) computed() schema.StringAttribute {
+	return schema.StringAttribute{
+		MarkdownDescription: d.instead + " in one value, for the `" + d.name + "` of an operation or a status. Plans print it as one line. " +
+			"It is JSON, and marked as sensitive because a command in it may hold a secret.",
+		Computed:  true,
+		Sensitive: true,
+	}
+}
+
+// accepted declares the attribute of an object that takes one in place of its parts.
+// Those that are optional may be missing all the same.
+func (d declaration) accepted(optional ...string) schema.StringAttribute {
+	return schema.StringAttribute{
+		MarkdownDescription: "The process and its hosts in one value, as the `" + d.name + "` of a `" + d.from + "` has them. Set either it or what it stands for: " + d.instead + ".",
+		Optional:            true,
+		Sensitive:           true,
+		Validators:          []validator.String{declarationValidator{d, optional}},
+	}
+}
+
+// plainly is how a message names the parts.
+func (d declaration) plainly() string { return strings.ReplaceAll(d.instead, "`", "") }
+
+// declarationValidator wants a declaration or its parts. What is in a declaration is looked
+// at when it is used: a test with a mocked provider validates one that it made up.
+type declarationValidator struct {
+	declaration
+	optional []string
+}
+
+func (v declarationValidator) Description(context.Context) string {
+	return "stands for " + v.plainly()
+}
+
+func (v declarationValidator) MarkdownDescription(ctx context.Context) string {
+	return v.Description(ctx)
+}
+
+func (v declarationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	var set, missing []string
+	for _, alternatives := range v.parts {
+		given := false
+		for _, name := range alternatives {
+			var part attr.Value
+			diags := req.Config.GetAttribute(ctx, path.Root(name), &part)
+			resp.Diagnostics.Append(diags...)
+			if diags.HasError() {
+				return
+			}
+			if !part.IsNull() {
+				given, set = true, append(set, name)
+			}
+		}
+		if !given && !slices.Contains(v.optional, alternatives[0]) {
+			missing = append(missing, strings.Join(alternatives, " or "))
+		}
+	}
+	switch {
+	case req.ConfigValue.IsNull() && len(missing) > 0:
+		AddInvalid(&resp.Diagnostics, req.Path, "Missing Process",
+			fmt.Sprintf("set %s = %s.<name>.%s, or %s; not set: %s", v.name, v.from, v.name, v.plainly(), strings.Join(missing, ", ")))
+	case !req.ConfigValue.IsNull() && len(set) > 0:
+		AddInvalid(&resp.Diagnostics, path.Root(set[0]), "Process Given Twice",
+			fmt.Sprintf("%s is set, and holds %s; leave out %s", v.name, v.plainly(), strings.Join(set, ", ")))
+	}
+}

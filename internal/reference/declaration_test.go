@@ -1,0 +1,290 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// declared is a declaration in its parts, each field with a value of its own, and the
+// names of what hands it on and takes it.
+type declared struct {
+	attribute, hosted, operation, status string
+
+	parts   map[string]any
+	restart providertest.Target
+	// started makes the process run on a host.
+	namespace, name string
+}
+
+func declarations() map[string]declared {
+	g, j := wholeGSE(1, ""), wholeJOB(1)
+	return map[string]declared{
+		"gse": {
+			"process", "bk_hosted_process", "bk_process_operation", "bk_process_status",
+			map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": g.labels}, "hosts": mappedHosts, "spec": g.spec},
+			providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpRestart)}, "web", "nginx",
+		},
+		"job": {
+			"declaration", "bk_job_hosted_process", "bk_job_process_operation", "bk_job_process_status", j.Reference(),
+			providertest.Target{API: "operate_process", Op: new(simulator.OpRestart)}, "job", j.key,
+		},
+	}
+}
+
+// in is the value that a hosted process computes.
+func (d declared) in(t *testing.T, hosted *providertest.Core) string {
+	t.Helper()
+	value, ok := hosted.Attribute(d.attribute).(string)
+	if !ok {
+		t.Fatal("no declaration in state")
+	}
+	return value
+}
+
+// An operation that is given a declaration sends what it sends for its parts, every field.
+func TestDeclaration_everyField(t *testing.T) {
+	t.Parallel()
+	for face, d := range declarations() {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := sim.Configured(t)
+			hosted := p.CoreOf(d.hosted, &providertest.Kept{})
+			hosted.Applied(d.parts)
+			var sent [2][]string
+			for i, reference := range []map[string]any{maps.Clone(d.parts), {d.attribute: d.in(t, hosted)}} {
+				for _, address := range mappedHosts {
+					if err := sim.StartProcess(address, d.namespace, d.name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				sim.ResetCalls()
+				reference["operation"] = "restart"
+				operation := p.CoreOf(d.operation, &providertest.Kept{})
+				operation.Applied(reference)
+				if got, want := operation.Attribute("id"), hosted.Attribute("id"); got != want {
+					t.Errorf("id is %v, want %v", got, want)
+				}
+				for _, call := range d.restart.Calls(sim.Calls()) {
+					sent[i] = append(sent[i], string(call.Body))
+				}
+			}
+			if diff := cmp.Diff(sent[0], sent[1]); diff != "" || len(sent[0]) == 0 {
+				t.Errorf("sent for the parts and for the declaration (-parts +declaration):\n%s", diff)
+			}
+			read, said := p.ReadData(d.status, map[string]any{d.attribute: d.in(t, hosted)})
+			if len(said) > 0 || read["running_count"] != len(mappedHosts) {
+				t.Errorf("status: %v running, %s", read["running_count"], said)
+			}
+		})
+	}
+}
+
+// A declaration can be read by whoever wants to know what is in it, and holds what the
+// configuration says and no more.
+func TestDeclaration_content(t *testing.T) {
+	t.Parallel()
+	for face, d := range declarations() {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			hosted := providertest.NewSim(t).Configured(t).CoreOf(d.hosted, &providertest.Kept{})
+			hosted.Applied(d.parts)
+			var got, want map[string]any
+			if err := json.Unmarshal([]byte(d.in(t, hosted)), &got); err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(d.parts)
+			if err == nil {
+				err = json.Unmarshal(text, &want)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", d.attribute, diff)
+			}
+		})
+	}
+}
+
+// The declaration is known in a plan as soon as all of its parts are, whatever else is not.
+func TestDeclaration_planned(t *testing.T) {
+	t.Parallel()
+	with := func(of any, name string) map[string]any {
+		object := maps.Clone(of.(map[string]any)) //nolint:forcetypeassert // it is made so
+		object[name] = providertest.NotKnown{}
+		return object
+	}
+	for face, d := range declarations() {
+		for name, c := range map[string]struct {
+			more  map[string]any
+			face  string // all if empty
+			known bool
+		}{
+			"all-known":      {nil, "", true},
+			"unknown-ensure": {map[string]any{"ensure": providertest.NotKnown{}}, "", true},
+			"hosts":          {map[string]any{"hosts": providertest.NotKnown{}}, "", false},
+			"label":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": providertest.NotKnown{}}}, "gse", false},
+			"spec":           {map[string]any{"spec": providertest.NotKnown{}}, "gse", false},
+			"command":        {map[string]any{"spec": with(wholeGSE(1, "").spec, "control")}, "gse", false},
+			"scope":          {map[string]any{"scope": map[string]any{"type": "biz_set", "id": providertest.NotKnown{}}}, "job", false},
+			"job-command":    {map[string]any{"process": with(wholeJOB(1).process, "start_cmd")}, "job", false},
+		} {
+			if c.face != "" && c.face != face {
+				continue
+			}
+			for platform, p := range map[string]*providertest.Protocol{
+				"ready":           providertest.NewSim(t).Configured(t),
+				"not-configured":  providertest.NewProtocol(t),
+				"unknown-setting": providertest.ConfiguredWith(t, map[string]any{"endpoint": providertest.NotKnown{}}),
+			} {
+				t.Run(face+"-"+name+"-"+platform, func(t *testing.T) {
+					t.Parallel()
+					config := maps.Clone(d.parts)
+					maps.Copy(config, c.more)
+					plan, said := p.CoreOf(d.hosted, &providertest.Kept{}).Plan(config)
+					if said.Failed() {
+						t.Fatal(said)
+					}
+					if got := plan.Planned(t)[d.attribute]; got.IsKnown() != c.known || got.IsNull() {
+						t.Errorf("%s is planned as %s", d.attribute, got)
+					}
+				})
+			}
+		}
+	}
+}
+
+// State of a release without the attribute gets it from a refresh, and nothing is planned
+// for that.
+func TestDeclaration_olderState(t *testing.T) {
+	t.Parallel()
+	for face, d := range declarations() {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			hosted := providertest.NewSim(t).Configured(t).CoreOf(d.hosted, &providertest.Kept{})
+			hosted.Applied(d.parts)
+			want := d.in(t, hosted)
+			attributes := providertest.AttributesOf(t, hosted.State)
+			attributes[d.attribute] = tftypes.NewValue(tftypes.String, nil)
+			hosted.State = tftypes.NewValue(hosted.State.Type(), attributes)
+			if plan, said := hosted.Plan(d.parts); plan.Action != providertest.PlanNothing || len(said) > 0 {
+				t.Errorf("%s: %s", plan.Action, said)
+			}
+			if got := d.in(t, hosted); got != want {
+				t.Errorf("%s after a refresh is %s, want %s", d.attribute, got, want)
+			}
+		})
+	}
+}
+
+// gseProcess and jobProcess are declarations as they stand in state. Each has one command.
+const (
+	gseProcess = `{"hosts":{"a":"0:10.0.0.1"},"meta":{"namespace":"web","name":"nginx"},` +
+		`"spec":{"identity":{"proc_name":"n","setup_path":"/s","pid_path":"/p","user":"u"},"control":{"restart_cmd":"./r"},"monitor_policy":{"auto_type":1}}}`
+	jobProcess = `{"hosts":{"a":"0:10.0.0.1"},"process":{"proc_name":"n","setup_path":"/s","pid_path":"/p","restart_cmd":"./r","type":1},"scope":{"type":"biz","id":"2"}}`
+)
+
+// A declaration stands in the place of its parts: not beside them, and not without them.
+func TestDeclaration_validation(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	gse, job := providertest.FaceESB.Reference("./start.sh", 1), providertest.FaceJOB.Reference("./start.sh", 1)
+	for name, c := range map[string]struct {
+		job       bool
+		config    map[string]any
+		operation string // what is said of it; nothing if empty
+		status    string
+	}{
+		"parts":        {false, gse, "", ""},
+		"process":      {false, map[string]any{"process": gseProcess}, "", ""},
+		"unknown":      {false, map[string]any{"process": providertest.NotKnown{}}, "", ""},
+		"neither":      {false, map[string]any{}, "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: meta, hosts, spec.", "not set: meta, hosts."},
+		"hosts-only":   {false, map[string]any{"hosts": gse["hosts"]}, "not set: meta, spec.", "not set: meta."},
+		"no-spec":      {false, map[string]any{"hosts": gse["hosts"], "meta": gse["meta"]}, "not set: spec.", ""},
+		"both":         {false, map[string]any{"process": gseProcess, "hosts": gse["hosts"]}, "leave out hosts.", "leave out hosts."},
+		"unknown-both": {false, map[string]any{"process": providertest.NotKnown{}, "spec": gse["spec"]}, "leave out spec.", "leave out spec."},
+		"no-command":   {false, map[string]any{"process": strings.Replace(gseProcess, "restart_cmd", "start_cmd", 1)}, "Attribute process.spec.control.restart_cmd: the operation", ""},
+
+		"job-parts":        {true, job, "", ""},
+		"job-declaration":  {true, map[string]any{"declaration": jobProcess}, "", ""},
+		"job-unknown":      {true, map[string]any{"declaration": providertest.NotKnown{}}, "", ""},
+		"job-neither":      {true, map[string]any{}, "set declaration = bk_job_hosted_process.<name>.declaration, or process, hosts and either scope or bk_biz_id; not set: scope or bk_biz_id, process, hosts.", "not set: scope or bk_biz_id, process, hosts."},
+		"job-no-scope":     {true, map[string]any{"hosts": job["hosts"], "process": job["process"]}, "not set: scope or bk_biz_id.", "not set: scope or bk_biz_id."},
+		"job-two-scopes":   {true, map[string]any{"hosts": job["hosts"], "process": job["process"], "scope": job["scope"], "bk_biz_id": 2}, "cannot be configured together: [scope,bk_biz_id]", "cannot be configured together: [scope,bk_biz_id]"},
+		"job-both":         {true, map[string]any{"declaration": jobProcess, "bk_biz_id": 2, "hosts": job["hosts"]}, "leave out bk_biz_id, hosts.", "leave out bk_biz_id, hosts."},
+		"job-unknown-both": {true, map[string]any{"declaration": providertest.NotKnown{}, "process": job["process"]}, "leave out process.", "leave out process."},
+		"job-no-command":   {true, map[string]any{"declaration": strings.Replace(jobProcess, "restart_cmd", "start_cmd", 1)}, "Attribute declaration.process.restart_cmd: the operation", ""},
+		"job-no-cycle":     {true, map[string]any{"declaration": strings.Replace(jobProcess, `"type":1`, `"type":0`, 1)}, "Attribute declaration.process.cycle_time: ", "Attribute declaration.process.cycle_time: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := declarations()["gse"]
+			if c.job {
+				d = declarations()["job"]
+			}
+			operation := maps.Clone(c.config)
+			operation["operation"] = "restart"
+			for on, said := range map[string]string{
+				"resource": p.CoreOf(d.operation, &providertest.Kept{}).Validate(operation).String(),
+				"action":   p.ValidateAction(d.operation, operation),
+			} {
+				if (c.operation == "") != (said == "") || !strings.Contains(said, c.operation) {
+					t.Errorf("%s: %s", on, said)
+				}
+			}
+			said := p.ValidateData(d.status, c.config).String()
+			if (c.status == "") != (said == "") || !strings.Contains(said, c.status) {
+				t.Errorf("status: %s", said)
+			}
+		})
+	}
+}
+
+// What a declaration holds is looked at by a plan: one that cannot be read is an error
+// there, and one without a spec, as after an import, cannot be operated.
+func TestDeclaration_unreadable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ face, value, want string }{
+		"not-json":       {"gse", "web:nginx", "Attribute process: it is not the process of a bk_hosted_process: invalid character"},
+		"no-hosts":       {"gse", `{"meta":{"namespace":"web","name":"nginx"}}`, "hosts is missing"},
+		"unknown-field":  {"gse", strings.Replace(gseProcess, `"user"`, `"account"`, 1), `unsupported attribute "account"`},
+		"more-parts":     {"gse", strings.Replace(gseProcess, `"hosts"`, `"host":{},"hosts"`, 1), `unknown field "host"`},
+		"invalid-host":   {"gse", strings.Replace(gseProcess, "0:10.0.0.1", "web-1", 1), `Attribute hosts["a"]`},
+		"without-a-spec": {"gse", gseProcess[:strings.Index(gseProcess, `,"spec"`)] + "}", "it was imported and not applied yet"},
+
+		"job-not-json":      {"job", "biz:2:/s/n", "Attribute declaration: it is not the declaration of a bk_job_hosted_process: invalid character"},
+		"job-no-scope":      {"job", jobProcess[:strings.Index(jobProcess, `,"scope"`)] + "}", "scope or bk_biz_id is missing"},
+		"job-other-api":     {"job", gseProcess, "scope or bk_biz_id is missing"},
+		"job-unknown-field": {"job", strings.Replace(jobProcess, `"pid_path"`, `"pid"`, 1), `unsupported attribute "pid"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := declarations()[c.face]
+			sim := providertest.NewSim(t)
+			p := sim.Configured(t)
+			config := map[string]any{d.attribute: c.value, "operation": "restart"}
+			resource := p.CoreOf(d.operation, &providertest.Kept{})
+			if said := resource.Validate(config); len(said) > 0 {
+				t.Errorf("validate: %s", said)
+			}
+			_, planned := resource.Plan(config)
+			for on, said := range map[string]string{"resource": planned.String(), "action": p.PlanAction(d.operation, config)} {
+				if !strings.Contains(said, c.want) {
+					t.Errorf("%s: %q", on, said)
+				}
+			}
+			if len(sim.Calls()) > 0 {
+				t.Errorf("calls: %v", sim.Calls())
+			}
+		})
+	}
+}
