@@ -36,6 +36,7 @@ func figures() []figure {
 		timed("plan with one host added ÷ floor, 10000 hosts", 1.5, tenThousand, stepPlanAdd, (*row).ratio),
 		timed("create without the simulator ÷ floor, 1000 hosts", 1.5, thousand, stepCreate, (*row).ownRatio),
 		timed("create without the simulator ÷ floor, 10000 hosts", 2, tenThousand, stepCreate, (*row).ownRatio),
+		timed("bk_hosts without the simulator ÷ floor, 10000 hosts", 1.5, cmdbHosts(10000).name, stepRead, (*row).ownRatio),
 		{name: "growth of the no-op plan from 1000 to 10000 hosts", max: 12, value: growth},
 		counted("status calls of a no-op plan, 1000 hosts", 1, thousand),
 		counted("status calls of a no-op plan, 10000 hosts", 10, tenThousand),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -26,8 +27,11 @@ type bench struct {
 }
 
 func newBench(ctx context.Context, o options, log io.Writer) (*bench, error) {
-	b := &bench{options: o, log: log, platform: newPlatform()}
+	b := &bench{options: o, log: log}
 	var err error
+	if b.platform, err = newPlatform(""); err != nil {
+		return nil, err
+	}
 	if b.real, err = newWorkspace(o.cli, o.provider); err != nil {
 		return nil, err
 	}
@@ -50,6 +54,7 @@ func (b *bench) measure(ctx context.Context) (*measurement, error) {
 	for _, hosts := range b.sizes {
 		scenarios = append(scenarios, oneResource(hosts))
 	}
+	scenarios = append(scenarios, cmdbHosts(slices.Max(b.sizes)))
 	if b.extra {
 		scenarios = append(scenarios, manyResources(200, 50), dataSource(10000))
 	}
@@ -85,7 +90,7 @@ func (b *bench) rounds(ctx context.Context, s scenario, runs int) ([]*row, error
 	}
 	for n := range runs {
 		fmt.Fprintf(b.log, "%s: run %d of %d\n", s.name, n+1, runs)
-		if err := b.startOver(); err != nil {
+		if err := b.startOver(s); err != nil {
 			return nil, err
 		}
 		for i, step := range s.steps {
@@ -97,10 +102,13 @@ func (b *bench) rounds(ctx context.Context, s scenario, runs int) ([]*row, error
 	return rows, nil
 }
 
-// startOver forgets states, and all that the platform knows.
-func (b *bench) startOver() error {
-	err := errors.Join(b.platform.close(), b.real.reset(), b.floor.reset())
-	b.platform = newPlatform()
+// startOver forgets states, and all that the platform knows beyond a scenario's topology.
+func (b *bench) startOver(s scenario) error {
+	if err := errors.Join(b.platform.close(), b.real.reset(), b.floor.reset()); err != nil {
+		return err
+	}
+	var err error
+	b.platform, err = newPlatform(s.topology)
 	return err
 }
 

@@ -21,11 +21,19 @@ type platform struct {
 	busy     time.Duration
 }
 
-func newPlatform() *platform {
+// newPlatform has a CMDB with a topology, unless that is empty.
+func newPlatform(topology string) (*platform, error) {
 	p := &platform{sim: &simulator.Server{}}
+	if topology != "" {
+		parsed, err := simulator.ParseTopology([]byte(topology))
+		if err != nil {
+			return nil, err
+		}
+		p.sim.Topology = parsed
+	}
 	p.sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
 	p.server = httptest.NewServer(http.HandlerFunc(p.serve))
-	return p
+	return p, nil
 }
 
 func (p *platform) close() error {

@@ -15,7 +15,7 @@ import (
 // record has the provider read a data source once and keeps its answer for the
 // floor.
 func (b *bench) record(ctx context.Context, s scenario) error {
-	if err := errors.Join(b.startOver(), b.real.configure(providerBlock(b.platform.server.URL)+s.config(s.hosts))); err != nil {
+	if err := errors.Join(b.startOver(s), b.real.configure(providerBlock(b.platform.server.URL)+s.config(s.hosts))); err != nil {
 		return err
 	}
 	if _, err := b.real.run(ctx, 0, s.steps[0].args...); err != nil {

@@ -49,6 +49,8 @@ type scenario struct {
 	config func(hosts int) string
 	// read: the floor gives the answer that the provider gave.
 	read bool
+	// topology is what CMDB knows, in JSON; nothing where it is empty.
+	topology string
 }
 
 func oneResource(hosts int) scenario {
@@ -93,6 +95,23 @@ data "bk_process_status" "bench" {
 %s}
 `, addresses(0, n), spec)
 	}}
+}
+
+// cmdbHosts reads the hosts from CMDB.
+func cmdbHosts(hosts int) scenario {
+	return scenario{
+		name: fmt.Sprintf("CMDB × %d", hosts), hosts: hosts, steps: readSteps, read: true,
+		config: func(int) string {
+			return `
+data "bk_hosts" "bench" {
+  bk_biz_id = 3
+  topology  = { module = "web" }
+}
+`
+		},
+		topology: fmt.Sprintf(`{"businesses": [{"id": 3, "name": "bench", "sets": [{"name": "gz", "modules": [
+  {"name": "web", "hosts": [{"count": %d, "ip": "10.0.0.0"}]}, {"name": "db", "hosts": [{"ip": "11.0.0.1"}]}]}]}]}`, hosts),
+	}
 }
 
 func addresses(first, n int) string {
