@@ -28,20 +28,14 @@ func parseStatus(content json.RawMessage, redact func(string) string) fleet.Stat
 	if json.Unmarshal(content, &document) == nil {
 		content = json.RawMessage(document)
 	}
-	var wire struct {
-		Process Many[struct {
-			Instance Many[instance] `json:"instance"`
-		}] `json:"process"`
-	}
-	if err := json.Unmarshal(content, &wire); err != nil {
+	instances, err := instancesIn(content)
+	if err != nil {
 		return unreadable("is not JSON", redact(string(content)))
 	}
 	var found *instance
-	for _, process := range wire.Process {
-		for i := range process.Instance {
-			if candidate := &process.Instance[i]; candidate.PID.Known && (found == nil || candidate.PID.Value > found.PID.Value) {
-				found = candidate
-			}
+	for i := range instances {
+		if candidate := &instances[i]; candidate.PID.Known && (found == nil || candidate.PID.Value > found.PID.Value) {
+			found = candidate
 		}
 	}
 	// A query answers with an instance even for a process that is neither hosted
@@ -67,6 +61,34 @@ func parseStatus(content json.RawMessage, redact func(string) string) fleet.Stat
 		status.State = fleet.Running
 	}
 	return status
+}
+
+// instancesIn are all instances of a content.
+func instancesIn(content json.RawMessage) ([]instance, error) {
+	// As a rule there are lists where there should be; looking for more takes three times
+	// as long.
+	var listed struct {
+		Process []struct {
+			Instance []instance `json:"instance"`
+		} `json:"process"`
+	}
+	var instances []instance
+	if json.Unmarshal(content, &listed) == nil {
+		for _, process := range listed.Process {
+			instances = append(instances, process.Instance...)
+		}
+		return instances, nil
+	}
+	var wire struct {
+		Process Many[struct {
+			Instance Many[instance] `json:"instance"`
+		}] `json:"process"`
+	}
+	err := json.Unmarshal(content, &wire)
+	for _, process := range wire.Process {
+		instances = append(instances, process.Instance...)
+	}
+	return instances, err
 }
 
 // unreadable quotes a content, whole and redacted: a quotation may end in the middle of
