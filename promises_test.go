@@ -38,8 +38,8 @@ func TestGuides_keepTheirPromises(t *testing.T) {
 	}
 	for _, page := range pages {
 		name := path.Base(filepath.ToSlash(page))
-		if name == "faults.md" { // rendered from the table that its tests run through
-			continue
+		if name == "faults.md" || name == "codes.md" || strings.HasPrefix(name, "zh-") {
+			continue // rendered from the tables that their tests go through; held against the English page
 		}
 		content, err := os.ReadFile(page)
 		if err != nil {

@@ -1,6 +1,9 @@
 package procapi
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Per-host codes. Only 0 is success and only 115 is "still running"; JOB and GSE
 // agreed on that rule. The others come from the clients' own tables.
@@ -26,33 +29,125 @@ const CodeTaskQueued = 1000115
 const meaningNotStarted = "the process was not running when the start was checked; where it does run, start_cmd did not write its pid to pid_path, " +
 	"or proc_name is not the name of its executable (readlink /proc/<pid>/exe)"
 
+// KnownCode is a per-host code and what people read of it. Diagnostics take the meaning
+// from here, and so does the glossary of the documentation.
+type KnownCode struct {
+	Code    int64
+	Stop    bool // with a message that begins with "stop"
+	Meaning Words
+	Todo    Words
+}
+
+// Words say one thing in the languages of the documentation.
+type Words struct{ English, Chinese string }
+
+// KnownCodes are all codes with a meaning.
+func KnownCodes() []KnownCode { return slices.Clone(knownCodes) }
+
+// knownCodes are in the order of their numbers. 836 means two things.
+var knownCodes = []KnownCode{
+	{
+		Code:    CodeInProgress,
+		Meaning: Words{"still in progress", "仍在执行中"},
+		Todo: Words{
+			"Nothing: the result is asked for until the time of `timeouts` is up. Where it never comes, look at the agent of the host.",
+			"无需处理：在 `timeouts` 到期之前会一直查询结果。若始终没有结果，请检查该主机的 Agent。",
+		},
+	},
+	{
+		Code:    CodeAgentAbnormal,
+		Meaning: Words{"the agent is abnormal or not found", "Agent 异常或不存在"},
+		Todo: Words{
+			"Look at the agent of the host in NodeMan (节点管理), and apply again. If the machine is gone for good, see `forget_unreachable`.",
+			"在节点管理中查看该主机的 Agent 状态，恢复后重新 apply。若机器已永久下线，见 `forget_unreachable`。",
+		},
+	},
+	{
+		Code:    CodeTerminated,
+		Meaning: Words{"the task was terminated", "任务被终止"},
+		Todo: Words{
+			"Find out who ended the task, by its id in the message, and apply again.",
+			"根据消息中的任务 ID 查明任务被谁终止，然后重新 apply。",
+		},
+	},
+	{
+		Code:    CodeAlreadyRunning,
+		Meaning: Words{"the process is running already", "进程已在运行"},
+		Todo: Words{
+			"Nothing: a start counts it as done. It goes on running as it was started; to have it use a new command or configuration, restart it.",
+			"无需处理：对启动操作而言视为成功。进程仍以原来的方式运行；要让新的命令或配置生效，请重启。",
+		},
+	},
+	{
+		Code:    CodeNotRunning,
+		Meaning: Words{"the process is not running", "进程未在运行"},
+		Todo: Words{
+			"Nothing after a stop or a kill, which count it as done. After a reload, start the process first.",
+			"停止、强制停止时无需处理，视为成功。重载时请先启动进程。",
+		},
+	},
+	{
+		Code:    CodeIllegalOp,
+		Meaning: Words{"the platform does not know this operation", "平台不支持该操作"},
+		Todo: Words{
+			"Ask the platform's administrators which release of GSE they run; it may be older than the operation.",
+			"向平台管理员确认 GSE 的版本，可能早于支持该操作的版本。",
+		},
+	},
+	{
+		Code: CodeCheckFailed, Stop: true,
+		Meaning: Words{"the process was still running when the stop was checked", "停止后检查时进程仍在运行"},
+		Todo: Words{
+			"See on the host whether `stop_cmd` waits until the process has ended. `operation = \"kill\"` runs `kill_cmd`.",
+			"在主机上确认 `stop_cmd` 是否等到进程退出才返回。`operation = \"kill\"` 会执行 `kill_cmd`（强制停止）。",
+		},
+	},
+	{
+		Code: CodeCheckFailed,
+		Meaning: Words{
+			meaningNotStarted,
+			"启动后检查时进程未在运行；若进程其实在运行，则是 start_cmd 没有把 pid 写入 pid_path，或 proc_name 不是可执行文件的名称（readlink /proc/<pid>/exe）",
+		},
+		Todo: Words{
+			"Run `start_cmd` on the host, as the declared user and in `setup_path`. If the process takes longer to come up, raise `start_check_secs`. " +
+				"With `auto_type = 2` it has ended as it should, and the code counts as done.",
+			"在主机上以声明的用户、在 `setup_path` 下执行 `start_cmd`。若进程启动较慢，请调大 `start_check_secs`。`auto_type = 2` 的一次性进程本应结束，此返回码视为成功。",
+		},
+	},
+	{
+		Code:    CodeRegistered,
+		Meaning: Words{"the process is registered already", "进程已被注册"},
+		Todo: Words{
+			"Find out who registered it. `adopt_existing = true` takes it over, and an import brings the whole process under Terraform.",
+			"查明是谁注册的。`adopt_existing = true` 接管该注册；import 则把整个进程纳入 Terraform。",
+		},
+	},
+	{
+		Code:    CodeCommandFailed,
+		Meaning: Words{"the command failed", "命令执行失败"},
+		Todo: Words{
+			"Read what the command printed, which stands below the host. Then run it on the host, as the declared user and in `setup_path`.",
+			"先看主机下方列出的命令输出，再到主机上以声明的用户、在 `setup_path` 下执行该命令。",
+		},
+	},
+	{
+		Code:    CodeStopping,
+		Meaning: Words{"the process is being stopped", "进程正在停止"},
+		Todo: Words{
+			"Wait until it has stopped, and apply again.",
+			"等进程停止后重新 apply。",
+		},
+	},
+}
+
 // Meaning says a per-host code in words, or "" where nobody knows. message is
 // what the platform said with it: 836 means two things.
 func Meaning(code int64, message string) string {
-	switch code {
-	case CodeInProgress:
-		return "still in progress"
-	case CodeAgentAbnormal:
-		return "the agent is abnormal or not found"
-	case CodeTerminated:
-		return "the task was terminated"
-	case CodeAlreadyRunning:
-		return "the process is running already"
-	case CodeNotRunning:
-		return "the process is not running"
-	case CodeIllegalOp:
-		return "the platform does not know this operation"
-	case CodeCheckFailed:
-		if strings.HasPrefix(strings.ToLower(strings.TrimSpace(message)), "stop") {
-			return "the process was still running when the stop was checked"
+	stop := strings.HasPrefix(strings.ToLower(strings.TrimSpace(message)), "stop")
+	for _, known := range knownCodes {
+		if known.Code == code && (stop || !known.Stop) {
+			return known.Meaning.English
 		}
-		return meaningNotStarted
-	case CodeRegistered:
-		return "the process is registered already"
-	case CodeStopping:
-		return "the process is being stopped"
-	case CodeCommandFailed:
-		return "the command failed"
 	}
 	return ""
 }
