@@ -68,11 +68,12 @@ type model map[int]claim
 // unit is what one apply of one object was asked for, and what came of it.
 type unit struct {
 	object    string
-	want      *declaration // nil of a destroy
-	had       map[int]bool // machines in its state before
-	letGo     []string     // on_destroy, as it was and as it is
-	replaced  bool         // destroyed and then created
-	first     bool         // there was nothing in state
+	want      *declaration    // nil of a destroy
+	had       map[int]bool    // machines in its state before
+	hadAs     map[string]bool // their names there
+	letGo     []string        // on_destroy, as it was and as it is
+	replaced  bool            // destroyed and then created
+	first     bool            // there was nothing in state
 	failed    bool
 	calm      bool // nothing went wrong at the platform, and nobody interrupted
 	before    map[int]Truth
@@ -240,7 +241,7 @@ func (m model) gone(u unit, machine int) *Breach {
 	switch {
 	case ours && after.Hosted:
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-hosted", Text: "the destroy is done, and it is hosted"}
-	case ours && after.Registered() && !leftOthers(u.before[machine], after):
+	case ours && after.Registered() && !leftOthers(u.before[machine], after) && !u.leftTheirs(after):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-registered", Text: "the destroy is done, and it is registered"}
 	case (ours || c.lapsed == u.object) && u.had[machine] && u.anyLeft() && after.Running && !slices.Contains(u.letGo, "unregister"):
 		return &Breach{Invariant: TellsTheTruth, Kind: "still-running", Text: "the destroy was to stop it and is done, and it runs"}
@@ -260,6 +261,15 @@ func leftOthers(before, after Truth) bool {
 	left := after.Entries[0]
 	return !slices.ContainsFunc(before.Entries, func(e simulator.Entry) bool {
 		return e.Host != left.Host && e.Labels[ownerLabel] == left.Labels[ownerLabel]
+	})
+}
+
+// leftTheirs tells whether nothing is left but what the console registered under a name
+// that the object never had: of whatever the console has written over, only the object's
+// own entry was there to be let go of.
+func (u unit) leftTheirs(after Truth) bool {
+	return after.Registered() && !after.Hosted && !slices.ContainsFunc(after.Entries, func(e simulator.Entry) bool {
+		return !theirs(e) || u.hadAs[e.Host]
 	})
 }
 
@@ -288,7 +298,7 @@ func (m model) learn(u unit, machine int) {
 	if registered || taken {
 		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt}
 	}
-	if leftOthers(u.before[machine], u.after[machine]) {
+	if leftOthers(u.before[machine], u.after[machine]) || c.owner == u.object && !u.named[machine] && u.leftTheirs(u.after[machine]) {
 		c = claim{unsure: true}
 	}
 	if c.lapsed == u.object && !u.named[machine] {

@@ -46,7 +46,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 		want = nil // hosts may not be empty: the block is gone
 	}
 	u := unit{
-		object: o.id, want: want, had: s.inState(o, "hosts"), replaced: want != nil && o.kept.Tainted,
+		object: o.id, want: want, had: s.inState(o, "hosts"), hadAs: s.namesInState(o), replaced: want != nil && o.kept.Tainted,
 		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, before: s.look(process),
 	}
 	if want != nil {

@@ -202,6 +202,19 @@ func (w *world) inState(o *object, attribute string) map[int]bool {
 	return machines
 }
 
+// namesInState are the names of machines in an object's state, as the platform keeps them.
+func (w *world) namesInState(o *object) map[string]bool {
+	names := make(map[string]bool)
+	for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
+		form := ByAddress
+		if machine := machineOf(name); name == agentID(machine) {
+			form = ByAgent
+		}
+		names[nameOnFile(machineOf(name), form)] = true
+	}
+	return names
+}
+
 // objectsOn are the objects whose state names a machine.
 func (w *world) objectsOn(machine int) []string {
 	var ids []string
