@@ -212,16 +212,21 @@ func (d Desired) Owns(s Status) bool {
 	return d.OwnerLabel != "" && d.Owner != "" && s.State != Unregistered && s.Labels[d.OwnerLabel] == d.Owner
 }
 
-// Ours reports whether a registration is the very one that is desired.
+// Ours reports whether a registration is the very one that is desired. One that names no
+// owner, where registrations do, is none: an operation that hosted the process by itself
+// has left the fingerprint there, perhaps beside what somebody else registered.
 func (d Desired) Ours(s Status) bool {
-	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
+	if d.FingerprintLabel == "" || s.State == Unregistered || s.Labels[d.FingerprintLabel] != d.Fingerprint {
+		return false
+	}
+	return d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != ""
 }
 
 // confirmed puts what is on file and what the agent says together.
 func confirmed(onFile, live Status) Status {
 	status := live
 	status.Labels = onFile.Labels
-	if older := onFile.RegisterTime > 0 && onFile.RegisterTime < live.RegisterTime; older || onFile.State == Unregistered {
+	if onFile.olderThan(live.RegisterTime) || onFile.State == Unregistered {
 		// The registration on file is an older one than the agent's, so its
 		// labels say nothing of today's.
 		status.Labels = nil

@@ -331,6 +331,8 @@ func TestDeclared_Ours(t *testing.T) {
 	t.Parallel()
 	turnedOff := desired(fleet.EnsureHosted)
 	turnedOff.FingerprintLabel = ""
+	nameless := desired(fleet.EnsureHosted)
+	nameless.Owner = ""
 	tests := map[string]struct {
 		desired fleet.Desired
 		status  fleet.Status
@@ -341,6 +343,10 @@ func TestDeclared_Ours(t *testing.T) {
 		"other":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying("v1-ffffffffffffffff")), false},
 		"no-labels":    {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), nil), false},
 		"turned-off":   {turnedOff, row(fleet.Stopped, false, 5), false},
+		// An operation hosts under no owner, and so did a release that had none.
+		"names-nobody":        {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), false},
+		"we-have-no-name":     {nameless, labelled(row(fleet.Stopped, false, 5), carrying(ownPrint)), true},
+		"names-another-of-us": {desired(fleet.EnsureHosted), labelled(row(fleet.Stopped, false, 5), ownedBy("another")), true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

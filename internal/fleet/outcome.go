@@ -50,6 +50,9 @@ type Outcome struct {
 	// Unread: the platform refused to register because of a registration whose owner could
 	// not be read.
 	Unread bool
+	// RegisterTime is the agent's, where it refused to register because of a registration
+	// and told it.
+	RegisterTime int64
 	// Left is what is still not as desired after a Reconcile; empty where the
 	// host is.
 	Left      Drift

@@ -68,6 +68,12 @@ type Status struct {
 	Message string
 }
 
+// olderThan reports whether what is on file is from before a registration that the agent
+// knows of, by its time: its labels are another registration's then.
+func (s Status) olderThan(registered int64) bool {
+	return s.RegisterTime > 0 && s.RegisterTime < registered
+}
+
 // Process is one process, with a name and a spec, on a platform. Every method
 // returns an outcome or a status for each host that it was given, waits until
 // the platform has settled or ctx ends, and splits what is too large for one

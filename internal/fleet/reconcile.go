@@ -122,7 +122,8 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 // said, onFile what the file says, unless reading it failed. Whoever registers last
 // owns, so what is to be taken over is claimed by registering it once more.
 func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim bool) {
-	unread := err != nil || onFile.State == Unregistered || onFile.State == Unknown || onFile.Labels == nil
+	unread := err != nil || onFile.State == Unregistered || onFile.State == Unknown || onFile.Labels == nil ||
+		onFile.olderThan(o.RegisterTime)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "":
 		// The first time did it, as far as anybody can tell.

@@ -48,7 +48,17 @@ func TestReconcile(t *testing.T) {
 		absent      = fleet.Status{State: fleet.Unregistered}
 		unread      = fleet.Outcome{Verdict: fleet.Failed, Err: errDown, Meaning: "registered, but its status could not be read back"}
 		takenUnread = fleet.Outcome{Verdict: fleet.Failed, Code: 850, AlreadyDone: true, Unread: true, Meaning: "the process is registered already; by whom could not be read"}
-		unsure      = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
+		takenAt     = func(registered int64) fleet.Outcome {
+			o := taken
+			o.RegisterTime = registered
+			return o
+		}
+		takenUnreadAt = func(registered int64) fleet.Outcome {
+			o := takenUnread
+			o.RegisterTime = registered
+			return o
+		}
+		unsure = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "registered, but whether it runs is not known"}
 	)
 	tests := map[string]struct {
 		want    fleet.Desired
@@ -121,6 +131,28 @@ func TestReconcile(t *testing.T) {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(bare), live: answer(bare)},
 			[]string{"register 1", "cached 1", "live 1", "host 1"}, byHost{1: well},
+		},
+		// The agent knows of a later registration than the file.
+		"taken-since-the-file": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: takenAt(6)}), cached: answer(foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.Foreign)},
+		},
+		"own-by-an-old-file": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: takenAt(6)}), cached: answer(bare)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.Foreign)},
+		},
+		"taken-as-the-file-says": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: takenAt(5)}), cached: answer(foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenAt(5), fleet.Foreign)},
+		},
+		// What an operation hosted by itself names nobody.
+		"own-fingerprint-without-an-owner": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, carrying(ownPrint)))},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
 		},
 		"repeated-lagging": {
 			registered, fleet.Change{Register: hosts(1)},

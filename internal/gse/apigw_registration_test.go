@@ -81,7 +81,9 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		},
 		"not-hosted-but-registered": {
 			[]exchange{accepted, says(`{"pid":-1,"isAuto":false,"register_time":1600000000}`, hosted)},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, nil,
+			map[string]fleet.Outcome{
+				agentA: {Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already", RegisterTime: 1600000000}, agentB: takenAlready,
+			}, nil,
 		},
 		// An agent that does not say whether it hosts the process denies nothing.
 		"agent-not-clear": {

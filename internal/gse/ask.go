@@ -16,16 +16,17 @@ const askPatience = 30 * time.Second
 
 const meaningRegistered = "the process is registered already"
 
-// askAgents gives the hosts on which the process is free to be registered, and the
-// outcome of the others. The agents are asked, since what is on file may be late, or not
+// askAgents gives the hosts on which the process is free to be registered, what their
+// agents say, and the outcome of the others. The agents are asked, since what is on file may be late, or not
 // name the host. Who does not answer is left alone.
-func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) ([]fleet.Host, fleet.Results) {
+func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) (
+	free []fleet.Host, live map[fleet.Host]fleet.Status, results fleet.Results,
+) {
 	live, err := p.liveWithin(ctx, p.client.askPatience, hosts)
 	if err != nil {
-		return nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: meaningNotAsked(err)}))
+		return nil, nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: meaningNotAsked(err)}))
 	}
-	var free []fleet.Host
-	results := make(fleet.Results, len(hosts))
+	results = make(fleet.Results, len(hosts))
 	for _, h := range hosts {
 		now := live[h]
 		taken, meaning := judge(now)
@@ -38,12 +39,12 @@ func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(
 				Meaning: "not registered, because its agent does not say whether it already is",
 			}
 		case taken:
-			results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: meaning}
+			results[h] = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: meaning, RegisterTime: now.RegisterTime}
 		default:
 			free = append(free, h)
 		}
 	}
-	return free, results
+	return free, live, results
 }
 
 // meaningNotAsked is what becomes of hosts when nobody could be asked whether the process

@@ -45,10 +45,15 @@ func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.R
 	if p.unlimited() {
 		return p.hostAnew(ctx, hosts)
 	}
-	free, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
+	free, live, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
 		return now.Hosted, meaningRegistered
 	})
-	results.Merge(p.registration(ctx, callRegister, p.spec, free))
+	for h, o := range p.registration(ctx, callRegister, p.spec, free) {
+		if o.AlreadyDone {
+			o.RegisterTime = live[h].RegisterTime
+		}
+		results[h] = o
+	}
 	return results
 }
 

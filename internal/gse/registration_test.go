@@ -31,23 +31,29 @@ func TestRegister_asksFirst(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		says  string // the agent of host 1
+		code  int    // of its registration
 		want  fleet.Outcome
 		asked [][]int // hosts of the registration
 	}{
-		"hosted":   {told(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], takenAlready, [][]int{{2}}},
-		"bare":     {told(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"runs":     {told(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], outcome(fleet.Done, 0), [][]int{{1, 2}}},
-		"away": {code(117), fleet.Outcome{
+		"hosted":   {told(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], 0, takenAlready, [][]int{{2}}},
+		"bare":     {told(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"runs":     {told(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"away": {code(117), 0, fleet.Outcome{
 			Verdict: fleet.Failed, Code: 117, Message: "the agent is abnormal or not found: message 117",
 			Meaning: "not registered, because its agent does not say whether it already is",
 		}, [][]int{{2}}},
+		// When it was registered tells later whether what is on file is of that.
+		"registered": {told(host(1).Address(), `{"pid":-1,"isAuto":false,"register_time":1600000000}`)[1], 850, fleet.Outcome{
+			Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already",
+			RequestID: "req-1", RegisterTime: 1600000000,
+		}, [][]int{{1, 2}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answer := said(append(told(host(2).Address(), `{"pid":-1,"isAuto":false}`), v2(1), test.says)...)
-			script, url := newScript(t, accepted, result(answer), register(said(v1(1), code(0), v1(2), code(0))))
+			script, url := newScript(t, accepted, result(answer), register(said(v1(1), code(test.code), v1(2), code(0))))
 			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(2))
 			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: outcome(fleet.Done, 0)}, results)
 			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests()[2:])); diff != "" {

@@ -97,8 +97,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	}
 	onFile, err := h.Process.CachedStatus(ctx, hosts)
 	var (
-		ours, owned, unsure []fleet.Host
-		held                = l.last.held(h.Desired)
+		ours, owned, strange, unsure []fleet.Host
+		held                         = l.last.held(h.Desired)
 	)
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
@@ -118,7 +118,9 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		case !doubtful, told && l.last.ours(h.Desired, file):
 			ours = append(ours, host)
-		case told, foreign: // somebody else's
+		case foreign: // somebody else's
+		case told: // somebody else's by what is on file
+			strange = append(strange, host)
 		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
 			// The platform refused to register it, and has nothing on file.
 		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
@@ -128,7 +130,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 			unsure = append(unsure, host)
 		}
 	}
-	h.leaveToOwners(ctx, owned, onFile, gone)
+	gone.owned = append(gone.owned, h.leaveAlone(ctx, owned, onFile, gone)...)
+	h.leaveAlone(ctx, strange, onFile, gone)
 	h.askAgents(ctx, unsure, gone)
 	return ours
 }
@@ -182,29 +185,27 @@ func (h hostedProcess) replaced(host fleet.Host, name fleet.HostID, l leave, gon
 	return true
 }
 
-// leaveToOwners leaves hosts alone that are another object's by what is on file. Where
-// the agent knows of a later registration than the file, that may well be ours; and where
-// it does not answer, nobody knows how old the file is.
-func (h hostedProcess) leaveToOwners(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, gone *released) {
-	if len(hosts) == 0 {
-		return
-	}
-	if !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
-		gone.owned = append(gone.owned, hosts...)
-		return
+// leaveAlone gives the hosts that are somebody else's, as is on file. Where the agent
+// knows of a later registration than the file, that may well be ours; and where it does
+// not answer, nobody knows how old the file is: these are failures.
+func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, gone *released) []fleet.Host {
+	if len(hosts) == 0 || !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
+		return hosts
 	}
 	live, err := h.Process.LiveStatus(ctx, hosts)
-	for _, host := range hosts {
-		switch s := live[host]; {
+	return keep(hosts, func(host fleet.Host) bool {
+		s := live[host]
+		switch {
 		case err != nil, s.State == fleet.Unknown:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
-				Meaning: meaningUnread + ": what is on file names another owner and may be old, and its agent does not answer"}
+				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not answer"}
 		case s.RegisterTime > onFile[host].RegisterTime:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
 		default:
-			gone.owned = append(gone.owned, host)
+			return true
 		}
-	}
+		return false
+	})
 }
 
 // askAgents settles hosts of which nobody knows whether they were registered. What is
