@@ -44,7 +44,7 @@ const (
 const (
 	// OnAsk is a refresh that asks the agents, because the cached status looks changed.
 	OnAsk Operation = "refresh, agents asked"
-	// OnAskFirst is a create that asks the agents before it hosts, and OnReadOwner a destroy
+	// OnAskFirst is a create that asks the agents before it registers, and OnReadOwner a destroy
 	// that reads whose the registrations are. It is not preceded by a refresh, which reads
 	// the same.
 	OnAskFirst  Operation = "create, agents asked"
@@ -91,6 +91,7 @@ type Target struct {
 func (f Face) Target(o Operation) *Target {
 	gse := map[Operation]Target{
 		OnCreate:    {API: "register_proc_info"},
+		OnAskFirst:  {"operate_proc_v2", new(simulator.OpQuery)},
 		OnRead:      {API: "get_proc_status_v2"},
 		OnAsk:       {"operate_proc_v2", new(simulator.OpQuery)},
 		OnUpdate:    {API: "update_proc_info"},
@@ -109,7 +110,6 @@ func (f Face) Target(o Operation) *Target {
 	switch f {
 	case FaceGateway:
 		gse[OnCreate] = Target{"operate_proc_multi", new(simulator.OpHost)}
-		gse[OnAskFirst] = Target{"operate_proc_v2", new(simulator.OpQuery)}
 		gse[OnConfirm] = Target{"get_proc_operate_result_v2", new(simulator.OpHost)}
 		gse[OnUpdate] = Target{"operate_proc_multi", new(simulator.OpHost)}
 		gse[OnDelete] = Target{"operate_proc_multi", new(simulator.OpUnhost)}
