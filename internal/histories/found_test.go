@@ -373,6 +373,21 @@ var found = map[string]struct {
 		{Do: Apply, On: A, Cut: 4},
 		{Do: Apply, On: A},
 	}}},
+	"unregistered-under-another-supplier": {"", 0, "", History{Machines: 1, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: SetSupplier, To: "2"},
+		{Do: Destroy, On: A},
+	}}},
+	"left-under-another-supplier": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: SetSupplier, To: "2"},
+		{Do: Leave, On: A, Hosts: []int{1}},
+		{Do: Apply, On: A},
+	}}},
 	"registered-over-both-entries": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 		{Do: Console, Hosts: []int{1}, To: actStop},

@@ -26,7 +26,8 @@ func generate(chance *rand.Rand, without switches) History {
 	g := &generator{Rand: chance, without: without, gateway: string(providertest.FaceGateway)}
 	g.history = History{Machines: 1 + g.IntN(6)}
 	g.history.EntryPerName = g.IntN(2) == 0 && !g.without["entry-per-name"]
-	if g.IntN(3) == 0 {
+	g.history.SuppliersApart = g.IntN(4) == 0 && !g.without["suppliers-apart"]
+	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway knows no suppliers
 		g.switchGateway()
 	}
 	g.chooseForms()
@@ -163,6 +164,9 @@ func (g *generator) next() {
 		if _, is := things[name]; is { // it happens more often than others
 			names = append(names, name)
 		}
+	}
+	if g.history.SuppliersApart {
+		names = append(names, "provider-supplier", "provider-supplier", "provider-supplier", "provider-supplier")
 	}
 	things[g.one(names...)]()
 	if g.IntN(3) > 0 {

@@ -21,6 +21,9 @@ func (h History) size() int {
 	if h.EntryPerName {
 		size++
 	}
+	if h.SuppliersApart {
+		size++
+	}
 	for _, s := range h.Steps {
 		size += 100 + 5*len(s.Hosts) + s.Cut
 		if s.Times != 0 {
@@ -68,6 +71,7 @@ func simplify(h History, fails func(History) bool) History {
 		}
 	}
 	try(func(h *History) { h.EntryPerName = false })
+	try(func(h *History) { h.SuppliersApart = false })
 	for i := range h.Steps {
 		for host := len(h.Steps[i].Hosts) - 1; host >= 0; host-- {
 			try(func(h *History) {

@@ -12,7 +12,10 @@ type History struct {
 	Machines int
 	// EntryPerName: the platform keeps an entry for each name of a machine.
 	EntryPerName bool
-	Steps        []Step
+	// SuppliersApart: a process is unregistered only under the supplier id under which it
+	// was registered.
+	SuppliersApart bool
+	Steps          []Step
 }
 
 // Step is one thing that happens. Whatever came before it, it can happen: what makes no
@@ -141,11 +144,11 @@ func (s Step) Literal() string {
 // String is a history for a person, and then for the table of TestFound.
 func (h History) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d machines, an entry per name: %t\n", h.Machines, h.EntryPerName)
+	fmt.Fprintf(&text, "%d machines, an entry per name: %t, suppliers apart: %t\n", h.Machines, h.EntryPerName, h.SuppliersApart)
 	for i, step := range h.Steps {
 		fmt.Fprintf(&text, "%3d  %s\n", i+1, step)
 	}
-	fmt.Fprintf(&text, "\nHistory{Machines: %d, EntryPerName: %t, Steps: []Step{\n", h.Machines, h.EntryPerName)
+	fmt.Fprintf(&text, "\nHistory{Machines: %d, EntryPerName: %t, SuppliersApart: %t, Steps: []Step{\n", h.Machines, h.EntryPerName, h.SuppliersApart)
 	for _, step := range h.Steps {
 		fmt.Fprintf(&text, "\t%s,\n", step.Literal())
 	}

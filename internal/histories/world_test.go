@@ -115,7 +115,7 @@ func (w *world) play() {
 func (w *world) begin() {
 	w.sim = providertest.NewSimBehind(w.recorder, func(sim http.Handler) http.Handler {
 		server, _ := sim.(*simulator.Server)
-		server.EntryPerName = w.history.EntryPerName
+		server.EntryPerName, server.SuppliersApart = w.history.EntryPerName, w.history.SuppliersApart
 		return w.scissors.before(sim)
 	})
 	for machine := 1; machine <= w.history.Machines; machine++ {

@@ -60,6 +60,10 @@ type Server struct {
 	// UpdateRefuses makes update_proc_info refuse an unregistered process with
 	// CodeNotRegistered, instead of registering it.
 	UpdateRefuses bool
+	// SuppliersApart makes unregister_proc_info find only what was registered under the
+	// supplier id that it sends. What was registered without one, at the gateway or by
+	// somebody at a console, is found under any.
+	SuppliersApart bool
 	// HostingStarts makes supervision start a process that was hosted while it
 	// was stopped. By default an agent revives only what it saw die.
 	HostingStarts bool
@@ -163,7 +167,7 @@ func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
 		s.core.Configure(core.Settings{
-			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses,
+			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses, SuppliersApart: s.SuppliersApart,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce, HostingSilent: s.HostingSilent, RestartKeepsHosting: s.RestartKeepsHosting,
 			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,

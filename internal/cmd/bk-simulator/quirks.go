@@ -26,6 +26,7 @@ var quirks = map[string]func(*simulator.Server){
 	"rows-without-agent-id": func(s *simulator.Server) { s.RowsWithoutAgentID = true },
 	"rows-without-host":     func(s *simulator.Server) { s.RowsWithoutHost = true },
 	"start-replaces":        func(s *simulator.Server) { s.StartReplaces = true },
+	"suppliers-apart":       func(s *simulator.Server) { s.SuppliersApart = true },
 	"unverified-status-400": func(s *simulator.Server) { s.UnverifiedStatus400 = true },
 	"update-refuses":        func(s *simulator.Server) { s.UpdateRefuses = true },
 }

@@ -50,6 +50,7 @@ type Settings struct {
 	EntryPerName        bool
 	RegisterHosts       bool
 	UpdateRefuses       bool
+	SuppliersApart      bool
 	HostingStarts       bool
 	StartReplaces       bool
 	HostingOnce         bool

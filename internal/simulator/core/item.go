@@ -87,7 +87,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 		g.registerLocked(p, it, t)
 		return newVerdict(CodeOK)
 	case OpUnregister:
-		if !p.registered {
+		if !p.registered || g.SuppliersApart && p.supplied && p.target.Supplier != t.Supplier {
 			return newVerdict(CodeNotRunning).because("process is not registered")
 		}
 		p.registered = false
@@ -98,7 +98,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 			if g.HostingOnce && p.listed() {
 				return newVerdict(CodeAlreadyRegistered)
 			}
-			p.registered = true
+			p.registered, p.supplied = true, false
 		}
 		g.hostLocked(p, it)
 		return g.hostingVerdict(p, it)
@@ -203,7 +203,7 @@ var commandNames = map[int]string{
 
 func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 	p.registered = true
-	p.target.Supplier = t.Supplier
+	p.target.Supplier, p.supplied = t.Supplier, !it.Whole
 	p.store(it)
 	g.observeLocked(p)
 	g.stampLocked(p)

@@ -22,6 +22,7 @@ type process struct {
 
 	registered bool // by register_proc_info, or op 3 at the gateway
 	hosts      bool // hosting was asked for under this name
+	supplied   bool // it was registered under the supplier id of target
 
 	registerTime int64 // epoch seconds
 	labels       map[string]string

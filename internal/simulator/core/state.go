@@ -32,6 +32,7 @@ type savedProc struct {
 	Wanted   int   `json:"wanted"`
 	Died     bool  `json:"died"`
 	Supplier int64 `json:"bk_supplier_id,omitempty"`
+	Supplied bool  `json:"supplied,omitempty"`
 }
 
 // savedTime is the last register_time of a process that is gone, kept so that a
@@ -104,7 +105,7 @@ func (g *GSE) stateNow() savedState {
 	}
 	slices.Sort(state.Unreachable)
 	for _, p := range g.procs {
-		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.Supplier})
+		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.Supplier, Supplied: p.supplied})
 	}
 	for machine := range g.upgraded {
 		if state.Upgraded == nil {
@@ -182,6 +183,7 @@ func (saved savedProc) process() (*process, error) {
 		target:       t,
 		registered:   saved.Registered,
 		hosts:        saved.Hosted,
+		supplied:     saved.Supplied,
 		registerTime: saved.RegisterTime,
 		labels:       saved.Labels,
 		spec:         sp,

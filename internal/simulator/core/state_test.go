@@ -87,3 +87,59 @@ func TestState_refusesWhatItCannotRead(t *testing.T) {
 		})
 	}
 }
+
+// Where suppliers are told apart, a process is let go of under the one that registered
+// it, also after a restart. Who registered without one is found under any.
+func TestState_suppliersApart(t *testing.T) {
+	t.Parallel()
+	const (
+		host  = "0:10.0.0.1"
+		other = `{"meta":{"namespace":"web","name":"nginx"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":2}]}`
+	)
+	for name, test := range map[string]struct {
+		apart    bool
+		register func(c *simtest.Client)
+		code     int // of unregistering under another supplier
+	}{
+		"apart":    {true, func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }, 829},
+		"together": {false, func(c *simtest.Client) { c.Call("register_proc_info", "10.0.0.1") }, 0},
+		"console": {true, func(c *simtest.Client) {
+			if err := c.Sim.Register(host, "web", "nginx", nil, "{}"); err != nil {
+				c.T.Fatal(err)
+			}
+		}, 0},
+		"gateway": {true, func(c *simtest.Client) {
+			c.Call("register_proc_info", "10.0.0.1")
+			c.GatewayOperate(simulator.OpHost, `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]`, host)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "state.json")
+			live := func() *simtest.Client {
+				sim := &simulator.Server{StateFile: file, SuppliersApart: test.apart}
+				sim.AddHost(host)
+				c := simtest.NewClient(t, sim)
+				if err := sim.Start(); err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			first := live()
+			test.register(first)
+			if err := first.Sim.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c := live()
+			if v := simtest.VerdictOf(t, c.Send("unregister_proc_info", other).Data, "0:2:10.0.0.1:web:nginx"); v.Code != test.code {
+				t.Errorf("unregistered under another supplier: %+v", v)
+			}
+			if p, _ := c.Sim.Process(host, "web", "nginx"); p.Registered != (test.code != 0) {
+				t.Errorf("registered %t afterwards", p.Registered)
+			}
+			if v := c.Call("unregister_proc_info", "10.0.0.1"); test.code != 0 && v.Code != 0 {
+				t.Errorf("unregistered under its own: %+v", v)
+			}
+		})
+	}
+}
