@@ -67,7 +67,7 @@ Request: r1, r2
   h02 (0:10.0.0.2): interrupted (the platform's result did not mention the host)
   h03 (0:10.0.0.3): not tried: too many hosts had failed before its wave
 
-Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
+Time ran out. What was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
 `,
 		},
 		"a-call-that-failed-is-told-once": {
@@ -98,7 +98,7 @@ asking for the result of task GSETASK:1: context deadline exceeded; the answer b
 
 The platform, or something on the way to it, is failing. Apply again once it has recovered.
 
-Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
+Time ran out. What was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.
 `,
 		},
 		"nobody-tells-the-result": {
@@ -140,6 +140,32 @@ Lower max_hosts_per_request.
 			t.Parallel()
 			if diff := cmp.Diff(c.want, Rows(inventory, c.failures)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Of calls whose end was not seen there is one paragraph: why, what that means, what to do.
+func TestRowsInDoubt(t *testing.T) {
+	t.Parallel()
+	const doubt, up, slower = "The operation may have run.", "Time ran out.", "If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout."
+	inventory, hosts := fleettest.Inventory(t, 2)
+	stuck := fleet.Outcome{Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}
+	for name, c := range map[string]struct {
+		outcome fleet.Outcome
+		want    string
+	}{
+		"no-verdict":  {stuck, up + " " + doubt + " " + slower + "\n"},
+		"never-sent":  {fleet.Outcome{Verdict: fleet.NotTried, Err: context.DeadlineExceeded}, up + " " + slower + "\n"},
+		"lost":        {fleet.Outcome{Verdict: fleet.Lost}, doubt + "\n"},
+		"interrupted": {fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}, doubt + "\n"},
+		"failed":      {fleet.Outcome{Verdict: fleet.Failed, Code: 117}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
+			if _, got, _ := strings.Cut(text, "\n\n"); got != c.want {
+				t.Errorf("after the rows stands %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -36,6 +36,16 @@ type row struct {
 // many hosts share another. The ids of tasks and requests, and errors of whole calls,
 // follow. The text ends with a newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
+	doubt := ""
+	if timeUp(failures) {
+		doubt = "What was already sent may still take effect."
+	}
+	return RowsInDoubt(inventory, failures, doubt)
+}
+
+// RowsInDoubt is Rows with its own words for what is to be thought of hosts whose outcome
+// is not known. They are left out where there is no such host.
+func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string) string {
 	rows := fold(inventory, failures, func(output string) string { return output })
 	if len(rows) > maxRows {
 		rows = fold(inventory, failures, withoutNumbers)
@@ -51,7 +61,7 @@ func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	if left := count(rows) - count(shown); left > 0 {
 		fmt.Fprintf(&text, "  and %d more hosts with other outputs\n", left)
 	}
-	return text.String() + trailer(failures)
+	return text.String() + trailer(failures, doubt)
 }
 
 // RowsInLine is what Rows lists, on one line for the log: without outputs, and the first

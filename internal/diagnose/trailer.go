@@ -19,8 +19,9 @@ const (
 )
 
 // trailer is what the platform's administrators will ask for: the ids of tasks and
-// requests, and the errors of whole calls.
-func trailer(failures fleet.Results) string {
+// requests, and the errors of whole calls; and what there is to say of calls whose end was
+// not seen.
+func trailer(failures fleet.Results, doubt string) string {
 	var tasks, requests, paragraphs []string
 	for _, o := range failures {
 		tasks = append(tasks, o.TaskID)
@@ -37,13 +38,30 @@ func trailer(failures fleet.Results) string {
 		paragraphs = append(paragraphs, strings.Join(ids, "\n"))
 	}
 	paragraphs = append(paragraphs, failedCalls(failures)...)
-	if timeUp(failures) {
-		paragraphs = append(paragraphs, "Time ran out, and what was already sent may still take effect. If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.")
+	if text := openEnd(failures, doubt); text != "" {
+		paragraphs = append(paragraphs, text)
 	}
 	if len(paragraphs) == 0 {
 		return ""
 	}
 	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
+}
+
+// openEnd is the one paragraph about calls whose end was not seen: why, what doubt says of
+// hosts whose outcome is not known, and what to do.
+func openEnd(failures fleet.Results, doubt string) string {
+	var sentences []string
+	up := timeUp(failures)
+	if up {
+		sentences = append(sentences, "Time ran out.")
+	}
+	if doubt != "" && InDoubt(failures) {
+		sentences = append(sentences, doubt)
+	}
+	if up {
+		sentences = append(sentences, "If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.")
+	}
+	return strings.Join(sentences, " ")
 }
 
 // failedCalls explains the errors of whole calls: of those that failed alike the first.

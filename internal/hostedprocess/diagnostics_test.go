@@ -103,7 +103,7 @@ func TestHostedDiagnostics(t *testing.T) {
 		"update-not-sent": {
 			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts (1 not tried) of this update.` +
-				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out, and what was already sent may still take effect. " +
+				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out. " +
 				"If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\nFix the cause and apply again: only these hosts are called.",
 		},
 		"create-partial-as-error": {

@@ -13,28 +13,28 @@ import (
 // runFailed is the error for a run that failed on some hosts. todo says what to do, and
 // what the next run does.
 func runFailed(o operation, tried int, failures fleet.Results, todo string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summary(o.name), o.failed(tried, failures)+todo+doubtAdvice(failures))
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(tried, failures, unknownOutcome+retryAsks)+todo)
 }
 
 // createdInPart is how a first run ends that succeeded on some hosts, or was interrupted
 // when it may have.
 func createdInPart(o operation, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
-	failed := o.failed(o.Hosts.Len(), failures)
+	failed := o.failed(o.Hosts.Len(), failures, unknownOutcome+retryAsks)
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic(summary(o.name), failed+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
-			"`terraform untaint` of this resource makes the next apply retry these hosts alone."+doubtAdvice(failures))
+			"`terraform untaint` of this resource makes the next apply retry these hosts alone.")
 	}
 	return diag.NewWarningDiagnostic(summary(o.name), failed+
-		"The next plan shows an update that retries these hosts alone."+doubtAdvice(failures))
+		"The next plan shows an update that retries these hosts alone.")
 }
 
 // nothingConfirmed is the error for a first run that may have worked, and of which no
 // host said so.
 func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures)+
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, unknownOutcome+retryAsks)+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
-		"`terraform untaint` of this resource makes the next apply ask first."+doubtAdvice(failures))
+		"`terraform untaint` of this resource makes the next apply ask first.")
 }
 
 // invoked is how an action ends: with nothing to say; with a warning, if no more hosts
@@ -46,16 +46,16 @@ func invoked(o operation, addresses map[string]string, results fleet.Results) di
 	if len(failures) == 0 {
 		return nil
 	}
-	failed := o.failed(len(results), failures)
+	failed := o.failed(len(results), failures, unknownOutcome)
 	again := diagnose.HostsArgument(reference.Only(addresses, o.Hosts, failures))
 	if len(failures) <= o.rollout.MaxFailed.Of(len(results)) && !cutShort(failures) {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
 			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
-			"show these hosts. To invoke it on them alone:\n\n"+again+actionDoubtAdvice(failures))}
+			"show these hosts. To invoke it on them alone:\n\n"+again)}
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic(summary(o.name), failed+
 		"Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others "+
-		"untouched, name these alone:\n\n"+again+actionDoubtAdvice(failures))}
+		"untouched, name these alone:\n\n"+again)}
 }
 
 // cutShort reports whether a run ended before it was through: however few hosts are
@@ -83,25 +83,15 @@ func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
 }
 
-// failed says how the hosts came out of the operation, on which it failed, and why.
-func (o operation) failed(tried int, failures fleet.Results) string {
-	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", o.Title, o.name, diagnose.CountOutcomes(failures, tried), diagnose.Rows(o.Hosts, failures))
+// failed says how the hosts came out of the operation, on which it failed, and why. doubt
+// is what there is to say where the outcome is not known.
+func (o operation) failed(tried int, failures fleet.Results, doubt string) string {
+	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", o.Title, o.name, diagnose.CountOutcomes(failures, tried), diagnose.RowsInDoubt(o.Hosts, failures, doubt))
 }
 
-const unknownOutcome = "\n\nWhere the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run. " +
-	"The status data source reports how the process is now."
-
-// doubtAdvice explains outcomes that nobody knows.
-func doubtAdvice(failures fleet.Results) string {
-	if !diagnose.InDoubt(failures) {
-		return ""
-	}
-	return unknownOutcome + " For start, stop and kill, a retry asks the agent first and acts only where it must; a restart or a reload runs again."
-}
-
-func actionDoubtAdvice(failures fleet.Results) string {
-	if !diagnose.InDoubt(failures) {
-		return ""
-	}
-	return unknownOutcome
-}
+const (
+	unknownOutcome = "Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
+		"the status data source reports how the process is now."
+	// retryAsks is about the next apply of a resource.
+	retryAsks = " For start, stop and kill, a retry asks the agent first and acts only where it must; a restart or a reload runs again."
+)
