@@ -2,9 +2,9 @@ package cmdb
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -37,8 +37,7 @@ var (
 	supplierAccount = "0"
 )
 
-// params are the members of a request. Texts and whole numbers among them also fill the
-// places of their names in a path.
+// params are what a request says. Behind the gateway, some of it stands in the path.
 type params map[string]any
 
 func (p params) with(more params) params {
@@ -49,27 +48,27 @@ func (p params) with(more params) params {
 
 // call asks an API. Everything that is asked of CMDB may be asked twice.
 func (c *Client) call(ctx context.Context, to endpoint, p params, out any) error {
-	p = p.with(params{"bk_supplier_account": supplierAccount})
+	if strings.Contains(to.path, "{bk_supplier_account}") {
+		p = p.with(params{"bk_supplier_account": supplierAccount})
+	}
 	api := bkapi.API{Name: to.name, Path: "api/c/compapi/v2/cc/" + to.name + "/", Repeatable: true}
 	if c.gateway == bkapi.APIGW {
-		api.Path = to.at(p)
+		api.Path, p = to.native(p)
 	}
 	_, err := c.api.Call(ctx, api, p, out)
 	return err
 }
 
-// at is the path with its places filled.
-func (e endpoint) at(p params) string {
-	var pairs []string
+// native is the path at the gateway, and what is left for the body.
+func (e endpoint) native(p params) (path string, body params) {
+	path, body = e.path, maps.Clone(p)
 	for name, value := range p {
-		switch v := value.(type) {
-		case int64:
-			pairs = append(pairs, "{"+name+"}", strconv.FormatInt(v, 10))
-		case string:
-			pairs = append(pairs, "{"+name+"}", url.PathEscape(v))
+		if place := "{" + name + "}"; strings.Contains(path, place) {
+			path = strings.ReplaceAll(path, place, url.PathEscape(fmt.Sprint(value)))
+			delete(body, name)
 		}
 	}
-	return strings.NewReplacer(pairs...).Replace(e.path)
+	return path, body
 }
 
 // codeNoPermission is CCNoPermission of src/common/errInfo.go.

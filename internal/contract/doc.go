@@ -59,7 +59,9 @@
 //     what is null. Behind the gateway, response-older.json has the names that CMDB's API
 //     server gave codes and messages before it knew gateways.
 //     list_process_related_info/request-ignored.json has the filter which the document
-//     has and the code has not. permission is what src/common/metadata has of it.
+//     has and the code has not. permission is what src/common/metadata has of it. request-all,
+//     -ids, -templates, -modules, -sets, -hosts, -host-ids and -set-ids are the provider's
+//     own questions, put together from the same sources.
 //   - job/get_proc_result/response-queued.json: what JOB's public code makes of
 //     GSE's 1000115.
 //

@@ -50,7 +50,7 @@ func TestContract_cmdb(t *testing.T) {
 				switch c.Name {
 				case "permission":
 					biz = 4
-				case "sets":
+				case "sets", "set-ids":
 					group = "c0ffee0000000000a2"
 				}
 				path, header["X-Bkapi-Authorization"] = simtest.CMDBPath(c.Endpoint, biz, group), simtest.GatewayAuth

@@ -232,7 +232,7 @@ func unlike(path string, want, got any, more []string) (problems []string) {
 			return []string{fmt.Sprintf("%s: %d elements, want %d", path, len(got), len(want))}
 		}
 		for i := range got {
-			problems = append(problems, unlike(fmt.Sprintf("%s[%d]", path, i), want[0], got[i], more)...)
+			problems = append(problems, unlike(fmt.Sprintf("%s[%d]", path, i), want[min(i, len(want)-1)], got[i], more)...)
 		}
 	case string:
 		if inside := document(want); inside != nil {

@@ -1,0 +1,179 @@
+package cmdb_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/cmdb"
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+)
+
+// corpus answers with cases of the contract, in their order, and keeps what it is asked.
+type corpus struct {
+	mu    sync.Mutex
+	cases []contract.Case
+	asked [][]byte
+}
+
+func (c *corpus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	c.asked = append(c.asked, body)
+	if err != nil || len(c.asked) > len(c.cases) {
+		http.Error(w, "there is no such case", http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(c.cases[len(c.asked)-1].Response)
+}
+
+// Each question is what the contract has for it, and each answer there is read, behind
+// both faces.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	var (
+		ctx     = t.Context()
+		tree    = []string{"search_biz_inst_topo"}
+		refused = []string{"list_biz_hosts/limit"}
+
+		web   = cmdb.Group{ID: "c0ffee0000000000a1", Name: "web", Object: "host"}
+		sets  = cmdb.Group{ID: "c0ffee0000000000a2", Name: "production", Object: "set"}
+		place = cmdb.Place{SetID: 11, SetName: "gz-1", ModuleID: 60, ModuleName: "nginx"}
+		host  = cmdb.Host{ID: 4, CloudID: new(int64(0)), IP: "10.0.0.8", AgentID: "020000000052540000000117000000000001", Name: "web-1", OS: "1", Places: []cmdb.Place{place}}
+		odd   = cmdb.Host{ID: 5, CloudID: new(int64(1)), IP: "10.0.0.9", IPv6: "2001:db8::9", Dynamic: true,
+			Places: []cmdb.Place{{SetID: 11, SetName: "gz-1", ModuleID: 61, ModuleName: "odd"}}}
+		process = cmdb.Process{ID: 45, Name: "nginx", Host: cmdb.Host{ID: 4, CloudID: new(int64(0)), IP: "10.0.0.8", AgentID: host.AgentID}, Place: place,
+			FuncName: "nginx", WorkPath: "/opt/nginx", PIDFile: "/run/nginx-${local_inst_id}.pid", User: "root", StartCmd: "./start.sh", StopCmd: "./stop.sh",
+			ReloadCmd: "./reload.sh", FaceStop: "./kill.sh", ProcNum: 2, Priority: 1}
+		short = cmdb.Process{ID: 45, Name: "nginx", Host: process.Host, Place: place, FuncName: "nginx", ProcNum: 2, Priority: 1}
+
+		topology = func(c *cmdb.Client) any { return orError(c.Topology(ctx, 3)) }
+		groups   = func(c *cmdb.Client) any { return orError(c.Groups(ctx, 3)) }
+		hosts    = func(c *cmdb.Client) any { return orError(c.HostsInModules(ctx, 3, []int64{60})) }
+		modules  = func(c *cmdb.Client) any {
+			return orError(c.Processes(ctx, cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}}))
+		}
+		nobody     = func(c *cmdb.Client) any { return orError(c.Topology(ctx, 9)) }
+		production = func(c *cmdb.Client) any { return orError(c.SetsOf(ctx, 3, "3")) }
+		templates  = func(c *cmdb.Client) any { return orError(c.TemplatesOf(ctx, 3, []int64{60})) }
+		service    = func(c *cmdb.Client) any { return orError(c.Templates(ctx, 3)) }
+		members    = func(g cmdb.Group) func(*cmdb.Client) any {
+			return func(c *cmdb.Client) any { return orError(c.Members(ctx, 3, g)) }
+		}
+		shop = []cmdb.Set{{ID: 11, Name: "gz-1", Modules: []cmdb.Module{{ID: 60, Name: "nginx"}}}}
+	)
+	tests := map[string]struct {
+		before []string // cases of the questions before
+		ask    func(*cmdb.Client) any
+		want   any
+		// answer: the question of the case is another client's, and its answer is read.
+		answer bool
+	}{
+		"search_biz_inst_topo":              {ask: topology, want: shop},
+		"search_biz_inst_topo/older":        {ask: topology, want: shop},
+		"search_business/all":               {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)"},
+		"search_business":                   {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)", answer: true},
+		"search_business/condition":         {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)", answer: true},
+		"search_set":                        {ask: production, want: []int64{10, 11}, answer: true},
+		"search_set/environment":            {ask: production, want: []int64{10, 11}, answer: true},
+		"search_set/ids":                    {ask: production, want: []int64{10, 11}},
+		"find_module_batch":                 {ask: templates, want: map[int64]int64{60: 50}, answer: true},
+		"find_module_batch/templates":       {ask: templates, want: map[int64]int64{60: 50}},
+		"list_biz_hosts_topo":               {ask: hosts, want: []cmdb.Host{host}, answer: true},
+		"list_biz_hosts_topo/modules":       {ask: hosts, want: []cmdb.Host{host}},
+		"list_biz_hosts_topo/sets":          {ask: func(c *cmdb.Client) any { return orError(c.HostsInSets(ctx, 3, []int64{11})) }, want: []cmdb.Host{host, odd}},
+		"list_biz_hosts_topo/hosts":         {ask: func(c *cmdb.Client) any { return orError(c.HostsByID(ctx, 3, []int64{5})) }, want: []cmdb.Host{odd}},
+		"list_biz_hosts/permission":         {ask: topology, want: "search_biz_inst_topo: refused by the platform: You have no permission to access this resource (code 9900403", answer: true},
+		"list_biz_hosts/empty":              {ask: hosts, want: "the page of list_biz_hosts_topo from row 0 on has only 0 of 1 rows", answer: true},
+		"list_service_template":             {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}, answer: true},
+		"list_service_template/ids":         {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}, answer: true},
+		"list_service_template/all":         {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}},
+		"search_dynamic_group":              {ask: groups, want: []cmdb.Group{web}, answer: true},
+		"search_dynamic_group/sets":         {ask: groups, want: []cmdb.Group{sets}, answer: true},
+		"search_dynamic_group/all":          {ask: groups, want: []cmdb.Group{web, sets}},
+		"execute_dynamic_group":             {ask: members(web), want: []int64{4}, answer: true},
+		"execute_dynamic_group/sets":        {ask: members(sets), want: []int64{11}, answer: true},
+		"execute_dynamic_group/fields":      {ask: members(web), want: "execute_dynamic_group: refused by the platform: 'fields' unassigned (code 1199010", answer: true},
+		"execute_dynamic_group/host-ids":    {ask: members(web), want: []int64{4}},
+		"execute_dynamic_group/set-ids":     {ask: members(sets), want: []int64{11}},
+		"list_process_related_info":         {before: tree, ask: modules, want: []cmdb.Process{short}, answer: true},
+		"list_process_related_info/filter":  {before: tree, ask: modules, want: []cmdb.Process{short}, answer: true},
+		"list_process_related_info/orphan":  {before: tree, ask: modules, want: []cmdb.Process(nil), answer: true},
+		"list_process_related_info/ignored": {before: tree, ask: modules, want: "the page of list_process_related_info from row 0 on has only 1 of 2 rows", answer: true},
+		"list_process_related_info/modules": {before: tree, ask: modules, want: []cmdb.Process{process}},
+		"list_process_related_info/sets": {
+			before: []string{"search_dynamic_group/all", "execute_dynamic_group/set-ids"},
+			ask: func(c *cmdb.Client) any {
+				return orError(c.Processes(ctx, cmdb.Scope{Business: 3, Group: "production"}))
+			},
+			want: []cmdb.Process{process},
+		},
+	}
+	for name, test := range tests {
+		for gateway, face := range map[bkapi.Gateway]string{bkapi.ESB: "cmdb/", bkapi.APIGW: "cmdb-apigw/"} {
+			if gateway == bkapi.ESB && strings.HasSuffix(name, "/older") {
+				continue // the ESB has one spelling
+			}
+			t.Run(face+name, func(t *testing.T) {
+				t.Parallel()
+				served := &corpus{}
+				for _, id := range append(slices.Clone(test.before), name, name, name) { // a list that moved is read again
+					served.cases = append(served.cases, contract.Get(face+id))
+				}
+				server := httptest.NewServer(served)
+				t.Cleanup(server.Close)
+				got := test.ask(newClient(t, server.URL, gateway))
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("made of the answer (-want +got):\n%s", diff)
+				}
+				if test.answer {
+					return
+				}
+				golden, asked := served.cases[len(test.before)], served.asked[len(test.before)]
+				if diff := cmp.Diff(objectOf(t, golden.Request), objectOf(t, asked)); diff != "" {
+					t.Errorf("request (-contract +sent):\n%s", diff)
+				}
+			})
+		}
+	}
+	asked := make(map[string]bool) // endpoints that the client has a use for
+	for name, test := range tests {
+		endpoint, _, _ := strings.Cut(name, "/")
+		asked[endpoint] = asked[endpoint] || !test.answer
+	}
+	for _, c := range contract.Cases("cmdb", "cmdb-apigw") {
+		name := path.Join(c.Endpoint, c.Name)
+		if _, tried := tests[name]; !tried && asked[c.Endpoint] {
+			t.Errorf("%s is not tried", c.ID())
+		}
+	}
+}
+
+var others = map[string]bool{}
+
+func orError[T any](value T, err error) any {
+	if err != nil {
+		text, _, _ := strings.Cut(err.Error(), ", request id")
+		return text
+	}
+	return value
+}
+
+func objectOf(t *testing.T, body []byte) map[string]any {
+	t.Helper()
+	var members map[string]any
+	if err := json.Unmarshal(body, &members); err != nil {
+		t.Fatal(err)
+	}
+	return members
+}
