@@ -13,6 +13,7 @@ func (s *Server) openCMDB() {
 	opened, err := cmdb.New(topology)
 	must(err)
 	s.cmdb = opened
+	s.cmdb.OnChange(s.core.Changed)
 	must(s.cmdb.Admit(s.core.AddMachine))
 }
 

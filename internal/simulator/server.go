@@ -166,13 +166,14 @@ func (s *Server) init() {
 func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
+		s.openCMDB()
 		s.core.Configure(core.Settings{
 			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses, SuppliersApart: s.SuppliersApart,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce, HostingSilent: s.HostingSilent, RestartKeepsHosting: s.RestartKeepsHosting,
 			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,
-			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults,
+			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults, CMDB: s.cmdb,
 		})
 		s.faces = face.Settings{
 			Credentials: face.Credentials{
@@ -183,7 +184,6 @@ func (s *Server) begin() {
 			RowsWithoutHost: s.RowsWithoutHost, RowsWithoutAgentID: s.RowsWithoutAgentID, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
 			OldCMDB: s.OldCMDB,
 		}
-		s.openCMDB()
 	})
 }
 

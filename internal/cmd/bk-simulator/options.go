@@ -90,7 +90,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.Func("topology", "`file` in JSON of what CMDB knows, whose hosts are declared too (see the type Topology in the package simulator)", o.readTopology)
 	fs.BoolVar(&o.local, "local", false, "run commands for 127.0.0.0/8, and declare those hosts")
 	fs.StringVar(&o.root, "root", "", "`directory` that holds one tree per local host; without it they share this machine's")
-	fs.StringVar(&o.state, "state", "", "`file` to keep processes in, so that they survive a restart")
+	fs.StringVar(&o.state, "state", "", "`file` to keep processes and what changed in CMDB in, so that they survive a restart")
 	fs.StringVar(&o.appCode, "app-code", simulator.DefaultAppCode, "the only bk_app_code let in")
 	fs.StringVar(&o.appSecret, "app-secret", "", "the only bk_app_secret let in, a random one if empty; other users can see it in the list of processes")
 	fs.Func("app-secret-file", "`file` with the only bk_app_secret let in", o.readSecret)

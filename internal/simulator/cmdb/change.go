@@ -2,46 +2,126 @@ package cmdb
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// Add puts new hosts into a module, which is named "business/set/module", and returns
-// them.
-func (c *CMDB) Add(path string, hosts Hosts) ([]Machine, error) {
+// Change is one change of what CMDB knows, as it is asked for and as it is kept. Which
+// members count is for the action to say.
+type Change struct {
+	Action string `json:"action"`
+	// Module is "business/set/module".
+	Module  string         `json:"module,omitempty"`
+	Host    string         `json:"host,omitempty"` // "cloud:ip" or an agent id
+	Hosts   Hosts          `json:"hosts,omitzero"`
+	Process string         `json:"process,omitempty"`
+	Fields  map[string]any `json:"fields,omitempty"`
+}
+
+// actions are what a change may be.
+var actions = map[string]func(*CMDB, Change) error{
+	"add":            (*CMDB).addLocked,
+	"share":          (*CMDB).shareLocked,
+	"empty":          (*CMDB).emptyLocked,
+	"remove":         (*CMDB).removeLocked,
+	"change_host":    (*CMDB).changeHostLocked,
+	"change_process": (*CMDB).changeProcessLocked,
+}
+
+// Apply makes a change, and keeps it for the next life.
+func (c *CMDB) Apply(change Change) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, err := c.moduleAt(path)
-	if err != nil {
-		return nil, err
+	return c.applyLocked(change)
+}
+
+func (c *CMDB) applyLocked(change Change) error {
+	apply := actions[change.Action]
+	if apply == nil {
+		return fmt.Errorf("action: %q is unknown", change.Action)
 	}
-	before := len(m.hosts)
-	if err := c.addHosts(m, &addresses{Hosts: hosts}); err != nil {
-		return nil, err
+	if err := apply(c, change); err != nil {
+		return err
 	}
-	var added []Machine
-	for _, h := range m.hosts[before:] {
-		added = append(added, h.machine())
-	}
-	return added, nil
+	c.changes = append(c.changes, change)
+	c.changed()
+	return nil
+}
+
+// Add puts new hosts into a module.
+func (c *CMDB) Add(module string, hosts Hosts) error {
+	return c.Apply(Change{Action: "add", Module: module, Hosts: hosts})
 }
 
 // Share puts a host that is there into a further module, with a service instance.
-func (c *CMDB) Share(path, name string) error {
+func (c *CMDB) Share(module, host string) error {
+	return c.Apply(Change{Action: "share", Module: module, Host: host})
+}
+
+// Empty moves the hosts of a module that are in no other one to the idle ones, and ends
+// their service instances there.
+func (c *CMDB) Empty(module string) error { return c.Apply(Change{Action: "empty", Module: module}) }
+
+// Remove takes a host out of CMDB.
+func (c *CMDB) Remove(host string) error { return c.Apply(Change{Action: "remove", Host: host}) }
+
+// ChangeHost replaces fields of a host. Its agent knows nothing of it, and what it is
+// called here stays.
+func (c *CMDB) ChangeHost(host string, fields map[string]any) error {
+	return c.Apply(Change{Action: "change_host", Host: host, Fields: fields})
+}
+
+// ChangeProcess replaces fields of every process of a name in a module.
+func (c *CMDB) ChangeProcess(module, process string, fields map[string]any) error {
+	return c.Apply(Change{Action: "change_process", Module: module, Process: process, Fields: fields})
+}
+
+// MarshalJSON gives the changes since the topology.
+func (c *CMDB) MarshalJSON() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, err := c.moduleAt(path)
+	return json.Marshal(c.changes)
+}
+
+// UnmarshalJSON makes such changes again. Ids come out as they did, as they are given out
+// in order.
+func (c *CMDB) UnmarshalJSON(raw []byte) error {
+	var changes []Change
+	if err := json.Unmarshal(raw, &changes); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, change := range changes {
+		if err := c.applyLocked(change); err != nil {
+			return fmt.Errorf("change %d of CMDB (%s), which the topology does not fit: %w", i+1, change.Action, err)
+		}
+	}
+	return nil
+}
+
+func (c *CMDB) addLocked(change Change) error {
+	m, err := c.moduleAt(change.Module)
 	if err != nil {
 		return err
 	}
-	h := c.named[name]
-	if h == nil {
-		return fmt.Errorf("%s: %w", name, errNoHost)
+	return c.addHosts(m, &addresses{Hosts: change.Hosts})
+}
+
+func (c *CMDB) shareLocked(change Change) error {
+	m, err := c.moduleAt(change.Module)
+	if err != nil {
+		return err
+	}
+	h, err := c.hostNamed(change.Host)
+	if err != nil {
+		return err
 	}
 	if !h.of(m.set.biz) {
-		return fmt.Errorf("%s: %w", name, errOtherBusiness)
+		return fmt.Errorf("%s: %w", change.Host, errOtherBusiness)
 	}
 	if !slices.Contains(h.modules, m) {
 		c.enter(m, h, nil, true)
@@ -49,12 +129,8 @@ func (c *CMDB) Share(path, name string) error {
 	return nil
 }
 
-// Empty moves the hosts of a module that are in no other one to the idle ones, and ends
-// their service instances there.
-func (c *CMDB) Empty(path string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	m, err := c.moduleAt(path)
+func (c *CMDB) emptyLocked(change Change) error {
+	m, err := c.moduleAt(change.Module)
 	if err != nil {
 		return err
 	}
@@ -71,13 +147,10 @@ func (c *CMDB) Empty(path string) error {
 	return nil
 }
 
-// Remove takes a host out of CMDB.
-func (c *CMDB) Remove(name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := c.named[name]
-	if h == nil {
-		return fmt.Errorf("%s: %w", name, errNoHost)
+func (c *CMDB) removeLocked(change Change) error {
+	h, err := c.hostNamed(change.Host)
+	if err != nil {
+		return err
 	}
 	for _, m := range h.modules {
 		m.hosts = slices.DeleteFunc(m.hosts, func(other *host) bool { return other == h })
@@ -90,39 +163,39 @@ func (c *CMDB) Remove(name string) error {
 	return nil
 }
 
-// ChangeHost replaces fields of a host. Its agent knows nothing of it, and what it is
-// called here stays.
-func (c *CMDB) ChangeHost(name string, fields map[string]any) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := c.named[name]
-	if h == nil {
-		return fmt.Errorf("%s: %w", name, errNoHost)
+func (c *CMDB) changeHostLocked(change Change) error {
+	h, err := c.hostNamed(change.Host)
+	if err != nil {
+		return err
 	}
-	h.row = with(maps.Clone(h.row), fields)
+	h.row = with(maps.Clone(h.row), change.Fields)
 	return nil
 }
 
-// ChangeProcess replaces fields of every process of a name in a module.
-func (c *CMDB) ChangeProcess(path, name string, fields map[string]any) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	m, err := c.moduleAt(path)
+func (c *CMDB) changeProcessLocked(change Change) error {
+	m, err := c.moduleAt(change.Module)
 	if err != nil {
 		return err
 	}
 	found := false
 	for _, in := range m.set.biz.instances {
 		for _, p := range in.processes {
-			if in.module == m && p.row["bk_process_name"] == name {
-				p.row, found = with(maps.Clone(p.row), fields), true
+			if in.module == m && p.row["bk_process_name"] == change.Process {
+				p.row, found = with(maps.Clone(p.row), change.Fields), true
 			}
 		}
 	}
 	if !found {
-		return fmt.Errorf("no process of %s is called %q", path, name)
+		return fmt.Errorf("no process of %s is called %q", change.Module, change.Process)
 	}
 	return nil
+}
+
+func (c *CMDB) hostNamed(name string) (*host, error) {
+	if h := c.named[name]; h != nil {
+		return h, nil
+	}
+	return nil, fmt.Errorf("%s: %w", name, errNoHost)
 }
 
 // Modules are the hosts of every module, by its path. A host is "cloud:ip" or, without an

@@ -1,7 +1,11 @@
 package cmdb_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,19 +24,17 @@ func TestChanges(t *testing.T) {
 	instances := func(module int) string {
 		return values(t, c.Ask("list_service_instance_detail", fmt.Sprintf(`{"bk_biz_id":3,"bk_module_id":%d,"page":{"start":0,"limit":200,"sort":"id"}}`, module)), "name")
 	}
-	added, err := cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2})
-	if err != nil || len(added) != 2 || added[1].Address != "0:10.0.7.2" {
-		t.Fatalf("added %v, %v", added, err)
+	if err := cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2}); err != nil {
+		t.Fatal(err)
 	}
 	want(t, "hosts", hosts(4), "10.0.0.1 10.0.0.2 10.0.7.1 10.0.7.2")
 	want(t, "instances", instances(4), "10.0.0.1_nginx 10.0.0.2_nginx 10.0.7.1_nginx 10.0.7.2_nginx")
-	if err := c.Sim.Register(added[0].AgentID, "web", "nginx", nil, simtest.OperateSpec); err != nil {
+	if err := c.Sim.Register("0:10.0.7.1", "web", "nginx", nil, simtest.OperateSpec); err != nil {
 		t.Errorf("a host that came later: %v", err)
 	}
 	for name, change := range map[string]func() error{
 		"again": func() error {
-			_, err := cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1"})
-			return err
+			return cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1"})
 		},
 		"no-module":  func() error { return cmdb.Empty("shop/gz-1/none") },
 		"bad-path":   func() error { return cmdb.Empty("shop") },
@@ -60,6 +62,61 @@ func TestChanges(t *testing.T) {
 	want(t, "idle", hosts(1), "10.0.0.2 10.0.8.1") // the others are elsewhere too
 	want(t, "instances where it is shared", instances(5), "10.0.1.1_worker 10.0.1.2_worker 10.0.0.1_worker 10.0.7.1_worker")
 	want(t, "shared", hosts(5), "10.0.0.1 10.0.1.1 10.0.1.2 10.0.7.1,10.0.7.11")
+}
+
+// What changed in CMDB is kept with the processes, those of its new hosts among them.
+func TestChanges_surviveARestart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state.json")
+	live := func(topology string) (*simtest.Client, error) {
+		c := simtest.NewCMDB(t, topology, func(sim *simulator.Server) { sim.StateFile = file })
+		return c, c.Sim.Start()
+	}
+	first, err := live(shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmdb := first.Sim.CMDB()
+	if err := errors.Join(
+		cmdb.Add("shop/gz-1/nginx", simulator.TopologyHosts{IP: "10.0.7.1", Count: 2}),
+		cmdb.Share("shop/gz-1/worker", "0:10.0.7.1"),
+		cmdb.Remove("0:10.0.7.2"),
+		cmdb.ChangeHost("0:10.0.7.1", map[string]any{"bk_os_type": nil, "bk_mem": 1.5}),
+		cmdb.ChangeProcess("shop/gz-1/nginx", "nginx", map[string]any{"proc_num": 3}),
+		first.Sim.Register("0:10.0.7.1", "web", "nginx", nil, simtest.OperateSpec),
+	); err != nil {
+		t.Fatal(err)
+	}
+	first.Eventually("a save while it runs", func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(data), `"change_process"`) && strings.Contains(string(data), `"0:10.0.7.1"`)
+	})
+	if err := errors.Join(cmdb.Empty("shop/gz-1/nginx"), first.Sim.Close()); err != nil {
+		t.Fatal(err)
+	}
+	second, err := live(shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, question := range []struct{ api, body string }{
+		{"list_biz_hosts_topo", `{"bk_biz_id":3,` + hostPage},
+		{"list_biz_hosts", `{"bk_biz_id":3,"fields":["bk_host_id","bk_agent_id","bk_os_type","bk_mem"],"page":{"start":0,"limit":500,"sort":"bk_host_id"}}`},
+		{"list_service_instance_detail", `{"bk_biz_id":3,"page":{"start":0,"limit":200,"sort":"id"}}`},
+	} {
+		before, after := first.Ask(question.api, question.body), second.Ask(question.api, question.body)
+		if !reflect.DeepEqual(before.Body, after.Body) {
+			t.Errorf("%s: %v, was %v", question.api, after.Body, before.Body)
+		}
+	}
+	if p, known := second.Sim.Process("0:10.0.7.1", "web", "nginx"); !known || !p.Registered {
+		t.Errorf("a process on a host that was added: %+v", p)
+	}
+	if err := second.Sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := live(`{"businesses":[{"name":"other"}]}`); err == nil || !strings.Contains(err.Error(), "change 1 of CMDB (add)") {
+		t.Errorf("with another topology: %v", err)
+	}
 }
 
 // Whoever does not say in which order gets another one each time.

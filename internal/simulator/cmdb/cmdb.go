@@ -17,6 +17,8 @@ type CMDB struct {
 	last       counters
 	answers    uint64 // how many were given, which is what ties fall by
 	admit      func(agentID, addr string) error
+	changes    []Change // since the topology
+	changed    func()
 }
 
 // counters are the ids that were given out last.
@@ -118,7 +120,7 @@ type group struct {
 
 // New returns what a topology declares.
 func New(topology Topology) (*CMDB, error) {
-	c := &CMDB{named: make(map[string]*host)}
+	c := &CMDB{named: make(map[string]*host), changed: func() {}}
 	for _, declared := range topology.Businesses {
 		if err := c.addBusiness(declared); err != nil {
 			return nil, fmt.Errorf("topology: business %q: %w", declared.Name, err)
@@ -169,6 +171,13 @@ func (c *CMDB) twice() error {
 type Machine struct {
 	AgentID string // "" where it has none
 	Address string // "cloud:ip", "" where that is nobody's name
+}
+
+// OnChange has changed told of every change from now on. It must not ask CMDB.
+func (c *CMDB) OnChange(changed func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed = changed
 }
 
 // Admit has admit told of every host, of those that are added later too. A name that a

@@ -61,10 +61,13 @@ func (q *question) listHostsTopology() (any, *refusal) {
 	found := q.whole(func(h *host) bool {
 		return filters[2].holds(h.row) && h.in(func(m *module) bool { return filters[0].holds(m.set.row) && filters[1].holds(m.row) })
 	})
+	byID := make(map[int64]*host)
+	for _, h := range q.biz.hosts() {
+		byID[h.id] = h
+	}
 	rows := []row{}
 	for _, r := range q.pageOf(found) {
-		h := q.c.hosts[slices.IndexFunc(q.c.hosts, func(h *host) bool { return h.id == r.id("bk_host_id") })]
-		rows = append(rows, row{"host": r.pick(q.fields()), "topo": h.topology()})
+		rows = append(rows, row{"host": r.pick(q.fields()), "topo": byID[r.id("bk_host_id")].topology()})
 	}
 	found["info"] = rows
 	return found, nil

@@ -4,6 +4,7 @@
 package core
 
 import (
+	"encoding/json"
 	"io"
 	"maps"
 	"net/netip"
@@ -74,6 +75,15 @@ type Settings struct {
 	Now      func() time.Time
 	// Faults go wrong where they choose, if non-nil.
 	Faults Faults
+	// CMDB is kept in the state file as well, if non-nil.
+	CMDB Kept
+}
+
+// Kept is what has something to keep from one life to the next. It tells GSE.Changed when
+// there is more.
+type Kept interface {
+	json.Marshaler
+	json.Unmarshaler
 }
 
 // New returns a process service without hosts.
@@ -150,6 +160,9 @@ func (g *GSE) now() time.Time {
 	}
 	return time.Now()
 }
+
+// Changed asks for a save of what the service keeps for others.
+func (g *GSE) Changed() { g.changedLocked() }
 
 // changedLocked asks for a save.
 func (g *GSE) changedLocked() {

@@ -13,7 +13,7 @@ import (
 
 // savedState is the state file. Calls, faults and tasks are not in it: a task
 // of an earlier life is unknown, like an expired one. Which hosts there are is
-// said by AddHost and Admit each time.
+// said by AddHost and Admit each time, and by CMDB.
 type savedState struct {
 	Version     int         `json:"version"`
 	Unreachable []HostKey   `json:"unreachable"`
@@ -23,6 +23,7 @@ type savedState struct {
 	Forgotten   []savedTime `json:"forgotten"`
 	// Upgraded are the agent ids of the machines with one entry for both names.
 	Upgraded map[string]HostKey `json:"upgraded,omitempty"`
+	CMDB     json.RawMessage    `json:"cmdb,omitempty"`
 }
 
 const stateVersion = 1
@@ -72,7 +73,15 @@ func (g *GSE) logf(format string, args ...any) {
 func (g *GSE) saveState() error {
 	g.saving.Lock()
 	defer g.saving.Unlock()
-	data, err := json.Marshal(g.stateNow())
+	state := g.stateNow()
+	var err error
+	if g.CMDB != nil {
+		// It tells this service of its hosts while it changes, so it is not asked under lock.
+		if state.CMDB, err = g.CMDB.MarshalJSON(); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(state)
 	if err != nil {
 		return err
 	}
@@ -136,6 +145,12 @@ func (g *GSE) loadState() error {
 	}
 	if state.Version != stateVersion {
 		return fmt.Errorf("state file %s: version %d is not %d", g.StateFile, state.Version, stateVersion)
+	}
+	// The hosts first: what CMDB gained has processes here.
+	if g.CMDB != nil && len(state.CMDB) > 0 {
+		if err := g.CMDB.UnmarshalJSON(state.CMDB); err != nil {
+			return fmt.Errorf("state file %s: %w", g.StateFile, err)
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
