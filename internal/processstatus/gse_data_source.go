@@ -54,7 +54,7 @@ func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.Schem
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(statusModes)...)},
 	}
-	maps.Copy(attributes, statusAttributes(ctx, "An agent cannot tell a process that is not registered from one that is stopped, so `unregistered` occurs only in mode `cached`."))
+	maps.Copy(attributes, statusAttributes(ctx, "`unregistered`: the platform has no registration on file, and by mode `live` its agent neither hosts nor runs it."))
 	attributes["unhealthy_count"] = schema.Int64Attribute{
 		MarkdownDescription: "Number of hosts on which the process runs and its `health_cmd` printed nothing, as it does where it fails. Null if no " +
 			"`health_cmd` is set, and in mode `" + string(modeCached) + "`. What a check printed is in `health` of each status.",
@@ -77,7 +77,7 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ask := fleet.Process.LiveStatus
+	ask := liveStatus
 	switch cached := config.Mode.ValueString() == string(modeCached); {
 	case cached:
 		ask = fleet.Process.CachedStatus
@@ -95,4 +95,34 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
 	}
+}
+
+// liveStatus is what the agents say. An agent cannot tell a process that is not registered
+// from one that is stopped, so of those that it neither runs nor hosts the platform's file
+// is read: a row lags at times, which is why it does not count for others.
+func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
+	statuses, err := p.LiveStatus(ctx, hosts)
+	if err != nil {
+		return nil, err
+	}
+	var idle []fleet.Host
+	for _, h := range hosts {
+		if s := statuses[h]; s.State == fleet.Stopped && s.HostedKnown && !s.Hosted {
+			idle = append(idle, h)
+		}
+	}
+	if len(idle) == 0 {
+		return statuses, nil
+	}
+	filed, err := p.CachedStatus(ctx, idle)
+	if err != nil && !fleet.Ended(err) { // without time for more, it is stopped as far as is known
+		return nil, err
+	}
+	for _, h := range idle {
+		if s := statuses[h]; filed[h].State == fleet.Unregistered {
+			s.State = fleet.Unregistered
+			statuses[h] = s
+		}
+	}
+	return statuses, nil
 }

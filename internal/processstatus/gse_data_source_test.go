@@ -3,9 +3,11 @@ package processstatus_test
 import (
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -96,24 +98,96 @@ func TestAccProcessStatusDataSource_unknown(t *testing.T) {
 	}
 }
 
-func TestAccProcessStatusDataSource_unregistered(t *testing.T) {
+// What an agent neither runs nor hosts and the platform has no row of is not registered,
+// whichever way it is asked. A row of a host that runs or is hosted does not matter live.
+func TestProcessStatusDataSource_unregistered(t *testing.T) {
+	t.Parallel()
+	started := func(t *testing.T, sim *providertest.Sim, n int) {
+		t.Helper()
+		if err := sim.StartProcess(providertest.Address(n), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const running, stopped, unregistered, unknown = "running", "stopped", "unregistered", "unknown"
+	for name, c := range map[string]struct {
+		lag          bool // the file is from before anything was registered
+		fault        *simulator.Fault
+		live, cached map[string]string
+		said         string // live
+	}{
+		"all": {
+			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
+			cached: map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
+		},
+		"late-file": {
+			lag:    true,
+			live:   map[string]string{"web-1": running, "web-2": unregistered, "web-3": unregistered},
+			cached: map[string]string{"web-1": unregistered, "web-2": unregistered, "web-3": unregistered},
+		},
+		"unreadable-file": {
+			fault:  &simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}},
+			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": stopped},
+			cached: map[string]string{"web-1": unknown, "web-2": unknown, "web-3": unknown},
+		},
+		"no-file": {
+			fault: &simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: new(1), EnvelopeMessage: "broken"},
+			said:  "Unable to Read Process Status",
+		},
+		"hosting-not-told": {
+			fault: &simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(3)}, Code: new(0),
+				Content: map[string]any{"process": []any{map[string]any{"instance": []any{map[string]any{"pid": -1}}}}}},
+			live:   map[string]string{"web-1": running, "web-2": stopped, "web-3": stopped},
+			cached: map[string]string{"web-1": running, "web-2": stopped, "web-3": unregistered},
+		},
+	} {
+		for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+			t.Run(name+"-"+string(face), func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				if c.lag {
+					sim.FreezeStatus()
+				}
+				sim.Registered(t, 2)
+				started(t, sim, 1)
+				if c.fault != nil {
+					sim.Inject(*c.fault)
+				}
+				p := providertest.ConfiguredWith(t, sim.SettingsFor(face))
+				config := face.Reference("./start.sh", 3)
+				values, said := p.ReadData("bk_process_status", config)
+				if said.Failed() != (c.said != "") || !strings.Contains(said.String(), c.said) {
+					t.Errorf("live: %s", said)
+				}
+				if diff := cmp.Diff(c.live, providertest.StatesOf(values)); c.live != nil && diff != "" {
+					t.Errorf("live (-want +got):\n%s", diff)
+				}
+				if calls := len(sim.Calls().Of("get_proc_status_v2")); calls == 0 {
+					t.Error("the file was not read")
+				}
+				config["mode"] = "cached"
+				values, _ = p.ReadData("bk_process_status", config)
+				if diff := cmp.Diff(c.cached, providertest.StatesOf(values)); c.cached != nil && diff != "" {
+					t.Errorf("cached (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// The file costs a call only where it may say more than the agents.
+func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{{
-			Config: sim.ProviderConfig() + `
-data "bk_process_status" "test" {
-  meta  = { namespace = "web", name = "nginx" }
-  hosts = { a = "0:10.0.0.1" }
-  mode  = "cached"
-}`,
-			Check: resource.ComposeAggregateTestCheckFunc(
-				resource.TestCheckResourceAttr(providertest.StatusAddress, "unregistered_count", "1"),
-				resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.a.state", "unregistered"),
-			),
-		}},
-	})
+	sim.Registered(t, 2)
+	for n := range 2 {
+		if err := sim.StartProcess(providertest.Address(n+1), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values, said := sim.Configured(t).ReadData("bk_process_status", providertest.FaceESB.Reference("./start.sh", 2))
+	if got := sim.Calls().APIs(); values["running_count"] != 2 || !slices.Equal(got, []string{"operate_proc_v2", "get_proc_operate_result_v2"}) {
+		t.Errorf("%v after %q; said %s", values, got, said)
+	}
 }
 
 // Without a spec the agents cannot be asked, and what the platform has on file will do: a
