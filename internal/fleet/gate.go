@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -55,8 +54,8 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 	err := poll.UntilBy(ctx, clock, g.pace(), func(ctx context.Context) (bool, error) {
 		asked := clock.Now()
 		status, err := g.look(ctx, p, hosts)
-		if ctx.Err() != nil {
-			return false, nil // the loop says why
+		if over := clock.Pause(ctx, 0); over != nil {
+			return false, over
 		}
 		answered := clock.Now()
 		settled := make(Results)
@@ -76,10 +75,10 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 		return len(hosts) == 0, nil
 	})
 	for _, h := range hosts {
-		o := reached[h]
-		o.Verdict, o.AlreadyDone, o.Left, o.Err = Pending, false, Unhealthy, err
-		o.Meaning = "it was operated on, and was not yet known to be stable"
-		results[h] = o
+		results[h] = Outcome{
+			Verdict: Pending, Left: Unhealthy, Err: err, TookOver: reached[h].TookOver, TaskID: reached[h].TaskID, RequestID: reached[h].RequestID,
+			Meaning: "it was operated on, and was not yet known to be stable",
+		}
 	}
 	return results
 }
@@ -139,44 +138,50 @@ func (s *sightings) couldPass(now time.Time) time.Time {
 }
 
 // failed is the outcome of a host that did not pass.
-func (g *Gate) failed(o Outcome, s *sightings) Outcome {
-	o.Verdict, o.AlreadyDone, o.Left = Failed, false, Unhealthy
-	o.Meaning = fmt.Sprintf("not stable for %s within %s: %s", g.StableFor, g.Within, strings.Join(g.reasons(s), "; "))
+func (g *Gate) failed(reached Outcome, s *sightings) Outcome {
+	o := Outcome{Verdict: Failed, Left: Unhealthy, Ran: true, TookOver: reached.TookOver, TaskID: reached.TaskID, RequestID: reached.RequestID}
+	o.Meaning = fmt.Sprintf("not stable for %s within %s: %s", g.StableFor, g.Within, g.reason(s))
 	switch {
 	case s.err != nil:
 		if !Ended(s.err) {
 			o.Err = s.err
 		}
-	case s.last.State == Running && !g.wants(s.last):
-		o.Message = s.last.Health
 	case s.last.State == Unknown:
 		o.Code, o.Message = s.last.Code, s.last.Message
+	case s.last.State == Running && !g.wants(s.last):
+		o.Message = s.last.Health
+	case s.pids > 1:
+		o.Message = fmt.Sprintf("pids seen: %d", s.pids)
 	}
 	return o
 }
 
-// reasons say what was seen.
-func (g *Gate) reasons(s *sightings) []string {
-	var reasons []string
+// reason says what was seen, in words that are the same for hosts that fare alike.
+func (g *Gate) reason(s *sightings) string {
+	died := ""
 	switch {
 	case s.pids > 2:
-		reasons = append(reasons, fmt.Sprintf("it died and was started again and again (its pid changed %d times)", s.pids-1))
+		died = "it died and was started again and again"
 	case s.pids == 2:
-		reasons = append(reasons, "it died and was started again (its pid changed once)")
+		died = "it died and was started again"
 	}
+	now := ""
 	switch {
 	case s.err != nil || s.last.State == Unknown || s.last.State == "":
-		reasons = append(reasons, "its agent did not say how it is when it was last asked")
+		now = "its agent did not say how it is when it was last asked"
 	case s.last.State != Running && s.pids == 0:
-		reasons = append(reasons, "it was never seen to run")
+		now = "it was never seen to run"
 	case s.last.State != Running:
-		reasons = append(reasons, "it did not run when its agent was last asked")
+		now = "it did not run when its agent was last asked"
 	case !g.wants(s.last) && s.last.Health == "":
-		reasons = append(reasons, fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output))
+		now = fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output)
 	case !g.wants(s.last):
-		reasons = append(reasons, fmt.Sprintf("what its health_cmd printed does not match %q", g.Output))
-	case len(reasons) == 0:
-		reasons = append(reasons, "it began to run too late for that")
+		now = fmt.Sprintf("what its health_cmd printed does not match %q", g.Output)
+	case died == "":
+		now = "it began to run too late for that"
 	}
-	return reasons
+	if died == "" || now == "" {
+		return died + now
+	}
+	return died + "; " + now
 }

@@ -83,12 +83,12 @@ func TestRun_gate(t *testing.T) {
 		"starts-too-late":    {life: from(dead, 51*time.Second, steady), took: 51 * time.Second, meaning: "it began to run too late for that"},
 		"dies-at-once":       {life: from(steady, 5*time.Second, dead), took: 51 * time.Second, meaning: "it did not run when its agent was last asked"},
 		"revived-once":       {life: from(steady, 5*time.Second, flaps(time.Hour)), took: 15 * time.Second},
-		"flaps-fast":         {life: flaps(time.Second), took: 51 * time.Second, meaning: "it died and was started again and again (its pid changed 51 times)"},
-		"flaps-slowly":       {life: flaps(9 * time.Second), took: 54 * time.Second, meaning: "it died and was started again and again (its pid changed 6 times)"},
+		"flaps-fast":         {life: flaps(time.Second), took: 51 * time.Second, meaning: "it died and was started again and again", message: "pids seen: 52"},
+		"flaps-slowly":       {life: flaps(9 * time.Second), took: 54 * time.Second, meaning: "it died and was started again and again", message: "pids seen: 7"},
 		"revived-at-the-end": {life: from(steady, 9*time.Second, from(dead, 52*time.Second, flaps(time.Hour))), took: 51 * time.Second, meaning: "it did not run when its agent was last asked"},
 		"flaps-and-dead": {
 			life: from(flaps(20*time.Second), 8*time.Second, from(dead, 20*time.Second, from(flaps(20*time.Second), 25*time.Second, dead))), took: 51 * time.Second,
-			meaning: "it died and was started again (its pid changed once); it did not run when its agent was last asked",
+			meaning: "it died and was started again; it did not run when its agent was last asked", message: "pids seen: 2",
 		},
 		"silent":              {life: silent, took: 51 * time.Second, meaning: "its agent did not say how it is when it was last asked", message: "agent not online", code: 117},
 		"silent-for-a-while":  {life: from(steady, 2*time.Second, from(silent, 30*time.Second, steady)), took: 30 * time.Second},
@@ -111,13 +111,13 @@ func TestRun_gate(t *testing.T) {
 					gate.Output = regexp.MustCompile(test.output)
 				}
 				p := &process{live: lives(start, map[int]life{1: test.life})}
-				p.operate = doneOps(map[fleet.Operation]map[int]fleet.Outcome{fleet.Restart: {1: {TaskID: "t1"}}})
+				p.operate = doneOps(map[fleet.Operation]map[int]fleet.Outcome{fleet.Restart: {1: {TaskID: "t1", Message: "success"}}})
 				results := fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, fleet.Rollout{Healthy: gate})
-				want := fleet.Outcome{TaskID: "t1"}
+				want := fleet.Outcome{TaskID: "t1", Message: "success"}
 				if test.meaning != "" {
 					want = fleet.Outcome{
 						Verdict: fleet.Failed, Left: fleet.Unhealthy, Meaning: gatePrefix + test.meaning,
-						Message: test.message, Code: test.code, TaskID: "t1",
+						Message: test.message, Code: test.code, TaskID: "t1", Ran: true,
 					}
 				}
 				wantResults(t, map[int]fleet.Outcome{1: want}, results)
@@ -152,7 +152,7 @@ func TestRun_gateHoldsWaves(t *testing.T) {
 		notTried := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 		wantResults(t, map[int]fleet.Outcome{
 			1: {}, 2: {}, 4: {}, 5: notTried, 6: notTried,
-			3: {Verdict: fleet.Failed, Left: fleet.Unhealthy, Meaning: gatePrefix + "it was never seen to run"},
+			3: {Verdict: fleet.Failed, Left: fleet.Unhealthy, Ran: true, Meaning: gatePrefix + "it was never seen to run"},
 		}, results)
 	})
 }
@@ -268,7 +268,7 @@ func TestRun_gateWhenTheCallFails(t *testing.T) {
 				rollout := fleet.Rollout{Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute}}
 				p := &process{live: cannotSay(test.err)}
 				wantResults(t, map[int]fleet.Outcome{1: {
-					Verdict: fleet.Failed, Left: fleet.Unhealthy, Err: test.want,
+					Verdict: fleet.Failed, Left: fleet.Unhealthy, Ran: true, Err: test.want,
 					Meaning: gatePrefix + "its agent did not say how it is when it was last asked",
 				}}, fleet.Run(t.Context(), p, fleet.Restart, hosts(1), nil, rollout))
 			})
