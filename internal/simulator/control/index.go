@@ -115,6 +115,7 @@ FAULTS
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"op":0,"code":65535,"message":"no such file","times":1}'
     curl -s $SIM/_sim/faults -d '{"op":0,"code":836,"apply":true}'
     curl -s $SIM/_sim/faults -d '{"op":0,"code":65535,"still_hosts":true}'   (the start fails, and the process is hosted all the same)
+    curl -s $SIM/_sim/faults -d '{"command":"v2","dies":2,"revived":true}'   (a process of a bad release dies and is revived, again and again)
 
   A host's agent does not answer: 117 at once, or 115 for ever
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"117"}'

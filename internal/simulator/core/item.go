@@ -131,6 +131,7 @@ func (g *GSE) hostingVerdict(p *process, it *Item) verdict {
 
 func (g *GSE) queryLocked(it *Item, t Target) verdict {
 	p := g.viewLocked(it, t)
+	g.askedLocked(p)
 	v := newVerdict(CodeOK)
 	v.content = g.queryContentLocked(p, it)
 	return v

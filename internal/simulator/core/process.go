@@ -50,6 +50,10 @@ type instance struct {
 	retries   int
 	nextTry   time.Time
 	revivedAt time.Time
+
+	// ailment is that of a virtual process, queriesLeft how many it survives.
+	ailment     Ailment
+	queriesLeft int
 }
 
 func newInstance() *instance { return &instance{pid: -1, wanted: statusStopped} }
@@ -183,6 +187,7 @@ func (g *GSE) startedLocked(p *process, pid int) {
 	p.pid = pid
 	p.lastStartTime = g.now().Unix()
 	p.died = false
+	p.ailment, p.health = Ailment{}, ""
 }
 
 func (p *process) stopped() {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
@@ -80,6 +81,19 @@ func (s *Spec) setTimes(policy map[string]any, given func(any) bool) {
 			*setting.value = jsontree.Integer(v)
 		}
 	}
+}
+
+// Runs reports whether any of its commands contains a text.
+func (s *Spec) Runs(text string) bool {
+	if s == nil {
+		return false
+	}
+	for _, command := range s.commands {
+		if strings.Contains(command, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseSpec reads a spec kept as JSON, in GSE's form or in JOB's.

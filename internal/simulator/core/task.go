@@ -26,6 +26,7 @@ type operation struct {
 	apply            bool
 	stillHosts       bool
 	shape            string
+	ailment          Ailment
 }
 
 type operationState int
@@ -186,6 +187,9 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 		g.runLocked(o)
 	default:
 		g.settleOperationLocked(o, g.applyLocked(o.item, o.target), at)
+		if o.item.Op == OpStart || o.item.Op == OpRestart || o.item.Op == OpReload {
+			g.ailLocked(o)
+		}
 	}
 }
 

@@ -39,6 +39,15 @@ type Trouble struct {
 	StillHosts       bool
 	Shape            string
 	Takes            time.Duration
+	Ailment
+}
+
+// Ailment is what ails the process of a virtual host after an operation that left it
+// running.
+type Ailment struct {
+	Dies    int
+	Revived bool
+	Health  string
 }
 
 // Queue is what a fault does to the result of a task.
@@ -79,6 +88,33 @@ func (o *operation) suffer(t Trouble) {
 	o.stillHosts = o.stillHosts || t.StillHosts
 	if o.shape == "" {
 		o.shape = t.Shape
+	}
+	if o.ailment == (Ailment{}) {
+		o.ailment = t.Ailment
+	}
+}
+
+// ailLocked leaves the process that an operation has brought up with what ails it.
+func (g *GSE) ailLocked(o *operation) {
+	p := g.procs[o.key()]
+	if o.ailment == (Ailment{}) || p == nil || !p.running {
+		return
+	}
+	p.ailment, p.queriesLeft, p.health = o.ailment, o.ailment.Dies, o.ailment.Health
+}
+
+// askedLocked counts a query, at which an ailing process may die.
+func (g *GSE) askedLocked(p *process) {
+	if !p.running || p.ailment.Dies == 0 {
+		return
+	}
+	if p.queriesLeft--; p.queriesLeft > 0 {
+		return
+	}
+	p.stopped()
+	if ails := p.ailment; p.hosted && ails.Revived {
+		g.startedLocked(p, g.newPIDLocked())
+		p.ailment, p.queriesLeft, p.health = ails, ails.Dies, ails.Health
 	}
 }
 

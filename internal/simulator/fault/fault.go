@@ -38,6 +38,9 @@ type Fault struct {
 	// Start is where the page of a listing begins.
 	Start *int   `json:"start,omitempty"`
 	Name  string `json:"name,omitempty"`
+	// Command is part of a command of the spec that an operation comes with: a bad
+	// release, wherever it gets to.
+	Command string `json:"command,omitempty"`
 	// Skip lets the first so many matches through, Times ends the fault after
 	// it applied so often; 0 means never. Matches are requests for effects per
 	// request, tasks for Queued, and operations on one host (not polls) for
@@ -69,6 +72,13 @@ type Fault struct {
 	// StillHosts hosts the process although its start failed by Code: a client saw
 	// isAuto true after such a start, and the agent may revive it later.
 	StillHosts bool `json:"still_hosts,omitempty"`
+	// Dies lets the process of a virtual host die at the so-many-th query (op 2) after
+	// an operation that left it running; Revived has the agent start it again at once
+	// if it is hosted, with another pid, to die again after as many. Health is what its
+	// health_cmd prints from then on.
+	Dies    int    `json:"dies,omitempty"`
+	Revived bool   `json:"revived,omitempty"`
+	Health  string `json:"health,omitempty"`
 	// ContentShape changes the content: "object" is the JSON unpacked, "null"
 	// is null, "broken" is cut in half, "empty" is "", "no-instance" is a query's
 	// content with an empty instance list, and "no-isauto" is one that does not
@@ -247,5 +257,5 @@ func (f Fault) perRequest() bool {
 
 func (f Fault) perHost() bool {
 	return f.Missing != 0 || f.Pending != 0 || f.Code != nil || f.Unreachable != "" || f.Takes != 0 ||
-		f.ContentShape != ""
+		f.ContentShape != "" || f.Dies != 0 || f.Health != ""
 }

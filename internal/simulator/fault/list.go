@@ -105,7 +105,8 @@ func (f *fault) matchesAPI(api string) bool {
 func (f *fault) matchesItem(it *core.Item) bool {
 	return (f.Op == nil || *f.Op == it.Op) &&
 		(f.Namespace == "" || f.Namespace == it.Namespace) &&
-		(f.Name == "" || f.Name == it.Name)
+		(f.Name == "" || f.Name == it.Name) &&
+		(f.Command == "" || it.Spec.Runs(f.Command))
 }
 
 func (f *fault) matchesHost(key core.HostKey) bool {
@@ -120,7 +121,7 @@ func (f *fault) matchesRequest(api string, items []*core.Item) bool {
 		return false
 	}
 	if len(items) == 0 {
-		return f.Op == nil && f.Namespace == "" && f.Name == "" && f.hosts == nil
+		return f.Op == nil && f.Namespace == "" && f.Name == "" && f.Command == "" && f.hosts == nil
 	}
 	return slices.ContainsFunc(items, func(it *core.Item) bool {
 		if !f.matchesItem(it) {
@@ -175,6 +176,7 @@ func (f *fault) trouble() core.Trouble {
 		Missing: f.Missing, Pending: f.Pending, Unreachable: f.Unreachable,
 		Code: f.Code, Message: f.Message, Content: f.Content,
 		Apply: f.Apply, StillHosts: f.StillHosts, Shape: f.ContentShape, Takes: f.Takes,
+		Ailment: core.Ailment{Dies: f.Dies, Revived: f.Revived, Health: f.Health},
 	}
 }
 

@@ -1,0 +1,73 @@
+package fault_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// A process of a bad release dies after so many queries, is revived if it is hosted, and
+// prints what is to be printed. One that is started again by a good release is well.
+func TestFault_ailing(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		fault  simulator.Fault
+		op     int
+		unhost bool
+		pids   []int // since the operation, the first that was seen is 1; -1 for none
+		health string
+	}{
+		"dies":          {simulator.Fault{Command: "start.sh", Dies: 2}, simulator.OpStart, false, []int{1, -1, -1}, ""},
+		"dies-at-once":  {simulator.Fault{Dies: 1}, simulator.OpStart, false, []int{-1, -1}, ""},
+		"flaps":         {simulator.Fault{Dies: 2, Revived: true}, simulator.OpRestart, false, []int{1, 2, 2, 3, 3, 4}, ""},
+		"not-hosted":    {simulator.Fault{Dies: 2, Revived: true}, simulator.OpStart, true, []int{1, -1, -1}, ""},
+		"prints":        {simulator.Fault{Health: "disk full"}, simulator.OpStart, false, []int{1, 1}, "disk full"},
+		"other-command": {simulator.Fault{Command: "v2", Dies: 1, Health: "disk full"}, simulator.OpStart, false, []int{1, 1}, ""},
+		"other-op":      {simulator.Fault{Op: new(simulator.OpReload), Dies: 1}, simulator.OpStart, false, []int{1, 1}, ""},
+		"of-no-start":   {simulator.Fault{Op: new(simulator.OpStop), Dies: 1}, simulator.OpStart, false, []int{1, 1}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewVirtual(t)
+			c.Sim.Inject(test.fault)
+			c.Do(test.op, "10.0.0.1")
+			if test.unhost {
+				c.Do(simulator.OpUnhost, "10.0.0.1")
+			}
+			var got []int
+			health := ""
+			first := 0
+			for range test.pids {
+				instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
+				pid := int(instance["pid"].(float64))
+				if pid > 0 && first == 0 {
+					first = pid
+				}
+				if pid > 0 {
+					pid += 1 - first
+				}
+				got = append(got, pid)
+				health, _ = instance["health"].(string)
+			}
+			if !reflect.DeepEqual(got, test.pids) || health != test.health {
+				t.Errorf("pids %v, health %q; want %v, %q", got, health, test.pids, test.health)
+			}
+
+			c.Sim.ClearFaults()
+			c.Do(simulator.OpRestart, "10.0.0.1")
+			for range 3 {
+				instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
+				if pid, _ := instance["pid"].(float64); pid <= 0 || instance["health"] != "" {
+					t.Errorf("after a good release: %v", instance)
+				}
+			}
+			if state := simtest.State(c.Sim, "10.0.0.1"); !strings.HasSuffix(state, "r") {
+				t.Errorf("then %s", state)
+			}
+		})
+	}
+}
