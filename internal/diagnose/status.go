@@ -23,6 +23,7 @@ const (
 	OtherLabels       Code = "other_labels"
 	NotHosted         Code = "not_hosted"
 	NotRunning        Code = "not_running"
+	Unhealthy         Code = "unhealthy" // as declared, and did not pass the gate of its rollout
 )
 
 // The codes of failed_hosts.
@@ -37,7 +38,7 @@ const (
 // Codes are all of them.
 func Codes() []Code {
 	return []Code{
-		NotRegistered, Unregistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning,
+		NotRegistered, Unregistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning, Unhealthy,
 		Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried,
 	}
 }

@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -64,11 +65,26 @@ func (m *lifecycleModel) setStatuses(hosts fleet.Inventory, statuses map[fleet.H
 // checkLifecycleCommands refuses what the resource would need a command for that
 // is not there.
 func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
-	var diags diag.Diagnostics
+	diags := checkGate(ctx, m, config)
 	diags.Append(reference.CheckHosting(ctx, m, config, m.lifecycle().Ensure)...)
 	// The two that run a command are called like the operation.
 	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
 	return diags
+}
+
+// checkGate refuses a gate that nothing could pass, or that nothing has to.
+func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
+	var diags diag.Diagnostics
+	ensure, gate := m.lifecycle().Ensure, reference.GateOf(m.lifecycle().Rollout)
+	if gate.IsNull() || gate.IsUnknown() || ensure.IsUnknown() {
+		return diags
+	}
+	if fleet.Ensure(ensure.ValueString()) != fleet.EnsureRunning {
+		reference.AddInvalid(&diags, reference.GatePath(), "Invalid Health Gate", fmt.Sprintf(
+			"it watches processes that are meant to run, and this resource starts none; set ensure = %q, or leave it out", fleet.EnsureRunning))
+		return diags
+	}
+	return reference.CheckGate(ctx, m, config, m.lifecycle().Rollout)
 }
 
 // hostedProcess is a model as the clients need it.
@@ -113,6 +129,7 @@ func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string
 	diags.Append(d...)
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
 	h.rollout, d = h.Rollout(ctx, m.lifecycle().Rollout)
+	h.rollout.Clock = p.Clock
 	diags.Append(d...)
 	return h
 }

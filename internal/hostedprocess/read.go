@@ -119,6 +119,11 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 		case drifted && found.Code == was.Code && was.ToldByRefresh():
 		case away, drifted && found.Code == was.Code, missing && (was.Code == diagnose.NotRegistered || was.Code == diagnose.Unconfirmed):
 			statuses[id] = was
+		case was.Code == diagnose.Unhealthy:
+			// That it runs at this moment does not say that it goes on.
+			if !drifted {
+				statuses[id] = was
+			}
 		case was.Code == diagnose.RegisteredByOther:
 			if !missing && !held.Ours(cached[id]) {
 				statuses[id] = was

@@ -15,7 +15,7 @@ import (
 
 // codesText lists the codes of out_of_sync.
 const codesText = "The codes are `not_registered`, `unregistered` (by somebody else, after it was registered), `unconfirmed` (it may be registered), " +
-	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted` and `not_running`."
+	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted`, `not_running` and `unhealthy` (as declared, and did not pass `rollout.healthy`)."
 
 // lifecycleAttributes are those of lifecycleModel. ownerText says what the owner is for.
 func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {

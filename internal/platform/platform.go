@@ -16,6 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // Platform is what Configure of a resource, data source or action receives.
@@ -33,6 +34,8 @@ type Platform struct {
 	Log *slog.Logger
 	// Pace is how often actions report their progress.
 	Pace Pace
+	// Clock is what rollouts go by; nil is the one on the wall.
+	Clock poll.Clock
 
 	Gateway bkapi.Gateway
 	// Supplier is the supplier id of host addresses that name none.

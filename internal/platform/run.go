@@ -29,7 +29,7 @@ func (p *Platform) Logged(ctx context.Context, r Run, hosts []fleet.Host, act fu
 	if p == nil || p.Log == nil || len(hosts) == 0 {
 		return act(ctx, r.Rollout)
 	}
-	w := &watch{log: p.Log.With("process", r.Process, "operation", r.Operation), now: p.Pace.Now, began: p.Pace.Now(), next: r.Rollout.Watch}
+	w := &watch{log: p.Log.With("process", r.Process, "operation", r.Operation), now: p.Pace.Now, began: p.Pace.Now(), next: r.Rollout.Watch, healthy: r.Rollout.Healthy}
 	w.log.InfoContext(ctx, "operation begins", "hosts", len(hosts), "which", r.which(hosts))
 	r.Rollout.Watch = func(progress fleet.Progress) { w.watch(ctx, progress) }
 
@@ -62,20 +62,33 @@ type watch struct {
 	now   func() time.Time
 	began time.Time
 	wave  int // the latest
+	gate  int // the latest wave whose gate was logged
 	next  func(fleet.Progress)
+
+	healthy *fleet.Gate
 }
 
 func (w *watch) watch(ctx context.Context, p fleet.Progress) {
 	if p.Wave > w.wave && p.Waves > 1 {
 		w.wave = p.Wave
-		if every := 1 + (p.Waves-1)/maxWaveLines; (p.Wave-1)%every == 0 || p.Wave == p.Waves {
-			w.log.InfoContext(ctx, "wave begins", "wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),
-				"done", fmt.Sprintf("%d/%d", p.Done, p.Hosts), "failed", p.Failed, "unknown", p.Unknown)
-		}
+		w.line(ctx, "wave begins", p)
+	}
+	if p.Watched > 0 && p.Wave > w.gate {
+		w.gate = p.Wave
+		w.line(ctx, "waiting for hosts to be stable", p, "watched", p.Watched, "stable_for", w.healthy.StableFor.String(), "within", w.healthy.Within.String())
 	}
 	if w.next != nil {
 		w.next(p)
 	}
+}
+
+// line logs where a run stands, unless its waves are too many for a line each.
+func (w *watch) line(ctx context.Context, what string, p fleet.Progress, more ...any) {
+	if every := 1 + (p.Waves-1)/maxWaveLines; (p.Wave-1)%every != 0 && p.Wave != p.Waves {
+		return
+	}
+	w.log.With(more...).InfoContext(ctx, what, "wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),
+		"done", fmt.Sprintf("%d/%d", p.Done, p.Hosts), "failed", p.Failed, "unknown", p.Unknown)
 }
 
 func (w *watch) took() string { return w.now().Sub(w.began).Round(time.Millisecond).String() }

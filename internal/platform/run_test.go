@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,50 @@ level=INFO msg="operation over" process=web:nginx operation=restart took=0s outc
 	if watched == 0 {
 		t.Error("nobody else was told of the progress")
 	}
+}
+
+// process is one that runs for good.
+type process struct{ fleet.Process }
+
+func (process) OneShot() bool { return false }
+
+func (process) Operate(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
+	return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Done})
+}
+
+func (process) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	statuses := make(map[fleet.Host]fleet.Status)
+	for _, h := range hosts {
+		statuses[h] = fleet.Status{State: fleet.Running, PID: 7}
+	}
+	return statuses, nil
+}
+
+// The log says what a wave waits for.
+func TestLogged_gate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		inventory, hosts := fleettest.Inventory(t, 3)
+		p, text := logging()
+		began := time.Now()
+		p.Pace.Now = func() time.Time { return time.Unix(0, 0).Add(time.Since(began)) }
+		run := Run{Process: "web:nginx", Operation: "restart", Keys: inventory, Rollout: fleet.Rollout{
+			Waves: fleet.BatchesOf(2), Healthy: &fleet.Gate{StableFor: 10 * time.Second, Within: time.Minute},
+		}}
+		p.Logged(t.Context(), run, hosts, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
+			return fleet.Run(ctx, process{}, fleet.Restart, hosts, nil, rollout)
+		})
+		want := `level=INFO msg="operation begins" process=web:nginx operation=restart hosts=3 which=h01…h03
+level=INFO msg="wave begins" process=web:nginx operation=restart wave=1/2 after=0s done=0/3 failed=0 unknown=0
+level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart watched=2 stable_for=10s within=1m0s wave=1/2 after=0s done=0/3 failed=0 unknown=0
+level=INFO msg="wave begins" process=web:nginx operation=restart wave=2/2 after=10s done=2/3 failed=0 unknown=0
+level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart watched=1 stable_for=10s within=1m0s wave=2/2 after=10s done=2/3 failed=0 unknown=0
+level=INFO msg="operation over" process=web:nginx operation=restart took=20s outcome="3 hosts: 3 done"
+`
+		if diff := cmp.Diff(want, text.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 // However many waves there are, the log stays short, and has the first and the last.

@@ -46,7 +46,7 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(model.Check(ctx, nil)...)
-		resp.Diagnostics.Append(reference.CheckCommand(ctx, model, req.Config, model.inputs().Operation)...)
+		resp.Diagnostics.Append(checkInputs(ctx, model, req.Config)...)
 	}
 }
 
@@ -104,7 +104,7 @@ func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionMode
 	if diags.HasError() {
 		return model, diags
 	}
-	diags.Append(reference.CheckCommand(ctx, model, config, model.inputs().Operation)...)
+	diags.Append(checkInputs(ctx, model, config)...)
 	diags.Append(reference.CheckHosts(ctx, a.platform, model)...)
 	diags.Append(reference.CheckRollout(model.HostsMap(ctx), model.inputs().Rollout)...)
 	if hosts := model.HostsMap(ctx); !hosts.IsUnknown() && hosts.Len() == 0 {

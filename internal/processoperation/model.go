@@ -2,10 +2,12 @@ package processoperation
 
 import (
 	"context"
+	"fmt"
 
 	actiontimeouts "github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -27,6 +29,22 @@ type inputValues struct {
 }
 
 func (m *inputValues) inputs() *inputValues { return m }
+
+// checkInputs refuses an operation without its command, and a gate that nothing could
+// pass. What is not known yet passes.
+func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnostics {
+	operation, rollout := m.inputs().Operation, m.inputs().Rollout
+	diags := reference.CheckCommand(ctx, m, config, operation)
+	if gate := reference.GateOf(rollout); gate.IsNull() || gate.IsUnknown() || operation.IsNull() || operation.IsUnknown() {
+		return diags
+	}
+	if !fleet.Operation(operation.ValueString()).LeavesRunning() {
+		reference.AddInvalid(&diags, reference.GatePath(), "Invalid Health Gate", fmt.Sprintf(
+			"after the operation %q the process is not meant to run, so there is nothing to watch; leave it out, or start, restart or reload", operation.ValueString()))
+		return diags
+	}
+	return append(diags, reference.CheckGate(ctx, m, config, rollout)...)
+}
 
 // resourceModel is the model of a resource, over either API.
 type resourceModel interface {
@@ -92,6 +110,7 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 		reference.AddMissingSpec(diags)
 	}
 	o.rollout, d = o.Rollout(ctx, m.inputs().Rollout)
+	o.rollout.Clock = p.Clock
 	diags.Append(d...)
 	return o
 }

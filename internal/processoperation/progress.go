@@ -82,10 +82,13 @@ func (p *progress) sendLocked() {
 // message is a line such as
 // "restart web:nginx: 812/1000 done, 3 failed, wave 9/10 (1m10s)".
 func (p *progress) message() string {
-	n, unknown := p.latest, ""
+	n, more := p.latest, ""
 	if n.Unknown > 0 {
-		unknown = fmt.Sprintf(", %d outcome unknown", n.Unknown)
+		more = fmt.Sprintf(", %d outcome unknown", n.Unknown)
+	}
+	if n.Watched > 0 {
+		more += fmt.Sprintf(", waiting for %d to be stable", n.Watched)
 	}
 	return fmt.Sprintf("%s: %d/%d done, %d failed%s, wave %d/%d (%s)",
-		p.title, n.Done, n.Hosts, n.Failed, unknown, n.Wave, n.Waves, p.pace.Now().Sub(p.began).Truncate(time.Second))
+		p.title, n.Done, n.Hosts, n.Failed, more, n.Wave, n.Waves, p.pace.Now().Sub(p.began).Truncate(time.Second))
 }

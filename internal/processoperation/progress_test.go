@@ -57,6 +57,10 @@ func TestProgress(t *testing.T) {
 			steps: []step{{0, fleet.Progress{Wave: 10, Waves: 10, Hosts: 1000, Done: 997, Failed: 1, Unknown: 2}}},
 			want:  []string{"0 restart web:nginx: 997/1000 done, 1 failed, 2 outcome unknown, wave 10/10 (0s)"},
 		},
+		"waits-at-the-gate": {
+			steps: []step{{0, fleet.Progress{Wave: 9, Waves: 10, Hosts: 1000, Done: 800, Unknown: 2, Watched: 12}}},
+			want:  []string{"0 restart web:nginx: 800/1000 done, 0 failed, 2 outcome unknown, waiting for 12 to be stable, wave 9/10 (0s)"},
+		},
 		"the-end-waits-for-nothing": {
 			steps: []step{{0, wave(1, 0, 0)}, {10 * time.Millisecond, wave(10, 1000, 0)}},
 			want: []string{

@@ -30,7 +30,7 @@ func (r *baseResource) ValidateConfig(ctx context.Context, req resource.Validate
 		return
 	}
 	resp.Diagnostics.Append(config.Check(ctx, nil)...)
-	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().Operation)...)
+	resp.Diagnostics.Append(checkInputs(ctx, config, req.Config)...)
 	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().OnDestroy)...)
 }
 

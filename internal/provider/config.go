@@ -200,6 +200,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		GSE:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
 		Log:              s.API.Logger,
 		Pace:             p.Pace,
+		Clock:            p.Clock,
 		Gateway:          s.API.Gateway,
 		Supplier:         s.supplier,
 		DefaultLabels:    s.defaultLabels,

@@ -35,6 +35,10 @@ var (
 	hosted    = []string{"bk_hosted_process"}
 	operated  = []string{"bk_process_operation", "action bk_process_operation"}
 	jobHosted = []string{"bk_job_hosted_process"}
+	rolledOut = append(slices.Clone(operated), hosted...)
+	// jobRolledOut are those over JOB.
+	jobRolledOut = []string{"bk_job_hosted_process", "bk_job_process_operation", "action bk_job_process_operation"}
+	stable       = map[string]any{"stable_for": "30s"}
 	// hostsOf makes a hosts map of one host.
 	hostsOf = func(address string) map[string]string { return map[string]string{"web-1": address} }
 )
@@ -65,6 +69,19 @@ var mistakes = []mistake{
 	{at: "spec.monitor_policy.start_check_secs", wrote: 2.5, said: "the value must be a whole number, such as 3; got 2.5."},
 	{at: "spec.resource.fd", wrote: 1000.5, said: "the value must be a whole number, such as 1001; got 1000.5."},
 	{at: "rollout.batch_size", in: append(slices.Clone(operated), hosted...), wrote: 0.5, said: "the value must be a whole number, such as 1; got 0.5."},
+	{at: "rollout.waves", in: rolledOut, wrote: []string{"0"}, said: `"0" is a wave that never grows or has no hosts; the least is 1.`},
+	{at: "rollout.waves", in: rolledOut, wrote: []string{"1", "*1"}, said: `"*1" is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more.`},
+	{at: "rollout.waves", in: rolledOut, wrote: []string{"1", "101%"}, said: `"101%" is more than all hosts; the most is 100%.`},
+	{at: "rollout.waves", in: rolledOut, wrote: []string{"+5"}, said: `"+5" is relative to the wave before, and the first wave has none; begin with a number or a percentage.`},
+	{at: "rollout.max_failed_hosts", in: rolledOut, wrote: "101%", said: `"101%" is more than all hosts; the most is 100%.`},
+	{at: "rollout.healthy.stable_for", in: rolledOut, wrote: "0s", said: `the value must be a duration of at least 1s, such as "500ms", "30s" or "2m"; got "0s".`},
+	{at: "rollout.healthy.within", in: rolledOut, wrote: "0s", said: `the value must be a duration of at least 1s, such as "500ms", "30s" or "2m"; got "0s".`},
+	{at: "rollout.healthy.within", in: rolledOut, wrote: "30s", said: `no host can be stable for 30s within 30s; allow more than stable_for, such as "5m30s", or leave it out.`},
+	{at: "rollout.healthy.output", in: rolledOut, wrote: "^ok(", said: "\"^ok(\" is no regular expression (error parsing regexp: missing closing ): `^ok(`); the syntax is RE2's, as in ^ok."},
+	{at: "rollout.healthy.output", in: rolledOut, wrote: "", said: "the expression is empty and matches anything; write what is to be printed, such as ^ok, or leave it out."},
+	{at: "rollout.healthy.output", in: rolledOut, wrote: "^ok", said: "it is compared with what spec.control.health_cmd prints, which is not set; set that command, or leave this out."},
+	{at: "rollout.healthy", in: operated, wrote: stable, more: map[string]any{"operation": "stop"}, said: `after the operation "stop" the process is not meant to run, so there is nothing to watch; leave it out, or start, restart or reload.`},
+	{at: "rollout.healthy", in: hosted, wrote: stable, more: map[string]any{"ensure": "hosted"}, said: `it watches processes that are meant to run, and this resource starts none; set ensure = "running", or leave it out.`},
 	{at: "meta.namespace", wrote: "my web", said: `a name must not contain white space; use "my-web" instead of "my web".`},
 	{at: "meta.name", wrote: "nginx\n", said: `a name must not contain white space; use "nginx" instead of "nginx\n".`},
 	{at: "meta.name", wrote: "", said: "the name is empty."},
@@ -89,6 +106,7 @@ var mistakes = []mistake{
 	{face: providertest.FaceJOB, at: "process.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
 	{face: providertest.FaceJOB, at: "process.cpu_lmt", wrote: 12.5, said: "the value must be a whole number, such as 13; got 12.5."},
 	{face: providertest.FaceJOB, at: "process.cycle_time", more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
+	{face: providertest.FaceJOB, at: "rollout.healthy.output", in: jobRolledOut, wrote: "^ok", said: "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at."},
 	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
 }
 
@@ -143,6 +161,7 @@ func (m mistake) with(object string, value any) map[string]any {
 	if strings.Contains(object, "operation") {
 		config["operation"] = "restart"
 	}
+	m.rollOut(object, config)
 	target := config
 	if m.face == providertest.FaceJOB {
 		target, _ = config["process"].(map[string]any)
@@ -160,6 +179,29 @@ func (m mistake) with(object string, value any) map[string]any {
 	}
 	target[steps[len(steps)-1]] = value
 	return config
+}
+
+// rollOut gives an object a rollout that is right, where the mistake is in one.
+func (m mistake) rollOut(object string, config map[string]any) {
+	name, inside := strings.CutPrefix(m.at, "rollout.")
+	if !inside {
+		return
+	}
+	rollout := map[string]any{}
+	if name != "waves" {
+		rollout["batch_size"] = 1
+	}
+	if strings.HasPrefix(name, "healthy") {
+		rollout["healthy"] = maps.Clone(stable)
+		if strings.HasSuffix(object, "hosted_process") {
+			config["ensure"] = "running"
+		}
+		spec, _ := config["spec"].(map[string]any)
+		if control, ok := spec["control"].(map[string]any); ok && !strings.Contains(m.said, "health_cmd") {
+			control["health_cmd"] = "./health.sh"
+		}
+	}
+	config["rollout"] = rollout
 }
 
 // validated is what is said about the configuration of an object: the name of a resource,

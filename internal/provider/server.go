@@ -22,6 +22,8 @@ type Options struct {
 	Backoff poll.Backoff
 	// Pace is how often an action reports its progress.
 	Pace platform.Pace
+	// Clock is what rollouts go by; nil is the one on the wall.
+	Clock poll.Clock
 }
 
 // DefaultOptions are those with which users get the provider of the given version.

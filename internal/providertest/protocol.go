@@ -48,11 +48,17 @@ type NotKnown struct{}
 // actions report every change.
 func NewProtocol(tb testing.TB) *Protocol {
 	tb.Helper()
+	return newProtocol(tb, nil)
+}
+
+func newProtocol(tb testing.TB, clock poll.Clock) *Protocol {
+	tb.Helper()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	server := provider.NewServer(provider.Options{
 		Version: "test",
 		Backoff: poll.Backoff{First: time.Millisecond, Max: 5 * time.Millisecond, Factor: 1.5},
 		Pace:    platform.Pace{Now: func() time.Time { return began }, MaxInterval: time.Hour},
+		Clock:   clock,
 	})
 	schema, err := servedSchema(tb.Context())
 	p := &Protocol{T: tb, Server: server, Schema: schema}
@@ -88,7 +94,11 @@ func (s *Sim) Configured(tb testing.TB, more ...map[string]any) *Protocol {
 // ConfiguredWith serves a provider with a provider block.
 func ConfiguredWith(tb testing.TB, settings map[string]any) *Protocol {
 	tb.Helper()
-	p := NewProtocol(tb)
+	return configured(tb, NewProtocol(tb), settings)
+}
+
+func configured(tb testing.TB, p *Protocol, settings map[string]any) *Protocol {
+	tb.Helper()
 	resp, err := p.Server.ConfigureProvider(tb.Context(), &tfprotov6.ConfigureProviderRequest{
 		Config: p.Dynamic(p.Schema.Provider, settings),
 	})

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -115,6 +116,20 @@ func (m *GSEModel) resident(ctx context.Context, config tfsdk.Config) bool {
 	var kind types.Int64
 	diags := config.GetAttribute(ctx, path.Root("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
 	return !diags.HasError() && !kind.IsNull() && kind.ValueInt64() == gse.AutoResident
+}
+
+func (m *GSEModel) passing(ctx context.Context, config tfsdk.Config) string {
+	var kind types.Int64
+	diags := config.GetAttribute(ctx, path.Root("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
+	if !m.Process.IsNull() {
+		parts, _ := m.parts(ctx)
+		policy, _ := parts.spec.Attributes()["monitor_policy"].(types.Object)
+		kind, _ = policy.Attributes()["auto_type"].(types.Int64)
+	}
+	if diags.HasError() || kind.IsNull() || kind.IsUnknown() || kind.ValueInt64() == gse.AutoResident {
+		return ""
+	}
+	return fmt.Sprintf("auto_type %d", kind.ValueInt64())
 }
 
 func (m *GSEModel) limited(ctx context.Context, config tfsdk.Config) bool {

@@ -161,6 +161,17 @@ func (m *JobModel) resident(context.Context, tfsdk.Config) bool {
 	return ok && kind.ValueInt64() == job.TypeResident
 }
 
+func (m *JobModel) passing(context.Context, tfsdk.Config) string {
+	kind, ok := m.Process.Attributes()["type"].(types.Int64)
+	switch {
+	case !ok || kind.IsUnknown() || kind.ValueInt64() == job.TypeResident:
+		return ""
+	case kind.IsNull():
+		return fmt.Sprintf("type %d, which is the default", job.TypePeriodic)
+	}
+	return fmt.Sprintf("type %d", kind.ValueInt64())
+}
+
 func (m *JobModel) limited(context.Context, tfsdk.Config) bool {
 	for _, name := range []string{"cpu_lmt", "mem_lmt"} {
 		if limit, ok := m.Process.Attributes()[name].(types.Int64); ok && limit.ValueInt64() > 0 {

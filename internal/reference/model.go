@@ -42,6 +42,9 @@ type Model interface {
 	// resident reports whether the process is known to be kept running, limited whether it
 	// is known to have resource limits.
 	resident(ctx context.Context, config tfsdk.Config) bool
+	// passing says in the words of the configuration that the process is known to end by
+	// itself, and is "" otherwise.
+	passing(ctx context.Context, config tfsdk.Config) string
 	limited(ctx context.Context, config tfsdk.Config) bool
 }
 

@@ -42,3 +42,13 @@ func warnEmpty(diags *diag.Diagnostics, at path.Path, object types.Object) {
 		"Terraform silently drops attributes that an object does not have. The attributes of this one are "+
 		strings.Join(slices.Sorted(maps.Keys(object.Attributes())), ", ")+".")
 }
+
+// AddInvalid adds an error about the attribute at a path: what is wrong with it, without
+// a full stop; or asking what was meant. The path is in the text as well, because inside an object Terraform shows
+// only the line on which the block begins.
+func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
+	if !strings.HasSuffix(what, "?") {
+		what += "."
+	}
+	diags.AddAttributeError(at, summary, "Attribute "+at.String()+": "+what)
+}

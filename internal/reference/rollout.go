@@ -53,7 +53,8 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{}},
 			},
 			"wave_timeout": schema.StringAttribute{
-				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. " +
+				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. The gate `healthy` comes " +
+					"after that, and has a bound of its own. " +
 					"By default what an operation may take on a host (`op_timeout` and `start_check_secs`, 60 and 5 seconds where they are not set) and one minute more.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
@@ -64,6 +65,7 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Optional:   true,
 				Validators: []validator.String{toleranceValidator{}},
 			},
+			"healthy": healthyAttribute(),
 		},
 	}
 }
@@ -150,6 +152,7 @@ type rolloutModel struct {
 	Pause          types.String `tfsdk:"pause"`
 	WaveTimeout    types.String `tfsdk:"wave_timeout"`
 	MaxFailedHosts types.String `tfsdk:"max_failed_hosts"`
+	Healthy        types.Object `tfsdk:"healthy"`
 }
 
 // CheckRollout refuses a canary that is none of the hosts.
@@ -188,7 +191,9 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 	if !m.BatchSize.IsNull() {
 		waves = fleet.BatchesOf(int(m.BatchSize.ValueInt64()))
 	}
-	r := fleet.Rollout{Waves: waves, Canary: make(map[fleet.Host]bool), Pause: pause, WaveTimeout: waveTimeout, MaxFailed: maxFailed}
+	r := fleet.Rollout{
+		Waves: waves, Canary: make(map[fleet.Host]bool), Pause: pause, WaveTimeout: waveTimeout, MaxFailed: maxFailed, Healthy: gateOf(m.Healthy),
+	}
 	for _, key := range texts(m.Canary) {
 		if host, found := t.Hosts.HostOf(key); found {
 			r.Canary[host] = true

@@ -124,6 +124,7 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
 	target := reference.Target{Settles: 65 * time.Second}
 	texts := types.ListType{ElemType: types.StringType}
+	gate := types.ObjectType{AttrTypes: map[string]attr.Type{"stable_for": types.StringType, "within": types.StringType, "output": types.StringType}}
 	for name, c := range map[string]struct {
 		batchSize types.Int64
 		timeout   types.String
@@ -137,9 +138,11 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 			t.Parallel()
 			rollout, diags := target.Rollout(t.Context(), types.ObjectValueMust(map[string]attr.Type{
 				"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
+				"healthy": gate,
 			}, map[string]attr.Value{
 				"waves": types.ListNull(types.StringType), "canary": types.ListNull(types.StringType), "batch_size": c.batchSize,
 				"pause": types.StringNull(), "wave_timeout": c.timeout, "max_failed_hosts": types.StringNull(),
+				"healthy": types.ObjectNull(gate.AttrTypes),
 			}))
 			if diags.HasError() || rollout.WaveTimeout != c.want {
 				t.Errorf("a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)

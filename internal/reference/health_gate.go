@@ -1,0 +1,152 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+const summaryInvalidGate = "Invalid Health Gate"
+
+// gateSlack is how much longer than stable_for a host has where within is not set.
+const gateSlack = 5 * time.Minute
+
+// healthyAttribute declares the gate of a rollout.
+func healthyAttribute() schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{
+		MarkdownDescription: "A gate behind each wave: the wave has settled only when each of its hosts has run the process with one and the same PID for `stable_for`. " +
+			"A host that does not get there `within` its time has failed, counts for `max_failed_hosts`, and says what was seen. The platform itself looks " +
+			"at a process once after a start, and lets pass what dies a moment later and is revived again and again. The agents are asked every tenth of " +
+			"`stable_for`, every 30 seconds at least; one that does not answer proves nothing, and is asked again. Watched are the hosts on which the " +
+			"process is meant to run: those of a start, restart or reload that worked, and those of a hosted process with `ensure = \"running\"`. " +
+			"Without it a host has settled when the platform says so.",
+		Optional:   true,
+		Validators: []validator.Object{gateValidator{}},
+		Attributes: map[string]schema.Attribute{
+			"stable_for": schema.StringAttribute{
+				MarkdownDescription: "For how long the process has to run with one PID, as a duration such as `\"30s\"`.",
+				Required:            true,
+				Validators:          []validator.String{DurationValidator{Min: time.Second}},
+			},
+			"within": schema.StringAttribute{
+				MarkdownDescription: "How long a host has for that in all, from the moment its wave was operated on, as a duration such as `\"5m\"`. A host that cannot make " +
+					"it any more fails at once. Defaults to `stable_for` and five minutes more. `wave_timeout` does not cut it short, `timeouts` do.",
+				Optional:   true,
+				Validators: []validator.String{DurationValidator{Min: time.Second}},
+			},
+			"output": schema.StringAttribute{
+				MarkdownDescription: "A [regular expression](https://github.com/google/re2/wiki/Syntax) that what `spec.control.health_cmd` prints has to match all the while, " +
+					"such as `\"^ok\"`. What it prints is stripped of white space around it. A command that prints nothing or fails matches as an empty " +
+					"text does. JOB has no such command. Not looked at by default.",
+				Optional:   true,
+				Validators: []validator.String{expressionValidator()},
+			},
+		},
+	}
+}
+
+// expressionValidator accepts regular expressions.
+func expressionValidator() validator.String {
+	return textValidator{
+		"Invalid Expression", "must be a regular expression (RE2), such as ^ok",
+		func(text string) string {
+			if text == "" {
+				return "the expression is empty and matches anything; write what is to be printed, such as ^ok, or leave it out"
+			}
+			if _, err := regexp.Compile(text); err != nil {
+				return fmt.Sprintf("%q is no regular expression (%s); the syntax is RE2's, as in ^ok", text, err)
+			}
+			return ""
+		},
+	}
+}
+
+// gateValidator refuses a gate that no host could pass.
+type gateValidator struct{}
+
+func (gateValidator) Description(context.Context) string { return "within must exceed stable_for" }
+
+func (v gateValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (gateValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	text := func(name string) string {
+		value, _ := req.ConfigValue.Attributes()[name].(types.String)
+		return value.ValueString()
+	}
+	stable, err := time.ParseDuration(text("stable_for"))
+	within, err2 := time.ParseDuration(text("within"))
+	if err == nil && err2 == nil && within >= time.Second && within <= stable {
+		AddInvalid(&resp.Diagnostics, req.Path.AtName("within"), summaryInvalidGate, fmt.Sprintf(
+			"no host can be stable for %s within %s; allow more than stable_for, such as %q, or leave it out", text("stable_for"), text("within"), (stable+gateSlack).String()))
+	}
+}
+
+// GateOf is the gate of a rollout, null where it has none.
+func GateOf(rollout types.Object) types.Object {
+	gate, found := rollout.Attributes()["healthy"].(types.Object)
+	if !found {
+		return types.ObjectNull(nil)
+	}
+	return gate
+}
+
+// gateOf converts a gate. Validators have checked it.
+func gateOf(gate types.Object) *fleet.Gate {
+	if gate.IsNull() || gate.IsUnknown() {
+		return nil
+	}
+	text := func(name string) types.String {
+		value, _ := gate.Attributes()[name].(types.String)
+		return value
+	}
+	stable, _ := time.ParseDuration(text("stable_for").ValueString())
+	within, err := time.ParseDuration(text("within").ValueString())
+	if err != nil {
+		within = stable + gateSlack
+	}
+	g := &fleet.Gate{StableFor: stable, Within: within}
+	if output := text("output"); !output.IsNull() {
+		g.Output, _ = regexp.Compile(output.ValueString())
+	}
+	return g
+}
+
+// CheckGate refuses a gate that the process cannot pass: one that ends by itself does not
+// go on running, and what no command prints matches nothing. What is not known yet passes.
+func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	gate, at := GateOf(rollout), GatePath()
+	if gate.IsNull() || gate.IsUnknown() {
+		return diags
+	}
+	if kind := m.passing(ctx, config); kind != "" {
+		AddInvalid(&diags, at, summaryInvalidGate, "only a resident process goes on running, and this one does not ("+kind+"); leave it out")
+		return diags
+	}
+	output, _ := gate.Attributes()["output"].(types.String)
+	commands, commandsAt := m.commands(ctx, config)
+	if output.IsNull() || output.IsUnknown() || commands.IsNull() || commands.IsUnknown() {
+		return diags
+	}
+	switch command, exists := commands.Attributes()["health_cmd"].(types.String); {
+	case !exists:
+		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at")
+	case command.IsNull():
+		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "it is compared with what "+commandsAt.AtName("health_cmd").String()+" prints, which is not set; "+
+			"set that command, or leave this out")
+	}
+	return diags
+}
+
+// GatePath is where the gate is.
+func GatePath() path.Path { return path.Root("rollout").AtName("healthy") }
