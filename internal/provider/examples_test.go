@@ -56,6 +56,7 @@ func TestAccExamples(t *testing.T) {
 		"modules/hosted-service/variables.tf":        "TestAccModule",
 		"two-teams/main.tf":                          "TestAccModule_twoTeams",
 		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",
+		"guides/first-steps/main.tf":                 "TestAccExamples_firstSteps",
 	}
 	for _, file := range exampleFiles(t) {
 		if elsewhere[file] != "" {
@@ -93,6 +94,38 @@ func TestAccExamples(t *testing.T) {
 	for file := range applied {
 		t.Errorf("examples/%s does not exist", file)
 	}
+}
+
+// What the first steps show is what a newcomer sees.
+func TestAccExamples_firstSteps(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "first-steps.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the apply prints, and the plan after somebody stopped the process.
+	shown := regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(page), -1)
+	if len(shown) != 2 {
+		t.Fatalf("the page shows %d outputs, want 2", len(shown))
+	}
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, "")
+	cli.Write("main.tf", providertest.ReadExample(t, "guides/first-steps/main.tf"))
+	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, shown[0][1]) {
+		t.Errorf("the apply does not print\n%s\nbut\n%s", shown[0][1], out)
+	}
+	if err := sim.StopProcess("0:10.0.0.2", "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, shown[1][1]) {
+		t.Errorf("the plan does not print\n%s\nbut\n%s", shown[1][1], out)
+	}
+	sim.ResetCalls()
+	cli.Expect(0, "apply", "-auto-approve")
+	if changes := strings.Join(sim.Changes(), "\n"); !strings.Contains(changes, "10.0.0.2") || strings.Contains(changes, "10.0.0.1") {
+		t.Errorf("the apply should have called web-2 alone:\n%s", changes)
+	}
+	cli.Expect(0, "destroy", "-auto-approve")
 }
 
 // The ids of the import example lead to the process of the resource example.
