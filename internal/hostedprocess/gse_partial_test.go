@@ -19,6 +19,8 @@ import (
 // in `out_of_sync`, and the next apply tries that host alone.
 // Promised in partial-failure.md: So a create that did part of its work ends with a warning, and
 // the work that is left shows in the next plan.
+//
+// Promised in troubleshooting.md: apply again: only those are called
 func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range providertest.PartialCases {
