@@ -1,0 +1,180 @@
+package main
+
+import (
+	"crypto/sha1"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var markTranslated = flag.Bool("mark-translated", false, "let TestTranslations_keepUp mark the Chinese pages as up to date in place of comparing them")
+
+// A Chinese page says in a comment which file it was translated from, and the blob of
+// that file in Git then, with which Git shows what has changed since.
+var translatedFrom = regexp.MustCompile(`Translated from (\S+) at blob ([0-9a-f]{40})`)
+
+// A translation is a Chinese page, or the template of one.
+type translation struct {
+	file, text   string
+	source, blob string // what it was translated from
+}
+
+// A page that was changed after its Chinese one is named, with how to see the change.
+func TestTranslations_keepUp(t *testing.T) {
+	t.Parallel()
+	for _, page := range translations(t) {
+		source, err := os.ReadFile(page.source)
+		if err != nil {
+			t.Errorf("%s: %v", page.file, err)
+			continue
+		}
+		blob := blobOf(source)
+		switch {
+		case blob == page.blob:
+		case *markTranslated:
+			if err := os.WriteFile(page.file, []byte(strings.Replace(page.text, page.blob, blob, 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("%s changed since %s was translated from it:\n"+
+				"  git diff %s %s\n"+
+				"shows the change. Translate it, and then `make translated` marks every Chinese page as up to date.", page.source, page.file, page.blob[:12], page.source)
+		}
+	}
+}
+
+// blobOf is the id that Git gives a file of this content.
+func blobOf(content []byte) string {
+	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(content), content)))
+}
+
+// Code is the same in both languages but for its comments: a Chinese page has no command,
+// configuration or output that the English one does not have.
+func TestTranslations_haveTheSameCode(t *testing.T) {
+	t.Parallel()
+	for _, page := range translations(t) {
+		if !strings.HasSuffix(page.source, ".md") && !strings.HasSuffix(page.source, ".md.tmpl") {
+			continue
+		}
+		english := codeOf(rendered(t, page.source))
+		for _, block := range codeOf(rendered(t, page.file)) {
+			if !slices.Contains(english, block) {
+				t.Errorf("%s has code that %s does not have:\n%s", page.file, page.source, block)
+			}
+		}
+	}
+}
+
+var (
+	codeBlock   = regexp.MustCompile("(?s)```.*?\n```")
+	codeComment = regexp.MustCompile(`(?m)\s*(?:#|//)\s.*$`)
+)
+
+// codeOf returns the blocks of code of a page without comments and empty lines.
+func codeOf(page string) []string {
+	var blocks []string
+	for _, block := range codeBlock.FindAllString(page, -1) {
+		var lines []string
+		for line := range strings.Lines(codeComment.ReplaceAllString(block, "")) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		blocks = append(blocks, strings.Join(lines, "\n"))
+	}
+	return blocks
+}
+
+// rendered is a page as it is read.
+func rendered(t *testing.T, file string) string {
+	t.Helper()
+	if page, isTemplate := strings.CutSuffix(file, ".tmpl"); isTemplate && strings.HasPrefix(file, "templates/") {
+		file = "docs" + strings.TrimPrefix(page, "templates")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every guide can be read in Chinese, under its name with zh- before it.
+func TestTranslations_areComplete(t *testing.T) {
+	t.Parallel()
+	guides, err := filepath.Glob("docs/guides/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatal(guides, err)
+	}
+	untranslated := map[string]string{ // and why
+	}
+	for _, guide := range guides {
+		name := filepath.Base(guide)
+		if strings.HasPrefix(name, "zh-") {
+			continue
+		}
+		_, err := os.Stat(filepath.Join("docs", "guides", "zh-"+name))
+		switch {
+		case err != nil && untranslated[name] == "":
+			t.Errorf("%s has no Chinese page: templates/guides/zh-%s.tmpl", guide, name)
+		case err == nil && untranslated[name] != "":
+			t.Errorf("%s has a Chinese page", guide)
+		}
+	}
+}
+
+// Chinese pages stand together, and lead to one another where there is a choice.
+func TestTranslations_standTogether(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/guides/zh-*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	link := regexp.MustCompile(`\]\(([\w-]+\.md)`)
+	for _, file := range pages {
+		text := rendered(t, file)
+		if !strings.HasPrefix(text, "---\npage_title: ") || !strings.Contains(text, "\nsubcategory: \"中文\"\n") {
+			t.Errorf("%s does not begin with a title and the subcategory 中文", file)
+		}
+		own := strings.TrimPrefix(filepath.Base(file), "zh-")
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			if to := match[1]; !strings.HasPrefix(to, "zh-") && to != own {
+				t.Errorf("%s leads to %s and not to the Chinese page", file, to)
+			}
+			if _, err := os.Stat(filepath.Join("docs", "guides", match[1])); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+// translations are all Chinese pages but the one that is rendered from a table.
+func translations(t *testing.T) []translation {
+	t.Helper()
+	files, err := filepath.Glob("templates/guides/zh-*.md.tmpl")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var pages []translation
+	for _, file := range append(files, "README.zh-CN.md") {
+		file = filepath.ToSlash(file)
+		if filepath.Base(file) == "zh-codes.md.tmpl" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := translatedFrom.FindStringSubmatch(string(text))
+		if mark == nil {
+			t.Errorf("%s does not say what it was translated from: <!-- Translated from docs/guides/….md at blob … -->", file)
+			continue
+		}
+		pages = append(pages, translation{file, string(text), mark[1], mark[2]})
+	}
+	return pages
+}
