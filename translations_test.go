@@ -127,29 +127,48 @@ func TestTranslations_areComplete(t *testing.T) {
 	}
 }
 
-// Chinese pages stand together, and lead to one another where there is a choice.
+// Chinese pages stand together, lead to one another where there is a choice, and nowhere
+// that does not exist.
 func TestTranslations_standTogether(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/guides/zh-*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
-	link := regexp.MustCompile(`\]\(([\w-]+\.md)`)
-	for _, file := range pages {
+	for _, file := range append(pages, "README.zh-CN.md") {
 		text := rendered(t, file)
-		if !strings.HasPrefix(text, "---\npage_title: ") || !strings.Contains(text, "\nsubcategory: \"中文\"\n") {
+		if file != "README.zh-CN.md" && (!strings.HasPrefix(text, "---\npage_title: ") || !strings.Contains(text, "\nsubcategory: \"中文\"\n")) {
 			t.Errorf("%s does not begin with a title and the subcategory 中文", file)
 		}
-		own := strings.TrimPrefix(filepath.Base(file), "zh-")
-		for _, match := range link.FindAllStringSubmatch(text, -1) {
-			if to := match[1]; !strings.HasPrefix(to, "zh-") && to != own {
-				t.Errorf("%s leads to %s and not to the Chinese page", file, to)
+		english := strings.TrimPrefix(filepath.Base(file), "zh-")
+		for _, link := range pageLink.FindAllStringSubmatch(text, -1) {
+			page, anchor := filepath.Join(filepath.Dir(file), link[1]), link[2]
+			if link[1] == "" {
+				page = file
 			}
-			if _, err := os.Stat(filepath.Join("docs", "guides", match[1])); err != nil {
-				t.Errorf("%s: %v", file, err)
+			if name := filepath.Base(page); filepath.Dir(page) == filepath.Join("docs", "guides") && !strings.HasPrefix(name, "zh-") && name != english {
+				t.Errorf("%s leads to %s and not to the Chinese page", file, page)
+			}
+			if !slices.Contains(anchorsOf(rendered(t, page)), anchor) {
+				t.Errorf("%s leads to %s%s, which is not there", file, page, anchor)
 			}
 		}
 	}
+}
+
+var (
+	pageLink = regexp.MustCompile(`\]\(([\w./-]+\.md)?(#[^)]+)?\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	unlinked = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// anchorsOf returns the links to the chapters of a page, and none.
+func anchorsOf(page string) []string {
+	anchors := []string{""}
+	for _, match := range heading.FindAllStringSubmatch(page, -1) {
+		anchors = append(anchors, "#"+strings.ReplaceAll(unlinked.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-"))
+	}
+	return anchors
 }
 
 // translations are all Chinese pages but the one that is rendered from a table.
