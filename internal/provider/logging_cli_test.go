@@ -121,6 +121,20 @@ func TestAccLogs(t *testing.T) {
 			t.Errorf("no line of the log is like %s:\n%s", c.want, strings.Join(linesWith(c.lines, "module=bk.gse")[:3], "\n"))
 		}
 	}
+	// The lines that the page about trouble asks for look so.
+	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "troubleshooting.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`called API: api=operate_proc_v2 code=0 ms=\d+ request_id=\w+ process=web:nginx hosts="10 from \S+ to \S+" operation=restart task_id=GSETASK`,
+		`task over: task_id=\S+ operation=restart hosts="10 from \S+ to \S+" codes="0 \(\d+ hosts\)`,
+	} {
+		shown := regexp.MustCompile(line)
+		if !shown.Match(page) || !shown.MatchString(strings.Join(calls, "\n")) {
+			t.Errorf("a line like %s stands on the page: %t; in the log: %t", line, shown.Match(page), shown.MatchString(strings.Join(calls, "\n")))
+		}
+	}
 	if told := len(linesWith(calls, "called API")); told != len(made) {
 		t.Errorf("%d calls are logged, and %d were made", told, len(made))
 	}
