@@ -24,6 +24,10 @@ const (
 	NotHosted         Code = "not_hosted"
 	NotRunning        Code = "not_running"
 	Unhealthy         Code = "unhealthy" // as declared, and did not pass the gate of its rollout
+	// NotOperated is registered as declared, and the operation of on_update is still due.
+	// OperationUnconfirmed may have had it: nobody heard.
+	NotOperated          Code = "not_operated"
+	OperationUnconfirmed Code = "operation_unconfirmed"
 )
 
 // The codes of failed_hosts.
@@ -39,7 +43,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		NotRegistered, Unregistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning, Unhealthy,
-		Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried,
+		NotOperated, OperationUnconfirmed, Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried,
 	}
 }
 
@@ -47,6 +51,7 @@ func Codes() []Code {
 const (
 	textUnregistered      = "the platform no longer knows the process here"
 	textRegisteredByOther = "somebody else registered it"
+	textStillDue          = "registered by an apply that did not get to the end"
 )
 
 type driftText struct {
@@ -79,6 +84,15 @@ func Drifted(drift fleet.Drift, differs []fleet.Drift) HostStatus {
 	}
 	status.Text = strings.Join(texts, ", ")
 	return status
+}
+
+// StillDue is what state says of a host that is registered as declared and that the
+// operation of on_update has not reached.
+func StillDue(due fleet.Due) HostStatus {
+	if due.InDoubt {
+		return HostStatus{OperationUnconfirmed, textStillDue}
+	}
+	return HostStatus{NotOperated, textStillDue}
 }
 
 // TakenByOther is what state says of a host where a refresh found somebody else's

@@ -19,7 +19,7 @@ func TestParseHostStatus_olderReleases(t *testing.T) {
 	t.Parallel()
 	read := readGolden(t, "testdata/state-v0.1.txt")
 	for _, code := range Codes() {
-		since := []Code{Unregistered, Unhealthy} // which that release did not tell apart
+		since := []Code{Unregistered, Unhealthy, NotOperated, OperationUnconfirmed} // which that release did not tell apart
 		if !slices.Contains(since, code) && !read[code] {
 			t.Errorf("no sentence is read as %s", code)
 		}

@@ -31,6 +31,8 @@ type Desired struct {
 	Fingerprint      string
 	// Labels are those of the registration, without the fingerprint and the owner.
 	Labels map[string]string
+	// Spec is a fingerprint of the spec alone.
+	Spec string
 	// OwnerLabel is the label that carries Owner, the id of the object that registers.
 	// With "" nobody can tell whose a registration is.
 	OwnerLabel, Owner string
@@ -74,6 +76,10 @@ const (
 	// Unhealthy is what did not pass the gate. No inspection finds it: it takes a while to
 	// show.
 	Unhealthy Drift = "unhealthy"
+	// NotOperated is registered as desired, and runs what it ran before. OperationUnconfirmed
+	// may have been operated: nobody heard.
+	NotOperated          Drift = "not_operated"
+	OperationUnconfirmed Drift = "operation_unconfirmed"
 	// Anew is OtherSpec of a registration without a fingerprint: another tool made it. It
 	// is told to people, and decides nothing.
 	Anew Drift = "registered_anew"

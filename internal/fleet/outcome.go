@@ -55,7 +55,10 @@ type Outcome struct {
 	RegisterTime int64
 	// Left is what is still not as desired after a Reconcile; empty where the
 	// host is.
-	Left      Drift
+	Left Drift
+	// PID is that of the process before an operation that did not come out well, 0 where it
+	// did not run.
+	PID       int64
 	TaskID    string
 	RequestID string
 	// Err is set where the whole call failed and the platform said nothing of

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"slices"
 )
 
 // Change says what is not yet as desired.
@@ -14,52 +13,96 @@ type Change struct {
 	Register, Reregister, Settle []Host
 	// Adopt takes over registrations that somebody else made.
 	Adopt bool
+	// Operation runs on the hosts of Due once they are registered, none if it is "".
+	Operation Operation
+	Due       map[Host]Due
+	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
+	// Due are asked by it: an agent finds a process by the paths of its spec.
+	Prior Process
 	// Order gives the waves their order; hosts of the change that it leaves out
 	// are not touched.
 	Order   []Host
 	Rollout Rollout
 }
 
+// Reconciliation makes hosts as desired, wave by wave.
+type Reconciliation struct {
+	process                      Process
+	want                         Desired
+	change                       Change
+	register, reregister, settle map[Host]bool
+
+	// operated are those that were operated, with the pid from before.
+	operated map[Host]Due
+}
+
 // Reconcile makes hosts as desired, wave by wave, and gives the outcome of each.
 func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
-	register, reregister, settle := setOf(c.Register), setOf(c.Reregister), setOf(c.Settle)
-	touched := slices.DeleteFunc(slices.Clone(c.Order), func(h Host) bool {
-		return !register[h] && !reregister[h] && !settle[h]
-	})
-	if want.Ensure != EnsureRunning {
-		c.Rollout.Healthy = nil // nothing here is meant to run
+	r := Reconciliation{
+		process: p, want: want, change: c, operated: make(map[Host]Due),
+		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
-	results := c.Rollout.gated(ctx, p, touched, func(ctx context.Context, wave Wave) Results {
-		results := make(Results, len(wave.Hosts))
-		registered := registerAll(ctx, p, want, pick(wave.Hosts, register), c.Adopt)
-		results.Merge(registered)
-		if hosts := pick(wave.Hosts, reregister); len(hosts) > 0 {
-			results.Merge(p.Reregister(ctx, hosts))
+	return r.run(ctx)
+}
+
+func (r *Reconciliation) run(ctx context.Context) Results {
+	touched := pickFunc(r.change.Order, func(h Host) bool { return r.register[h] || r.reregister[h] || r.settle[h] })
+	rollout := r.change.Rollout
+	if r.want.Ensure != EnsureRunning && r.change.Operation == "" {
+		rollout.Healthy = nil // nothing here is meant to run
+	}
+	results := rollout.gated(ctx, r.process, touched, r.wave, r.meant)
+	for h, o := range results {
+		if o.Left == Unhealthy {
+			o.PID = r.operated[h].PID
+			results[h] = o
 		}
-		results.Merge(Same(pick(wave.Hosts, settle), Outcome{Verdict: Done}))
-		up := results.Succeeded(wave.Hosts)
-		results.Merge(bringUp(ctx, p, want.Ensure, up))
-		results.tookOver(registered)
-		results.leave(up, func(Host) Drift {
-			if want.Ensure == EnsureRunning {
-				return NotRunning
-			}
-			return NotHosted
-		})
-		return results
-	}, anyHost)
-	results.leave(touched, func(h Host) Drift {
-		switch {
-		case register[h]:
-			return NotRegistered
-		case reregister[h]:
-			return OtherSpec
-		case want.Ensure == EnsureRunning:
-			return NotRunning
-		}
-		return NotHosted
-	})
+	}
+	results.leave(touched, r.left)
 	return results
+}
+
+// wave registers the hosts of a wave, runs the operation where it is due, and hosts or
+// starts what is not.
+func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
+	before, results := r.askBefore(ctx, wave.Hosts)
+	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, unasked := results[h]; return !unasked })
+	registered := registerAll(ctx, r.process, r.want, pick(hosts, r.register), r.change.Adopt)
+	results.Merge(registered)
+	if again := pick(hosts, r.reregister); len(again) > 0 {
+		results.Merge(r.process.Reregister(ctx, again))
+	}
+	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
+	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe))
+	up := results.Succeeded(hosts)
+	results.Merge(bringUp(ctx, r.process, r.want.Ensure, up))
+	results.tookOver(registered)
+	results.leave(up, r.bare)
+	return results
+}
+
+// left is what is left to do on a host on which nothing was done.
+func (r *Reconciliation) left(h Host) Drift {
+	due, isDue := r.change.Due[h]
+	switch {
+	case r.register[h]:
+		return NotRegistered
+	case r.reregister[h]:
+		return OtherSpec
+	case isDue && due.InDoubt:
+		return OperationUnconfirmed
+	case isDue && r.change.Operation != "":
+		return NotOperated
+	}
+	return r.bare(h)
+}
+
+// bare is what is left to do on a host on which the process is registered and no more.
+func (r *Reconciliation) bare(Host) Drift {
+	if r.want.Ensure == EnsureRunning {
+		return NotRunning
+	}
+	return NotHosted
 }
 
 // tookOver keeps what registering found, whatever came after it.

@@ -32,6 +32,11 @@ type applied struct {
 	// the fingerprint. Both are null in state of a release that did not keep them.
 	Supplier  *int    `json:"supplier,omitempty"`
 	Uncounted *string `json:"uncounted,omitempty"`
+	// Due are hosts on which the operation of on_update is still due, by address. Behind are
+	// those that were not told of the declaration, by the fingerprint of the spec that they
+	// run.
+	Due    map[string]fleet.Due `json:"due,omitempty"`
+	Behind map[string][]string  `json:"behind,omitempty"`
 }
 
 const appliedKey = "applied"
@@ -91,6 +96,31 @@ func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
 		}
 	}
 	return sole
+}
+
+// runs is the fingerprint of the spec that hosts run which are behind, by address.
+func (a applied) runs() map[string]string {
+	runs := make(map[string]string)
+	for spec, hosts := range a.Behind {
+		for _, host := range hosts {
+			runs[host] = spec
+		}
+	}
+	return runs
+}
+
+func (a *applied) setBehind(host, spec string) {
+	if a.Behind == nil {
+		a.Behind = make(map[string][]string)
+	}
+	a.Behind[spec] = append(a.Behind[spec], host)
+}
+
+func (a *applied) setDue(host string, due fleet.Due) {
+	if a.Due == nil {
+		a.Due = make(map[string]fleet.Due)
+	}
+	a.Due[host] = due
 }
 
 // registeredAs reports whether a declaration is what was last registered. It goes

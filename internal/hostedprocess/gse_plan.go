@@ -11,7 +11,6 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
-	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -24,19 +23,12 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 		return
 	}
 	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
-	if config.Ensure.ValueString() != string(fleet.EnsureRunning) {
-		return
-	}
 	var autoType types.Int64
 	at := path.Root("spec").AtName("monitor_policy").AtName("auto_type")
-	if diags := req.Config.GetAttribute(ctx, at, &autoType); diags.HasError() || autoType.IsNull() || autoType.IsUnknown() {
-		return
+	if diags := req.Config.GetAttribute(ctx, at, &autoType); diags.HasError() {
+		return // the spec is not known yet
 	}
-	if autoType.ValueInt64() != gse.AutoResident {
-		resp.Diagnostics.AddAttributeError(path.Root("ensure"), "Invalid Ensure",
-			fmt.Sprintf("Only a resident process (auto_type %d) goes on running; with auto_type %d, ensure must be %q or %q.",
-				gse.AutoResident, autoType.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
-	}
+	resp.Diagnostics.Append(config.checkResident("auto_type", autoType, gse.AutoResident)...)
 }
 
 // ModifyPlan adds what only GSE has: labels, and hosts that the ESB does not take.

@@ -2,7 +2,6 @@ package hostedprocess
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
@@ -123,10 +122,10 @@ func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resou
 	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && owner.IsNull() {
 		reference.AddInvalid(&resp.Diagnostics, path.Root("process").AtName("proc_owner"), "Missing Owner", "manage_proc requires an owner, which is not set")
 	}
-	kind, ok := config.Process.Attributes()["type"].(types.Int64)
-	if ok && !kind.IsUnknown() && config.Ensure.ValueString() == string(fleet.EnsureRunning) && kind.ValueInt64() != job.TypeResident {
-		resp.Diagnostics.AddAttributeError(path.Root("ensure"), "Invalid Ensure",
-			fmt.Sprintf("Only a resident process (type %d) goes on running; with type %d, ensure must be %q or %q.",
-				job.TypeResident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
+	if kind, ok := config.Process.Attributes()["type"].(types.Int64); ok {
+		if kind.IsNull() {
+			kind = types.Int64Value(job.TypePeriodic) // the server's default
+		}
+		resp.Diagnostics.Append(config.checkResident("type", kind, job.TypeResident)...)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -42,6 +43,7 @@ type lifecycleModel struct {
 	OnPartialCreate   types.String   `tfsdk:"on_partial_create"`
 	OnDestroy         types.String   `tfsdk:"on_destroy"`
 	ForgetUnreachable types.Bool     `tfsdk:"forget_unreachable"`
+	OnUpdate          types.String   `tfsdk:"on_update"`
 	Rollout           types.Object   `tfsdk:"rollout"`
 	Timeouts          timeouts.Value `tfsdk:"timeouts"`
 	ID                types.String   `tfsdk:"id"`
@@ -69,6 +71,27 @@ func checkLifecycleCommands(ctx context.Context, m hostedModel, config tfsdk.Con
 	diags.Append(reference.CheckHosting(ctx, m, config, m.lifecycle().Ensure)...)
 	// The two that run a command are called like the operation.
 	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnDestroy)...)
+	diags.Append(reference.CheckCommand(ctx, m, config, m.lifecycle().OnUpdate)...)
+	return diags
+}
+
+// checkResident refuses what only a process that goes on running can have. attribute names
+// what says so.
+func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resident int64) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if kind.IsNull() || kind.IsUnknown() || kind.ValueInt64() == resident {
+		return diags
+	}
+	if m.Ensure.ValueString() == string(fleet.EnsureRunning) {
+		diags.AddAttributeError(path.Root("ensure"), "Invalid Ensure",
+			fmt.Sprintf("Only a resident process (%[1]s %[2]d) goes on running; with %[1]s %[3]d, ensure must be %[4]q or %[5]q.",
+				attribute, resident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
+	}
+	if fleet.OnUpdate(m.OnUpdate.ValueString()).Operation() != "" {
+		diags.AddAttributeError(path.Root("on_update"), "Invalid On Update",
+			fmt.Sprintf("Only a resident process (%[1]s %[2]d) is there to be operated when its spec changes; with %[1]s %[3]d, on_update must be %[4]q, which is the default.",
+				attribute, resident, kind.ValueInt64(), fleet.UpdateRegister))
+	}
 	return diags
 }
 

@@ -97,7 +97,7 @@ func (u *update) keepNames(n names, done fleet.Results) {
 		if !touched || o.OK() || u.statuses[was.WithoutSupplier()].Code == diagnose.RegisteredByOther {
 			continue
 		}
-		if o.Left == fleet.NotHosted || o.Left == fleet.NotRunning || o.Verdict == fleet.Lost || o.Verdict == fleet.Pending {
+		if registeredOnly[o.Left] || o.Verdict == fleet.Lost || o.Verdict == fleet.Pending {
 			u.besides[was] = o
 			continue
 		}

@@ -130,12 +130,29 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 			}
 		case was.Code == diagnose.NotRegistered, was.Code == diagnose.Unregistered, was.Code == diagnose.Unconfirmed,
 			was.Code == diagnose.OtherSpec, was.Code == diagnose.OtherLabels:
-			// That it is not hosted or does not run is less, and mended along with it.
-			lesser := !drifted || found.Code == diagnose.NotHosted || found.Code == diagnose.NotRunning
-			if lesser && !held.Ours(cached[id]) {
+			if lesser(statuses, id) && !held.Ours(cached[id]) {
+				statuses[id] = was
+			}
+		case was.Code == diagnose.NotOperated, was.Code == diagnose.OperationUnconfirmed:
+			if lesser(statuses, id) {
 				statuses[id] = was
 			}
 		}
 	}
+	for id := range cached {
+		// What turns out to be registered as declared all the same has not been operated.
+		if due, left := last.Due[id.Address()]; left && !due.Operated {
+			if _, told := statuses[id]; !told {
+				statuses[id] = diagnose.StillDue(due)
+			}
+		}
+	}
 	return statuses
+}
+
+// lesser reports whether a host is registered as declared by what was found: that it is
+// not hosted, not running or not operated is less, and mended along with the rest.
+func lesser(statuses map[fleet.HostID]diagnose.HostStatus, id fleet.HostID) bool {
+	found, drifted := statuses[id]
+	return !drifted || registeredOnly[fleet.Drift(found.Code)]
 }

@@ -107,8 +107,9 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
-		leave:   leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
-		unnamed: make(map[fleet.Host]fleet.Host), besides: make(fleet.Results),
+		leave:     leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
+		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
+		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
@@ -130,6 +131,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
 	now.Earlier = last.earlier(h.Desired, statuses)
+	u.keepDue(&now)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }

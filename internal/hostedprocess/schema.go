@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -15,7 +17,8 @@ import (
 
 // codesText lists the codes of out_of_sync.
 const codesText = "The codes are `not_registered`, `unregistered` (by somebody else, after it was registered), `unconfirmed` (it may be registered), " +
-	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted`, `not_running` and `unhealthy` (as declared, and did not pass `rollout.healthy`)."
+	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted`, `not_running`, `unhealthy` (as declared, and did not pass `rollout.healthy`), " +
+	"`not_operated` (registered as declared, and the operation of `on_update` is still due) and `operation_unconfirmed` (it was sent, and nobody heard how it ended)."
 
 // lifecycleAttributes are those of lifecycleModel. ownerText says what the owner is for.
 func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
@@ -45,7 +48,20 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 			"the apply fails. Defaults to `false`.",
 		Optional: true,
 	}
-	attributes["rollout"] = reference.RolloutAttribute("Registers, re-registers, starts and unregisters in waves.")
+	attributes["on_update"] = schema.StringAttribute{
+		MarkdownDescription: "What a changed `spec` does to the process on each host, once the host is registered with it and before the next wave begins. `" +
+			string(fleet.UpdateRegister) + "`: nothing, so that it shows when the process is started next. `" + string(fleet.UpdateReload) + "` or `" +
+			string(fleet.UpdateRestart) + "`: it is reloaded or restarted where it runs; a process that does not run is not started by it, and one that an " +
+			"earlier try has taken down is. A host whose registration was replaced by one with another spec, or without a fingerprint, is operated " +
+			"when that is mended. Changed labels alone operate nothing, nor does joining `hosts`, an import or taking over. Hosts of waves that did not begin " +
+			"keep the old registration and stand in `out_of_sync`; the next apply goes on from there. Where the answer to an operation was lost, the next apply asks the agents " +
+			"and operates again only where the process has the same pid as before. Where an apply was killed and nothing tells how far it came, " +
+			"hosts that run are registered and not operated, the apply fails with `operation_unconfirmed`, and the apply after that operates them. " +
+			"Needs the command and a resident process. Defaults to `" + string(fleet.UpdateRegister) + "`.",
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.OnUpdates())...)},
+	}
+	attributes["rollout"] = reference.RolloutAttribute("Registers, re-registers, starts, reloads, restarts and unregisters in waves.")
 	attributes["timeouts"] = reference.TimeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,
 		CreateDescription: reference.TimeoutDescription("the whole create", reference.DefaultChangeTimeout),

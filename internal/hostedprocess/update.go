@@ -22,6 +22,7 @@ type update struct {
 	priorEnsure fleet.Ensure
 	adopt       bool // adopt_existing
 	leave       leave
+	operation   fleet.Operation // of on_update, "" for none
 
 	// What came of it.
 	tried    int
@@ -32,6 +33,10 @@ type update struct {
 	// old names of hosts that something came of under the new one.
 	unnamed map[fleet.Host]fleet.Host
 	besides fleet.Results
+	// due are the hosts on which the operation was to run, unsure those on which an update
+	// that was cut off may have run it.
+	due    map[fleet.Host]fleet.Due
+	unsure []fleet.Host
 }
 
 // run does it. An error means that nothing was begun.
@@ -58,6 +63,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	}
 	results := u.h.reconcile(ctx, "update", change)
 	u.keepDoubt(results)
+	u.keepUnsure(results)
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
 	u.keepNames(names, results)
@@ -112,6 +118,14 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		case out, raised, !u.everApplied:
 			change.Settle = append(change.Settle, host)
 		}
+	}
+	if u.unsure, err = u.cutOff(ctx, kept, onFile); err != nil {
+		return change, err
+	}
+	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
+	change.Operation, change.Due = u.operation, u.due
+	if u.prior.Desired.HasSpec {
+		change.Prior = u.prior.Process
 	}
 	return change, nil
 }
@@ -178,8 +192,7 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	for host, o := range left {
 		id := host.WithoutSupplier()
 		status, out := u.statuses[id]
-		nothingOfOurs := out && status.Code != diagnose.OtherSpec && status.Code != diagnose.OtherLabels &&
-			status.Code != diagnose.NotHosted && status.Code != diagnose.NotRunning
+		nothingOfOurs := out && status.Code != diagnose.OtherSpec && status.Code != diagnose.OtherLabels && !registeredOnly[fleet.Drift(status.Code)]
 		switch {
 		case nothingOfOurs:
 			statuses[id] = status

@@ -74,8 +74,11 @@ func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.D
 	if spec == nil {
 		return desired, nil
 	}
-	fingerprint, err := fleet.Fingerprint(spec, labels)
-	desired.Fingerprint = fingerprint
+	var err error
+	if desired.Spec, err = fleet.Fingerprint(spec, nil); err != nil {
+		return desired, err
+	}
+	desired.Fingerprint, err = fleet.Fingerprint(spec, labels)
 	return desired, err
 }
 

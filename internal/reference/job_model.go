@@ -210,6 +210,6 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		Hosts:   hosts,
 		Settles: info.Settles(),
 		Process: p.Job.Process(scope, m.Registration, info),
-		Desired: fleet.Desired{Fingerprint: fingerprint, Owner: owner, HasSpec: true},
+		Desired: fleet.Desired{Fingerprint: fingerprint, Spec: fingerprint, Owner: owner, HasSpec: true},
 	}, diags
 }

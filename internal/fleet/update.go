@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+)
+
+// OnUpdate is what a changed spec does to the process on each host, once the host is
+// registered with it.
+type OnUpdate string
+
+// What a changed spec does, the gentlest first.
+const (
+	UpdateRegister OnUpdate = "register"
+	UpdateReload   OnUpdate = "reload"
+	UpdateRestart  OnUpdate = "restart"
+)
+
+// OnUpdates are all of them.
+func OnUpdates() []OnUpdate { return []OnUpdate{UpdateRegister, UpdateReload, UpdateRestart} }
+
+// Operation is the operation that it runs, "" for none.
+func (u OnUpdate) Operation() Operation {
+	switch u {
+	case UpdateReload:
+		return Reload
+	case UpdateRestart:
+		return Restart
+	default:
+		return ""
+	}
+}
+
+// Due is a host whose process runs something else than is declared. The zero value is one
+// on which nothing was tried yet.
+type Due struct {
+	// PID is that of the process before an earlier try, 0 if there was none. A try may have
+	// taken the process down, so it is started then.
+	PID int64 `json:"pid,omitempty"`
+	// InDoubt: the earlier try may have worked, which another pid tells. It was of the same
+	// declaration.
+	InDoubt bool `json:"in_doubt,omitempty"`
+	// Operated: the earlier try worked, and the process was not seen to go on running. It is
+	// operated again only if it does not run. It was of the same declaration.
+	Operated bool `json:"operated,omitempty"`
+}
+
+// askBefore asks what runs on the hosts that are due, before anything is changed there. A
+// host that cannot be asked is left as it is.
+func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host) (map[Host]Status, Results) {
+	results := make(Results, len(hosts))
+	due := r.due(hosts)
+	if len(due) == 0 {
+		return nil, results
+	}
+	prior := r.change.Prior
+	if prior == nil {
+		prior = r.process
+	}
+	before, err := prior.LiveStatus(ctx, due)
+	for _, h := range due {
+		s := before[h]
+		switch {
+		case err != nil && Ended(err):
+			results[h] = Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err), PID: r.change.Due[h].PID}
+		case err != nil, s.State == Unknown:
+			results[h] = Outcome{
+				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: r.change.Due[h].PID,
+				Meaning: "left as it is, because whether it runs is not known",
+			}
+		}
+	}
+	return before, results
+}
+
+// operate runs the operation on hosts that are due and run, and starts what an earlier try
+// took down. What does not run otherwise is left so.
+func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[Host]Status, observe Observer) Results {
+	results := make(Results)
+	var up, down []Host
+	for _, h := range r.due(hosts) {
+		switch due, now := r.change.Due[h], before[h]; {
+		case now.State != Running && due.PID > 0:
+			down = append(down, h)
+		case now.State != Running:
+		case due.Operated, due.InDoubt && due.PID > 0 && now.PID != due.PID:
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+			r.operated[h] = Due{PID: due.PID}
+		default:
+			up = append(up, h)
+		}
+	}
+	if len(up) > 0 {
+		results.Merge(r.process.Operate(ctx, r.change.Operation, up, observe))
+	}
+	if len(down) > 0 {
+		results.Merge(start(ctx, r.process, down, observe))
+	}
+	for _, h := range slices.Concat(up, down) {
+		pid := r.change.Due[h].PID
+		if before[h].State == Running {
+			pid = before[h].PID
+		}
+		r.operated[h] = Due{PID: pid}
+		if o := results[h]; !o.OK() {
+			o.Left, o.PID = NotOperated, pid
+			if o.Verdict == Lost || o.Verdict == Pending {
+				o.Left = OperationUnconfirmed
+			}
+			results[h] = o
+		}
+	}
+	return results
+}
+
+// meant reports whether the process is meant to run on a host.
+func (r *Reconciliation) meant(h Host) bool {
+	_, operated := r.operated[h]
+	return operated || r.want.Ensure == EnsureRunning
+}
+
+// due are those of the hosts on which the operation is to run.
+func (r *Reconciliation) due(hosts []Host) []Host {
+	return pickFunc(hosts, func(h Host) bool { _, due := r.change.Due[h]; return due && r.change.Operation != "" })
+}

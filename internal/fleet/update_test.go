@@ -1,0 +1,139 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// runsAs is a host on which the process runs with a pid.
+func runsAs(pid int64) fleet.Status {
+	return fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: pid}
+}
+
+func TestReconcile_operation(t *testing.T) {
+	t.Parallel()
+	var (
+		down   = row(fleet.Stopped, true, 5)
+		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
+		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
+		lost   = fleet.Outcome{Verdict: fleet.Lost, Err: errDown}
+		asked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}
+		had    = func(o fleet.Outcome, left fleet.Drift, pid int64) fleet.Outcome {
+			o.Left, o.PID = left, pid
+			return o
+		}
+	)
+	type due = map[fleet.Host]fleet.Due
+	tests := map[string]struct {
+		operation  fleet.Operation
+		reregister []fleet.Host
+		settle     []fleet.Host
+		due        due
+		process    process
+		calls      []string
+		results    byHost
+	}{
+		"restarts-what-runs": {
+			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
+			process{live: says(map[int]fleet.Status{1: runsAs(7), 2: down})},
+			[]string{"live 1 2", "reregister 1 2", "restart 1", "live 1 2"}, byHost{1: well, 2: well},
+		},
+		"reloads": {
+			fleet.Reload, hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))},
+			[]string{"live 1", "reregister 1", "reload 1", "live 1"}, byHost{1: well},
+		},
+		"only-where-due": {
+			fleet.Restart, hosts(1, 2), hosts(3), due{host(2): {}}, process{live: answer(runsAs(7))},
+			[]string{"live 2", "reregister 1 2", "restart 2", "live 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"no-operation": {
+			"", hosts(1), nil, due{host(1): {}}, process{live: answer(runsAs(7))},
+			[]string{"reregister 1", "live 1"}, byHost{1: well},
+		},
+		"not-registered-not-operated": {
+			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
+			process{live: answer(runsAs(7)), reregister: done(byHost{1: away})},
+			[]string{"live 1 2", "reregister 1 2", "restart 2", "live 2"}, byHost{1: left(away, fleet.OtherSpec), 2: well},
+		},
+		"not-asked-not-touched": {
+			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
+			process{live: says(map[int]fleet.Status{1: silent, 2: runsAs(7)})},
+			[]string{"live 1 2", "reregister 2", "restart 2", "live 2"}, byHost{1: had(asked, fleet.OtherSpec, 0), 2: well},
+		},
+		"agents-silent": {
+			fleet.Restart, hosts(1), nil, due{host(1): {}}, process{live: cannotSay(errDown)},
+			[]string{"live 1"}, byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: asked.Meaning, Left: fleet.OtherSpec}},
+		},
+		"operation-fails": {
+			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
+			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: broken}})},
+			[]string{"live 1 2", "reregister 1 2", "restart 1 2", "live 2"}, byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
+		},
+		"answer-lost": {
+			fleet.Restart, hosts(1), nil, due{host(1): {}},
+			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: lost}})},
+			[]string{"live 1", "reregister 1", "restart 1"}, byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
+		},
+		"in-doubt-and-done": {
+			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
+			[]string{"live 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+		},
+		"in-doubt-and-not-done": {
+			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(7))},
+			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
+		},
+		"in-doubt-without-a-trace": {
+			fleet.Restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: answer(runsAs(7))},
+			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
+		},
+		"in-doubt-and-not-asked": {
+			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
+			[]string{"live 1"}, byHost{1: had(asked, fleet.OperationUnconfirmed, 7)},
+		},
+		"failed-before": { // revived by its agent, maybe, but told to operate again
+			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(runsAs(8))},
+			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
+		},
+		"taken-down-before": {
+			fleet.Reload, nil, hosts(1), due{host(1): {PID: 7}}, process{live: answer(down)},
+			[]string{"live 1", "start 1", "live 1"}, byHost{1: well},
+		},
+		"taken-down-before-and-still-broken": {
+			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7}},
+			process{live: answer(down), operate: doneOps(byOp{fleet.Start: {1: broken}})},
+			[]string{"live 1", "start 1"}, byHost{1: had(broken, fleet.NotOperated, 7)},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			change := fleet.Change{
+				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3),
+				Operation: test.operation, Due: test.due,
+			}
+			results := fleet.Reconcile(t.Context(), &test.process, desired(fleet.EnsureHosted), change)
+			wantResults(t, test.results, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+// What runs is asked by the declaration that it runs by; the next wave is not asked before
+// it begins, nor is anything done there.
+func TestReconcile_operationInWaves(t *testing.T) {
+	t.Parallel()
+	broken := fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
+	stopped := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
+	prior := &process{live: answer(runsAs(7))}
+	p := &process{operate: doneOps(byOp{fleet.Restart: {2: broken}})}
+	results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureHosted), fleet.Change{
+		Reregister: hosts(1, 2, 3), Settle: hosts(4), Order: hosts(1, 2, 3, 4), Operation: fleet.Restart, Prior: prior,
+		Due:     map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}},
+		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
+	})
+	prior.wantCalls(t, "live 1", "live 2")
+	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2")
+	broken.Left, broken.PID = fleet.NotOperated, 7
+	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated)}, results)
+}

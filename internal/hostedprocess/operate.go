@@ -1,0 +1,130 @@
+package hostedprocess
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// registeredOnly is what may be left to do on a host that is registered as declared.
+var registeredOnly = map[fleet.Drift]bool{
+	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
+}
+
+// specChanges reports whether the agents are to run something else. A changed label or
+// limit of the operation's time is nothing that they run.
+func (u *update) specChanges() bool {
+	return u.prior.Desired.HasSpec && u.prior.Desired.Spec != u.h.Desired.Spec
+}
+
+// stillDue are the hosts of the update on which the operation is to run, because they run
+// another spec than is declared, or are not known to run that one.
+func (u *update) stillDue(hosts []fleet.Host, names names) map[fleet.Host]fleet.Due {
+	if u.operation == "" || !u.prior.Desired.HasSpec {
+		return nil
+	}
+	formerly := make(map[fleet.Host]fleet.Host)
+	for was, is := range names.now {
+		formerly[is] = was
+	}
+	runs := u.last.runs()
+	all := make(map[fleet.Host]fleet.Due)
+	for _, host := range hosts {
+		was := host
+		if !u.prior.Hosts.Has(host) {
+			was = formerly[host]
+		}
+		if !u.prior.Hosts.Has(was) || slices.Contains(u.unsure, host) {
+			continue // it joins, or is not to be operated unasked
+		}
+		if due, is := u.dueOn(was, runs); is {
+			all[host] = due
+		}
+	}
+	return all
+}
+
+func (u *update) dueOn(host fleet.Host, runs map[string]string) (fleet.Due, bool) {
+	status := u.statuses[host.WithoutSupplier()]
+	due, begun := u.last.Due[host.Address()]
+	spec, behind := runs[host.Address()]
+	// A trace of an operation for another declaration says nothing of this one.
+	if u.specChanges() {
+		due.InDoubt, due.Operated = false, false
+	}
+	switch status.Code {
+	case diagnose.NotRegistered, diagnose.Unconfirmed, diagnose.RegisteredByOther:
+		return fleet.Due{}, false // not known to be ours, so neither is what runs there
+	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
+		return due, true
+	case diagnose.OtherSpec:
+		return due, begun || !behind || spec != u.h.Desired.Spec
+	default:
+		return due, begun || u.specChanges()
+	}
+}
+
+// meaningCutOff: a provider that is killed saves nothing.
+const meaningCutOff = "whether an apply that was cut off has operated it already is not known, so that is left to the next apply; " +
+	"where you know that it has, apply once with on_update = \"register\""
+
+// cutOff are hosts that an update which was killed may have operated: they run, and what is
+// on file does not show that it never came to them. State is older than they are.
+func (u *update) cutOff(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status) ([]fleet.Host, error) {
+	if u.everApplied || u.operation == "" || !u.specChanges() || len(hosts) == 0 {
+		return nil, nil
+	}
+	live, err := u.prior.Process.LiveStatus(ctx, hosts)
+	if err != nil {
+		return nil, fmt.Errorf("asking the agents what an apply that was cut off has left: %w", err)
+	}
+	before := u.last.held(u.prior.Desired)
+	return keep(hosts, func(host fleet.Host) bool {
+		file, now := onFile[host], live[host]
+		outdated := now.RegisterTime > file.RegisterTime
+		return now.State == fleet.Running && (outdated || !before.Ours(file))
+	}), nil
+}
+
+// keepUnsure says of hosts that an update which was killed may have operated that nothing
+// tells.
+func (u *update) keepUnsure(results fleet.Results) {
+	for _, host := range u.unsure {
+		if o := results[host]; o.OK() {
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningCutOff, Left: fleet.OperationUnconfirmed}
+		}
+	}
+}
+
+// keepDue notes what is left of the operation, for the next apply.
+func (u *update) keepDue(to *applied) {
+	runs := u.last.runs()
+	for host, o := range u.failures {
+		var (
+			at       = host.Address()
+			due, was = u.due[host]
+			spec     = u.h.Desired.Spec
+		)
+		switch {
+		case o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
+		case o.Left == fleet.Unhealthy:
+			if was {
+				to.setDue(at, fleet.Due{PID: o.PID, Operated: true})
+			}
+		case o.Left == fleet.OperationUnconfirmed, was && due.PID > 0, was && o.Verdict != fleet.NotTried:
+			due.PID = cmp.Or(o.PID, due.PID)
+			due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
+			to.setDue(at, due)
+		case was && o.Left == fleet.OtherSpec:
+			to.setBehind(at, cmp.Or(runs[at], u.prior.Desired.Spec))
+		case was:
+			to.setDue(at, due)
+		case o.Left == fleet.OtherSpec && u.operation != "":
+			to.setBehind(at, spec)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package rollouts
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// rollout is a hosted process that runs on every host, as a test changes it.
+type rollout struct {
+	t        *testing.T
+	sim      *providertest.Sim
+	by       providertest.Face
+	hosts    int
+	kept     *providertest.Kept
+	resource *providertest.Core
+	config   map[string]any
+}
+
+// begun applies ./v1.sh to hosts where it is started, one host in each wave, and forgets
+// the calls.
+func begun(t *testing.T, by providertest.Face, hosts int, more map[string]any) *rollout {
+	t.Helper()
+	r := &rollout{t: t, sim: providertest.NewSim(t), by: by, hosts: hosts, kept: &providertest.Kept{}}
+	r.config = by.Reference("./v1.sh", hosts)
+	r.config["rollout"] = map[string]any{"batch_size": 1}
+	r.config["on_update"] = "restart"
+	maps.Copy(r.config, more)
+	r.anew()
+	r.resource.Applied(r.config)
+	for n := 1; n <= hosts; n++ {
+		r.must(r.sim.StartProcess(providertest.Address(n), r.namespace(), r.name()))
+	}
+	r.sim.ResetCalls()
+	return r
+}
+
+// anew goes on with a provider that has learnt nothing.
+func (r *rollout) anew() {
+	r.t.Helper()
+	r.resource = providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.by)).CoreOf(r.by.TypeName(providertest.OnCreate), r.kept)
+}
+
+func (r *rollout) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rollout) namespace() string {
+	namespace, _ := r.by.Process()
+	return namespace
+}
+
+func (r *rollout) name() string {
+	_, name := r.by.Process()
+	return name
+}
+
+// declare changes the start command.
+func (r *rollout) declare(start string) {
+	maps.Copy(r.config, r.by.Reference(start, r.hosts))
+}
+
+// apply applies the configuration. The error says said, "" for none.
+func (r *rollout) apply(said string) string {
+	r.t.Helper()
+	r.sim.ResetCalls()
+	r.anew()
+	_, diags := r.resource.Apply(r.config)
+	if diags.Failed() != (said != "") || !strings.Contains(diags.String(), said) {
+		r.t.Errorf("want %q, said: %s", said, diags)
+	}
+	return diags.String()
+}
+
+// fail makes an operation fail on hosts.
+func (r *rollout) fail(op int, hosts ...int) {
+	r.sim.Inject(simulator.Fault{
+		API: "operate_*", Op: new(op), Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file",
+	})
+}
+
+// seen is what each host is registered with, and what reached its agent in the last
+// apply, such as "v2 restart".
+func (r *rollout) seen() []string {
+	seen := make([]string, r.hosts)
+	for n := 1; n <= r.hosts; n++ {
+		process := r.sim.Machine(providertest.Address(n)).Process(r.namespace(), r.name())
+		text := ""
+		for _, entry := range process.Entries {
+			for _, version := range []string{"v1", "v2", "v3"} {
+				if strings.Contains(entry.Spec, "./"+version+".sh") {
+					text += version
+				}
+			}
+		}
+		for _, o := range process.Operations {
+			if o.Action == "start" || o.Action == "restart" || o.Action == "reload" {
+				text += " " + o.Action
+				if o.Times > 1 {
+					text += fmt.Sprintf(" %d times", o.Times)
+				}
+			}
+		}
+		if !process.Running {
+			text += " down"
+		}
+		seen[n-1] = text
+	}
+	return seen
+}
+
+func (r *rollout) want(what string, want ...string) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, r.seen()); diff != "" {
+		r.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// wantLeft compares the codes in out_of_sync.
+func (r *rollout) wantLeft(want map[string]string) {
+	r.t.Helper()
+	got := make(map[string]string)
+	for key, reason := range r.resource.Reasons("out_of_sync") {
+		got[key], _, _ = strings.Cut(reason, ":")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Errorf("out_of_sync (-want +got):\n%s", diff)
+	}
+}
+
+// wantSettled expects that the next apply has nothing to do.
+func (r *rollout) wantSettled() {
+	r.t.Helper()
+	r.anew()
+	r.sim.ResetCalls()
+	if kind, said := r.resource.Apply(r.config); kind != providertest.PlanNothing || len(said) > 0 || len(r.sim.Changes()) > 0 {
+		r.t.Errorf("something was left to do: %s %v\n%s", kind, r.sim.Changes(), said)
+	}
+	r.wantLeft(map[string]string{})
+}
