@@ -143,6 +143,21 @@ var stateCodes = []stateCode{
 		procapi.Words{English: "starts it", Chinese: "启动"},
 	},
 	{
+		Unhealthy,
+		procapi.Words{English: "as declared, and did not pass `rollout.healthy`", Chinese: "与声明一致，但未通过 `rollout.healthy` 检查"},
+		procapi.Words{English: "watches it again; starts it where it does not run", Chinese: "再次观察；未运行时启动"},
+	},
+	{
+		NotOperated,
+		procapi.Words{English: "registered as declared, and the operation of `on_update` is still due", Chinese: "已按声明注册，`on_update` 的操作尚未完成"},
+		procapi.Words{English: "runs the operation", Chinese: "执行该操作"},
+	},
+	{
+		OperationUnconfirmed,
+		procapi.Words{English: "registered as declared, and nobody heard how the operation of `on_update` ended", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
+		procapi.Words{English: "asks the agent first: another pid tells that it worked", Chinese: "先询问 Agent：pid 变化即表示操作已生效"},
+	},
+	{
 		Failed,
 		procapi.Words{English: "the operation certainly failed", Chinese: "操作确定失败"},
 		procapi.Words{English: "runs the operation again", Chinese: "再次执行该操作"},

@@ -25,27 +25,34 @@ type Change struct {
 	Rollout Rollout
 }
 
-// Reconciliation makes hosts as desired, wave by wave.
+// Reconcile makes hosts as desired, wave by wave, and gives the outcome of each.
+func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
+	return NewReconciliation(p, want, c).Run(ctx)
+}
+
+// Reconciliation makes hosts as desired, wave by wave, and can take that back.
 type Reconciliation struct {
 	process                      Process
 	want                         Desired
 	change                       Change
 	register, reregister, settle map[Host]bool
 
-	// operated are those that were operated, with the pid from before.
+	// changed are the hosts of each wave that were registered, operated those that were
+	// operated or started then, with the pid from before.
+	changed  [][]Host
 	operated map[Host]Due
 }
 
-// Reconcile makes hosts as desired, wave by wave, and gives the outcome of each.
-func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
-	r := Reconciliation{
+// NewReconciliation returns one that has not begun.
+func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
+	return &Reconciliation{
 		process: p, want: want, change: c, operated: make(map[Host]Due),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
-	return r.run(ctx)
 }
 
-func (r *Reconciliation) run(ctx context.Context) Results {
+// Run makes hosts as desired, and gives the outcome of each.
+func (r *Reconciliation) Run(ctx context.Context) Results {
 	touched := pickFunc(r.change.Order, func(h Host) bool { return r.register[h] || r.reregister[h] || r.settle[h] })
 	rollout := r.change.Rollout
 	if r.want.Ensure != EnsureRunning && r.change.Operation == "" {
@@ -72,10 +79,17 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	if again := pick(hosts, r.reregister); len(again) > 0 {
 		results.Merge(r.process.Reregister(ctx, again))
 	}
+	r.changed = append(r.changed, r.sent(hosts, results))
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
 	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe))
 	up := results.Succeeded(hosts)
-	results.Merge(bringUp(ctx, r.process, r.want.Ensure, up))
+	brought, started := bringUp(ctx, r.process, r.want.Ensure, up)
+	results.Merge(brought)
+	for _, h := range started {
+		if _, operated := r.operated[h]; !operated {
+			r.operated[h] = Due{}
+		}
+	}
 	results.tookOver(registered)
 	results.leave(up, r.bare)
 	return results
@@ -197,15 +211,15 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be
 // of a registration before this one, and say of a process that it runs although it
 // was stopped since.
-func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Results {
+func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) (results Results, started []Host) {
 	if ensure == EnsureRegistered || len(hosts) == 0 {
-		return nil
+		return nil, nil
 	}
 	status, err := p.LiveStatus(ctx, hosts)
 	if err != nil {
-		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})
+		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}), nil
 	}
-	results := make(Results)
+	results = make(Results)
 	if ensure == EnsureRunning {
 		for _, h := range hosts {
 			// It may run: a start is for where it is known not to.
@@ -213,15 +227,15 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Result
 				results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "registered, but whether it runs is not known"}
 			}
 		}
-		down := pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
-		if len(down) > 0 {
-			results.Merge(start(ctx, p, down, nil))
+		started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
+		if len(started) > 0 {
+			results.Merge(start(ctx, p, started, nil))
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {
-		if started, ok := results[h]; ok {
+		if o, ok := results[h]; ok {
 			// A start that worked has hosted it; one that found it running has not.
-			return started.OK() && started.AlreadyDone
+			return o.OK() && o.AlreadyDone
 		}
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
@@ -230,7 +244,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) Result
 		hosted.leave(bare, func(Host) Drift { return NotHosted })
 		results.Merge(hosted)
 	}
-	return results
+	return results, started
 }
 
 func setOf(hosts []Host) map[Host]bool {

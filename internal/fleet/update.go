@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // OnUpdate is what a changed spec does to the process on each host, once the host is
@@ -122,4 +124,41 @@ func (r *Reconciliation) meant(h Host) bool {
 // due are those of the hosts on which the operation is to run.
 func (r *Reconciliation) due(hosts []Host) []Host {
 	return pickFunc(hosts, func(h Host) bool { _, due := r.change.Due[h]; return due && r.change.Operation != "" })
+}
+
+// sent are those of the hosts that are registered with what is desired, or may be. A new
+// host is not among them where that is not certain: the registration may be somebody else's.
+func (r *Reconciliation) sent(hosts []Host, results Results) []Host {
+	return pickFunc(hosts, func(h Host) bool {
+		return r.reregister[h] && results[h].Verdict != NotTried || r.register[h] && results[h].OK()
+	})
+}
+
+// TooManyFailed reports whether more hosts failed than the rollout bears.
+func (r *Reconciliation) TooManyFailed(results Results) bool {
+	return len(results.Failures()) > r.change.Rollout.MaxFailed.Of(len(results))
+}
+
+// Changed are the hosts that are registered with what is desired, or may be.
+func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
+
+// Back gives those of the changed hosts that can go back what was declared before, the last
+// wave first, and operates what Run has operated. It goes on whatever fails, as long as ctx
+// does.
+func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
+	hosts := pickFunc(r.Changed(), can)
+	back := NewReconciliation(r.change.Prior, was, Change{
+		Reregister: hosts, Operation: r.change.Operation, Due: r.operated, Prior: r.process,
+	})
+	results := make(Results, len(hosts))
+	for _, wave := range slices.Backward(r.changed) {
+		wave = pickFunc(wave, can)
+		if err := poll.Pause(ctx, 0); err != nil {
+			results.Merge(Same(wave, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)}))
+			continue
+		}
+		results.Merge(r.change.Rollout.bounded(ctx, back.wave, Wave{Hosts: wave}))
+	}
+	results.leave(hosts, back.left)
+	return results
 }

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -136,4 +137,108 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2")
 	broken.Left, broken.PID = fleet.NotOperated, 7
 	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated)}, results)
+}
+
+// What Run has changed goes back, the last wave first and whatever fails: what was operated
+// is operated once more, what was taken down is started, and the rest is let run.
+func TestReconciliation_back(t *testing.T) {
+	t.Parallel()
+	var (
+		down   = row(fleet.Stopped, true, 5)
+		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
+	)
+	tests := map[string]struct {
+		operation fleet.Operation
+		prior     process // as the hosts have it, and have it again
+		process   process // as they were to have it
+		can       func(fleet.Host) bool
+		cancelled bool
+		calls     []string // back
+		asked     []string // by the declaration that failed
+		results   byHost
+	}{
+		"last-wave-first": {
+			operation: fleet.Restart,
+			prior:     process{live: answer(runsAs(7))},
+			process:   process{live: answer(runsAs(8)), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
+			calls:     []string{"reregister 3", "restart 3", "live 3", "reregister 2", "restart 2", "live 2", "reregister 1", "restart 1", "live 1"},
+			asked:     []string{"live 3", "live 2", "live 1"},
+			results:   byHost{1: well, 2: well, 3: well},
+		},
+		"taken-down": {
+			operation: fleet.Restart,
+			prior:     process{live: answer(runsAs(7))},
+			process:   process{live: says(map[int]fleet.Status{1: runsAs(8), 2: runsAs(8), 3: down}), operate: doneOps(byOp{fleet.Restart: {3: broken}})},
+			calls:     []string{"reregister 3", "start 3", "live 3", "reregister 2", "restart 2", "live 2", "reregister 1", "restart 1", "live 1"},
+			asked:     []string{"live 3", "live 2", "live 1"},
+			results:   byHost{1: well, 2: well, 3: well},
+		},
+		"not-operated": { // it was not registered, so it was not operated either
+			operation: fleet.Restart,
+			prior:     process{live: answer(runsAs(7))},
+			process:   process{live: answer(runsAs(8)), reregister: done(byHost{2: away})},
+			calls:     []string{"reregister 2", "live 2", "reregister 1", "restart 1", "live 1"},
+			asked:     []string{"live 1"},
+			results:   byHost{1: well, 2: well},
+		},
+		"registered-alone": {
+			prior:   process{live: answer(runsAs(7))},
+			process: process{reregister: done(byHost{2: away})},
+			calls:   []string{"reregister 2", "live 2", "reregister 1", "live 1"},
+			results: byHost{1: well, 2: well},
+		},
+		"going-back-fails": {
+			prior:   process{live: answer(runsAs(7)), reregister: done(byHost{2: away})},
+			process: process{reregister: done(byHost{2: away})},
+			calls:   []string{"reregister 2", "reregister 1", "live 1"},
+			results: byHost{1: well, 2: left(away, fleet.OtherSpec)},
+		},
+		"cannot": {
+			prior:   process{live: answer(runsAs(7))},
+			process: process{reregister: done(byHost{2: away})},
+			can:     func(h fleet.Host) bool { return number(h) != 2 },
+			calls:   []string{"reregister 1", "live 1"},
+			results: byHost{1: well},
+		},
+		"interrupted": {
+			prior:     process{live: answer(runsAs(7))},
+			process:   process{reregister: done(byHost{2: away})},
+			cancelled: true,
+			results: byHost{
+				1: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt, Left: fleet.OtherSpec},
+				2: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt, Left: fleet.OtherSpec},
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := hosts(1, 2, 3, 4)
+			due := make(map[fleet.Host]fleet.Due)
+			for _, h := range all {
+				due[h] = fleet.Due{}
+			}
+			r := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), fleet.Change{
+				Reregister: all, Order: all, Operation: test.operation, Due: due, Prior: &test.prior, Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
+			})
+			if results := r.Run(t.Context()); !r.TooManyFailed(results) {
+				t.Fatalf("it went well: %v", results)
+			}
+			test.prior.calls, test.process.calls = nil, nil
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if test.cancelled {
+				cancel()
+			}
+			if test.can == nil {
+				test.can = func(fleet.Host) bool { return true }
+			}
+
+			results := r.Back(ctx, desired(fleet.EnsureHosted), test.can)
+
+			wantResults(t, test.results, results)
+			test.prior.wantCalls(t, test.calls...)
+			test.process.wantCalls(t, test.asked...)
+		})
+	}
 }

@@ -115,6 +115,7 @@ type hostedProcess struct {
 	reference.Target
 	platform *platform.Platform
 	rollout  fleet.Rollout
+	rollback bool // on_failure
 	owners   *platform.Owners
 	// supplier is the one of addresses that name none.
 	supplier int
@@ -151,6 +152,7 @@ func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
 	h.rollout, d = h.Rollout(ctx, m.lifecycle().Rollout)
 	h.rollout.Clock = p.Clock
 	diags.Append(d...)

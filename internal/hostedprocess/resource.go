@@ -54,7 +54,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	}
 
 	hosts := h.Hosts.Hosts()
-	results := h.reconcile(ctx, "register", fleet.Change{
+	_, results := h.reconcile(ctx, "register", fleet.Change{
 		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
 	})
 
@@ -116,6 +116,10 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 			" was left as it is, because its status could not be read.", err))
 	}
 	if resp.Diagnostics.HasError() {
+		return
+	}
+	if u.back != nil {
+		resp.Diagnostics.Append(u.saveRolledBack(ctx, model, before, resp)...)
 		return
 	}
 
@@ -183,11 +187,13 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 }
 
 // reconcile makes hosts as declared, and notes whose they are now.
-func (h hostedProcess) reconcile(ctx context.Context, operation string, change fleet.Change) fleet.Results {
+func (h hostedProcess) reconcile(ctx context.Context, operation string, change fleet.Change) (*fleet.Reconciliation, fleet.Results) {
+	var reconciliation *fleet.Reconciliation
 	logged := platform.Run{Process: h.ID, Operation: operation, Keys: h.Hosts, Rollout: change.Rollout}
 	results := h.platform.Logged(ctx, logged, slices.Concat(change.Register, change.Reregister, change.Settle), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		change.Rollout = rollout
-		return fleet.Reconcile(ctx, h.Process, h.Desired, change)
+		reconciliation = fleet.NewReconciliation(h.Process, h.Desired, change)
+		return reconciliation.Run(ctx)
 	})
 	if h.owners != nil {
 		var registered []fleet.Host
@@ -198,7 +204,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 		}
 		h.owners.Registered(h.ID, registered, h.Desired.Owner)
 	}
-	return results
+	return reconciliation, results
 }
 
 // checkNames refuses two names of one machine.

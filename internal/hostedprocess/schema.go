@@ -61,7 +61,9 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.OnUpdates())...)},
 	}
-	attributes["rollout"] = reference.RolloutAttribute("Registers, re-registers, starts, reloads, restarts and unregisters in waves.")
+	rollout := reference.RolloutAttribute("Registers, re-registers, starts, reloads, restarts and unregisters in waves.")
+	rollout.Attributes["on_failure"] = reference.OnFailureAttribute()
+	attributes["rollout"] = rollout
 	attributes["timeouts"] = reference.TimeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,
 		CreateDescription: reference.TimeoutDescription("the whole create", reference.DefaultChangeTimeout),

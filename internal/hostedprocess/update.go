@@ -37,6 +37,9 @@ type update struct {
 	// that was cut off may have run it.
 	due    map[fleet.Host]fleet.Due
 	unsure []fleet.Host
+	// back is what became of the hosts that were to get the previous declaration back, nil
+	// where the update was not rolled back.
+	back fleet.Results
 }
 
 // run does it. An error means that nothing was begun.
@@ -61,9 +64,15 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if err != nil {
 		return err
 	}
-	results := u.h.reconcile(ctx, "update", change)
+	reconciliation, results := u.h.reconcile(ctx, "update", change)
+	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
 	u.keepUnsure(results)
+	u.tried, u.failures = len(results), results.Failures()
+	if rollback {
+		u.rollBack(ctx, reconciliation)
+		return nil // nothing leaves, and no old name goes, before the change has come about
+	}
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
 	u.keepNames(names, results)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -66,8 +67,63 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators: []validator.String{toleranceValidator{}},
 			},
 			"healthy": healthyAttribute(),
+			"on_failure": schema.StringAttribute{
+				MarkdownDescription: "What happens once more hosts have failed than `max_failed_hosts`. Only `" + string(OnFailureStop) + "`, the default: no further wave " +
+					"starts. An operation has no declaration before it that hosts could go back to.",
+				Optional:   true,
+				Validators: []validator.String{noRollbackValidator{}},
+			},
 		},
 	}
+}
+
+// OnFailure is what happens to a rollout once more hosts have failed than it bears.
+type OnFailure string
+
+const (
+	// OnFailureStop starts no further wave.
+	OnFailureStop OnFailure = "stop"
+	// OnFailureRollback also gives the hosts that were changed the previous declaration back.
+	OnFailureRollback OnFailure = "rollback"
+)
+
+// OnFailureAttribute declares on_failure where there is a previous declaration.
+func OnFailureAttribute() schema.StringAttribute {
+	return schema.StringAttribute{
+		MarkdownDescription: "What an update with a changed declaration does once more hosts have failed than `max_failed_hosts`. `" + string(OnFailureStop) + "`: no " +
+			"further wave starts, and what is done stays. `" + string(OnFailureRollback) + "`: besides, the hosts that this update has registered get the " +
+			"previous declaration back, the last wave first, and what it has reloaded, restarted or started is operated once more with that one; a process " +
+			"that it took down is started. State keeps the previous declaration, the apply fails, and the next plan shows the same change again. Hosts that joined " +
+			"get the previous declaration too and stay in state; hosts that were to leave stay. A host that did not have the previous declaration either, because an earlier rollout " +
+			"did not come to it, keeps the new one. What cannot be rolled back is named, and stands in `out_of_sync`. Never on an interrupt or when the time is " +
+			"up. A create, and the first apply after an import, have nothing to go back to and stop. Defaults to `" + string(OnFailureStop) + "`.",
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(string(OnFailureStop), string(OnFailureRollback))},
+	}
+}
+
+// RollsBack reports whether a rollout gives the previous declaration back.
+func RollsBack(rollout types.Object) bool {
+	onFailure, _ := rollout.Attributes()["on_failure"].(types.String)
+	return onFailure.ValueString() == string(OnFailureRollback)
+}
+
+// noRollbackValidator refuses a rollback where there is nothing to go back to. Without the
+// attribute, Terraform would drop it and say nothing.
+type noRollbackValidator struct{}
+
+func (noRollbackValidator) Description(context.Context) string { return `must be "stop"` }
+
+func (v noRollbackValidator) MarkdownDescription(ctx context.Context) string {
+	return v.Description(ctx)
+}
+
+func (noRollbackValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || req.ConfigValue.ValueString() == string(OnFailureStop) {
+		return
+	}
+	AddInvalid(&resp.Diagnostics, req.Path, "Invalid On Failure", fmt.Sprintf("an operation can only %q: there is no declaration before it that hosts could go back to. "+
+		"To have a bad spec rolled back, set on_update and rollout.on_failure = %q on the hosted process, and leave the operation out", OnFailureStop, OnFailureRollback))
 }
 
 // wavesValidator refuses sizes that are none, each at its place in the list.
@@ -153,6 +209,7 @@ type rolloutModel struct {
 	WaveTimeout    types.String `tfsdk:"wave_timeout"`
 	MaxFailedHosts types.String `tfsdk:"max_failed_hosts"`
 	Healthy        types.Object `tfsdk:"healthy"`
+	OnFailure      types.String `tfsdk:"on_failure"`
 }
 
 // CheckRollout refuses a canary that is none of the hosts.

@@ -72,6 +72,7 @@ func TestRollout_refused(t *testing.T) {
 		"timeout":       {map[string]any{"waves": []string{"1"}, "wave_timeout": "1ms"}, "Attribute rollout.wave_timeout: the value must be a duration of at least 1s"},
 		"idle-pause":    {map[string]any{"pause": "1s"}, "Attribute rollout.pause: without waves, batch_size or canary there is one wave of all hosts"},
 		"idle-timeout":  {map[string]any{"wave_timeout": "1m"}, "Attribute rollout.wave_timeout: without waves, batch_size or canary there is one wave"},
+		"on-failure":    {map[string]any{"waves": []string{"1"}, "on_failure": "retry"}, "rollout.on_failure value must be one of"},
 		"canary-twice":  {map[string]any{"canary": []string{"web-1", "web-1"}, "batch_size": 1}, `duplicate values of: "web-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,6 +117,27 @@ func TestRollout_canaryNowhere(t *testing.T) {
 	}
 }
 
+// An operation has nothing to go back to, and says what would have.
+func TestRollout_noRollback(t *testing.T) {
+	t.Parallel()
+	const want = `Attribute rollout.on_failure: an operation can only "stop": there is no declaration before it that hosts could go back to.`
+	for onFailure, refused := range map[string]bool{"stop": false, "rollback": true, "retry": true} {
+		t.Run(onFailure, func(t *testing.T) {
+			t.Parallel()
+			p := providertest.NewProtocol(t)
+			invocation := providertest.Invocation("restart", 2, map[string]any{"rollout": map[string]any{"batch_size": 1, "on_failure": onFailure}})
+			for object, said := range map[string]string{
+				"action":   p.ValidateAction(providertest.ActionType, invocation),
+				"resource": p.CoreOf(providertest.ActionType, &providertest.Kept{}).Validate(invocation).String(),
+			} {
+				if strings.Contains(said, want) != refused || !refused && said != "" {
+					t.Errorf("the %s said: %s", object, said)
+				}
+			}
+		})
+	}
+}
+
 // A wave has time for its slowest host, unless it is said how much.
 //
 // Promised in rolling-restart.md: by default what an operation may take on a host and one
@@ -138,11 +160,11 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 			t.Parallel()
 			rollout, diags := target.Rollout(t.Context(), types.ObjectValueMust(map[string]attr.Type{
 				"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
-				"healthy": gate,
+				"healthy": gate, "on_failure": types.StringType,
 			}, map[string]attr.Value{
 				"waves": types.ListNull(types.StringType), "canary": types.ListNull(types.StringType), "batch_size": c.batchSize,
 				"pause": types.StringNull(), "wave_timeout": c.timeout, "max_failed_hosts": types.StringNull(),
-				"healthy": types.ObjectNull(gate.AttrTypes),
+				"healthy": types.ObjectNull(gate.AttrTypes), "on_failure": types.StringNull(),
 			}))
 			if diags.HasError() || rollout.WaveTimeout != c.want {
 				t.Errorf("a wave has %s, want %s; said %v", rollout.WaveTimeout, c.want, diags)

@@ -86,3 +86,69 @@ func TestAccOnUpdate(t *testing.T) {
 		})
 	}
 }
+
+// A release that fails is taken back by the apply that brought it: the apply fails, the
+// hosts have and run what they had, and the next plan shows the release again.
+func TestAccRollback(t *testing.T) {
+	t.Parallel()
+	const more = `
+  ensure    = "running"
+  on_update = "restart"
+  rollout   = { canary = ["web-4"], waves = ["2"], on_failure = "rollback" }`
+	for name, c := range map[string]struct {
+		by      providertest.Face
+		of      func(*providertest.Sim, string) declaration
+		address string
+	}{
+		"gse": {providertest.FaceESB, gseOf, providertest.HostedAddress},
+		"job": {providertest.FaceJOB, jobOf, jobAddress},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			config := c.of(sim, more)
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: providertest.Factories,
+				Steps: []resource.TestStep{
+					{Config: config("./v1.sh")},
+					{
+						PreConfig: func() {
+							sim.Inject(simulator.Fault{
+								API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2}), Code: new(simulator.CodeCommandFailed), Message: "no such file", Times: 1,
+							})
+							sim.ResetCalls()
+						},
+						Config:      config("./v2.sh"),
+						ExpectError: providertest.Wrapped(`Hosted Process Rolled Back[\s\S]*web-2 \(0:10.0.0.3\): 65535[\s\S]*was restarted by it where it ran: web-1, web-2, web-4\.`),
+					},
+					{
+						PreConfig: func() {
+							for n, restarts := range map[int]int{1: 2, 2: 1, 3: 0, 4: 2, 5: 0, 6: 0} {
+								namespace, name := c.by.Process()
+								process, _ := sim.Process(providertest.Address(n), namespace, name)
+								calls := len(sim.Calls().OfOp(simulator.OpRestart).On(providertest.Address(n)))
+								if n == 2 {
+									calls-- // the one that failed
+								}
+								if !providertest.StartsWith(process, "./v1.sh") || !process.Running || calls != restarts {
+									t.Errorf("web-%d, restarted %d times, is %+v", n, calls, process)
+								}
+							}
+						},
+						Config:             config("./v2.sh"),
+						PlanOnly:           true,
+						ExpectNonEmptyPlan: true,
+					},
+					{
+						PreConfig: sim.ResetCalls,
+						Config:    config("./v1.sh"),
+						ConfigPlanChecks: resource.ConfigPlanChecks{
+							PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+						},
+						Check: sim.ExpectChanges(),
+					},
+				},
+			})
+		})
+	}
+}

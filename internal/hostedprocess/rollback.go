@@ -1,0 +1,149 @@
+package hostedprocess
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// rollsBack reports whether the hosts that the update has changed are to get the previous
+// declaration back: too many have failed, there is another one to go back to, and nobody
+// and no deadline has ended the update.
+func (u *update) rollsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
+	return u.h.rollback && ctx.Err() == nil && r.TooManyFailed(results) &&
+		u.prior.Desired.HasSpec && !u.last.registeredAs(u.h.Desired)
+}
+
+// meaningBehind: a host can only go back to what it had.
+const meaningBehind = "it did not have the previous declaration either"
+
+// rollBack gives the previous declaration back.
+func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
+	runs := u.last.runs()
+	had := func(host fleet.Host) bool {
+		spec, behind := runs[host.Address()]
+		return !behind || spec == u.prior.Desired.Spec
+	}
+	logged := platform.Run{Process: u.h.ID, Operation: "roll back", Keys: u.h.Hosts}
+	changed := r.Changed()
+	u.back = u.h.platform.Logged(ctx, logged, changed, func(ctx context.Context, _ fleet.Rollout) fleet.Results {
+		return r.Back(ctx, u.prior.Desired, had)
+	})
+	for _, host := range changed {
+		if !had(host) {
+			u.back[host] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningBehind, Left: fleet.OtherSpec}
+		}
+	}
+}
+
+// saveRolledBack saves the previous declaration, with the hosts that joined: what was
+// registered there is ours.
+func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, resp *resource.UpdateResponse) diag.Diagnostics {
+	unconfirmed := maps.Clone(u.failures)
+	maps.DeleteFunc(unconfirmed, func(host fleet.Host, o fleet.Outcome) bool {
+		return o.Left != fleet.NotRegistered || !anyRegistered(fleet.Results{host: o})
+	})
+	ours := maps.Clone(u.back)
+	ours.Merge(unconfirmed)
+	joined := keep(slices.Collect(maps.Keys(ours)), func(host fleet.Host) bool { return !u.prior.Hosts.Has(host) })
+
+	statuses := maps.Clone(u.statuses)
+	for host := range u.back {
+		delete(statuses, host.WithoutSupplier())
+	}
+	maps.Copy(statuses, statusesOf(ours.Failures()))
+
+	diags := saveIdentity(ctx, resp.Identity, before)
+	before.SetHosts(ctx, u.withJoined(before.HostsMap(ctx), plan.HostsMap(ctx), joined))
+	before.setWhole(ctx)
+	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.prior.supplier)
+	before.lifecycle().setStatuses(hosts, statuses)
+	diags.Append(resp.State.Set(ctx, before)...)
+	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(statuses))...)
+	diags.Append(u.rolledBack(joined))
+	return diags
+}
+
+// withJoined adds hosts of the plan to those of state, by their keys where these are free.
+func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Host) reference.HostMap {
+	all, addresses := hosts.Known(), planned.Known()
+	for _, host := range joined {
+		key := u.h.Hosts.Key(host)
+		address := addresses[key]
+		if u.prior.supplier != u.h.supplier {
+			address = host.String()
+		}
+		if _, taken := all[key]; taken {
+			key = host.String()
+		}
+		all[key] = address
+	}
+	return reference.NewHostMap(all)
+}
+
+// appliedBack is what private state says of the previous declaration.
+func (u *update) appliedBack(statuses map[fleet.HostID]diagnose.HostStatus) applied {
+	tried := appliedAs(u.h.Desired, u.h.supplier)
+	tried.Earlier = u.last.Earlier
+	now := u.last
+	now.Earlier = tried.earlier(u.prior.Desired, statuses)
+	now.Due, now.Behind = maps.Clone(u.last.Due), nil
+	runs := u.last.runs()
+	for host, o := range u.back {
+		delete(now.Due, host.Address())
+		delete(runs, host.Address())
+		if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
+			now.setDue(host.Address(), fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed})
+		}
+	}
+	for host, spec := range runs {
+		now.setBehind(host, spec)
+	}
+	return now
+}
+
+// rolledBack tells what was tried, and where each host stands.
+func (u *update) rolledBack(joined []fleet.Host) diag.Diagnostic {
+	failures := u.back.Failures()
+	summary, where := "Hosted Process Rolled Back", ""
+	if done := u.keys(u.back.Succeeded(slices.Collect(maps.Keys(u.back)))); len(done) > 0 {
+		operated := ""
+		if u.operation != "" {
+			operated = ", and the process was " + operatedAs[u.operation] + " by it where it ran"
+		}
+		where = fmt.Sprintf("Because on_failure is \"rollback\", hosts that this update had changed have the previous declaration again%s: %s.\n", operated, diagnose.Keys(done))
+	}
+	if len(failures) > 0 {
+		summary = "Hosted Process Rolled Back In Part"
+		where += fmt.Sprintf("Not rolled back, and in out_of_sync, on %s:\n\n%s", diagnose.CountFailures(failures, len(u.back)), diagnose.Rows(u.h.Hosts, failures))
+	}
+	if len(u.back) == 0 {
+		where = "No host had been changed by then, so there was nothing to roll back.\n"
+	}
+	if len(joined) > 0 {
+		where += fmt.Sprintf("These hosts joined and are in state now, as the process is or may be registered there: %s.\n", diagnose.Keys(u.keys(joined)))
+	}
+	return diag.NewErrorDiagnostic(summary, fmt.Sprintf("%s could not be updated on %s of this update.\n\n%s\n%s"+
+		"\nState keeps the previous declaration, hosts that were to leave have stayed, and the next plan shows the same change again.",
+		u.h.Title, diagnose.CountFailures(u.failures, u.tried), diagnose.Rows(u.h.Hosts, u.failures), where))
+}
+
+// operatedAs is what was done by the operations of on_update.
+var operatedAs = map[fleet.Operation]string{fleet.Reload: "reloaded", fleet.Restart: "restarted"}
+
+func (u *update) keys(hosts []fleet.Host) []string {
+	keys := make([]string, len(hosts))
+	for i, host := range hosts {
+		keys[i] = u.h.Hosts.Key(host)
+	}
+	return keys
+}
