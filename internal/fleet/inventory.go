@@ -10,7 +10,7 @@ import (
 // Inventory is a set of hosts in which each has the key that its owner gave it.
 // Hosts are told apart by address; keys are names for people.
 type Inventory struct {
-	keys  []string // sorted
+	keys  []string // in the order of CompareKeys
 	hosts []Host   // hosts[i] belongs to keys[i]
 	index map[HostID]string
 }
@@ -34,7 +34,7 @@ func NewInventory(addresses map[string]string, supplier int) (Inventory, []*Addr
 		inventory = Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[HostID]string, n)}
 		faults    []*AddressError
 	)
-	for _, key := range slices.Sorted(maps.Keys(addresses)) {
+	for _, key := range slices.SortedFunc(maps.Keys(addresses), CompareKeys) {
 		host, err := ParseHost(addresses[key], supplier)
 		if err != nil {
 			faults = append(faults, &AddressError{Key: key, Err: err})
@@ -80,7 +80,7 @@ func (r Inventory) KeyOf(id HostID) (string, bool) {
 
 // HostOf is the host with this key, false where there is none.
 func (r Inventory) HostOf(key string) (Host, bool) {
-	i, found := slices.BinarySearch(r.keys, key)
+	i, found := slices.BinarySearchFunc(r.keys, key, CompareKeys)
 	if !found {
 		return Host{}, false
 	}
@@ -95,7 +95,7 @@ func (r Inventory) Mixed() bool {
 
 // SupplierOf is the supplier id that the inventory has for a host that it holds.
 func (r Inventory) SupplierOf(host Host) int {
-	i, _ := slices.BinarySearch(r.keys, r.index[host.WithoutSupplier()])
+	i, _ := slices.BinarySearchFunc(r.keys, r.index[host.WithoutSupplier()], CompareKeys)
 	return r.hosts[i].supplier
 }
 

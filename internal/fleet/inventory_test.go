@@ -21,6 +21,28 @@ func inventory(t *testing.T, addresses map[string]string) fleet.Inventory {
 	return r
 }
 
+// Waves take hosts in this order, which is the one in which messages name them.
+func TestInventory_naturalOrder(t *testing.T) {
+	t.Parallel()
+	r := inventory(t, map[string]string{"web-10": "0:10.0.0.1", "web-9": "0:10.0.0.2", "db-2": "0:10.0.0.3", "web-09": "0:1:10.0.0.4", "web-100": "0:10.0.0.5"})
+	var keys []string
+	for key, host := range r.All {
+		keys = append(keys, key)
+		if found, ok := r.HostOf(key); !ok || found != host {
+			t.Errorf("%s is %v", key, found)
+		}
+	}
+	if want := []string{"db-2", "web-09", "web-9", "web-10", "web-100"}; !slices.Equal(keys, want) {
+		t.Errorf("got %q, want %q", keys, want)
+	}
+	if host, _ := r.HostOf("web-09"); r.SupplierOf(host) != 1 {
+		t.Errorf("the supplier of web-09 is %d", r.SupplierOf(host))
+	}
+	if host, found := r.HostOf("web-11"); found {
+		t.Errorf("web-11 is %v", host)
+	}
+}
+
 func TestNewInventory_faults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

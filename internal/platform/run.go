@@ -69,26 +69,32 @@ type watch struct {
 }
 
 func (w *watch) watch(ctx context.Context, p fleet.Progress) {
-	if p.Wave > w.wave && p.Waves > 1 {
+	if p.Wave > w.wave && p.Waves > 1 && told(p) {
 		w.wave = p.Wave
-		w.line(ctx, "wave begins", p)
+		w.log.InfoContext(ctx, "wave begins", w.counts(p)...)
 	}
-	if p.Watched > 0 && p.Wave > w.gate {
+	if p.Watched > 0 && p.Wave > w.gate && told(p) {
 		w.gate = p.Wave
-		w.line(ctx, "waiting for hosts to be stable", p, "watched", p.Watched, "stable_for", w.healthy.StableFor.String(), "within", w.healthy.Within.String())
+		w.log.InfoContext(ctx, "waiting for hosts to be stable",
+			append(w.counts(p), "watched", p.Watched, "stable_for", w.healthy.StableFor.String(), "within", w.healthy.Within.String())...)
 	}
 	if w.next != nil {
 		w.next(p)
 	}
 }
 
-// line logs where a run stands, unless its waves are too many for a line each.
-func (w *watch) line(ctx context.Context, what string, p fleet.Progress, more ...any) {
-	if every := 1 + (p.Waves-1)/maxWaveLines; (p.Wave-1)%every != 0 && p.Wave != p.Waves {
-		return
+// told reports whether the log tells of a wave: of too many, not of each.
+func told(p fleet.Progress) bool {
+	every := 1 + (p.Waves-1)/maxWaveLines
+	return (p.Wave-1)%every == 0 || p.Wave == p.Waves
+}
+
+// counts are where a run stands.
+func (w *watch) counts(p fleet.Progress) []any {
+	return []any{
+		"wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),
+		"done", fmt.Sprintf("%d/%d", p.Done, p.Hosts), "failed", p.Failed, "unknown", p.Unknown,
 	}
-	w.log.With(more...).InfoContext(ctx, what, "wave", fmt.Sprintf("%d/%d", p.Wave, p.Waves), "after", w.took(),
-		"done", fmt.Sprintf("%d/%d", p.Done, p.Hosts), "failed", p.Failed, "unknown", p.Unknown)
 }
 
 func (w *watch) took() string { return w.now().Sub(w.began).Round(time.Millisecond).String() }

@@ -97,9 +97,9 @@ func TestLogged_gate(t *testing.T) {
 		})
 		want := `level=INFO msg="operation begins" process=web:nginx operation=restart hosts=3 which=h01…h03
 level=INFO msg="wave begins" process=web:nginx operation=restart wave=1/2 after=0s done=0/3 failed=0 unknown=0
-level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart watched=2 stable_for=10s within=1m0s wave=1/2 after=0s done=0/3 failed=0 unknown=0
+level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart wave=1/2 after=0s done=0/3 failed=0 unknown=0 watched=2 stable_for=10s within=1m0s
 level=INFO msg="wave begins" process=web:nginx operation=restart wave=2/2 after=10s done=2/3 failed=0 unknown=0
-level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart watched=1 stable_for=10s within=1m0s wave=2/2 after=10s done=2/3 failed=0 unknown=0
+level=INFO msg="waiting for hosts to be stable" process=web:nginx operation=restart wave=2/2 after=10s done=2/3 failed=0 unknown=0 watched=1 stable_for=10s within=1m0s
 level=INFO msg="operation over" process=web:nginx operation=restart took=20s outcome="3 hosts: 3 done"
 `
 		if diff := cmp.Diff(want, text.String()); diff != "" {

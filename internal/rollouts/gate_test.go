@@ -17,9 +17,6 @@ import (
 // faces are all ways into the platform.
 var faces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}
 
-// bad is a part of the start command of a bad release.
-const bad = "start-bad.sh"
-
 // stableRollout is a rollout in waves of two whose gate takes half a minute.
 func stableRollout() map[string]any {
 	return map[string]any{"batch_size": 2, "healthy": map[string]any{"stable_for": "30s", "within": "2m"}}

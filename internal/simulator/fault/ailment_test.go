@@ -43,7 +43,8 @@ func TestFault_ailing(t *testing.T) {
 			first := 0
 			for range test.pids {
 				instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
-				pid := int(instance["pid"].(float64))
+				number, _ := instance["pid"].(float64)
+				pid := int(number)
 				if pid > 0 && first == 0 {
 					first = pid
 				}
