@@ -222,10 +222,13 @@ func (d Desired) Owns(s Status) bool {
 // owner, where registrations do, is none: an operation that hosted the process by itself
 // has left the fingerprint there, perhaps beside what somebody else registered.
 func (d Desired) Ours(s Status) bool {
-	if d.FingerprintLabel == "" || s.State == Unregistered || s.Labels[d.FingerprintLabel] != d.Fingerprint {
-		return false
-	}
-	return d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != ""
+	return d.Carries(s) && (d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != "")
+}
+
+// Carries reports whether a registration has the fingerprint of what is desired, whoever
+// made it.
+func (d Desired) Carries(s Status) bool {
+	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
 }
 
 // confirmed puts what is on file and what the agent says together.

@@ -388,6 +388,12 @@ var found = map[string]struct {
 		{Do: Leave, On: A, Hosts: []int{1}},
 		{Do: Apply, On: A},
 	}}},
+	"operated-by-the-name-to-come": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: SetGateway, To: "esb"},
+		{Do: Operate, To: "restart"},
+	}}},
 	"registered-over-both-entries": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 		{Do: Console, Hosts: []int{1}, To: actStop},
