@@ -99,28 +99,42 @@ func TestProcessesDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		config object
+		host   object // fields of the first host in CMDB
 		fault  *simulator.Fault
 		want   string
 	}{
-		"business":     {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
-		"process":      {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
-		"process-id":   {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
-		"empty":        {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
-		"too-few":      {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
-		"inst-id":      {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
-		"null":         {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
-		"no-agent-id":  {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
-		"page":         {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
-		"unfiltered":   {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
-		"permission":   {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
-		"host-ids":     {config: object{"bk_biz_id": 3, "bk_host_ids": []any{77}}, want: "Not Found in CMDB: Business 3 has no host 77."},
-		"no-processes": {config: in("web", object{"process_name": "["}), want: "cannot be read"},
+		"business":   {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
+		"set":        {config: object{"bk_biz_id": 3, "topology": object{"set": "sz"}}, want: `Not Found in CMDB: Business 3 has no set "sz"; there are gz-1, gz-2, odd.`},
+		"module":     {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, template.`},
+		"group":      {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
+		"template":   {config: object{"bk_biz_id": 3, "service_template": "db"}, want: `Not Found in CMDB: Business 3 has no service template "db"; there are web (1).`},
+		"process":    {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
+		"process-id": {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
+		"empty":      {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
+		"too-few":    {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
+		"inst-id":    {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
+		"null":       {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
+		"no-agent":   {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},
+		"no-address": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": nil}, want: "  host 1: CMDB has no inner address for it\n"},
+		"dynamic":    {config: in("web"), host: object{"bk_addressing": "dynamic"}, want: "  host 1 (10.3.0.1): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
+		"host-twice": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
+		"no-key":     {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
+		"page":       {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
+		"unfiltered": {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
+		"permission": {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
+		"host-ids":   {config: object{"bk_biz_id": 3, "bk_host_ids": []any{77}}, want: "Not Found in CMDB: Business 3 has no host 77."},
+		"expression": {config: in("web", object{"process_name": "a[1-"}), want: `Attribute process_name: "a[1-" cannot be read from character 2 on: a [ without its ].`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := serve(t, services)
 			if c.fault != nil {
 				sim.Inject(*c.fault)
+			}
+			if c.host != nil {
+				if err := sim.CMDB().ChangeHost("0:10.3.0.1", c.host); err != nil {
+					t.Fatal(err)
+				}
 			}
 			p := sim.Configured(t, face(sim, ""))
 			if said := flat(p.ValidateData(processesType, c.config)); said != "" {

@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,13 +25,18 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 	return cli
 }
 
-// The suite of the module runs on mocks: nobody listens at the endpoint.
+// The suites of the modules run on mocks: nobody listens at the endpoint.
 func TestAccModule_mocked(t *testing.T) {
 	t.Parallel()
-	cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/hosted-service")
-	out := cli.Expect(0, "test")
-	if !strings.Contains(out, "Success! 5 passed, 0 failed.") {
-		t.Errorf("the suite told\n%s", out)
+	for module, runs := range map[string]int{"hosted-service": 5, "business": 4} {
+		t.Run(module, func(t *testing.T) {
+			t.Parallel()
+			cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/"+module)
+			out := cli.Expect(0, "test")
+			if !strings.Contains(out, fmt.Sprintf("Success! %d passed, 0 failed.", runs)) {
+				t.Errorf("the suite told\n%s", out)
+			}
+		})
 	}
 }
 
