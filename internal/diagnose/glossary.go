@@ -144,8 +144,8 @@ var stateCodes = []stateCode{
 	},
 	{
 		Unhealthy,
-		procapi.Words{English: "as declared, and did not pass `rollout.healthy`", Chinese: "与声明一致，但未通过 `rollout.healthy` 检查"},
-		procapi.Words{English: "watches it again; starts it where it does not run", Chinese: "再次观察；未运行时启动"},
+		procapi.Words{English: "as declared, and did not pass the gate of its rollout (`rollout.healthy`)", Chinese: "与声明一致，但没有通过滚动的健康门禁（`rollout.healthy`）"},
+		procapi.Words{English: "watches it again; starts it where it does not run", Chinese: "重新观察；未运行时启动"},
 	},
 	{
 		NotOperated,
