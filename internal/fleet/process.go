@@ -31,6 +31,10 @@ func Operations() []Operation { return []Operation{Start, Stop, Restart, Reload,
 // LeavesRunning reports whether the process is meant to run once the operation is over.
 func (op Operation) LeavesRunning() bool { return op == Start || op == Restart || op == Reload }
 
+// Starts reports whether an operation ends with a check that the process runs, which takes
+// start_check_secs beyond its command.
+func (o Operation) Starts() bool { return o == Start || o == Restart }
+
 // State is what a process is doing on one host.
 type State string
 

@@ -179,3 +179,12 @@ func wantResults(t *testing.T, want map[int]fleet.Outcome, got fleet.Results) {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
 }
+
+func TestOperation_Starts(t *testing.T) {
+	t.Parallel()
+	for _, op := range append(fleet.Operations(), fleet.Supervise, fleet.Unsupervise) {
+		if got, want := op.Starts(), op == "start" || op == "restart"; got != want {
+			t.Errorf("%s starts: %t", op, got)
+		}
+	}
+}

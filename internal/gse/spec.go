@@ -24,9 +24,10 @@ type Spec struct {
 	OpTimeout *int64 `json:"-"`
 }
 
-// Settles is how long an operation may take on a host: its command, and the check after
-// it. What is not set is the documented default, 60 and 5 seconds.
-func (s *Spec) Settles() time.Duration {
+// Settles is how long the command of an operation may take on a host, and the check after
+// it where that starts the process. What is not set is the documented default, 60 and 5
+// seconds.
+func (s *Spec) Settles() (command, startCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if s != nil && s.OpTimeout != nil {
 		opTimeout = *s.OpTimeout
@@ -34,7 +35,7 @@ func (s *Spec) Settles() time.Duration {
 	if s != nil && s.MonitorPolicy.StartCheckSecs != nil {
 		check = *s.MonitorPolicy.StartCheckSecs
 	}
-	return time.Duration(opTimeout+check) * time.Second
+	return time.Duration(opTimeout) * time.Second, time.Duration(check) * time.Second
 }
 
 // Identity is `spec.identity`. Paths are absolute.

@@ -153,6 +153,7 @@ func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string
 	diags.Append(d...)
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
 	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
+	h.Starts = h.Desired.Ensure == fleet.EnsureRunning || m.lifecycle().OnUpdate.ValueString() == string(fleet.UpdateRestart)
 	h.rollout, d = h.Rollout(ctx, m.lifecycle().Rollout)
 	h.rollout.Clock = p.Clock
 	diags.Append(d...)

@@ -59,10 +59,10 @@ type Info struct {
 	StartCheckEndTime   *int64 `json:"start_check_end_time,omitempty"`
 }
 
-// Settles is how long an operation may take on a host: its command, and the check after
-// it. JOB documents no defaults; what is not set is what GSE's documents say, 60 and 5
-// seconds.
-func (i Info) Settles() time.Duration {
+// Settles is how long the command of an operation may take on a host, and the check after
+// it where that starts the process. JOB documents no defaults; what is not set is what GSE's
+// documents say, 60 and 5 seconds.
+func (i Info) Settles() (command, startCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if i.OpTimeout != nil {
 		opTimeout = *i.OpTimeout
@@ -70,7 +70,7 @@ func (i Info) Settles() time.Duration {
 	if i.StartCheckEndTime != nil {
 		check = *i.StartCheckEndTime
 	}
-	return time.Duration(opTimeout+check) * time.Second
+	return time.Duration(opTimeout) * time.Second, time.Duration(check) * time.Second
 }
 
 func (i Info) oneShot() bool { return i.Type != nil && *i.Type == TypeOneShot }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -158,5 +159,24 @@ func TestProcess_batches(t *testing.T) {
 	slices.Sort(sizes)
 	if want := []int{count % size, size, size, size}; !slices.Equal(sizes, want) {
 		t.Errorf("got batches of %v, want %v", sizes, want)
+	}
+}
+
+// What is not set takes as long as GSE's documents say.
+func TestInfo_Settles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		info           Info
+		command, check time.Duration
+	}{
+		"not-set": {Info{}, 60 * time.Second, 5 * time.Second},
+		"set":     {Info{OpTimeout: new(int64(7)), StartCheckEndTime: new(int64(30))}, 7 * time.Second, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if command, check := c.info.Settles(); command != c.command || check != c.check {
+				t.Errorf("got %s and %s, want %s and %s", command, check, c.command, c.check)
+			}
+		})
 	}
 }

@@ -109,6 +109,7 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	if !diags.HasError() && !o.Desired.HasSpec {
 		reference.AddMissingSpec(diags)
 	}
+	o.Starts = o.name.Starts()
 	o.rollout, d = o.Rollout(ctx, m.inputs().Rollout)
 	o.rollout.Clock = p.Clock
 	diags.Append(d...)

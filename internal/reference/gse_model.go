@@ -196,12 +196,12 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		ID:      meta.Namespace + ":" + meta.Name,
 		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
 		Hosts:   hosts,
-		Settles: spec.Settles(),
 		Desired: desired,
 		// The labels go along with every call as registering sends them: a start
 		// registers hosting, and must not do so with other labels.
 		Process: p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
 	}
+	o.Settles, o.StartCheck = spec.Settles()
 	o.ImportAdvice = " Or import the existing registration, whose id is " + o.ID + "."
 	return o, diags
 }

@@ -204,12 +204,13 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))
 	}
-	return Target{
+	o := Target{
 		ID:      id,
 		Title:   title,
 		Hosts:   hosts,
-		Settles: info.Settles(),
 		Process: p.Job.Process(scope, m.Registration, info),
 		Desired: fleet.Desired{Fingerprint: fingerprint, Spec: fingerprint, Owner: owner, HasSpec: true},
-	}, diags
+	}
+	o.Settles, o.StartCheck = info.Settles()
+	return o, diags
 }

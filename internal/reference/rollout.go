@@ -56,7 +56,8 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 			"wave_timeout": schema.StringAttribute{
 				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. The gate `healthy` comes " +
 					"after that, and has a bound of its own. " +
-					"By default what an operation may take on a host (`op_timeout` and `start_check_secs`, 60 and 5 seconds where they are not set) and one minute more.",
+					"By default what an operation may take on a host and one minute more: `op_timeout` (60 seconds where it is not set), and where processes are " +
+					"started or restarted also `start_check_secs` (5).",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
@@ -258,6 +259,9 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 	}
 	if r.InWaves() && r.WaveTimeout == 0 {
 		r.WaveTimeout = t.Settles + time.Minute
+		if t.Starts {
+			r.WaveTimeout += t.StartCheck
+		}
 	}
 	return r, diags
 }

@@ -144,20 +144,22 @@ func TestRollout_noRollback(t *testing.T) {
 // minute more.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
-	target := reference.Target{Settles: 65 * time.Second}
 	texts := types.ListType{ElemType: types.StringType}
 	gate := types.ObjectType{AttrTypes: map[string]attr.Type{"stable_for": types.StringType, "within": types.StringType, "output": types.StringType}}
 	for name, c := range map[string]struct {
+		starts    bool
 		batchSize types.Int64
 		timeout   types.String
 		want      time.Duration
 	}{
-		"default":  {types.Int64Value(1), types.StringNull(), 125 * time.Second},
-		"set":      {types.Int64Value(1), types.StringValue("10s"), 10 * time.Second},
-		"one-wave": {types.Int64Null(), types.StringNull(), 0},
+		"default":  {false, types.Int64Value(1), types.StringNull(), 90 * time.Second},
+		"starts":   {true, types.Int64Value(1), types.StringNull(), 97 * time.Second},
+		"set":      {true, types.Int64Value(1), types.StringValue("10s"), 10 * time.Second},
+		"one-wave": {true, types.Int64Null(), types.StringNull(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			target := reference.Target{Settles: 30 * time.Second, StartCheck: 7 * time.Second, Starts: c.starts}
 			rollout, diags := target.Rollout(t.Context(), types.ObjectValueMust(map[string]attr.Type{
 				"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
 				"healthy": gate, "on_failure": types.StringType,
