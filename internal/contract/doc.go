@@ -75,4 +75,26 @@
 // client reads each answer. Hosts, agent ids and business ids are replaced. asked-bscp
 // and asked-sidecar are known in part; paths and commands there are made up, and so is
 // the envelope of answer-bare, answer-handling, answer-script and answer-idle.
+//
+// # What is not here
+//
+// Bodies that other clients know and this provider's cannot meet, as it asks for nothing
+// that they answer:
+//
+//   - The agent's own file of what it hosts (.proc), the one place where a whole spec can
+//     be read back, and the script API by which GSEKit and BSCP read it. A script runs as
+//     root on every host that it reads from, and whoever may start one may start any: too
+//     much to ask for in order to compare specs, for which the fingerprint is there. The
+//     file has passwords besides, and no labels, so that it could not tell whose an entry
+//     is.
+//   - Lists of agents (list_agent_state, list_agent_info, get_agent_info,
+//     get_agent_status). That an agent is away is an answer of each operation, of the
+//     moment in which it matters; a state that was read before proves nothing, and its
+//     numbers mean different things to different clients.
+//   - upgrade_to_agent_id is asked by whoever upgrades agents. A host that changes its name
+//     so is a rename here, whoever asked.
+//   - operate_proc and get_proc_operate_result of the first generation know a process by its
+//     name alone, and their successors by its spec.
+//   - JOB of before scopes (app_id, proc_list). Its answer is read as one that names no
+//     task, which package job tests: what was begun so is unknown, and not done.
 package contract

@@ -191,12 +191,15 @@ func TestProcess_accepting(t *testing.T) {
 		"register-no-task":      {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Data(`{"bk_gse_taskid":""}`))}, fleet.Lost, "named no task"},
 		"start-no-task":         {"", operate(fleet.Start), []exchange{start(procapitest.Data("null"))}, fleet.Lost, "named no task"},
 		"start-other-task-name": {"", operate(fleet.Start), []exchange{start(procapitest.Data(`{"task_id":"T"}`))}, fleet.Lost, "named no task"},
-		"start-refused":         {"", operate(fleet.Start), []exchange{start(refusal(1241002, "illegal parameter"))}, fleet.Failed, "1241002"},
-		"start-gse-trouble":     {"", operate(fleet.Start), []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"manage-gse-trouble":    {RegisterByManage, (*Process).Register, []exchange{manage(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"register-gse-trouble":  {RegisterByOperate, (*Process).Register, []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
-		"bad-gateway":           {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
-		"bus-lost-it":           {"", operate(fleet.Start), []exchange{start(refusal(1306201, "Status Code: 502"))}, fleet.Lost, "1306201"},
+		// JOB of before scopes, by the public code of a client.
+		"start-older-task": {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusOK,
+			`{"result":true,"code":"00","message":"","data":{"errorCode":0,"gseTaskId":"GSETASK:20170413215154:8239","errorMessage":"success"}}`))}, fleet.Lost, "named no task"},
+		"start-refused":        {"", operate(fleet.Start), []exchange{start(refusal(1241002, "illegal parameter"))}, fleet.Failed, "1241002"},
+		"start-gse-trouble":    {"", operate(fleet.Start), []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
+		"manage-gse-trouble":   {RegisterByManage, (*Process).Register, []exchange{manage(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
+		"register-gse-trouble": {RegisterByOperate, (*Process).Register, []exchange{start(refusal(codeGSEError, "GSE error"))}, fleet.Lost, "1210001"},
+		"bad-gateway":          {"", operate(fleet.Start), []exchange{start(procapitest.Answer(http.StatusBadGateway, "<html>"))}, fleet.Lost, "HTTP 502"},
+		"bus-lost-it":          {"", operate(fleet.Start), []exchange{start(refusal(1306201, "Status Code: 502"))}, fleet.Lost, "1306201"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -96,8 +96,10 @@
 //
 // # What is not modelled
 //
-//   - Process groups, and what the gateway has beside process APIs, such as
-//     list_agent_state.
+//   - Process groups, and what GSE has beside process APIs: which agents there are
+//     (list_agent_state, list_agent_info, get_agent_info, get_agent_status), scripts and
+//     the states of their tasks (get_task_state). Package contract says why no client of
+//     ours asks for these; those of others hear that there is no such API.
 //   - JOB's operate_proc, which makes up the commands by itself, and that JOB
 //     knows which hosts belong to which business: bk_biz_id is only looked at.
 //   - Windows: paths of Windows are taken, and no more than that.
@@ -108,7 +110,6 @@
 //   - identity.user: commands run as the simulator's own user.
 //   - Permissions: an application may do all or nothing, except that CMDB may keep it from
 //     a business.
-//   - What CMDB knew before a restart: a topology is read anew.
 //
 // Where nothing is known, something had to be invented. Each invention is
 // marked as one where it is made; the codes among them are [CodeNotRegistered]
