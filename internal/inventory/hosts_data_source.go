@@ -3,7 +3,6 @@ package inventory
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -23,13 +22,11 @@ var (
 // NewHostsDataSource returns bk_hosts.
 func NewHostsDataSource() datasource.DataSource { return &hostsDataSource{} }
 
-type hostsDataSource struct{ platform *platform.Platform }
+type hostsDataSource struct{ asker }
 
 type hostsModel struct {
-	scopeModel
-	namingModel
-	Filter   *filterModel   `tfsdk:"filter"`
-	Timeouts timeouts.Value `tfsdk:"timeouts"`
+	question
+	Filter *filterModel `tfsdk:"filter"`
 
 	Hosts         reference.HostMap  `tfsdk:"hosts"`
 	HostsByModule reference.HostMaps `tfsdk:"hosts_by_module"`
@@ -42,10 +39,8 @@ func (d *hostsDataSource) Metadata(_ context.Context, req datasource.MetadataReq
 }
 
 func (d *hostsDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := scopeAttributes()
+	attributes := questionAttributes(ctx)
 	attributes["filter"] = filterAttribute()
-	addNamingAttributes(attributes)
-	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read")
 	attributes["hosts"] = reference.ComputedHosts("Map of host key to host address, for the `hosts` of resources.")
 	attributes["hosts_by_module"] = reference.ComputedHostMaps("The same by module: a map of `<set>/<module>` to such a map. A host stands under each module " +
 		"that it is in and that is in scope; modules without hosts are left out. Modules of one name in sets of one name are one.")
@@ -58,14 +53,6 @@ func (d *hostsDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest
 		MarkdownDescription: "Reads from CMDB which hosts a business has, ready for the `hosts` of resources. An answer that is not whole is an error, never fewer hosts.",
 		Attributes:          attributes,
 	}
-}
-
-func (d *hostsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
-}
-
-func (d *hostsDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
-	return []datasource.ConfigValidator{oneScope()}
 }
 
 func (d *hostsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -82,19 +69,8 @@ func (d *hostsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 
 // read asks CMDB and sets the computed values.
 func (m *hostsModel) read(ctx context.Context, p *platform.Platform) diag.Diagnostics {
-	switch {
-	case !p.Ready():
-		return diag.Diagnostics{p.NotReady()}
-	case p.CMDB == nil:
-		return diag.Diagnostics{diagnose.NoCMDB()}
-	}
-	limit, diags := m.Timeouts.Read(ctx, reference.DefaultReadTimeout)
+	scope, limit, diags := m.ask(ctx, p)
 	if diags.HasError() {
-		return diags
-	}
-	scope, err := m.scope()
-	if err != nil {
-		diags.Append(diagnose.Bug(err)) // expressions were checked before
 		return diags
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

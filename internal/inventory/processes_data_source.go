@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -17,9 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
-	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 var (
@@ -31,15 +28,13 @@ var (
 // NewProcessesDataSource returns bk_cmdb_processes.
 func NewProcessesDataSource() datasource.DataSource { return &processesDataSource{} }
 
-type processesDataSource struct{ platform *platform.Platform }
+type processesDataSource struct{ asker }
 
 type processesModel struct {
-	scopeModel
-	namingModel
+	question
 	ProcessName types.String     `tfsdk:"process_name"`
 	ProcessIDs  []int64          `tfsdk:"bk_process_ids"`
 	InstIDs     map[string]int64 `tfsdk:"inst_ids"`
-	Timeouts    timeouts.Value   `tfsdk:"timeouts"`
 
 	Processes map[string]processModel `tfsdk:"processes"`
 }
@@ -49,8 +44,7 @@ func (d *processesDataSource) Metadata(_ context.Context, req datasource.Metadat
 }
 
 func (d *processesDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := scopeAttributes()
-	addNamingAttributes(attributes)
+	attributes := questionAttributes(ctx)
 	attributes["process_name"] = expressionAttribute("Expression for the names of processes (`bk_process_name`). One that no process in scope matches is an error.")
 	attributes["bk_process_ids"] = schema.ListAttribute{
 		MarkdownDescription: "Processes in scope by their IDs in CMDB. One that is not in scope is an error.",
@@ -65,7 +59,6 @@ func (d *processesDataSource) Schema(ctx context.Context, _ datasource.SchemaReq
 		Optional:    true,
 		Validators:  []validator.Map{mapvalidator.ValueInt64sAre(int64validator.AtLeast(1))},
 	}
-	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read")
 	attributes["processes"] = processesAttribute()
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads from CMDB the processes of a business, as GSEKit and BSCP host them: for the `for_each` of resources, which with " +
@@ -73,14 +66,6 @@ func (d *processesDataSource) Schema(ctx context.Context, _ datasource.SchemaReq
 			"syntax is an error that names the process and the field. An answer that is not whole is an error, never fewer processes.",
 		Attributes: attributes,
 	}
-}
-
-func (d *processesDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
-}
-
-func (d *processesDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
-	return []datasource.ConfigValidator{oneScope()}
 }
 
 func (d *processesDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -97,19 +82,8 @@ func (d *processesDataSource) Read(ctx context.Context, req datasource.ReadReque
 
 // read asks CMDB and sets the computed values.
 func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Diagnostics {
-	switch {
-	case !p.Ready():
-		return diag.Diagnostics{p.NotReady()}
-	case p.CMDB == nil:
-		return diag.Diagnostics{diagnose.NoCMDB()}
-	}
-	limit, diags := m.Timeouts.Read(ctx, reference.DefaultReadTimeout)
+	scope, limit, diags := m.ask(ctx, p)
 	if diags.HasError() {
-		return diags
-	}
-	scope, err := m.scope()
-	if err != nil {
-		diags.Append(diagnose.Bug(err)) // expressions were checked before
 		return diags
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
