@@ -16,8 +16,12 @@ import (
 //
 //	Promised in drift-in-ci.md: state is kept, and a warning names the host
 //
-// What the guides promise is shown by tests, and what tests quote is promised still.
-func TestGuides_keepTheirPromises(t *testing.T) {
+// The pages of resources, data sources, actions, lists and functions say much alike, as
+// they are rendered from the same descriptions: they are one page here, "reference". What
+// they say the default of an attribute is, TestDefaults_asDescribed reads.
+//
+// What the documentation promises is shown by tests, and what tests quote is promised still.
+func TestDocs_keepTheirPromises(t *testing.T) {
 	t.Parallel()
 	// These are about the CLI itself, or are the table that the tests of faultmatrix write.
 	exempt := map[string]string{
@@ -31,60 +35,101 @@ func TestGuides_keepTheirPromises(t *testing.T) {
 		"each plan reads and compares all of it, and a run that fails leaves more to":   "advice",
 		"`Error acquiring the state lock`":                                              "what the CLI says",
 		"What each kind of fault leads to, from a connection that is refused to a host": "where to read on",
+		"[what happens when things fail](docs/guides/faults.md)":                        "where to read on",
+		"[what happens when things fail](guides/faults.md)":                             "where to read on",
+		"The platform's error code if the state is `unknown`, otherwise null":           "what an attribute is",
+		"None by default":      "an attribute that may be left out",
+		"Unlimited by default": "every other test runs without a limit",
 	}
+	used := make(map[string]bool)
 	quoted := promisesQuoted(t)
-	pages, err := filepath.Glob("docs/guides/*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatal(pages, err)
-	}
-	for _, page := range pages {
-		name := path.Base(filepath.ToSlash(page))
-		if name == "faults.md" || name == "codes.md" || strings.HasPrefix(name, "zh-") {
-			continue // rendered from the tables that their tests go through; held against the English page
-		}
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(content)
+	for name, page := range pages(t) {
 		for i, quote := range quoted[name] {
 			quote = strings.TrimSuffix(quote, ".") // the comment's own
 			quoted[name][i] = quote
-			if !strings.Contains(oneLine(text), quote) {
-				t.Errorf("%s does not say: %s", page, quote)
+			if !strings.Contains(oneLine(page.text), quote) {
+				t.Errorf("%s does not say: %s", name, quote)
 			}
 		}
-		for _, promise := range promisesOf(text) {
+		for _, promise := range page.promises() {
 			shown := func(quote string) bool { return strings.Contains(promise, quote) || strings.Contains(quote, promise) }
 			known := slices.ContainsFunc(quoted[name], shown)
 			for quote := range exempt {
 				if shown(quote) {
-					delete(exempt, quote)
 					known = true
+					used[quote] = true
 				}
 			}
 			if !known {
-				t.Errorf("no test quotes what %s promises: %s", page, promise)
+				t.Errorf("no test quotes what %s promises: %s", name, promise)
 			}
 		}
 		delete(quoted, name)
 	}
 	for page, quotes := range quoted {
-		t.Errorf("there is no guide %s, which is quoted with %q", page, quotes)
+		t.Errorf("there is no page %s, which is quoted with %q", page, quotes)
 	}
 	for quote := range exempt {
-		t.Errorf("no guide says any more: %s", quote)
+		if !used[quote] {
+			t.Errorf("nothing says any more: %s", quote)
+		}
 	}
 }
 
+// page is a text that promises what its pattern finds, outside of what it leaves out.
+type page struct {
+	text      string
+	promising *regexp.Regexp
+	besides   *regexp.Regexp
+}
+
 var (
-	promiseMark = regexp.MustCompile(`^// Promised in ([\w-]+\.md): (.*)$`)
-	promising   = regexp.MustCompile(`(?i)\bwarn|\bexit|\bdefault|\berror|\bfails?\b`)
+	promiseMark = regexp.MustCompile(`^// Promised in (reference|[\w-]+\.md): (.*)$`)
+	inGuides    = regexp.MustCompile(`(?i)\bwarn|\bexit|\bdefault|\berror|\bfails?\b`)
+	// Elsewhere many an attribute is named after one of these words.
+	inReference = regexp.MustCompile(`(?i)\bwarn(s|ing|ings)?\b|\berrors?\b|\bexits?\b|\bfails\b|\bby default\b|\bdefaults to \w`)
+	nothing     = regexp.MustCompile(`^\z.`)
+	code        = regexp.MustCompile("`[^`]*`")
 	// Code, front matter and the heads of tables promise nothing.
 	besides     = regexp.MustCompile("(?s)```.*?```|^---.*?\n---\n|\n[|][^\n]*\n[|][-|]+[|]\n")
 	blockEnd    = regexp.MustCompile(`\n\s*\n|\n[|*-]`)
 	sentenceEnd = regexp.MustCompile(`[.:;] `)
 )
+
+// pages are all that is read, by the names that quotes give them.
+func pages(t *testing.T) map[string]page {
+	t.Helper()
+	found := map[string]page{
+		"README.md": {read(t, "README.md"), inReference, code}, "index.md": {read(t, "docs/index.md"), inReference, code},
+	}
+	files, err := filepath.Glob("docs/*/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var reference strings.Builder
+	for _, file := range files {
+		text, name := read(t, file), path.Base(filepath.ToSlash(file))
+		switch {
+		case name == "faults.md", name == "codes.md", strings.HasPrefix(name, "zh-"):
+			// Rendered from the tables that their tests go through; held against the English page.
+		case path.Base(path.Dir(filepath.ToSlash(file))) == "guides":
+			found[name] = page{text, inGuides, nothing}
+		default:
+			reference.WriteString(besides.ReplaceAllString(text, "\n\n") + "\n\n")
+		}
+	}
+	found["reference"] = page{reference.String(), inReference, code}
+	return found
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
 
 // promisesQuoted returns what tests quote, by page.
 func promisesQuoted(t *testing.T) map[string][]string {
@@ -119,24 +164,22 @@ func promisesQuoted(t *testing.T) map[string][]string {
 	return quoted
 }
 
-// promisesOf returns the sentences of a page that promise something. A row of a table is
-// one; headings and rows of links are none.
-func promisesOf(page string) []string {
+// promises returns the sentences of a page that promise something. A row of a table is
+// one; headings are none.
+func (p page) promises() []string {
 	var promises []string
-	for _, block := range blockEnd.Split(besides.ReplaceAllString(page, "\n\n"), -1) {
+	for _, block := range blockEnd.Split(besides.ReplaceAllString(p.text, "\n\n"), -1) {
 		block = oneLine(block)
 		if strings.HasPrefix(block, "#") {
 			continue
 		}
-		var sentences []string
+		sentences := sentenceEnd.Split(block, -1)
 		if strings.HasSuffix(block, "|") {
 			sentences = []string{block}
-		} else {
-			sentences = sentenceEnd.Split(block, -1)
 		}
 		for _, sentence := range sentences {
-			if promising.MatchString(sentence) {
-				promises = append(promises, sentence)
+			if p.promising.MatchString(p.besides.ReplaceAllString(sentence, "")) {
+				promises = append(promises, strings.TrimSuffix(sentence, "."))
 			}
 		}
 	}

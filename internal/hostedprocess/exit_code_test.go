@@ -22,6 +22,7 @@ import (
 // Promised in partial-failure.md: unregistering a host that left `hosts` | ends with an error,
 // exit code 1
 // Promised in partial-failure.md: a destroy, on some hosts | ends with an error, exit code 1.
+// Promised in reference: a later run that fails ends with an error too, and taints nothing.
 func TestAccExitCodes_partialFailure(t *testing.T) {
 	t.Parallel()
 	for size, c := range providertest.PartialCases {
@@ -84,6 +85,9 @@ func TestAccExitCodes_totalFailure(t *testing.T) {
 
 // An import block, a configuration generated from it, and the spec filled in: no
 // host whose fingerprint matches is called.
+//
+// Promised in reference: `plan -generate-config-out=web.tf` writes the resource of such an
+// import block, and then ends with an error, because the platform returns no spec.
 func TestAccGenerateConfig(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

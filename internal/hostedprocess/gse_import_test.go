@@ -41,6 +41,9 @@ func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
 
 // Labels that every host has in the same way are imported. What differs from host to host
 // is named, and no host's value becomes that of all.
+//
+// Promised in reference: Those that differ from host to host, such as the `bk_process_id` that
+// GSEKit writes, are left out of state, and a warning names them with their values.
 func TestHostedProcessResource_importLabels(t *testing.T) {
 	t.Parallel()
 	gsekit := func(n int) map[string]string {
@@ -87,6 +90,9 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 
 // Hosts can be imported under keys of one's own, and the first plan has no line for them
 // then; where it has, it says that no host leaves for that.
+//
+// Promised in reference: The first plan then shows each host as a line that goes and a line
+// that comes, and warns that none of them leaves for that.
 func TestHostedProcessResource_importKeys(t *testing.T) {
 	t.Parallel()
 	named := providertest.HostsOf(3)

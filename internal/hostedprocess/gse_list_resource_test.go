@@ -35,6 +35,7 @@ func hosts(t *testing.T, l providertest.Listed) map[string]any {
 	return hosts
 }
 
+// Promised in reference: All of the namespace by default.
 func TestHostedProcessListResource(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -73,6 +73,8 @@ func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 // Promised in partial-failure.md: With `on_partial_create = "error"` the warnings in this table
 // are errors, and the resource is tainted.
 // Promised in partial-failure.md: `on_partial_create = "error"` ends the create with an error.
+// Promised in reference: with an error, after which Terraform taints the resource and the next
+// apply unregisters every host and begins anew.
 func TestAccHostedProcessResource_partialCreateAsError(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -81,6 +81,41 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	}
 }
 
+// With on_destroy a host is let go only after its process was stopped or killed.
+//
+// Promised in reference: where that fails, the host stays registered.
+func TestHostedProcess_stopsBeforeItGoes(t *testing.T) {
+	t.Parallel()
+	for ending, op := range map[string]int{"stop": simulator.OpStop, "kill": simulator.OpKill} {
+		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+			t.Run(ending+"-"+string(by), func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+				config := by.Reference("./start.sh", 2)
+				config["ensure"], config["on_destroy"] = "running", ending
+				resource.Applied(config)
+				sim.Inject(simulator.Fault{Op: &op, Hosts: []string{providertest.Address(2)}, Code: new(65535), Message: "still in use"})
+
+				said := resource.DestroyUnrefreshed()
+
+				if !said.Failed() || !strings.Contains(said.String(), "still in use") {
+					t.Errorf("said: %s", said)
+				}
+				namespace, name := by.Process()
+				for n, stays := range map[int]bool{1: false, 2: true} {
+					if process, _ := sim.Process(providertest.Address(n), namespace, name); process.Hosted != stays || process.Running != stays {
+						t.Errorf("%s is %+v", providertest.Address(n), process)
+					}
+				}
+				if diff := cmp.Diff(map[string]string{"web-2": providertest.Address(2)}, resource.Reasons("hosts")); diff != "" {
+					t.Errorf("hosts (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
 // Hosts that leave are released as they were registered. Where state does not tell
 // that any more, as after an edit by hand, nothing is begun and nothing forgotten.
 func TestHostedProcess_unreadableState(t *testing.T) {

@@ -179,6 +179,9 @@ func TestAccOwnership_stopsWhatWasUnregistered(t *testing.T) {
 // Promised in partial-failure.md: the apply ends with an error, and the host stays in `hosts`
 // Promised in partial-failure.md: With it, hosts that leave `hosts` or are destroyed, and whose
 // agents do not answer, go from state with a warning that names them.
+// Promised in reference: Let hosts that leave `hosts`, or are destroyed, go from state
+// although their agent does not answer, with a warning that names them.
+// Promised in reference: Without it such a host stays in state, and the apply fails.
 func TestAccOwnership_forgetUnreachable(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -11,6 +11,8 @@ import (
 )
 
 // No provider block is evaluated here: functions need none.
+//
+// Promised in reference: An address that appears twice is an error.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	agent := strings.Repeat("0a", 16)

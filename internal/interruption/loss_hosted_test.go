@@ -250,6 +250,8 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 //
 // Promised in partial-failure.md: a destroy, or the removal of a host, where whose the
 // registration is could not be read | ends with an error, exit code 1.
+// Promised in reference: Where whose a registration is cannot be read, the host stays and the
+// error says so.
 func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	t.Parallel()
 	const unread = "who registered it could not be read"

@@ -139,6 +139,12 @@ func face(sim *providertest.Sim, gateway string) object {
 	return object{"gateway": gateway, "cmdb_endpoint": sim.URL + "/api/bk-cmdb/prod"}
 }
 
+// Promised in reference: An answer that is not whole is an error, never fewer hosts.
+// Promised in reference: A host that cannot be addressed so is an error that names it.
+// Promised in reference: One that the business does not have is an error.
+// Promised in reference: Two hosts with one key are an error that names both.
+// Promised in reference: Fewer are an error, so that a module that was emptied, or a wrong
+// scope, does not make a plan that lets go of everything.
 func TestHostsDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

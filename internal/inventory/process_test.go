@@ -13,6 +13,8 @@ import (
 )
 
 // Promised in from-gsekit.md: an error that names process and field.
+// Promised in reference: any other template syntax is an error that names the process and the
+// field.
 func TestRender(t *testing.T) {
 	t.Parallel()
 	process := cmdb.Process{ID: 7, Name: "nginx", FuncName: "nginx-bin", Place: cmdb.Place{SetName: "gz-1", ModuleName: "web"}}

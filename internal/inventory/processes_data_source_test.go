@@ -95,6 +95,11 @@ func TestProcessesDataSource_group(t *testing.T) {
 // Promised in from-gsekit.md: A process that cannot be taken over is an error that names it.
 // Promised in from-gsekit.md: A command or path that names `inst_id`, `inst_id_0`, `InstID` or
 // `InstID0` is an error that names the process.
+// Promised in reference: An answer that is not whole is an error, never fewer processes.
+// Promised in reference: One that is not in scope is an error.
+// Promised in reference: GSEKit keeps these numbers to itself, so templates with `inst_id`,
+// `inst_id_0`, `InstID`, `InstID0` are an error without it.
+// Promised in reference: One that no process in scope matches is an error.
 func TestProcessesDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -20,6 +20,9 @@ func sameIDs(text string) string {
 	return regexp.MustCompile(`Request: .*`).ReplaceAllString(text, "Request: ID")
 }
 
+// Promised in reference: It ends with an error if more hosts failed than
+// `rollout.max_failed_hosts` allows.
+// Promised in reference: and with a warning if fewer did.
 func TestProcessOperationAction(t *testing.T) {
 	t.Parallel()
 	waves := map[string]any{"rollout": map[string]any{"batch_size": 2}}
@@ -251,6 +254,8 @@ func TestProcessOperationAction_refused(t *testing.T) {
 
 // Terraform stops a provider on Ctrl-C: what is done is told, the rest is not
 // begun.
+//
+// Promised in reference: or if it was interrupted.
 func TestProcessOperationAction_interrupted(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -46,6 +46,8 @@ func asProcess(t *testing.T, config map[string]any) map[string]any {
 
 // The plan tells what will run and on which hosts, and the plan after it has nothing to
 // tell.
+//
+// Promised in reference: One wave of all hosts by default.
 func TestProcessOperation_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const unknown = "(known after apply)"

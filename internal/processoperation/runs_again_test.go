@@ -292,6 +292,8 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 // tainted
 // Promised in partial-failure.md: If some hosts succeeded, or Ctrl-C ended the run, it ends with
 // a warning.
+// Promised in reference: A first run that is known to have succeeded on no host ends with an
+// error either way.
 func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	t.Parallel()
 	start := simulator.OpStart

@@ -192,6 +192,11 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 
 // Without a spec the agents cannot be asked, and what the platform has on file will do: a
 // process that was imported has none yet.
+//
+// Promised in reference: without one, as after an import, the read warns and takes what is
+// cached.
+// Promised in reference: that is read before the first apply has no `spec` yet, and reads the
+// cached status with a warning.
 func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 	t.Parallel()
 	const process = `{"meta":{"namespace":"web","name":"nginx"},"hosts":{"web-1":"0:10.0.0.2"}}`

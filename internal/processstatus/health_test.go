@@ -12,6 +12,9 @@ import (
 
 // What the health command printed stands with each host. Those that run and of which it
 // printed nothing are counted, where there is such a command and the agents were asked.
+//
+// Promised in reference: Number of hosts on which the process runs and its `health_cmd`
+// printed nothing.
 func TestProcessStatusDataSource_health(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

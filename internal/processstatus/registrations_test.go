@@ -94,6 +94,9 @@ func row(name, agent, ip string, more map[string]any) map[string]any {
 
 // A machine may be expected under one name and listed under the other. Where nothing
 // tells that they are two, it is no orphan.
+//
+// Promised in reference: A host that may be an expected one under another name is left out,
+// with a warning.
 func TestRegistrationsDataSource_orphans(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -170,6 +173,8 @@ func TestRegistrationsDataSource_pages(t *testing.T) {
 }
 
 // What cannot be placed is named, and what cannot be listed is an error.
+//
+// Promised in reference: these are not in `registrations`, and a warning names them.
 func TestRegistrationsDataSource_trouble(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -110,6 +110,7 @@ var mistakes = []mistake{
 	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
 }
 
+// Promised in reference: a process that has limits and no such command causes a warning.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

@@ -64,6 +64,8 @@ func TestAccProvider_settings(t *testing.T) {
 
 // Each way in which a call can fail gives one diagnostic: what happened, at which
 // URL, the request id, and what to do; and no secret.
+//
+// Promised in reference: only a call that fails as a whole is an error.
 func TestAccProvider_callFails(t *testing.T) {
 	t.Parallel()
 	code := 1306000

@@ -15,6 +15,8 @@ import (
 
 // Wherever the platform sends us, no request goes there, and the user hears where
 // that is.
+//
+// Promised in index.md: The provider follows no redirect.
 func TestProvider_followsNoRedirect(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
@@ -49,6 +51,7 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 	}
 }
 
+// Promised in index.md: and warns of an endpoint that is plain `http`.
 func TestProvider_warnsOfPlainHTTP(t *testing.T) {
 	t.Parallel()
 	const (

@@ -108,6 +108,8 @@ func (m jobMapping) body(api string, op int) string {
 
 // Every field of a scope, a process and its hosts arrives in its place in every
 // request to JOB, of either generation.
+//
+// Promised in reference: Defaults to these two.
 func TestMappingJOB(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]jobMapping{

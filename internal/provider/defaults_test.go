@@ -1,0 +1,259 @@
+package provider_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+var describedDefault = regexp.MustCompile("Defaults to `([^`]*)`")
+
+// leftOut shows what comes of an attribute that is left out.
+type leftOut struct {
+	described string // the default, as descriptions give it
+	// same is the value that does the same as none, other one that does not.
+	same, other any
+	// outcome is what an object does with a value; nil leaves the attribute out.
+	outcome func(t *testing.T, typ string, value any) string
+}
+
+// durations are settings that a test would have to wait for.
+var durations = map[string]bool{"request_timeout": true, "retry_wait_min": true, "retry_wait_max": true}
+
+// leftOutOf are attributes whose default is in the code that uses them, by name.
+var leftOutOf = map[string]leftOut{
+	"adopt_existing":     {"false", false, true, onExisting},
+	"forget_unreachable": {"false", false, true, onDeadHosts},
+	"run_on_create":      {"true", true, false, onFirstRun},
+	"max_failed_hosts":   {"0", "0", "1", inWavesThatFail},
+	"mode":               {"live", "live", "cached", readWith("mode")},
+	"address":            {"auto", "auto", "ip", readWith("address")},
+	"key":                {"{bk_host_innerip}", "{bk_host_innerip}", "{bk_host_id}", readWith("key")},
+	"min_hosts":          {"1", 1, 0, readWith("min_hosts")},
+}
+
+// What a description calls the default of an attribute is what comes of leaving it out.
+func TestDefaults_asDescribed(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	seen := make(map[string]bool)
+	described := func(typ string, schema *tfprotov6.Schema, check func(name, value string)) {
+		eachAttribute("", schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
+			match := describedDefault.FindStringSubmatch(a.Description)
+			name := at[strings.LastIndex(at, ".")+1:]
+			row, listed := leftOutOf[name]
+			switch {
+			case match == nil:
+			case strings.HasPrefix(at, "timeouts.") || durations[at]:
+				// The text is made of the duration that is used, which a test cannot wait for.
+			case !listed:
+				check(at, match[1])
+			case match[1] != row.described:
+				t.Errorf("%s: the default of %s is %s, not %s", typ, at, row.described, match[1])
+			default:
+				seen[name] = true
+				t.Run(typ+"-"+at, func(t *testing.T) {
+					t.Parallel()
+					none := row.outcome(t, typ, nil)
+					if same := row.outcome(t, typ, row.same); same != none {
+						t.Errorf("%s = %v does:\n%s\nand without it:\n%s", at, row.same, same, none)
+					}
+					if other := row.outcome(t, typ, row.other); other == none {
+						t.Errorf("%s = %v does the same as without it:\n%s", at, row.other, none)
+					}
+				})
+			}
+		})
+	}
+	described("provider", p.Schema.Provider, func(name, _ string) {
+		for _, row := range settingRows {
+			if row.setting == name && row.byDefault != "" {
+				return
+			}
+		}
+		t.Errorf("no row of settingRows shows the default of %s", name)
+	})
+	for typ, schema := range p.Schema.ResourceSchemas {
+		planned := p.CoreOf(typ, &providertest.Kept{})
+		plan, said := planned.Plan(declaring(typ, nil))
+		if said.Failed() {
+			t.Fatal(typ, said)
+		}
+		described(typ, schema, func(name, value string) {
+			if got := fmt.Sprint(plan.Planned(t)[name]); !strings.Contains(got, `<"`+value+`">`) {
+				t.Errorf("%s: %s is planned as %s, want %s", typ, name, got, value)
+			}
+		})
+	}
+	for typ, schema := range p.Schema.DataSourceSchemas {
+		described("data "+typ, schema, func(name, value string) { t.Errorf("data %s: nothing shows that %s is %s", typ, name, value) })
+	}
+	for typ, schema := range p.Schema.ActionSchemas {
+		described("action "+typ, schema.Schema, func(name, value string) { t.Errorf("action %s: nothing shows that %s is %s", typ, name, value) })
+	}
+	for name := range leftOutOf {
+		if !seen[name] {
+			t.Errorf("no description has a default of %s", name)
+		}
+	}
+}
+
+func eachAttribute(above string, attributes []*tfprotov6.SchemaAttribute, visit func(at string, a *tfprotov6.SchemaAttribute)) {
+	for _, a := range attributes {
+		visit(above+a.Name, a)
+		if a.NestedType != nil {
+			eachAttribute(above+a.Name+".", a.NestedType.Attributes, visit)
+		}
+	}
+}
+
+// faceOf is the way into the platform of a type.
+func faceOf(typ string) providertest.Face {
+	if strings.Contains(typ, "bk_job_") {
+		return providertest.FaceJOB
+	}
+	return providertest.FaceESB
+}
+
+// declaring is what a type needs, on three hosts, and more of it.
+func declaring(typ string, more map[string]any) map[string]any {
+	config := faceOf(typ).Reference("./start.sh", 3)
+	if strings.HasSuffix(typ, "operation") {
+		config["operation"] = "restart"
+	}
+	maps.Copy(config, more)
+	return config
+}
+
+// with is an attribute, unless it is left out.
+func with(name string, value any) map[string]any {
+	if value == nil {
+		return nil
+	}
+	return map[string]any{name: value}
+}
+
+// stageFor is a simulator, and a provider that reaches it as a type does.
+func stageFor(t *testing.T, typ string) (*providertest.Sim, *providertest.Protocol) {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	return sim, providertest.ConfiguredWith(t, sim.SettingsFor(faceOf(typ)))
+}
+
+// onExisting creates what is there already on one host.
+func onExisting(t *testing.T, typ string, value any) string {
+	t.Helper()
+	sim, p := stageFor(t, typ)
+	target := faceOf(typ).Target(providertest.OnCreate)
+	sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: []string{providertest.Address(2)}, Code: new(850), Times: 1})
+	resource := p.CoreOf(typ, &providertest.Kept{})
+	resource.Apply(declaring(typ, with("adopt_existing", value)))
+	return fmt.Sprint(slices.Sorted(maps.Keys(resource.Reasons("out_of_sync"))))
+}
+
+// onDeadHosts destroys where an agent does not answer.
+func onDeadHosts(t *testing.T, typ string, value any) string {
+	t.Helper()
+	sim, p := stageFor(t, typ)
+	resource := p.CoreOf(typ, &providertest.Kept{})
+	resource.Applied(declaring(typ, with("forget_unreachable", value)))
+	sim.SetReachable(providertest.Address(2), false)
+	said := resource.DestroyUnrefreshed()
+	return fmt.Sprint(said.Failed(), resource.State.IsNull())
+}
+
+// onFirstRun creates an operation.
+func onFirstRun(t *testing.T, typ string, value any) string {
+	t.Helper()
+	sim, p := stageFor(t, typ)
+	startedBy(t, sim, typ)
+	p.CoreOf(typ, &providertest.Kept{}).Apply(declaring(typ, with("run_on_create", value)))
+	return fmt.Sprint(sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"))
+}
+
+// inWavesThatFail does what a type does in waves of one host, the first of which fails.
+func inWavesThatFail(t *testing.T, typ string, value any) string {
+	t.Helper()
+	sim, p := stageFor(t, typ)
+	rollout := map[string]any{"batch_size": 1}
+	maps.Copy(rollout, with("max_failed_hosts", value))
+	more := map[string]any{"rollout": rollout}
+	api, on := "*", providertest.OnOperate
+	if strings.HasSuffix(typ, "hosted_process") {
+		on = providertest.OnCreate
+	} else {
+		startedBy(t, sim, typ)
+	}
+	target := faceOf(typ).Target(on)
+	if on == providertest.OnCreate {
+		api = target.API
+	}
+	sim.Inject(simulator.Fault{API: api, Hosts: []string{providertest.Address(1)}, Code: new(65535)})
+	if action, is := strings.CutPrefix(typ, "action "); is {
+		p.Invoke(t.Context(), action, declaring(typ, more))
+	} else {
+		p.CoreOf(typ, &providertest.Kept{}).Apply(declaring(typ, more))
+	}
+	touched := make(map[string]bool)
+	for _, e := range sim.Executions() {
+		if e.Action != "query" {
+			touched[e.Host] = true
+		}
+	}
+	return fmt.Sprint(slices.Sorted(maps.Keys(touched)))
+}
+
+// startedBy has the process run everywhere.
+func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
+	t.Helper()
+	namespace, name := faceOf(typ).Process()
+	for n := 1; n <= 3; n++ {
+		host := providertest.Address(n)
+		if err := errors.Join(sim.Host(host, namespace, name), sim.StartProcess(host, namespace, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sim.ResetCalls()
+}
+
+// readWith reads a data source with an attribute.
+func readWith(attribute string) func(t *testing.T, typ string, value any) string {
+	return func(t *testing.T, typ string, value any) string {
+		t.Helper()
+		typ = strings.TrimPrefix(typ, "data ")
+		if typ == "bk_process_status" {
+			sim, p := stageFor(t, typ)
+			_, said := p.ReadData(typ, declaring(typ, with(attribute, value)))
+			return fmt.Sprint(said, sim.Calls().APIs())
+		}
+		topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "shop",
+		  "templates": [{"name": "web", "processes": [{"bk_process_name": "web", "bk_func_name": "web", "user": "shop", "priority": 1, "proc_num": 1,
+		    "work_path": "/opt/web", "pid_file": "/run/web.pid", "start_cmd": "./start.sh"}]}],
+		  "sets": [{"name": "gz", "modules": [{"name": "web", "template": "web", "hosts": [{"count": 2, "ip": "10.0.1.1"}]}, {"name": "empty"}]}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sim := providertest.NewSim(t)
+		sim.Topology = topology
+		settings := sim.SettingsFor(providertest.FaceGateway)
+		settings["cmdb_endpoint"] = sim.CMDBEndpoint()
+		module := "web"
+		if attribute == "min_hosts" {
+			module = "empty"
+		}
+		config := map[string]any{"bk_biz_id": 3, "topology": map[string]any{"module": module}}
+		maps.Copy(config, with(attribute, value))
+		read, said := providertest.ConfiguredWith(t, settings).ReadData(typ, config)
+		delete(read, attribute)
+		return fmt.Sprint(read, said)
+	}
+}
