@@ -145,32 +145,6 @@ Lower max_hosts_per_request.
 	}
 }
 
-// Of calls whose end was not seen there is one paragraph: why, what that means, what to do.
-func TestRowsInDoubt(t *testing.T) {
-	t.Parallel()
-	const doubt, up, slower = "The operation may have run.", "Time ran out.", "If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout."
-	inventory, hosts := fleettest.Inventory(t, 2)
-	stuck := fleet.Outcome{Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}
-	for name, c := range map[string]struct {
-		outcome fleet.Outcome
-		want    string
-	}{
-		"no-verdict":  {stuck, up + " " + doubt + " " + slower + "\n"},
-		"never-sent":  {fleet.Outcome{Verdict: fleet.NotTried, Err: context.DeadlineExceeded}, up + " " + slower + "\n"},
-		"lost":        {fleet.Outcome{Verdict: fleet.Lost}, doubt + "\n"},
-		"interrupted": {fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}, doubt + "\n"},
-		"failed":      {fleet.Outcome{Verdict: fleet.Failed, Code: 117}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
-			if _, got, _ := strings.Cut(text, "\n\n"); got != c.want {
-				t.Errorf("after the rows stands %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 // refusal is a call that failed as a whole.
 func refusal(requestID string, status int) error {
 	return &bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindStatus, Status: status, Sent: true, RequestID: requestID, Attempts: 1}

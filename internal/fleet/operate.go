@@ -214,11 +214,14 @@ func joinMeaning(what, why string) string {
 	return what + ": " + why
 }
 
+// AsksFirst reports whether an operation that may have run asks for what it left behind.
+// A restart or a reload leaves nothing to ask for, so those run again.
+func AsksFirst(op Operation) bool { return op != Restart && op != Reload }
+
 // askFirst settles the hosts that are already as the operation would leave them,
-// and those that cannot be asked. A restart or a reload leaves nothing behind to
-// ask for, so those run again.
+// and those that cannot be asked.
 func askFirst(ctx context.Context, p Process, op Operation, hosts []Host) Results {
-	if len(hosts) == 0 || op == Restart || op == Reload {
+	if len(hosts) == 0 || !AsksFirst(op) {
 		return nil
 	}
 	status, err := p.LiveStatus(ctx, hosts)

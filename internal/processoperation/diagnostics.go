@@ -11,28 +11,27 @@ import (
 )
 
 // runFailed is the error for a run that failed on some hosts. todo says what to do, and
-// what the next run does.
-func runFailed(o operation, tried int, failures fleet.Results, todo string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summary(o.name), o.failed(tried, failures, unknownOutcome+retryAsks)+todo)
+// what the next run does; again, what that does where the outcome is not known.
+func runFailed(o operation, tried int, failures fleet.Results, todo, again string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(tried, failures, again)+todo)
 }
 
 // createdInPart is how a first run ends that succeeded on some hosts, or was interrupted
 // when it may have.
 func createdInPart(o operation, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
-	failed := o.failed(o.Hosts.Len(), failures, unknownOutcome+retryAsks)
 	if as == reference.PartialError {
-		return diag.NewErrorDiagnostic(summary(o.name), failed+
+		return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, "")+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
 			"`terraform untaint` of this resource makes the next apply retry these hosts alone.")
 	}
-	return diag.NewWarningDiagnostic(summary(o.name), failed+
+	return diag.NewWarningDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, o.applied())+
 		"The next plan shows an update that retries these hosts alone.")
 }
 
 // nothingConfirmed is the error for a first run that may have worked, and of which no
 // host said so.
 func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, unknownOutcome+retryAsks)+
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, "")+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
 		"`terraform untaint` of this resource makes the next apply ask first.")
 }
@@ -46,7 +45,7 @@ func invoked(o operation, addresses map[string]string, results fleet.Results) di
 	if len(failures) == 0 {
 		return nil
 	}
-	failed := o.failed(len(results), failures, unknownOutcome)
+	failed := o.failed(len(results), failures, "")
 	again := diagnose.HostsArgument(reference.Only(addresses, o.Hosts, failures))
 	if len(failures) <= o.rollout.MaxFailed.Of(len(results)) && !cutShort(failures) {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
@@ -83,15 +82,23 @@ func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
 }
 
-// failed says how the hosts came out of the operation, on which it failed, and why. doubt
-// is what there is to say where the outcome is not known.
-func (o operation) failed(tried int, failures fleet.Results, doubt string) string {
-	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", o.Title, o.name, diagnose.CountOutcomes(failures, tried), diagnose.RowsInDoubt(o.Hosts, failures, doubt))
+// failed says how the hosts came out of the operation, on which it failed, and why; and
+// where the outcome is not known, what the next run does there.
+func (o operation) failed(tried int, failures fleet.Results, again string) string {
+	const doubt = "Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
+		"the status data source reports how the process is now."
+	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", o.Title, o.name, diagnose.CountOutcomes(failures, tried), diagnose.RowsInDoubt(o.Hosts, failures, doubt+again))
 }
 
-const (
-	unknownOutcome = "Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
-		"the status data source reports how the process is now."
-	// retryAsks is about the next apply of a resource.
-	retryAsks = " For start, stop and kill, a retry asks the agent first and acts only where it must; a restart or a reload runs again."
-)
+// applied is what the next apply does where the outcome is not known, destroyed what the
+// next destroy does.
+func (o operation) applied() string {
+	if fleet.AsksFirst(o.name) {
+		return " The next apply asks the agent there first, and acts only where it must."
+	}
+	return " The next apply runs the " + string(o.name) + " there again."
+}
+
+func (o operation) destroyed() string {
+	return " The next destroy runs the " + string(o.name) + " there again."
+}

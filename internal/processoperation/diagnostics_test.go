@@ -1,6 +1,8 @@
 package processoperation
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +21,7 @@ func TestRunFailed(t *testing.T) {
 	o := operation{Target: reference.Target{Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory}, name: fleet.Restart}
 	got := runFailed(o, 2, fleet.Results{hosts[0]: {
 		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
-	}}, diagnose.RetriedAlone)
+	}}, diagnose.RetriedAlone, o.applied())
 	if got.Summary() != "Unable to Restart Process" {
 		t.Errorf("summary %q", got.Summary())
 	}
@@ -34,5 +36,36 @@ Request: r7
 Fix the cause and apply again: only these hosts are called.`
 	if diff := cmp.Diff(want, got.Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the next run does where the outcome is not known depends on the operation, and
+// stands in the one paragraph about that.
+func TestOperation_failed_doubt(t *testing.T) {
+	t.Parallel()
+	inventory, hosts := fleettest.Inventory(t, 1)
+	const doubt = "\n\nTime ran out. Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
+		"the status data source reports how the process is now."
+	const slow = " If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\n"
+	for name, c := range map[string]struct {
+		operation fleet.Operation
+		again     func(operation) string
+		want      string
+	}{
+		"restart": {fleet.Restart, operation.applied, " The next apply runs the restart there again."},
+		"reload":  {fleet.Reload, operation.applied, " The next apply runs the reload there again."},
+		"start":   {fleet.Start, operation.applied, " The next apply asks the agent there first, and acts only where it must."},
+		"kill":    {fleet.Kill, operation.applied, " The next apply asks the agent there first, and acts only where it must."},
+		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again."},
+		"action":  {fleet.Stop, func(operation) string { return "" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := operation{Target: reference.Target{Title: "It", Hosts: inventory}, name: c.operation}
+			got := o.failed(1, fleet.Results{hosts[0]: {Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}}, c.again(o))
+			if want := doubt + c.want + slow; !strings.HasSuffix(got, want) {
+				t.Errorf("said %q, which does not end with %q", got, want)
+			}
+		})
 	}
 }

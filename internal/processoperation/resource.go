@@ -57,7 +57,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 
 	failures := results.Failures()
 	if len(failures) == len(results) && !diagnose.InDoubt(failures) {
-		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host."))
+		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
 	plan.values().recordRun(o, 1, o.Hosts.Hosts())
@@ -111,7 +111,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
 	if len(failures) > 0 {
-		resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.RetriedAlone))
+		resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.RetriedAlone, o.applied()))
 	}
 }
 
@@ -149,7 +149,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	state.SetHosts(ctx, reference.NewHostMap(reference.Only(state.HostsMap(ctx).Known(), o.Hosts, failures)))
 	state.values().FailedHosts = reference.StringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.DestroyedAlone))
+	resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.DestroyedAlone, o.destroyed()))
 }
 
 // record writes what became of a run into the model.

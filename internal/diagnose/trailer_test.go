@@ -1,0 +1,36 @@
+package diagnose
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
+)
+
+// Of calls whose end was not seen there is one paragraph: why, what that means, what to do.
+func TestRowsInDoubt(t *testing.T) {
+	t.Parallel()
+	const doubt, up, slower = "The operation may have run.", "Time ran out.", "If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout."
+	inventory, hosts := fleettest.Inventory(t, 2)
+	stuck := fleet.Outcome{Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}
+	for name, c := range map[string]struct {
+		outcome fleet.Outcome
+		want    string
+	}{
+		"no-verdict":  {stuck, up + " " + doubt + " " + slower + "\n"},
+		"never-sent":  {fleet.Outcome{Verdict: fleet.NotTried, Err: context.DeadlineExceeded}, up + " " + slower + "\n"},
+		"lost":        {fleet.Outcome{Verdict: fleet.Lost}, doubt + "\n"},
+		"interrupted": {fleet.Outcome{Verdict: fleet.Pending, Err: context.Canceled}, doubt + "\n"},
+		"failed":      {fleet.Outcome{Verdict: fleet.Failed, Code: 117}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := RowsInDoubt(inventory, fleet.Results{hosts[0]: c.outcome, hosts[1]: {Verdict: fleet.Failed, Code: 4711}}, doubt)
+			if _, got, _ := strings.Cut(text, "\n\n"); got != c.want {
+				t.Errorf("after the rows stands %q, want %q", got, c.want)
+			}
+		})
+	}
+}
