@@ -1,11 +1,44 @@
 package provider_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
+
+// readme returns a configuration of the README, from what it begins with to its end.
+func readme(t *testing.T, begin string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, config, found := strings.Cut(string(text), begin)
+	config, _, ended := strings.Cut(config, "```")
+	if !found || !ended {
+		t.Fatalf("the README has no configuration with %s", begin)
+	}
+	return begin + config
+}
+
+// Whoever pastes what the README begins with gets what it says.
+func TestAccReadme_configurations(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, readme(t, `data "bk_process_status" "nginx" {`))
+	for _, want := range []string{`+ nginx = {`, `+ web-1 = "unregistered"`} {
+		if plan := cli.Expect(0, "plan"); !strings.Contains(plan, want) {
+			t.Errorf("the first plan does not say %s:\n%s", want, plan)
+		}
+	}
+	cli.Write("nginx.conf", "worker_processes 4;\n")
+	cli.Configure(readme(t, `resource "bk_hosted_process" "web" {`))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+}
 
 // What somebody else did to a host shows in the plan, each with its reason.
 //

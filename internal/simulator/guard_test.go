@@ -107,3 +107,23 @@ func TestControl_wantsOwnSecret(t *testing.T) {
 		})
 	}
 }
+
+// What the index shows can be pasted: with the credentials where it needs them.
+func TestControl_indexToPaste(t *testing.T) {
+	t.Parallel()
+	for secret, want := range map[string]string{
+		"":    "\n    curl -s http://127.0.0.1/_sim/processes\n",
+		"own": "\n    curl -s -u \"$BK_APP_CODE:$BK_APP_SECRET\" http://127.0.0.1/_sim/processes\n",
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/_sim/", nil)
+		req.RemoteAddr = "127.0.0.1:40000"
+		if secret != "" {
+			req.SetBasicAuth(simulator.DefaultAppCode, secret)
+		}
+		rec := httptest.NewRecorder()
+		(&simulator.Server{AppSecret: secret}).ServeHTTP(rec, req)
+		if !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("with the secret %q there is no %s in\n%s", secret, want, rec.Body)
+		}
+	}
+}

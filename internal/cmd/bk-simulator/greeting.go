@@ -24,7 +24,7 @@ func (o *options) greeting(url string) string {
 %[2]s
 
 Its switches:  curl -u "$BK_APP_CODE:$BK_APP_SECRET" %[1]s/_sim/
-Its flags:     bk-simulator -h
+Its flags:     bk-simulator -h, or make simulator SIMFLAGS=-h
 `, url, export)
 }
 

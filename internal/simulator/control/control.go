@@ -5,7 +5,6 @@ package control
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,7 +29,11 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + strings.TrimSuffix(r.URL.Path, "/") {
 	case "GET /_sim":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, strings.ReplaceAll(index, "$SIM", "http://"+r.Host))
+		curl := "curl -s "
+		if _, _, given := r.BasicAuth(); given { // the commands need it as well
+			curl += `-u "$BK_APP_CODE:$BK_APP_SECRET" `
+		}
+		_, _ = strings.NewReplacer("$SIM", "http://"+r.Host, "curl -s ", curl).WriteString(w, index)
 	case "GET /_sim/calls":
 		writeJSON(w, map[string]any{"calls": e.Record.Calls(), "max_in_flight": e.Record.MaxInFlight()})
 	case "DELETE /_sim/calls":

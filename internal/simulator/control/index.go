@@ -9,8 +9,8 @@ $SIM/api/c/compapi/v2/jobv3/<name>/ and .../job/<name>/, and CMDB behind the ESB
 $SIM/api/c/compapi/v2/cc/<name>/ and behind the gateway at
 $SIM/api/bk-cmdb/prod/api/v3/<path>, all by POST.
 What follows controls the simulator itself. Where the secret is not the default one
-it needs the credentials: curl -u <app code>:<app secret>. Nothing here answers
-another machine or a web page.
+it needs the credentials, which the exports that the simulator printed have. Nothing
+here answers another machine or a web page.
 
 LOOK
 
