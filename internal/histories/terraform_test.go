@@ -51,6 +51,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	if want != nil {
 		o.onDestroy = append(o.onDestroy, want.OnDestroy)
+		o.supplier = s.settings["bk_supplier_id"]
 	}
 	u.letGo = slices.Clone(o.onDestroy)
 	s.sim.ResetCalls()
@@ -103,6 +104,12 @@ func (s *session) bury(c *config) {
 // apply tells whether the plan before it, if there was one, had nothing to do.
 func (w *world) apply(c *config, s Step) (promised bool) {
 	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
+	if c.object.kept.Tainted {
+		// Terraform hands on nothing but the attributes of an object that is tainted and
+		// replaced: by which supplier it was registered nobody knows then. It takes the one
+		// of before to replace it.
+		w.settings["bk_supplier_id"] = c.object.supplier
+	}
 	before := w.look(process)
 	run, done := w.session(s)
 	defer done()

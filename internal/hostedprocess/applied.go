@@ -25,6 +25,9 @@ type applied struct {
 	// Earlier are fingerprints that were sent before, kept while a host may have one
 	// of them and nobody knows.
 	Earlier []string `json:"earlier,omitempty"`
+	// Perhaps are the hosts as they were to be registered under another supplier id, by
+	// address, kept while nobody knows whether they were.
+	Perhaps map[string]string `json:"perhaps,omitempty"`
 	// Owner is the id of this resource object, which its registrations carry: what the
 	// attribute says, kept here too for state of a release that had no such attribute.
 	Owner string `json:"owner,omitempty"`

@@ -107,6 +107,33 @@ func (u *update) keepNames(n names, done fleet.Results) {
 	}
 }
 
+// keepSuppliers keeps hosts in state under the supplier id that they were registered with,
+// where they could not be registered under another one: they are unregistered by it.
+func (u *update) keepSuppliers(reregister []fleet.Host, done fleet.Results) {
+	for _, host := range reregister {
+		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
+		o := done[host]
+		if !before || o.OK() || o.Left == fleet.NotHosted || o.Left == fleet.NotRunning {
+			continue
+		}
+		old, _ := u.prior.Hosts.HostOf(key)
+		if old.SupplierID() == host.SupplierID() {
+			continue
+		}
+		u.unnamed[host] = old
+		if o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil {
+			u.perhaps[host.Address()] = host.String()
+		}
+	}
+	for _, failed := range []fleet.Results{done.Failures(), u.gone.results.Failures()} {
+		for host := range failed {
+			if name, is := u.last.Perhaps[host.Address()]; is && u.perhaps[host.Address()] == "" {
+				u.perhaps[host.Address()] = name
+			}
+		}
+	}
+}
+
 // otherForm are those of the hosts that are named in another form than some of others.
 func otherForm(hosts, others []fleet.Host) []fleet.Host {
 	var byID, byAddress bool

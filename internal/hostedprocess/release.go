@@ -74,6 +74,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return fleet.Release(ctx, h.Process, ours, l.first, spared, rollout)
 	}))
+	h.releasePerhaps(ctx, ours, l, gone.results)
 	if l.forget {
 		for host, o := range gone.results {
 			if silent(o) {
@@ -83,6 +84,26 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 		}
 	}
 	return gone
+}
+
+// releasePerhaps unregisters hosts under the supplier id as well under which they may have
+// been registered since: the answer to that was lost.
+func (h hostedProcess) releasePerhaps(ctx context.Context, hosts []fleet.Host, l leave, results fleet.Results) {
+	also := make(map[fleet.Host]fleet.Host)
+	for _, host := range hosts {
+		name := l.last.Perhaps[host.Address()]
+		if perhaps, err := fleet.ParseHost(name, host.SupplierID()); err == nil && perhaps != host && results[host].OK() {
+			also[perhaps] = host
+		}
+	}
+	if len(also) == 0 {
+		return
+	}
+	for perhaps, o := range h.Process.Unregister(ctx, slices.Collect(maps.Keys(also))) {
+		if !o.OK() {
+			results[also[perhaps]] = o
+		}
+	}
 }
 
 // ours are the hosts on which the registration is this object's. What is not known

@@ -109,7 +109,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
 		leave:     leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
-		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results),
+		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
@@ -134,7 +134,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	plan.setStatuses(left, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
-	now.Earlier = last.earlier(h.Desired, statuses)
+	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
 	u.keepDue(&now)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)

@@ -29,7 +29,8 @@ type update struct {
 	failures fleet.Results // hosts that are not as declared
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
-	// unnamed are old names by the new ones, which could not be registered; besides are
+	// unnamed are old names, or names with the old supplier id, by the new ones, which could
+	// not be registered; besides are
 	// old names of hosts that something came of under the new one.
 	unnamed map[fleet.Host]fleet.Host
 	besides fleet.Results
@@ -39,7 +40,8 @@ type update struct {
 	unsure []fleet.Host
 	// back is what became of the hosts that were to get the previous declaration back, nil
 	// where the update was not rolled back.
-	back fleet.Results
+	back    fleet.Results
+	perhaps map[string]string // applied.Perhaps from now on
 }
 
 // run does it. An error means that nothing was begun.
@@ -76,6 +78,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
 	u.keepNames(names, results)
+	u.keepSuppliers(change.Reregister, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
 }
