@@ -437,6 +437,15 @@ var found = map[string]struct {
 		{Do: SetGateway, To: "esb"},
 		{Do: Operate, To: "restart"},
 	}}},
+	"hosted-with-our-labels-after-we-let-go": {"", 0, "", History{Machines: 2, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2}, To: ByAddress},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: Inject, To: "operate-lost"},
+		{Do: Apply, On: A},
+		{Do: Double, On: A, Hosts: []int{2}},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{2}, To: actHost},
+	}}},
 	"registered-over-both-entries": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 		{Do: Console, Hosts: []int{1}, To: actStop},

@@ -273,6 +273,13 @@ func (u unit) leftTheirs(after Truth) bool {
 	})
 }
 
+// namesOwner tells whether an entry names an object. What goes on running after it was
+// let go of keeps its labels in the simulator: whoever hosts it then does so in the name
+// of that object, and nobody can tell.
+func namesOwner(is Truth) bool {
+	return slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Labels[ownerLabel] != "" })
+}
+
 // ownerLabel carries the id of the object that registered.
 const ownerLabel = "tf_spec_owner"
 
@@ -342,7 +349,7 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 	}
 	if act == actRegister || act == actHost {
 		switch {
-		case c.owner == "" && (c.lapsed != "" || len(objects) > 0):
+		case c.owner == "" && (c.lapsed != "" || len(objects) > 0 || namesOwner(after)):
 			c = claim{owner: console, unsure: true}
 		case c.owner == "":
 			c = claim{owner: console}
