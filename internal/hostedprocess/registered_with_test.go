@@ -46,6 +46,56 @@ func TestHostedProcess_supplierOfBefore(t *testing.T) {
 	}
 }
 
+// A host that could not be registered under another supplier id stays under its own, and
+// is unregistered under both where nobody knows.
+func TestHostedProcess_supplierNotChanged(t *testing.T) {
+	t.Parallel()
+	providertest.ESBOnly(t, "the gateway knows no supplier ids")
+	for name, c := range map[string]struct {
+		fault simulator.Fault
+		sent  []bool // whether it was unregistered under 3 and under 5
+	}{
+		"refused": {simulator.Fault{API: "update_proc_info", Code: new(simulator.CodeAgentAbnormal)}, []bool{true, false}},
+		"lost":    {simulator.Fault{API: "update_proc_info", Drop: "after"}, []bool{true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.SuppliersApart = true
+			kept := &providertest.Kept{}
+			run := func(supplier int) *providertest.Core {
+				return sim.Configured(t, map[string]any{"bk_supplier_id": supplier, "max_retries": 1}).CoreOf(providertest.HostedType, kept)
+			}
+			run(3).Applied(providertest.FaceESB.Reference("./start.sh", 1))
+			sim.Inject(c.fault)
+			core := run(5)
+			if _, said := core.Apply(providertest.FaceESB.Reference("./other.sh", 1)); !said.Failed() {
+				t.Fatalf("it worked: %s", said)
+			}
+			if diff := cmp.Diff(map[string]string{"web-1": "0:3:10.0.0.2"}, core.Reasons("hosts")); diff != "" {
+				t.Errorf("hosts in state (-want +got):\n%s", diff)
+			}
+			sim.Mend()
+			sim.ResetCalls()
+			destroyed := *kept
+			if said := sim.Configured(t, map[string]any{"bk_supplier_id": 5}).CoreOf(providertest.HostedType, &destroyed).DestroyUnrefreshed(); len(said) > 0 {
+				t.Error(said)
+			}
+			sent := make([]bool, 2)
+			for _, call := range sim.Calls().Of("unregister_proc_info") {
+				sent[0] = sent[0] || strings.Contains(string(call.Body), `"bk_supplier_id":3`)
+				sent[1] = sent[1] || strings.Contains(string(call.Body), `"bk_supplier_id":5`)
+			}
+			if diff := cmp.Diff(c.sent, sent); diff != "" {
+				t.Errorf("unregistered under 3 and under 5 (-want +got):\n%s", diff)
+			}
+			if left := sim.Processes(); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
 // Registering at the gateway is hosting, which sends op_timeout: a change of it reaches
 // the platform, although no registration of the ESB would carry it.
 func TestHostedProcess_opTimeoutReachesTheGateway(t *testing.T) {
