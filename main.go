@@ -3,6 +3,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"log"
 	"os"
 	"time"
@@ -13,12 +14,22 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/provider"
 )
 
-// version is set when a release is built.
-var version = "dev"
+// These are set when a release is built. The date is that of the commit, so that the same
+// source gives the same binary.
+var (
+	version = "dev"
+	commit  = "unknown"
+	date    = "date unknown"
+)
 
 func main() {
 	debug := flag.Bool("debug", false, "wait for a debugger and print how Terraform finds this process")
+	tell := flag.Bool("version", false, "print version, commit and date, and exit")
 	flag.Parse()
+	if *tell {
+		fmt.Printf("terraform-provider-bk %s (commit %s, %s)\n", version, commit, date)
+		return
+	}
 
 	quietFramework()
 	var opts []tf6server.ServeOpt
