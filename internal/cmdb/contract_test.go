@@ -159,8 +159,6 @@ func TestContract(t *testing.T) {
 	}
 }
 
-var others = map[string]bool{}
-
 func orError[T any](value T, err error) any {
 	if err != nil {
 		text, _, _ := strings.Cut(err.Error(), ", request id")

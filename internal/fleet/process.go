@@ -33,7 +33,7 @@ func (op Operation) LeavesRunning() bool { return op == Start || op == Restart |
 
 // Starts reports whether an operation ends with a check that the process runs, which takes
 // start_check_secs beyond its command.
-func (o Operation) Starts() bool { return o == Start || o == Restart }
+func (op Operation) Starts() bool { return op == Start || op == Restart }
 
 // State is what a process is doing on one host.
 type State string
