@@ -40,8 +40,8 @@ func (g *Gate) pace() poll.Backoff {
 func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, aftermath) }
 
 // pass watches hosts until each has passed or cannot pass any more. reached is what became
-// of them before.
-func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, tally *tally) Results {
+// of them before. passed is told of those that leave.
+func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, passed Observer) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {
 		return results
@@ -70,7 +70,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 			}
 			return false
 		})
-		tally.passed(settled)
+		passed.Tell(settled)
 		results.Merge(settled)
 		return len(hosts) == 0, nil
 	})

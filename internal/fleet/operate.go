@@ -113,42 +113,75 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		rollout.Healthy = nil
 	}
 	return rollout.gated(ctx, p, hosts, func(ctx context.Context, wave Wave) Results {
-		results := make(Results, len(wave.Hosts))
-		results.Merge(askFirst(ctx, p, op, pick(wave.Hosts, unsure)))
-		rest := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
-		if len(rest) > 0 {
-			switch {
-			case p.OneShot() && (op == Start || op == Restart):
-				results.Merge(runOnce(ctx, p, op, rest, wave.observe))
-			case op == Start:
-				results.Merge(start(ctx, p, rest, wave.observe))
-			default:
-				results.Merge(p.Operate(ctx, op, rest, wave.observe))
-			}
+		t := turn{process: p, op: op}
+		t.before(ctx, wave.Hosts, unsure)
+		if len(t.due) > 0 {
+			t.after(ctx, p.Operate(ctx, op, t.due, wave.observe))
 		}
-		if op == Stop || op == Kill {
-			results.Merge(unhostIdle(ctx, p, pickFunc(rest, func(h Host) bool {
-				return results[h].OK() && results[h].AlreadyDone
-			})))
-		}
-		return results
+		return t.results
 	}, anyHost)
 }
 
 func anyHost(Host) bool { return true }
 
+// turn is an operation on one process on the hosts of one wave. What is to be asked
+// before and after it is asked of each process by itself; the operation may go to several
+// in one call.
+type turn struct {
+	process Process
+	op      Operation
+	results Results
+	due     []Host // on which it has to run
+	// bare are hosts that a one-shot process is not hosted on.
+	bare map[Host]bool
+}
+
+// runsOnce reports whether the turn starts a process that ends by itself.
+func (t *turn) runsOnce() bool { return t.process.OneShot() && (t.op == Start || t.op == Restart) }
+
+// before settles the hosts on which the operation must not run, or need not.
+func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]bool) {
+	t.results = make(Results, len(hosts))
+	t.results.Merge(askFirst(ctx, t.process, t.op, pick(hosts, unsure)))
+	t.due = pickFunc(hosts, func(h Host) bool { _, settled := t.results[h]; return !settled })
+	if t.runsOnce() && len(t.due) > 0 {
+		t.askHosted(ctx)
+	}
+}
+
+// after takes what the operation came to, and looks after what it left behind.
+func (t *turn) after(ctx context.Context, operated Results) {
+	t.results.Merge(operated)
+	switch {
+	case t.runsOnce():
+		t.results.Merge(unhostAgain(ctx, t.process, t.results, pick(t.due, t.bare)))
+	case t.op == Start:
+		sayWhatIsLeft(ctx, t.process, t.results, t.due)
+	case t.op == Stop, t.op == Kill:
+		t.results.Merge(unhostIdle(ctx, t.process, pickFunc(t.due, func(h Host) bool {
+			return t.results[h].OK() && t.results[h].AlreadyDone
+		})))
+	}
+}
+
 // aftermath is how long the agents are asked what a failure left behind. Most have
 // just answered, and it has failed whatever they say.
 const aftermath = 15 * time.Second
 
-// start starts, and says of hosts where that failed what it left behind: a start
-// whose command or check fails hosts the process all the same (observed), and the
-// agent then goes on trying.
+// start starts, and says of hosts where that failed what it left behind.
 func start(ctx context.Context, p Process, hosts []Host, observe Observer) Results {
 	results := p.Operate(ctx, Start, hosts, observe)
+	sayWhatIsLeft(ctx, p, results, hosts)
+	return results
+}
+
+// sayWhatIsLeft says of hosts where a start failed what it left behind: one whose command
+// or check fails hosts the process all the same (observed), and the agent then goes on
+// trying.
+func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host) {
 	failed := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
-		return results
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, aftermath)
 	defer cancel()
@@ -163,42 +196,45 @@ func start(ctx context.Context, p Process, hosts []Host, observe Observer) Resul
 		}
 		results[h] = o
 	}
-	return results
 }
 
-// runOnce starts a one-shot process and leaves the hosting as it was: a start hosts, and
-// the agent would run again what has ended (observed). So the agents are asked before, and
-// what they did not host is unhosted and asked for once more.
-func runOnce(ctx context.Context, p Process, op Operation, hosts []Host, observe Observer) Results {
-	before, err := p.LiveStatus(ctx, hosts)
+// askHosted asks where a one-shot process is hosted, which running it leaves as it was: a
+// start hosts, and the agent would run again what has ended (observed). It does not run
+// where the agent does not say.
+func (t *turn) askHosted(ctx context.Context) {
+	before, err := t.process.LiveStatus(ctx, t.due)
 	if err != nil {
-		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "not run, because whether it is hosted could not be asked"})
+		t.results.Merge(Same(t.due, Outcome{Verdict: Failed, Err: err, Meaning: "not run, because whether it is hosted could not be asked"}))
+		t.due = nil
+		return
 	}
-	results := make(Results, len(hosts))
-	for _, h := range hosts {
-		if s := before[h]; s.State == Unknown {
-			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not run, because its agent does not say whether it hosts it"}
+	t.bare = make(map[Host]bool)
+	for _, h := range t.due {
+		s := before[h]
+		if s.State == Unknown {
+			t.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not run, because its agent does not say whether it hosts it"}
 		}
+		t.bare[h] = s.HostedKnown && !s.Hosted
 	}
-	known := pickFunc(hosts, func(h Host) bool { return before[h].State != Unknown })
-	if len(known) == 0 {
-		return results
+	t.due = pickFunc(t.due, func(h Host) bool { return before[h].State != Unknown })
+}
+
+// unhostAgain ends the hosting that running a one-shot process began, and asks whether it
+// did.
+func unhostAgain(ctx context.Context, p Process, ran Results, hosts []Host) Results {
+	hosts = pickFunc(hosts, func(h Host) bool { return ran[h].OK() || ran[h].Ran })
+	if len(hosts) == 0 {
+		return nil
 	}
-	results.Merge(p.Operate(ctx, op, known, observe))
-	bare := pickFunc(known, func(h Host) bool {
-		return (results[h].OK() || results[h].Ran) && before[h].HostedKnown && !before[h].Hosted
-	})
-	if len(bare) == 0 {
-		return results
-	}
-	let := p.Operate(ctx, Unsupervise, bare, nil)
-	after, _ := p.LiveStatus(ctx, let.Succeeded(bare)) // who does not answer has said that it is unhosted
-	for _, h := range bare {
+	results := make(Results)
+	let := p.Operate(ctx, Unsupervise, hosts, nil)
+	after, _ := p.LiveStatus(ctx, let.Succeeded(hosts)) // who does not answer has said that it is unhosted
+	for _, h := range hosts {
 		o := let[h]
 		if s := after[h]; o.OK() && s.State != Unknown && s.HostedKnown && s.Hosted {
 			o = Outcome{Verdict: Failed, TaskID: o.TaskID, RequestID: o.RequestID, Meaning: "asked afterwards, it is hosted all the same"}
 		}
-		if o.OK() || !results[h].OK() {
+		if o.OK() || !ran[h].OK() {
 			continue
 		}
 		o.Meaning = joinMeaning("it was run, and is hosted now, so the agent may run it again", o.Meaning)

@@ -44,14 +44,20 @@ type tally struct {
 
 	mu  sync.Mutex
 	now Progress
-	had map[Host]Verdict
+	had map[tallied]Verdict
+}
+
+// tallied is what has a verdict: a host, and of several processes which one.
+type tallied struct {
+	member int
+	host   Host
 }
 
 func newTally(watch func(Progress), hosts, waves int) *tally {
 	if watch == nil {
 		return nil
 	}
-	return &tally{watch: watch, now: Progress{Waves: waves, Hosts: hosts}, had: make(map[Host]Verdict, hosts)}
+	return &tally{watch: watch, now: Progress{Waves: waves, Hosts: hosts}, had: make(map[tallied]Verdict, hosts)}
 }
 
 func (t *tally) begin(wave int) {
@@ -80,19 +86,25 @@ func (t *tally) watching(n int) {
 }
 
 // passed takes verdicts of hosts that leave the gate.
-func (t *tally) passed(results Results) {
+func (t *tally) passed(results Results) { t.passedFor(0, results) }
+
+// passedFor is passed for one of several processes.
+func (t *tally) passedFor(member int, results Results) {
 	if t == nil || len(results) == 0 {
 		return
 	}
 	t.mu.Lock()
 	t.now.Watched -= len(results)
 	t.mu.Unlock()
-	t.count(results)
+	t.countFor(member, results)
 }
 
 // count takes the latest verdicts, which win: a stop that turns out to have left
 // the process hosted is done first and failed afterwards.
-func (t *tally) count(results Results) {
+func (t *tally) count(results Results) { t.countFor(0, results) }
+
+// countFor is count for one of several processes.
+func (t *tally) countFor(member int, results Results) {
 	if t == nil {
 		return
 	}
@@ -100,10 +112,11 @@ func (t *tally) count(results Results) {
 	defer t.mu.Unlock()
 	before := t.now
 	for host, outcome := range results {
-		if was, counted := t.had[host]; counted {
+		key := tallied{member, host}
+		if was, before := t.had[key]; before {
 			t.now.add(was, -1)
 		}
-		t.had[host] = outcome.Verdict
+		t.had[key] = outcome.Verdict
 		t.now.add(outcome.Verdict, 1)
 	}
 	if t.now != before {

@@ -79,7 +79,7 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 			watched := pickFunc(settled.Succeeded(wave), meant)
 			tally.count(settled.without(watched))
 			tally.watching(len(watched))
-			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally))
+			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally.passed))
 			tally.watching(0)
 		}
 		tally.count(settled)

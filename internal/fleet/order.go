@@ -1,0 +1,250 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Member is one process of an operation on several.
+type Member struct {
+	Process  Process
+	Priority int64
+	// Hosts are those on which the operation is due, Unsure those of them on which an
+	// earlier run of it may have worked (see Run).
+	Hosts  []Host
+	Unsure map[Host]bool
+}
+
+// StoppedByOther is why an operation did not run on a host.
+const StoppedByOther = "not tried: it did not come out well on this host for a process whose turn is before"
+
+// Stages puts the processes with these priorities in the order in which an operation takes
+// them, those of the same priority together: what is started first is stopped last.
+func Stages(op Operation, priorities []int64) [][]int {
+	distinct := slices.Compact(slices.Sorted(slices.Values(priorities)))
+	if op == Stop || op == Kill {
+		slices.Reverse(distinct)
+	}
+	stages := make([][]int, len(distinct))
+	for i, priority := range priorities {
+		at := slices.Index(distinct, priority)
+		stages[at] = append(stages[at], i)
+	}
+	return stages
+}
+
+// RunInOrder is Run for several processes. Those of one priority go together, wave by
+// wave of machines, and those of the next only when no more than MaxFailed machines in all
+// have failed; on one that has, nothing more is done. order has each machine once, in the
+// order of the waves. The results are those of the members, in their order.
+func RunInOrder(ctx context.Context, op Operation, members []Member, order []Host, rollout Rollout) []Results {
+	if !op.LeavesRunning() {
+		rollout.Healthy = nil
+	}
+	r := orderedRun{op: op, members: members, rollout: rollout, results: make([]Results, len(members)), failed: make(map[HostID]bool)}
+	priorities, turns := make([]int64, len(members)), 0
+	for i, m := range members {
+		r.results[i] = make(Results, len(m.Hosts))
+		priorities[i] = m.Priority
+		turns += len(m.Hosts)
+	}
+	stages, waves, concerned := Stages(op, priorities), 0, make(map[HostID]bool)
+	for _, stage := range stages {
+		machines := r.machines(stage, order)
+		waves += len(rollout.Sizes(machines))
+		for _, machine := range machines {
+			concerned[machine.WithoutSupplier()] = true
+		}
+	}
+	r.tally = newTally(rollout.Watch, turns, waves)
+	allowed := rollout.MaxFailed.Of(len(concerned))
+	for _, stage := range stages {
+		machines := r.machines(stage, order)
+		if len(machines) == 0 {
+			continue
+		}
+		r.stage(ctx, stage, machines, allowed)
+		r.waves += len(rollout.Sizes(machines))
+	}
+	return r.results
+}
+
+// orderedRun is one call of RunInOrder.
+type orderedRun struct {
+	op      Operation
+	members []Member
+	rollout Rollout
+	results []Results
+	failed  map[HostID]bool // machines on which something has not come out well
+	waves   int             // of the stages before
+	tally   *tally
+}
+
+// machines are those that the members of a stage are on.
+func (r *orderedRun) machines(stage []int, order []Host) []Host {
+	on := make(map[HostID]bool)
+	for _, i := range stage {
+		for _, h := range r.members[i].Hosts {
+			on[h.WithoutSupplier()] = true
+		}
+	}
+	return pickFunc(order, func(h Host) bool { return on[h.WithoutSupplier()] })
+}
+
+// stage takes the members of one priority, wave by wave.
+func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, allowed int) {
+	if len(r.failed) > allowed {
+		r.skip(stage, machines, Outcome{Verdict: NotTried, Meaning: StoppedByFailures})
+		return
+	}
+	left := pickFunc(machines, func(h Host) bool { return r.failed[h.WithoutSupplier()] })
+	r.skip(stage, left, Outcome{Verdict: NotTried, Meaning: StoppedByOther})
+	rollout := r.rollout
+	rollout.Watch, rollout.WaveTimeout, rollout.MaxFailed = nil, 0, UpTo(allowed-len(r.failed)) // a wave bounds itself
+	if r.waves > 0 {
+		_ = rollout.clock().Pause(ctx, rollout.Pause) // its end is the reason why the first wave does not start
+	}
+	going := pickFunc(machines, func(h Host) bool { return !r.failed[h.WithoutSupplier()] })
+	results := rollout.Run(ctx, going, func(ctx context.Context, wave Wave) Results {
+		r.tally.begin(r.waves + wave.Number)
+		return r.wave(ctx, stage, wave.Hosts)
+	})
+	for machine, o := range results {
+		if o.OK() {
+			continue
+		}
+		r.failed[machine.WithoutSupplier()] = true
+		if o.Verdict == NotTried {
+			r.skip(stage, []Host{machine}, o)
+		}
+	}
+}
+
+// skip gives an outcome to what nothing is known of on these machines.
+func (r *orderedRun) skip(stage []int, machines []Host, o Outcome) {
+	ids := idsOf(machines)
+	for _, i := range stage {
+		for _, h := range r.members[i].Hosts {
+			if _, known := r.results[i][h]; !known && ids[h.WithoutSupplier()] {
+				r.results[i][h] = o
+			}
+		}
+	}
+}
+
+// wave runs the operation for the members of a stage on some machines, has them pass the
+// gate, and gives what became of each machine.
+func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Results {
+	turns := make([]turn, len(stage))
+	r.rollout.bounded(ctx, func(ctx context.Context, wave Wave) Results {
+		r.operate(ctx, stage, wave.Hosts, turns)
+		return nil
+	}, Wave{Hosts: machines})
+	r.watch(ctx, stage, turns)
+	settled := make(map[HostID]Outcome, len(machines))
+	for n, t := range turns {
+		r.results[stage[n]].Merge(t.results)
+		for h, o := range t.results {
+			if worst, known := settled[h.WithoutSupplier()]; !known || worst.OK() {
+				settled[h.WithoutSupplier()] = o
+			}
+		}
+	}
+	results := make(Results, len(machines))
+	for _, machine := range machines {
+		results[machine] = settled[machine.WithoutSupplier()]
+	}
+	return results
+}
+
+// operate takes the turns of a wave.
+func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, turns []turn) {
+	ids := idsOf(machines)
+	atOnce(len(stage), func(n int) {
+		i := stage[n]
+		turns[n] = turn{process: r.members[i].Process, op: r.op}
+		hosts := pickFunc(r.members[i].Hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
+		turns[n].before(ctx, hosts, r.members[i].Unsure)
+		r.count(i, turns[n].results)
+	})
+	var (
+		parts []Part
+		of    []int // the turn of each part
+	)
+	for n, t := range turns {
+		if len(t.due) > 0 {
+			parts = append(parts, Part{t.process, t.due, func(results Results) { r.count(stage[n], results) }})
+			of = append(of, n)
+		}
+	}
+	operated := operateAll(ctx, r.op, parts)
+	atOnce(len(parts), func(n int) {
+		turns[of[n]].after(ctx, operated[n])
+		r.count(stage[of[n]], turns[of[n]].results)
+	})
+}
+
+// count takes verdicts of a member. What worked is not done before it has passed the gate,
+// where there is one.
+func (r *orderedRun) count(member int, results Results) {
+	if r.rollout.Healthy != nil {
+		results = results.Failures()
+	}
+	r.tally.countFor(member, results)
+}
+
+// watch has the hosts of a wave pass the gate, each process by itself.
+func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
+	if r.rollout.Healthy == nil {
+		return
+	}
+	watched, all := make([][]Host, len(turns)), 0
+	for n, t := range turns {
+		for _, h := range r.members[stage[n]].Hosts {
+			if o, took := t.results[h]; took && o.OK() {
+				watched[n] = append(watched[n], h)
+			}
+		}
+		all += len(watched[n])
+	}
+	r.tally.watching(all)
+	atOnce(len(turns), func(n int) {
+		passed := func(results Results) { r.tally.passedFor(stage[n], results) }
+		turns[n].results.Merge(r.rollout.Healthy.pass(ctx, turns[n].process, r.rollout.clock(), watched[n], turns[n].results, passed))
+		r.tally.countFor(stage[n], turns[n].results)
+	})
+	r.tally.watching(0)
+}
+
+// operateAll runs an operation on several processes, in one call where the platform takes
+// it.
+func operateAll(ctx context.Context, op Operation, parts []Part) []Results {
+	if len(parts) > 1 {
+		if joint, ok := parts[0].Process.(Joint); ok {
+			return joint.OperateJointly(ctx, op, parts)
+		}
+	}
+	results := make([]Results, len(parts))
+	atOnce(len(parts), func(n int) {
+		results[n] = parts[n].Process.Operate(ctx, op, parts[n].Hosts, parts[n].Observe)
+	})
+	return results
+}
+
+// atOnce calls act with 0 to n-1, side by side.
+func atOnce(n int, act func(int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { act(i) })
+	}
+	wg.Wait()
+}
+
+func idsOf(hosts []Host) map[HostID]bool {
+	ids := make(map[HostID]bool, len(hosts))
+	for _, h := range hosts {
+		ids[h.WithoutSupplier()] = true
+	}
+	return ids
+}

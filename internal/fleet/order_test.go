@@ -1,0 +1,253 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// joint is a fleet.Joint by the name of its process. The calls of all that share a log are
+// lines such as "start a[1 2] b[1]".
+type joint struct {
+	process
+
+	name string
+	log  *jointLog
+	// fails are hosts on which an operation fails.
+	fails map[int]fleet.Outcome
+}
+
+type jointLog struct {
+	mu    sync.Mutex
+	calls []string
+	at    []time.Duration
+	began time.Time
+	then  func(call string)
+}
+
+func (l *jointLog) add(call string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls, l.at = append(l.calls, call), append(l.at, time.Since(l.began))
+	if l.then != nil {
+		l.then(call)
+	}
+}
+
+func (j *joint) on(hosts []fleet.Host) string {
+	var numbers []int
+	for _, h := range hosts {
+		numbers = append(numbers, number(h))
+	}
+	return j.name + fmt.Sprint(numbers)
+}
+
+func (j *joint) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+	j.log.add("live " + j.on(hosts))
+	return j.process.LiveStatus(ctx, hosts)
+}
+
+func (j *joint) Operate(_ context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
+	j.log.add(string(op) + " " + j.on(hosts))
+	results := done(j.fails)(hosts)
+	observe.Tell(results)
+	return results
+}
+
+func (j *joint) OperateJointly(_ context.Context, op fleet.Operation, parts []fleet.Part) []fleet.Results {
+	call, all := string(op), make([]fleet.Results, len(parts))
+	for i, part := range parts {
+		other := part.Process.(*joint) //nolint:forcetypeassert // there are no others here
+		call += " " + other.on(part.Hosts)
+		all[i] = done(other.fails)(part.Hosts)
+		part.Observe.Tell(all[i])
+	}
+	j.log.add(call)
+	return all
+}
+
+// separate is a joint whose platform takes one process a call.
+type separate struct{ fleet.Process }
+
+func TestStages(t *testing.T) {
+	t.Parallel()
+	priorities := []int64{5, 1, 5, 0}
+	for op, want := range map[fleet.Operation][][]int{
+		fleet.Start: {{3}, {1}, {0, 2}}, fleet.Restart: {{3}, {1}, {0, 2}}, fleet.Reload: {{3}, {1}, {0, 2}},
+		fleet.Stop: {{0, 2}, {1}, {3}}, fleet.Kill: {{0, 2}, {1}, {3}},
+	} {
+		if diff := cmp.Diff(want, fleet.Stages(op, priorities)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", op, diff)
+		}
+	}
+}
+
+func TestRunInOrder(t *testing.T) {
+	t.Parallel()
+	var (
+		failed   = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
+		tooMany  = fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
+		byOther  = fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByOther}
+		found    = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		allWell  = map[string]byHost{"db": {1: well, 2: well}, "web": {1: well, 2: well, 3: well}, "log": {1: well, 2: well, 3: well}}
+		inOrder  = []string{"start db[1 2]", "start log[1 2 3] web[1 2 3]"}
+		backward = []string{"stop log[1 2 3] web[1 2 3]", "stop db[1 2]"}
+	)
+	tests := map[string]struct {
+		op      fleet.Operation
+		rollout fleet.Rollout
+		fails   map[string]byHost
+		unsure  map[string][]int
+		alone   bool // the platform takes one process a call
+		calls   []string
+		results map[string]byHost
+	}{
+		"up":         {op: fleet.Start, calls: inOrder, results: allWell},
+		"down":       {op: fleet.Stop, calls: backward, results: allWell},
+		"one-a-call": {op: fleet.Start, alone: true, calls: []string{"start db[1 2]", "start log[1 2 3]", "start web[1 2 3]"}, results: allWell},
+		"waves-of-machines": {
+			op: fleet.Start, rollout: fleet.Rollout{Waves: waves("1", "100%")},
+			calls:   []string{"start db[1]", "start db[2]", "start log[1] web[1]", "start log[2 3] web[2 3]"},
+			results: allWell,
+		},
+		"canary": {
+			op: fleet.Start, rollout: fleet.Rollout{Canary: map[fleet.Host]bool{host(3): true}},
+			calls:   []string{"start db[1 2]", "start log[3] web[3]", "start log[1 2] web[1 2]"},
+			results: allWell,
+		},
+		"fails": {
+			op: fleet.Start, fails: map[string]byHost{"db": {2: failed}}, calls: inOrder[:1],
+			results: map[string]byHost{"db": {1: well, 2: failed}, "web": {1: tooMany, 2: tooMany, 3: tooMany}, "log": {1: tooMany, 2: tooMany, 3: tooMany}},
+		},
+		"fails-in-a-wave": {
+			op: fleet.Start, rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, fails: map[string]byHost{"log": {1: failed}},
+			calls: []string{"start db[1]", "start db[2]", "start log[1] web[1]"},
+			results: map[string]byHost{
+				"db": {1: well, 2: well}, "web": {1: well, 2: tooMany, 3: tooMany}, "log": {1: failed, 2: tooMany, 3: tooMany},
+			},
+		},
+		"failure-allowed": {
+			op: fleet.Start, rollout: fleet.Rollout{MaxFailed: fleet.UpTo(1)}, fails: map[string]byHost{"db": {2: failed}},
+			calls:   []string{"start db[1 2]", "start log[1 3] web[1 3]"},
+			results: map[string]byHost{"db": {1: well, 2: failed}, "web": {1: well, 2: byOther, 3: well}, "log": {1: well, 2: byOther, 3: well}},
+		},
+		// A third of three machines is one, also where the first priority is on two.
+		"share-allowed": {
+			op: fleet.Start, rollout: fleet.Rollout{MaxFailed: tolerance("34%")}, fails: map[string]byHost{"db": {2: failed}},
+			calls:   []string{"start db[1 2]", "start log[1 3] web[1 3]"},
+			results: map[string]byHost{"db": {1: well, 2: failed}, "web": {1: well, 2: byOther, 3: well}, "log": {1: well, 2: byOther, 3: well}},
+		},
+		// Two processes that fail on one machine are one machine that failed.
+		"counted-by-machine": {
+			op: fleet.Stop, rollout: fleet.Rollout{MaxFailed: fleet.UpTo(1)}, fails: map[string]byHost{"web": {1: failed}, "log": {1: failed}},
+			calls:   []string{backward[0], "stop db[2]"},
+			results: map[string]byHost{"db": {1: byOther, 2: well}, "web": {1: failed, 2: well, 3: well}, "log": {1: failed, 2: well, 3: well}},
+		},
+		"allowed-in-all": {
+			op: fleet.Start, rollout: fleet.Rollout{Waves: fleet.BatchesOf(1), MaxFailed: fleet.UpTo(1)}, fails: map[string]byHost{"db": {1: failed}, "web": {2: failed}},
+			calls: []string{"start db[1]", "start db[2]", "start log[2] web[2]"},
+			results: map[string]byHost{
+				"db": {1: failed, 2: well}, "web": {1: byOther, 2: failed, 3: tooMany}, "log": {1: byOther, 2: well, 3: tooMany},
+			},
+		},
+		"unsure-is-asked-by-itself": {
+			op: fleet.Start, unsure: map[string][]int{"web": {1}},
+			calls:   []string{"start db[1 2]", "live web[1]", "start log[1 2 3] web[2 3]"},
+			results: map[string]byHost{"db": {1: well, 2: well}, "web": {1: found, 2: well, 3: well}, "log": {1: well, 2: well, 3: well}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log, members := &jointLog{}, []fleet.Member(nil)
+			names := []string{"log", "db", "web"}
+			for i, name := range names {
+				m := fleet.Member{Process: &joint{name: name, log: log, fails: test.fails[name]}, Priority: []int64{7, 2, 7}[i], Hosts: hosts(1, 2, 3)}
+				if name == "db" {
+					m.Hosts = hosts(1, 2)
+				}
+				if test.alone {
+					m.Process = separate{m.Process}
+				}
+				m.Unsure = make(map[fleet.Host]bool)
+				for _, n := range test.unsure[name] {
+					m.Unsure[host(n)] = true
+				}
+				members = append(members, m)
+			}
+			var last fleet.Progress
+			test.rollout.Watch = func(p fleet.Progress) { last = p }
+			all := fleet.RunInOrder(t.Context(), test.op, members, hosts(1, 2, 3), test.rollout)
+			done, failures := 0, 0
+			for i, results := range all {
+				wantResults(t, test.results[names[i]], results)
+				done += len(results) - len(results.Failures())
+				for _, o := range results {
+					if o.Verdict == fleet.Failed {
+						failures++
+					}
+				}
+			}
+			if last.Hosts != 8 || last.Done != done || last.Failed != failures {
+				t.Errorf("told of %+v, want %d of 8 done and %d failed", last, done, failures)
+			}
+			if test.alone {
+				slices.Sort(log.calls) // those of one priority go at once
+			}
+			if diff := cmp.Diff(test.calls, log.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Waves are counted through all priorities, and there is a pause between two of them.
+func TestRunInOrder_waves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &jointLog{began: time.Now()}
+		members := []fleet.Member{
+			{Process: &joint{name: "a", log: log}, Priority: 1, Hosts: hosts(1, 2)}, {Process: &joint{name: "b", log: log}, Priority: 2, Hosts: hosts(1)},
+		}
+		var begun []string
+		watch := func(p fleet.Progress) {
+			if of := fmt.Sprintf("%d/%d", p.Wave, p.Waves); !slices.Contains(begun, of) {
+				begun = append(begun, of)
+			}
+		}
+		fleet.RunInOrder(t.Context(), fleet.Restart, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
+		if diff := cmp.Diff([]time.Duration{0, time.Minute, 2 * time.Minute}, log.at); diff != "" {
+			t.Errorf("%s began at (-want +got):\n%s", log.calls, diff)
+		}
+		if got := strings.Join(begun, " "); got != "1/3 2/3 3/3" {
+			t.Errorf("waves %s", got)
+		}
+	})
+}
+
+// An interrupt ends it in whichever priority it is.
+func TestRunInOrder_interrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	log := &jointLog{then: func(string) { cancel() }}
+	members := []fleet.Member{
+		{Process: &joint{name: "a", log: log}, Priority: 1, Hosts: hosts(1)}, {Process: &joint{name: "b", log: log}, Priority: 2, Hosts: hosts(1, 2)},
+	}
+	all := fleet.RunInOrder(ctx, fleet.Restart, members, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(9)})
+	interrupted := fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}
+	wantResults(t, byHost{1: well}, all[0])
+	wantResults(t, byHost{1: interrupted, 2: interrupted}, all[1])
+	if diff := cmp.Diff([]string{"restart a[1]"}, log.calls, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
