@@ -98,13 +98,13 @@ func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resid
 // checkGate refuses a gate that nothing could pass, or that nothing has to.
 func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
-	ensure, gate := m.lifecycle().Ensure, reference.GateOf(m.lifecycle().Rollout)
-	if gate.IsNull() || gate.IsUnknown() || ensure.IsUnknown() {
+	ensure, onUpdate, gate := m.lifecycle().Ensure, m.lifecycle().OnUpdate, reference.GateOf(m.lifecycle().Rollout)
+	if gate.IsNull() || gate.IsUnknown() || ensure.IsUnknown() || onUpdate.IsUnknown() {
 		return diags
 	}
-	if fleet.Ensure(ensure.ValueString()) != fleet.EnsureRunning {
+	if fleet.Ensure(ensure.ValueString()) != fleet.EnsureRunning && fleet.OnUpdate(onUpdate.ValueString()).Operation() == "" {
 		reference.AddInvalid(&diags, reference.GatePath(), "Invalid Health Gate", fmt.Sprintf(
-			"it watches processes that are meant to run, and this resource starts none; set ensure = %q, or leave it out", fleet.EnsureRunning))
+			"it watches processes that are meant to run, and this resource starts none; set ensure = %q or on_update = %q, or leave it out", fleet.EnsureRunning, fleet.UpdateRestart))
 		return diags
 	}
 	return reference.CheckGate(ctx, m, config, m.lifecycle().Rollout)

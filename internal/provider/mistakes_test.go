@@ -81,7 +81,7 @@ var mistakes = []mistake{
 	{at: "rollout.healthy.output", in: rolledOut, wrote: "", said: "the expression is empty and matches anything; write what is to be printed, such as ^ok, or leave it out."},
 	{at: "rollout.healthy.output", in: rolledOut, wrote: "^ok", said: "it is compared with what spec.control.health_cmd prints, which is not set; set that command, or leave this out."},
 	{at: "rollout.healthy", in: operated, wrote: stable, more: map[string]any{"operation": "stop"}, said: `after the operation "stop" the process is not meant to run, so there is nothing to watch; leave it out, or start, restart or reload.`},
-	{at: "rollout.healthy", in: hosted, wrote: stable, more: map[string]any{"ensure": "hosted"}, said: `it watches processes that are meant to run, and this resource starts none; set ensure = "running", or leave it out.`},
+	{at: "rollout.healthy", in: hosted, wrote: stable, more: map[string]any{"ensure": "hosted"}, said: `it watches processes that are meant to run, and this resource starts none; set ensure = "running" or on_update = "restart", or leave it out.`},
 	{at: "meta.namespace", wrote: "my web", said: `a name must not contain white space; use "my-web" instead of "my web".`},
 	{at: "meta.name", wrote: "nginx\n", said: `a name must not contain white space; use "nginx" instead of "nginx\n".`},
 	{at: "meta.name", wrote: "", said: "the name is empty."},

@@ -28,7 +28,7 @@ func healthyAttribute() schema.SingleNestedAttribute {
 			"A host that does not get there `within` its time has failed, counts for `max_failed_hosts`, and says what was seen. The platform itself looks " +
 			"at a process once after a start, and lets pass what dies a moment later and is revived again and again. The agents are asked every tenth of " +
 			"`stable_for`, every 30 seconds at least; one that does not answer proves nothing, and is asked again. Watched are the hosts on which the " +
-			"process is meant to run: those of a start, restart or reload that worked, and those of a hosted process with `ensure = \"running\"`. " +
+			"process is meant to run: those of a start, restart or reload that worked, and those of a hosted process with `ensure = \"running\"` or which `on_update` has operated. " +
 			"Without it a host has settled when the platform says so.",
 		Optional:   true,
 		Validators: []validator.Object{gateValidator{}},
