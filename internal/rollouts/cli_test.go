@@ -30,6 +30,9 @@ func jobOf(sim *providertest.Sim, more string) declaration {
 
 // A release reaches the canary and the wave in which it fails; the next apply goes on with
 // the host that failed and with those behind it.
+//
+// Promised in rolling-restart.md: a bad declaration gets no further than the wave in which it
+// fails
 func TestAccOnUpdate(t *testing.T) {
 	t.Parallel()
 	const more = `
@@ -89,6 +92,9 @@ func TestAccOnUpdate(t *testing.T) {
 
 // A release that fails is taken back by the apply that brought it: the apply fails, the
 // hosts have and run what they had, and the next plan shows the release again.
+//
+// Promised in rolling-restart.md: The apply fails and names what was tried and where each host
+// stands, state keeps the previous declaration, and the next plan shows the same change again
 func TestAccRollback(t *testing.T) {
 	t.Parallel()
 	const more = `
