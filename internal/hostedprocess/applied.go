@@ -48,6 +48,7 @@ func appliedAs(d fleet.Desired, supplier int) applied {
 	return applied{
 		FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels,
 		Owner: d.Owner, Supplier: &supplier, Uncounted: &d.Uncounted,
+		Due: make(map[string]fleet.Due), Behind: make(map[string][]string),
 	}
 }
 
@@ -112,19 +113,7 @@ func (a applied) runs() map[string]string {
 	return runs
 }
 
-func (a *applied) setBehind(host, spec string) {
-	if a.Behind == nil {
-		a.Behind = make(map[string][]string)
-	}
-	a.Behind[spec] = append(a.Behind[spec], host)
-}
-
-func (a *applied) setDue(host string, due fleet.Due) {
-	if a.Due == nil {
-		a.Due = make(map[string]fleet.Due)
-	}
-	a.Due[host] = due
-}
+func (a applied) setBehind(host, spec string) { a.Behind[spec] = append(a.Behind[spec], host) }
 
 // registeredAs reports whether a declaration is what was last registered. It goes
 // by what registering sends and not by attributes, so that a change of anything else

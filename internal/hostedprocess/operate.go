@@ -101,7 +101,7 @@ func (u *update) keepUnsure(results fleet.Results) {
 }
 
 // keepDue notes what is left of the operation, for the next apply.
-func (u *update) keepDue(to *applied) {
+func (u *update) keepDue(to applied) {
 	runs := u.last.runs()
 	for host, o := range u.failures {
 		var (
@@ -113,16 +113,16 @@ func (u *update) keepDue(to *applied) {
 		case o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
 		case o.Left == fleet.Unhealthy:
 			if was {
-				to.setDue(at, fleet.Due{PID: o.PID, Operated: true})
+				to.Due[at] = fleet.Due{PID: o.PID, Operated: true}
 			}
 		case o.Left == fleet.OperationUnconfirmed, was && due.PID > 0, was && o.Verdict != fleet.NotTried:
 			due.PID = cmp.Or(o.PID, due.PID)
 			due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
-			to.setDue(at, due)
+			to.Due[at] = due
 		case was && o.Left == fleet.OtherSpec:
 			to.setBehind(at, cmp.Or(runs[at], u.prior.Desired.Spec))
 		case was:
-			to.setDue(at, due)
+			to.Due[at] = due
 		case o.Left == fleet.OtherSpec && u.operation != "":
 			to.setBehind(at, spec)
 		}

@@ -135,7 +135,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
 	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
-	u.keepDue(&now)
+	u.keepDue(now)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }

@@ -96,13 +96,14 @@ func (u *update) appliedBack(statuses map[fleet.HostID]diagnose.HostStatus) appl
 	tried.Earlier = u.last.Earlier
 	now := u.last
 	now.Earlier = tried.earlier(u.prior.Desired, statuses)
-	now.Due, now.Behind = maps.Clone(u.last.Due), nil
+	now.Due, now.Behind = make(map[string]fleet.Due), make(map[string][]string)
+	maps.Copy(now.Due, u.last.Due)
 	runs := u.last.runs()
 	for host, o := range u.back {
 		delete(now.Due, host.Address())
 		delete(runs, host.Address())
 		if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
-			now.setDue(host.Address(), fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed})
+			now.Due[host.Address()] = fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed}
 		}
 	}
 	for host, spec := range runs {

@@ -32,7 +32,7 @@ func jobOf(sim *providertest.Sim, more string) declaration {
 // the host that failed and with those behind it.
 //
 // Promised in rolling-restart.md: a bad declaration gets no further than the wave in which it
-// fails
+// fails.
 func TestAccOnUpdate(t *testing.T) {
 	t.Parallel()
 	const more = `
@@ -94,7 +94,7 @@ func TestAccOnUpdate(t *testing.T) {
 // hosts have and run what they had, and the next plan shows the release again.
 //
 // Promised in rolling-restart.md: The apply fails and names what was tried and where each host
-// stands, state keeps the previous declaration, and the next plan shows the same change again
+// stands, state keeps the previous declaration, and the next plan shows the same change again.
 func TestAccRollback(t *testing.T) {
 	t.Parallel()
 	const more = `

@@ -81,10 +81,10 @@ func (r *rollout) apply(said string) string {
 	return diags.String()
 }
 
-// fail makes an operation fail on hosts.
-func (r *rollout) fail(op int, hosts ...int) {
+// fail makes each restart fail on hosts.
+func (r *rollout) fail(hosts ...int) {
 	r.sim.Inject(simulator.Fault{
-		API: "operate_*", Op: new(op), Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file",
+		API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file",
 	})
 }
 
