@@ -1,0 +1,198 @@
+package rollouts
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Whatever the fleet, its waves and the way in which a release is bad: it gets to the hosts
+// of the first waves, until more have failed than may, and to no other; no host is operated
+// on twice; what state says of each host is so; and a good release that follows ends well
+// everywhere.
+func TestRollouts(t *testing.T) {
+	t.Parallel()
+	providertest.InRounds(t, 100, func(t *testing.T, chance *rand.Rand) {
+		t.Helper()
+		r := draw(chance)
+		defer func() {
+			if t.Failed() {
+				t.Logf("%+v", r)
+			}
+		}()
+		play(t, r)
+	})
+}
+
+func play(t *testing.T, r release) {
+	t.Helper()
+	run := begin(t, r.face, r.typeName())
+	config := r.config(badStart)
+	for _, fault := range r.faults() {
+		run.sim.Inject(fault)
+	}
+	if r.lost {
+		run.sim.Inject(simulator.Fault{API: "operate_*", Op: new(r.op()), Drop: "after", Times: 1})
+	}
+	cut := false
+	if r.interrupt > 0 {
+		ctx, cancel := context.WithCancel(t.Context())
+		run.core.Until = ctx
+		run.clock.OnPause = func(pauses int) {
+			if pauses == r.interrupt {
+				cut = true
+				cancel()
+			}
+		}
+	}
+	_, said := run.core.Apply(config)
+	run.core.Until, run.clock.OnPause = nil, nil
+
+	reached := run.touched(r.op())
+	wanted := r.reach()
+	good := r.failure == "" && !r.lost
+	switch {
+	case cut:
+		run.within(reached, r)
+	case good:
+		run.equal("hosts that the good release reached", everyHost(r), reached)
+		if len(said) > 0 {
+			t.Errorf("said: %s", said)
+		}
+	case r.failure != "":
+		run.equal("hosts that the bad release reached", wanted, reached)
+	default:
+		run.within(reached, r)
+	}
+	if (r.failure != "" || r.lost || cut) && len(said) == 0 {
+		t.Error("nothing was said")
+	}
+	run.asStateSays(r, cut)
+
+	// A good release comes after it, and nothing is in its way.
+	run.sim.ClearFaults()
+	if r.hosted {
+		run.revive(reached)
+	}
+	run.sim.ResetCalls()
+	if run.core.Tainted {
+		run.core.Untaint()
+	}
+	if _, said := run.core.Apply(r.mended()); said.Failed() {
+		t.Errorf("the good release said: %s", said)
+	}
+	run.touched(r.op())
+	if left := run.core.Reasons(r.attribute()); len(left) > 0 {
+		t.Errorf("after the good release: %v", left)
+	}
+	for n := 1; n <= r.hosts; n++ {
+		if p, found := run.process(n); !found || !p.Running {
+			t.Errorf("host %d does not run in the end", n)
+		}
+	}
+}
+
+func everyHost(r release) []int { return providertest.HostNumbers(r.hosts) }
+
+// within fails the test if hosts were reached that a bad release would not have been.
+func (r *run) within(reached []int, of release) {
+	r.t.Helper()
+	if of.failure == "" {
+		return // there is nothing to stop it
+	}
+	for _, n := range reached {
+		if !slices.Contains(of.reach(), n) {
+			r.t.Errorf("host %d was reached", n)
+		}
+	}
+}
+
+func (r *run) equal(what string, want, got []int) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		r.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// revive has the agents of hosts start what a colleague has mended there.
+func (r *run) revive(numbers []int) {
+	r.t.Helper()
+	namespace, name := r.face.Process()
+	for _, n := range numbers {
+		if p, found := r.process(n); !found || !p.Hosted {
+			continue
+		}
+		if err := r.sim.KillProcess(providertest.Address(n), namespace, name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.sim.Tick()
+}
+
+// touched are the hosts to which an operation was sent, by number. It fails the test where
+// that happened twice.
+func (r *run) touched(op int) []int {
+	r.t.Helper()
+	times := make(map[string]int)
+	for _, call := range r.sim.Calls().OfOp(op) {
+		for _, host := range call.Hosts {
+			times[host]++
+		}
+	}
+	var numbers []int
+	for n := 1; len(times) > 0 && n < 600; n++ {
+		if count := times[providertest.Address(n)]; count > 0 {
+			numbers = append(numbers, n)
+			delete(times, providertest.Address(n))
+			if count > 1 {
+				r.t.Errorf("operation %d on host %d: %d times", op, n, count)
+			}
+		}
+	}
+	if len(times) > 0 {
+		r.t.Errorf("operation %d on hosts that nobody named: %v", op, slices.Sorted(maps.Keys(times)))
+	}
+	return numbers
+}
+
+func (r *run) process(n int) (simulator.Process, bool) {
+	namespace, name := r.face.Process()
+	return r.sim.Process(providertest.Address(n), namespace, name)
+}
+
+// asStateSays compares what is true on the hosts with what state says of them.
+func (r *run) asStateSays(of release, cut bool) {
+	r.t.Helper()
+	if r.core.State.IsNull() {
+		// Nothing was saved, which is for when nothing was done.
+		if touched := r.touched(of.op()); len(touched) > 0 && of.hosted {
+			r.t.Errorf("no state, and these were operated on: %v", touched)
+		}
+		return
+	}
+	reasons := r.core.Reasons(of.attribute())
+	touched := r.touched(of.op())
+	for n := 1; n <= of.hosts; n++ {
+		reason, listed := reasons[providertest.HostKey(n)]
+		p, _ := r.process(n)
+		switch code, _, _ := strings.Cut(reason, ":"); {
+		case !listed && (!p.Running || !slices.Contains(touched, n)):
+			r.t.Errorf("host %d is well in state, and is %+v", n, p)
+		case !listed && of.failure != "" && !cut:
+			r.t.Errorf("host %d is well in state, and has a bad release", n)
+		case (code == "not_registered" || code == "not_tried") && (p.Registered || p.Running || p.Hosted):
+			r.t.Errorf("host %d is %s in state, and is %+v", n, code, p)
+		case code == "unhealthy" && !slices.Contains(touched, n):
+			r.t.Errorf("host %d is %s in state, and was never started", n, code)
+		}
+	}
+}
