@@ -24,7 +24,10 @@ const (
 type release struct {
 	face   providertest.Face
 	hosted bool // by a hosted process that is to run, or else by an operation
-	hosts  int
+	// update: the fleet runs an earlier release, which the hosted process restarts with
+	// this one; rollback: it takes back what fails.
+	update, rollback bool
+	hosts            int
 
 	canary    []int // numbers of hosts
 	waves     []string
@@ -34,8 +37,7 @@ type release struct {
 
 	failure string // "" for a good release
 	dies    int    // at which look
-	// lost, if not 0, is a host's number: the answer to the call that operates on its wave
-	// gets lost.
+	// lost: the answer to the first call that operates gets lost.
 	lost bool
 	// interrupt, if not 0, is the pause at which somebody presses Ctrl-C.
 	interrupt int
@@ -48,6 +50,8 @@ func draw(chance *rand.Rand) release {
 		stableFor: 10 + chance.IntN(50), slack: 1 + chance.IntN(60),
 		failure: pick(chance, failsAtOnce, diesLater, diesLater, flaps, flaps, ""), dies: 1 + chance.IntN(3),
 	}
+	r.update = r.hosted && chance.IntN(3) > 0
+	r.rollback = r.update && chance.IntN(2) == 0
 	if chance.IntN(25) == 0 {
 		r.hosts = 100 + chance.IntN(401)
 	}
@@ -140,7 +144,13 @@ func (r release) config(start string) map[string]any {
 		}
 		rollout["canary"] = keys
 	}
+	if r.rollback {
+		rollout["on_failure"] = "rollback"
+	}
 	config["rollout"] = rollout
+	if r.update {
+		config["on_update"] = "restart"
+	}
 	if r.hosted {
 		config["ensure"] = "running"
 	} else {
@@ -157,16 +167,22 @@ func (r release) typeName() string {
 	return r.face.TypeName(providertest.OnRestart)
 }
 
-// mended is the release that comes after a bad one. It need not go slowly.
-func (r release) mended() map[string]any {
-	config := r.config("./start.sh")
+// start commands of good releases, before and after the one that may be bad.
+const (
+	earlierStart = "./start-earlier.sh"
+	mendedStart  = "./start-mended.sh"
+)
+
+// good is a release without a fault. It need not go slowly.
+func (r release) good(start string) map[string]any {
+	config := r.config(start)
 	config["rollout"] = map[string]any{"waves": []string{"100%"}, "healthy": map[string]any{"stable_for": "1s"}}
 	return config
 }
 
 // op is what it does on each host, and attribute where its failures stand.
 func (r release) op() int {
-	if r.hosted {
+	if r.hosted && !r.update {
 		return simulator.OpStart
 	}
 	return simulator.OpRestart
@@ -181,7 +197,7 @@ func (r release) attribute() string {
 
 // faults are what makes a bad release bad, wherever it gets to.
 func (r release) faults() []simulator.Fault {
-	ails := simulator.Fault{Op: new(r.op()), Command: badStart}
+	ails := simulator.Fault{API: "operate_*", Command: badStart}
 	switch r.failure {
 	case failsAtOnce:
 		ails.Code, ails.Message = new(simulator.CodeCommandFailed), "start-bad.sh: no such file"
@@ -192,5 +208,10 @@ func (r release) faults() []simulator.Fault {
 	default:
 		return nil
 	}
-	return []simulator.Fault{ails}
+	var faults []simulator.Fault
+	for _, op := range []int{simulator.OpStart, simulator.OpRestart} {
+		ails.Op = new(op)
+		faults = append(faults, ails)
+	}
+	return faults
 }

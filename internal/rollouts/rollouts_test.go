@@ -2,6 +2,7 @@ package rollouts
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -37,6 +38,13 @@ func play(t *testing.T, r release) {
 	t.Helper()
 	run := begin(t, r.face, r.typeName())
 	config := r.config(badStart)
+	if r.update {
+		if _, said := run.core.Apply(r.good(earlierStart)); len(said) > 0 {
+			t.Fatalf("the earlier release said: %s", said)
+		}
+		run.sim.ResetCalls()
+		*run.clock = providertest.Clock{}
+	}
 	for _, fault := range r.faults() {
 		run.sim.Inject(fault)
 	}
@@ -57,7 +65,7 @@ func play(t *testing.T, r release) {
 	_, said := run.core.Apply(config)
 	run.core.Until, run.clock.OnPause = nil, nil
 
-	reached := run.touched(r.op())
+	reached := run.touched(r.op(), badStart)
 	wanted := r.reach()
 	good := r.failure == "" && !r.lost
 	switch {
@@ -77,26 +85,29 @@ func play(t *testing.T, r release) {
 		t.Error("nothing was said")
 	}
 	run.asStateSays(r, cut)
+	if r.rollback && r.failure != "" && !cut {
+		run.wentBack(r)
+	}
 
 	// A good release comes after it, and nothing is in its way.
 	run.sim.ClearFaults()
-	if r.hosted {
+	if r.hosted && !r.update {
 		run.revive(reached)
 	}
 	run.sim.ResetCalls()
 	if run.core.Tainted {
 		run.core.Untaint()
 	}
-	if _, said := run.core.Apply(r.mended()); said.Failed() {
+	if _, said := run.core.Apply(r.good(mendedStart)); said.Failed() {
 		t.Errorf("the good release said: %s", said)
 	}
-	run.touched(r.op())
+	run.touched(r.op(), mendedStart)
 	if left := run.core.Reasons(r.attribute()); len(left) > 0 {
 		t.Errorf("after the good release: %v", left)
 	}
 	for n := 1; n <= r.hosts; n++ {
-		if p, found := run.process(n); !found || !p.Running {
-			t.Errorf("host %d does not run in the end", n)
+		if p, found := run.process(n); !found || !p.Running || r.hosted && !strings.Contains(string(p.Spec), mendedStart) {
+			t.Errorf("host %d is not as released in the end: %+v", n, p)
 		}
 	}
 }
@@ -138,12 +149,32 @@ func (r *run) revive(numbers []int) {
 	r.sim.Tick()
 }
 
-// touched are the hosts to which an operation was sent, by number. It fails the test where
-// that happened twice.
-func (r *run) touched(op int) []int {
+// wentBack fails the test unless every host is as it was before a release.
+func (r *run) wentBack(of release) {
+	r.t.Helper()
+	for n := 1; n <= of.hosts; n++ {
+		if p, _ := r.process(n); !p.Running || !strings.Contains(string(p.Spec), earlierStart) {
+			r.t.Errorf("host %d did not go back: %+v", n, p)
+		}
+	}
+	r.touched(of.op(), earlierStart)
+	if spec := fmt.Sprint(r.core.State); !strings.Contains(spec, earlierStart) || strings.Contains(spec, badStart) {
+		r.t.Error("state does not keep the earlier release")
+	}
+	if left := r.core.Reasons(of.attribute()); len(left) > 0 {
+		r.t.Errorf("taken back, and out of sync: %v", left)
+	}
+}
+
+// touched are the hosts to which an operation was sent with a release's start command, by
+// number. It fails the test where that happened twice.
+func (r *run) touched(op int, start string) []int {
 	r.t.Helper()
 	times := make(map[string]int)
 	for _, call := range r.sim.Calls().OfOp(op) {
+		if !strings.Contains(string(call.Spec), start) {
+			continue
+		}
 		for _, host := range call.Hosts {
 			times[host]++
 		}
@@ -174,13 +205,16 @@ func (r *run) asStateSays(of release, cut bool) {
 	r.t.Helper()
 	if r.core.State.IsNull() {
 		// Nothing was saved, which is for when nothing was done.
-		if touched := r.touched(of.op()); len(touched) > 0 && of.hosted {
+		if touched := r.touched(of.op(), badStart); len(touched) > 0 && of.hosted {
 			r.t.Errorf("no state, and these were operated on: %v", touched)
 		}
 		return
 	}
+	if of.rollback && !cut && (of.failure != "" || of.lost) {
+		return // it is another release that state tells of
+	}
 	reasons := r.core.Reasons(of.attribute())
-	touched := r.touched(of.op())
+	touched := r.touched(of.op(), badStart)
 	for n := 1; n <= of.hosts; n++ {
 		reason, listed := reasons[providertest.HostKey(n)]
 		p, _ := r.process(n)
@@ -190,6 +224,8 @@ func (r *run) asStateSays(of release, cut bool) {
 		case !listed && of.failure != "" && !cut:
 			r.t.Errorf("host %d is well in state, and has a bad release", n)
 		case (code == "not_registered" || code == "not_tried") && (p.Registered || p.Running || p.Hosted):
+			r.t.Errorf("host %d is %s in state, and is %+v", n, code, p)
+		case code == "other_spec" && (!p.Running || strings.Contains(string(p.Spec), badStart)):
 			r.t.Errorf("host %d is %s in state, and is %+v", n, code, p)
 		case code == "unhealthy" && !slices.Contains(touched, n):
 			r.t.Errorf("host %d is %s in state, and was never started", n, code)
