@@ -57,6 +57,7 @@ func TestAccExamples(t *testing.T) {
 		"two-teams/main.tf":                          "TestAccModule_twoTeams",
 		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",
 		"guides/first-steps/main.tf":                 "TestAccExamples_firstSteps",
+		"guides/bad-release/main.tf":                 "TestAccExamples_badRelease",
 	}
 	for _, file := range exampleFiles(t) {
 		if elsewhere[file] != "" {

@@ -142,8 +142,8 @@ func TestRollout_noRollback(t *testing.T) {
 //
 // Promised in rolling-restart.md: by default what an operation may take on a host and one
 // minute more.
-// Promised in reference: By default what an operation may take on a host (`op_timeout` and
-// `start_check_secs`, 60 and 5 seconds where they are not set) and one minute more.
+// Promised in reference: By default what an operation may take on a host and one minute
+// more.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
 	texts := types.ListType{ElemType: types.StringType}

@@ -1,0 +1,87 @@
+package rollouts
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/config"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/provider"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The guide about a release that goes wrong shows what its example prints, and each of its
+// ways out works.
+//
+// Promised in bad-release.md: the apply ends with an error, and no second wave begins.
+func TestAccExamples_badRelease(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "bad-release.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(guide), -1)
+	if len(shown) != 2 {
+		t.Fatalf("the guide shows %d outputs, want 2", len(shown))
+	}
+	stopped, tookBack := shown[0][1], shown[1][1]
+	for name, c := range map[string]struct {
+		shown    string
+		rollback bool
+		next     string // the release after the bad one
+	}{
+		"back":     {stopped, false, "1.4"},
+		"on":       {stopped, false, "1.6"},
+		"rollback": {tookBack, true, "1.6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, clock := providertest.NewSim(t), new(providertest.Clock)
+			sim.Inject(simulator.Fault{API: "operate_*", Command: "1.5", Op: new(simulator.OpRestart), Dies: 2, Revived: true})
+			example := sim.ProviderConfig() + providertest.ReadExample(t, "guides/bad-release/main.tf")
+			if c.rollback {
+				example = strings.Replace(example, "rollout = {", "rollout = {\n    on_failure = \"rollback\"", 1)
+			}
+			release := func(release string) resource.TestStep {
+				return resource.TestStep{Config: example, ConfigVariables: config.Variables{"release": config.StringVariable(release)}}
+			}
+			failing := release("1.5")
+			failing.ExpectError = regexp.MustCompile(pattern(c.shown))
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
+					options := provider.DefaultOptions("test")
+					options.Clock = clock
+					return provider.NewServer(options), nil
+				}},
+				Steps: []resource.TestStep{release("1.4"), failing, release(c.next)},
+			})
+			if back := sim.Calls().OfOp(simulator.OpRestart); name == "back" {
+				last := back[len(back)-1]
+				if len(back) != 2 || len(last.Hosts) != 1 || last.Hosts[0] != "0:10.0.0.7" {
+					t.Errorf("%d restarts, the last one of %v; want the canary's, there and back", len(back), last.Hosts)
+				}
+			}
+			for n := 1; n <= 200; n++ {
+				if p, _ := sim.Process("0:10.0.0."+providertest.HostKey(n)[len("web-"):], "web", "nginx"); !p.Running || !providertest.StartsWith(p, "./start.sh "+c.next) {
+					t.Errorf("host %d is %+v", n, p)
+				}
+			}
+		})
+	}
+}
+
+// pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to
+// run.
+func pattern(shown string) string {
+	var words []string
+	for _, word := range strings.Fields(shown) {
+		words = append(words, regexp.QuoteMeta(word))
+	}
+	return strings.Join(words, `[\s│]+`)
+}
