@@ -93,7 +93,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	// Nobody listens any more once this method has returned.
 	report.stop()
 
-	resp.Diagnostics.Append(invoked(o, model.HostsMap(ctx).Known(), results)...)
+	resp.Diagnostics.Append(invoked(o, model.HostsMap(ctx).Known(), model.InOneValue(), results)...)
 }
 
 // check finds what can be found before anything is called. What is not known yet is

@@ -39,22 +39,27 @@ func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
 // invoked is how an action ends: with nothing to say; with a warning, if no more hosts
 // failed than may; or else with an error.
 // What an action leaves undone is nowhere but in its message, so that names every host.
-// addresses are those of the configuration, by key.
-func invoked(o operation, addresses map[string]string, results fleet.Results) diag.Diagnostics {
+// addresses are those of the configuration, by key; inOneValue is what has to be set for
+// others to be taken.
+func invoked(o operation, addresses map[string]string, inOneValue string, results fleet.Results) diag.Diagnostics {
 	failures := results.Failures()
 	if len(failures) == 0 {
 		return nil
 	}
 	failed := o.failed(len(results), failures, "")
+	setting := ""
+	if inOneValue != "" {
+		setting = ", with " + inOneValue
+	}
 	again := diagnose.HostsArgument(reference.Only(addresses, o.Hosts, failures))
 	if len(failures) <= o.rollout.MaxFailed.Of(len(results)) && !cutShort(failures) {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
 			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
-			"show these hosts. To invoke it on them alone:\n\n"+again)}
+			"show these hosts. To invoke it on them alone"+setting+":\n\n"+again)}
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic(summary(o.name), failed+
 		"Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others "+
-		"untouched, name these alone:\n\n"+again)}
+		"untouched, name these alone"+setting+":\n\n"+again)}
 }
 
 // cutShort reports whether a run ended before it was through: however few hosts are

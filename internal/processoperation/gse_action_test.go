@@ -2,6 +2,7 @@ package processoperation_test
 
 import (
 	"context"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -350,5 +351,40 @@ func TestJobProcessOperationAction(t *testing.T) {
 	config["operation"] = "reload"
 	if said := p.ValidateAction(name, config); !strings.Contains(said, "Attribute process.reload_cmd") {
 		t.Errorf("a missing command gives %q", said)
+	}
+}
+
+// The hosts that are left cannot stand beside a declaration, so the message says what has
+// to stand in its place.
+func TestProcessOperationAction_inOneValue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		face     providertest.Face
+		wrapped  string // the attribute that holds everything, "" for the parts
+		action   string
+		expected string
+	}{
+		"parts":       {providertest.FaceESB, "", "bk_process_operation", "name these alone:\n\n  hosts = {"},
+		"process":     {providertest.FaceESB, "process", "bk_process_operation", "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts = {"},
+		"declaration": {providertest.FaceJOB, "declaration", "bk_job_process_operation", "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts = {"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Inject(simulator.Fault{API: c.face.Target(providertest.OnOperate).API, Code: new(65535)})
+			config := c.face.Reference("./start.sh", 2)
+			if c.wrapped != "" {
+				text, err := json.Marshal(config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				config = map[string]any{c.wrapped: string(text)}
+			}
+			config["operation"] = "start"
+			_, end := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).Invoke(t.Context(), c.action, config)
+			if !strings.Contains(end, c.expected) {
+				t.Errorf("the action ended with %q, want %q", end, c.expected)
+			}
+		})
 	}
 }

@@ -176,6 +176,9 @@ func plainValue(v tftypes.Value) (any, error) {
 	return object, nil
 }
 
+// replaced says that its parts have to stand in its place.
+func (d declaration) replaced() string { return d.plainly() + " in the place of " + d.name }
+
 // computed declares the attribute of the resource that computes it. It is sensitive for two
 // reasons. A start command may hold a secret that the configuration marks as sensitive, and
 // a provider is not told; and a value that nobody wants to read prints as one short line,

@@ -156,6 +156,14 @@ func (m *GSEModel) SetHosts(ctx context.Context, hosts HostMap) {
 	}
 }
 
+// InOneValue implements Model.
+func (m *GSEModel) InOneValue() string {
+	if !m.Meta.IsNull() || m.Process.IsNull() {
+		return ""
+	}
+	return gseDeclaration.replaced()
+}
+
 // HasSpec reports whether a spec is declared. A process that was imported has none before
 // it is applied.
 func (m *GSEModel) HasSpec(ctx context.Context) bool {

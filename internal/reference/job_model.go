@@ -146,6 +146,14 @@ func (m *JobModel) definition() []attr.Value {
 	return []attr.Value{m.Scope, m.BizID, m.Process}
 }
 
+// InOneValue implements Model.
+func (m *JobModel) InOneValue() string {
+	if !m.declared() {
+		return ""
+	}
+	return jobDeclaration.replaced()
+}
+
 // HasSpec is true: JOB's process is its spec.
 func (m *JobModel) HasSpec(context.Context) bool { return true }
 
