@@ -27,7 +27,7 @@ type leftOut struct {
 }
 
 // durations are settings that a test would have to wait for.
-var durations = map[string]bool{"request_timeout": true, "retry_wait_min": true, "retry_wait_max": true}
+var durations = map[string]bool{"request_timeout": true, "retry_wait_min": true, "retry_wait_max": true, "rollout.healthy.within": true}
 
 // leftOutOf are attributes whose default is in the code that uses them, by name.
 var leftOutOf = map[string]leftOut{
@@ -35,6 +35,8 @@ var leftOutOf = map[string]leftOut{
 	"forget_unreachable": {"false", false, true, onDeadHosts},
 	"run_on_create":      {"true", true, false, onFirstRun},
 	"max_failed_hosts":   {"0", "0", "1", inWavesThatFail},
+	"on_update":          {"register", "register", "restart", onUpdate(false)},
+	"on_failure":         {"stop", "stop", "rollback", onUpdate(true)},
 	"mode":               {"live", "live", "cached", readWith("mode")},
 	"address":            {"auto", "auto", "ip", readWith("address")},
 	"key":                {"{bk_host_innerip}", "{bk_host_innerip}", "{bk_host_id}", readWith("key")},
@@ -210,6 +212,31 @@ func inWavesThatFail(t *testing.T, typ string, value any) string {
 		}
 	}
 	return fmt.Sprint(slices.Sorted(maps.Keys(touched)))
+}
+
+// onUpdate changes the command of a process that runs, in waves of one host; where it fails,
+// on the second.
+func onUpdate(fails bool) func(t *testing.T, typ string, value any) string {
+	return func(t *testing.T, typ string, value any) string {
+		t.Helper()
+		sim, p := stageFor(t, typ)
+		resource := p.CoreOf(typ, &providertest.Kept{})
+		rollout := map[string]any{"batch_size": 1}
+		config := declaring(typ, map[string]any{"rollout": rollout})
+		resource.Applied(config)
+		startedBy(t, sim, typ)
+		changed := faceOf(typ).Reference("./other.sh", 3)
+		maps.Copy(config, changed)
+		if fails {
+			maps.Copy(rollout, with("on_failure", value))
+			target := faceOf(typ).Target(providertest.OnUpdate)
+			sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: []string{providertest.Address(2)}, Code: new(65535), Times: 1})
+		} else {
+			maps.Copy(config, with("on_update", value))
+		}
+		resource.Apply(config)
+		return fmt.Sprint(sim.Changes(), slices.Sorted(maps.Keys(resource.Reasons("out_of_sync"))))
+	}
 }
 
 // startedBy has the process run everywhere.

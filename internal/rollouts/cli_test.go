@@ -95,6 +95,9 @@ func TestAccOnUpdate(t *testing.T) {
 //
 // Promised in rolling-restart.md: The apply fails and names what was tried and where each host
 // stands, state keeps the previous declaration, and the next plan shows the same change again.
+//
+// Promised in reference: State keeps the previous declaration, the apply fails, and the next
+// plan shows the same change again.
 func TestAccRollback(t *testing.T) {
 	t.Parallel()
 	const more = `

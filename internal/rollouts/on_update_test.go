@@ -181,6 +181,10 @@ func TestOnUpdate_answerLost(t *testing.T) {
 
 // A killed provider saves nothing. What it may have restarted is not restarted again
 // unasked: the apply after it says so, and the one after that restarts.
+//
+// Promised in reference: Where an apply was killed and nothing tells how far it came, hosts
+// that run are registered and not operated, the apply fails with `operation_unconfirmed`, and
+// the apply after that operates them.
 func TestOnUpdate_killed(t *testing.T) {
 	t.Parallel()
 	for _, by := range faces {
