@@ -113,7 +113,7 @@ func (u *update) keepSuppliers(reregister []fleet.Host, done fleet.Results) {
 	for _, host := range reregister {
 		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
 		o := done[host]
-		if !before || o.OK() || o.Left == fleet.NotHosted || o.Left == fleet.NotRunning {
+		if !before || o.OK() || registeredOnly[o.Left] {
 			continue
 		}
 		old, _ := u.prior.Hosts.HostOf(key)
