@@ -1,17 +1,7 @@
 package histories
 
-// knownBroken is what histories leave out, and why. Each has a history in TestFound that
-// fails: when it does not fail any more, it is to be taken from here.
-var knownBroken = map[string]string{}
-
-// found are histories that something was found with, in their shortest form, by what
-// they were found for.
-var found = map[string]struct {
-	open      string // the switch that leaves out what is broken, nothing if it is mended
-	invariant Invariant
-	kind      string
-	history   History
-}{
+// foundWithNames are those about names, owners and what is on file.
+var foundWithNames = map[string]finding{
 	"a-row-by-agent-id-alone": {"", 0, "", History{Machines: 1, Steps: []Step{
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 		{Do: Join, On: A, Hosts: []int{1}, To: BySupplier},
@@ -372,64 +362,6 @@ var found = map[string]struct {
 		{Do: Console, Hosts: []int{1}, To: actUnregister},
 		{Do: Apply, On: A, Cut: 4},
 		{Do: Apply, On: A},
-	}}},
-	"unregistered-under-another-supplier": {"", 0, "", History{Machines: 1, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: SetSupplier, To: "2"},
-		{Do: Destroy, On: A},
-	}}},
-	"left-under-another-supplier": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: SetSupplier, To: "2"},
-		{Do: Leave, On: A, Hosts: []int{1}},
-		{Do: Apply, On: A},
-	}}},
-	"not-registered-under-another-supplier": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Console, Hosts: []int{2}, To: actRegister},
-		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: Inject, To: "register-unsent"},
-		{Do: SetSupplier, To: "2"},
-		{Do: Apply, On: A},
-	}}},
-	"cut-off-under-another-supplier": {"", 0, "", History{Machines: 3, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Console, Hosts: []int{3}, To: actRegister},
-		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: SetSupplier, To: "3"},
-		{Do: Apply, On: A, Cut: 1, Blind: true},
-	}}},
-	"registered-late-under-another-supplier": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Console, Hosts: []int{2}, To: actRegister},
-		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: SetSupplier, To: "2"},
-		{Do: Inject, To: "register-lost"},
-		{Do: Apply, On: A},
-		{Do: Destroy, On: A},
-	}}},
-	"in-doubt-under-another-supplier": {"", 0, "", History{Machines: 1, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
-		{Do: Apply, On: A, Cut: 3, Late: true},
-		{Do: SetSupplier, To: "2"},
-		{Do: Apply, On: A},
-	}}},
-	"left-after-a-wave-under-another-supplier": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
-		{Do: SetGateway, To: "esb"},
-		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: SetSupplier, To: "3"},
-		{Do: SetWaves, On: A, Times: 1},
-		{Do: Apply, On: A, Cut: 2},
-		{Do: Leave, On: A, Hosts: []int{2}},
 	}}},
 	"operated-by-the-name-to-come": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},

@@ -1,0 +1,25 @@
+package histories
+
+import "maps"
+
+// knownBroken is what histories leave out, and why. Each has a history in TestFound that
+// fails: when it does not fail any more, it is to be taken from here.
+var knownBroken = map[string]string{}
+
+// found are histories that something was found with, in their shortest form, by what
+// they were found for.
+var found = joined(foundWithNames, foundWithSuppliers)
+
+// finding is a history that something was found with.
+type finding struct {
+	open      string // the switch that leaves out what is broken, nothing if it is mended
+	invariant Invariant
+	kind      string
+	history   History
+}
+
+func joined(a, b map[string]finding) map[string]finding {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
