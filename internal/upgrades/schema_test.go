@@ -1,0 +1,260 @@
+package upgrades_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// schema is what configurations, states and expressions rely on: what each object has, by
+// the path of an attribute, and of what type that is.
+type schema map[string]map[string]attribute
+
+type attribute struct {
+	Type string `json:"type"`
+	// Set is how a configuration has it: "required", "optional", "computed" or "optional, computed".
+	Set string `json:"set,omitempty"`
+	// WriteOnly and Sensitive change what expressions may do with it.
+	Sensitive bool `json:"sensitive,omitempty"`
+	WriteOnly bool `json:"write_only,omitempty"`
+}
+
+func servedSchema(t *testing.T) schema {
+	t.Helper()
+	p := providertest.NewProtocol(t)
+	identities, err := p.Server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	p.Fine(err, identities.Diagnostics)
+	s := schema{"provider": attributesOf(p.Schema.Provider)}
+	for name, one := range p.Schema.ResourceSchemas {
+		s["resource "+name] = attributesOf(one)
+	}
+	for name, one := range p.Schema.DataSourceSchemas {
+		s["data "+name] = attributesOf(one)
+	}
+	for name, one := range p.Schema.ActionSchemas {
+		s["action "+name] = attributesOf(one.Schema)
+	}
+	for name, one := range p.Schema.ListResourceSchemas {
+		s["list "+name] = attributesOf(one)
+	}
+	for name, one := range p.Schema.Functions {
+		arguments := map[string]attribute{"(result)": {Type: typeName(one.Return.Type)}}
+		for i, argument := range one.Parameters {
+			arguments[fmt.Sprintf("(argument %d)", i+1)] = attribute{Type: typeName(argument.Type), Set: "required"}
+		}
+		if one.VariadicParameter != nil {
+			arguments["(more arguments)"] = attribute{Type: typeName(one.VariadicParameter.Type), Set: "optional"}
+		}
+		s["function "+name] = arguments
+	}
+	for name, one := range identities.IdentitySchemas {
+		found := make(map[string]attribute)
+		for _, a := range one.IdentityAttributes {
+			found[a.Name] = attribute{Type: typeName(a.Type), Set: map[bool]string{true: "required", false: "optional"}[a.RequiredForImport]}
+		}
+		s["identity "+name] = found
+	}
+	return s
+}
+
+func attributesOf(s *tfprotov6.Schema) map[string]attribute {
+	found := map[string]attribute{"(version)": {Type: fmt.Sprint(s.Version)}}
+	addAttributes(found, "", s.Block.Attributes)
+	return found
+}
+
+func addAttributes(to map[string]attribute, prefix string, attributes []*tfprotov6.SchemaAttribute) {
+	for _, a := range attributes {
+		var set []string
+		for _, is := range []struct {
+			name string
+			so   bool
+		}{{"required", a.Required}, {"optional", a.Optional}, {"computed", a.Computed}} {
+			if is.so {
+				set = append(set, is.name)
+			}
+		}
+		one := attribute{Set: strings.Join(set, ", "), Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
+		if a.NestedType != nil {
+			one.Type = "nested " + a.NestedType.Nesting.String()
+			addAttributes(to, prefix+a.Name+".", a.NestedType.Attributes)
+		} else {
+			one.Type = typeName(a.Type)
+		}
+		to[prefix+a.Name] = one
+	}
+}
+
+func typeName(typ tftypes.Type) string { return strings.ReplaceAll(typ.String(), "tftypes.", "") }
+
+var schemaFile = filepath.Join("testdata", "schema.json")
+
+// Promised in upgrades.md: nothing is taken out of the schema, and nothing in it changes its type, before the next major version
+func TestSchema_promised(t *testing.T) {
+	t.Parallel()
+	now := servedSchema(t)
+	text, err := os.ReadFile(schemaFile)
+	if err != nil && *keep == "" {
+		t.Fatal(err)
+	}
+	promised := schema{}
+	if err == nil {
+		if err := json.Unmarshal(text, &promised); err != nil {
+			t.Fatal(err)
+		}
+	}
+	released, err := releases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, added := compared(promised, now)
+	if *keep != "" && (len(broken) == 0 || len(released) == 0) {
+		if err := os.WriteFile(schemaFile, []byte(now.text(t)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if len(broken) > 0 {
+		t.Error(brokenPromise(broken, released))
+	}
+	if len(added) > 0 {
+		t.Errorf("new, and promised once a release has it; make keep VERSION=… (the next release) adds it to %s:\n  %s", schemaFile, strings.Join(added, "\n  "))
+	}
+}
+
+// text is JSON with a line for each attribute, so that a change of one is a line of a diff.
+func (s schema) text(t *testing.T) string {
+	t.Helper()
+	var objects []string
+	for _, object := range slices.Sorted(maps.Keys(s)) {
+		var lines []string
+		for _, path := range slices.Sorted(maps.Keys(s[object])) {
+			line, err := json.Marshal(s[object][path])
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, fmt.Sprintf("    %q: %s", path, line))
+		}
+		objects = append(objects, fmt.Sprintf("  %q: {\n%s\n  }", object, strings.Join(lines, ",\n")))
+	}
+	return "{\n" + strings.Join(objects, ",\n") + "\n}\n"
+}
+
+func brokenPromise(broken, released []string) string {
+	text := "a configuration or a state that works with the release before would not work any more:\n  " + strings.Join(broken, "\n  ")
+	if len(released) == 0 {
+		return text + "\nThere is no release yet, so this may still change: make keep VERSION=0.1.0 writes schema and states anew."
+	}
+	return text + "\nReleases promise that this does not happen (docs/guides/upgrades.md). Keep the attribute beside the new one, with a DeprecationMessage that " +
+		"names its successor; take it out with the next major version, with an UpgradeState and a line in CHANGELOG.md, and write testdata/schema.json by hand then."
+}
+
+// compared tells what of a promise is broken, and what is new.
+func compared(promised, now schema) (broken, added []string) {
+	for _, object := range slices.Sorted(maps.Keys(promised)) {
+		current, ok := now[object]
+		if !ok {
+			broken = append(broken, object+" is gone")
+			continue
+		}
+		for _, path := range slices.Sorted(maps.Keys(promised[object])) {
+			was, is := promised[object][path], current[path]
+			if is == (attribute{}) {
+				broken = append(broken, object+": "+path+" is gone")
+			} else if was != is && is == (attribute{Type: was.Type, Set: eased(was.Set, is.Set), Sensitive: was.Sensitive && is.Sensitive, WriteOnly: was.WriteOnly}) {
+				added = append(added, fmt.Sprintf("%s: %s may be more than it was: %+v, now %+v", object, path, was, is))
+			} else if was != is {
+				broken = append(broken, fmt.Sprintf("%s: %s was %+v, and is %+v", object, path, was, is))
+			}
+		}
+	}
+	for _, object := range slices.Sorted(maps.Keys(now)) {
+		if promised[object] == nil {
+			added = append(added, object)
+			continue
+		}
+		for _, path := range slices.Sorted(maps.Keys(now[object])) {
+			switch _, known := promised[object][path]; {
+			case known:
+			case now[object][path].Set == "required" && promised[object][parent(path)] != attribute{} || now[object][path].Set == "required" && parent(path) == "":
+				broken = append(broken, object+": "+path+" has to be set now, and was not there")
+			default:
+				added = append(added, object+": "+path)
+			}
+		}
+	}
+	return broken, added
+}
+
+// eased is how an attribute may be set now without anybody who set it, or did not, having
+// to change that.
+func eased(was, is string) string {
+	allowed := map[string][]string{
+		"required": {"optional", "optional, computed"},
+		"optional": {"optional, computed"},
+		"computed": {"optional, computed"},
+	}
+	if slices.Contains(allowed[was], is) {
+		return is
+	}
+	return was
+}
+
+func parent(path string) string {
+	i := strings.LastIndex(path, ".")
+	if i < 0 {
+		return ""
+	}
+	return path[:i]
+}
+
+func TestCompared(t *testing.T) {
+	t.Parallel()
+	text := func(set string) attribute { return attribute{Type: "string", Set: set} }
+	nested := attribute{Type: "nested SINGLE", Set: "optional"}
+	for name, c := range map[string]struct {
+		was, is       map[string]attribute
+		broken, added []string
+	}{
+		"same":            {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": text("optional")}},
+		"gone":            {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{}, broken: []string{"o: a is gone"}},
+		"another-type":    {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": {Type: "number", Set: "optional"}}, broken: []string{"o: a was {Type:string Set:optional Sensitive:false WriteOnly:false}, and is {Type:number Set:optional Sensitive:false WriteOnly:false}"}},
+		"no-longer-set":   {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": text("computed")}, broken: []string{"o: a was {Type:string Set:optional Sensitive:false WriteOnly:false}, and is {Type:string Set:computed Sensitive:false WriteOnly:false}"}},
+		"now-required":    {was: map[string]attribute{"a": text("optional")}, is: map[string]attribute{"a": text("required")}, broken: []string{"o: a was {Type:string Set:optional Sensitive:false WriteOnly:false}, and is {Type:string Set:required Sensitive:false WriteOnly:false}"}},
+		"now-sensitive":   {was: map[string]attribute{"a": text("computed")}, is: map[string]attribute{"a": {Type: "string", Set: "computed", Sensitive: true}}, broken: []string{"o: a was {Type:string Set:computed Sensitive:false WriteOnly:false}, and is {Type:string Set:computed Sensitive:true WriteOnly:false}"}},
+		"now-optional":    {was: map[string]attribute{"a": text("required")}, is: map[string]attribute{"a": text("optional")}, added: []string{"o: a may be more than it was: {Type:string Set:required Sensitive:false WriteOnly:false}, now {Type:string Set:optional Sensitive:false WriteOnly:false}"}},
+		"new":             {was: map[string]attribute{}, is: map[string]attribute{"a": text("optional")}, added: []string{"o: a"}},
+		"new-required":    {was: map[string]attribute{}, is: map[string]attribute{"a": text("required")}, broken: []string{"o: a has to be set now, and was not there"}},
+		"required-in-old": {was: map[string]attribute{"n": nested}, is: map[string]attribute{"n": nested, "n.a": text("required")}, broken: []string{"o: n.a has to be set now, and was not there"}},
+		"required-in-new": {was: map[string]attribute{}, is: map[string]attribute{"n": nested, "n.a": text("required")}, added: []string{"o: n", "o: n.a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken, added := compared(schema{"o": c.was}, schema{"o": c.is})
+			if diff := cmp.Diff([][]string{c.broken, c.added}, [][]string{broken, added}); diff != "" {
+				t.Errorf("broken and added (-want +got):\n%s", diff)
+			}
+		})
+	}
+	broken, added := compared(schema{"gone": {}}, schema{"new": {}})
+	if diff := cmp.Diff([][]string{{"gone is gone"}, {"new"}}, [][]string{broken, added}); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	says := brokenPromise([]string{"o: a is gone"}, []string{"0.1.0"})
+	for _, part := range []string{"o: a is gone", "docs/guides/upgrades.md", "DeprecationMessage", "UpgradeState"} {
+		if !strings.Contains(says, part) {
+			t.Errorf("it does not say %q: %s", part, says)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package upgrades_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// What a release leaves behind for a configuration, in a directory of its own.
+const (
+	configFile   = "main.tf"
+	stateFile    = "state.json"    // as the CLI wrote it, with the provider's private data
+	platformFile = "platform.json" // what is registered, and how
+)
+
+// onFile is a process on the platform.
+type onFile struct {
+	Host      string            `json:"host"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Hosted    bool              `json:"hosted"`
+	Running   bool              `json:"running"`
+	Labels    map[string]string `json:"labels"`
+	Spec      json.RawMessage   `json:"spec"`
+}
+
+// A state that a release wrote is read, nothing in it differs from what its configuration
+// declares, and who registered is still known: a destroy takes everything away.
+//
+// Promised in upgrades.md: the first plan after an upgrade is empty
+// Promised in upgrades.md: the same declaration keeps its fingerprint
+func TestAccStates(t *testing.T) {
+	t.Parallel()
+	if *keep != "" {
+		keepStates(t, filepath.Join("testdata", *keep))
+		return
+	}
+	kept, err := filepath.Glob(filepath.Join("testdata", "*", "*", stateFile))
+	if err != nil || len(kept) == 0 {
+		t.Fatal(kept, err)
+	}
+	for _, file := range kept {
+		dir := filepath.Dir(file)
+		name, _ := filepath.Rel("testdata", dir)
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := newCLI(t, sim)
+			restore(t, sim, dir)
+			cli.Write("main.tf", read(t, dir, configFile))
+			// Each CLI knows the provider by a registry of its own.
+			cli.Write("terraform.tfstate", strings.ReplaceAll(read(t, dir, stateFile), "registry.terraform.io", registry()))
+
+			out := cli.Expect(0, "plan", "-detailed-exitcode")
+			if !strings.Contains(out, "No changes.") {
+				t.Errorf("the plan says\n%s", out)
+			}
+			if changes := sim.Changes(); len(changes) > 0 {
+				t.Errorf("planning changed something: %v", changes)
+			}
+			cli.Expect(0, "destroy", "-auto-approve")
+			for _, process := range sim.Processes() {
+				// Over JOB hosting is all that there is.
+				if process.Registered && process.Namespace != "job" || process.Hosted {
+					t.Errorf("left behind on %s: %+v", process.Host, process)
+				}
+			}
+		})
+	}
+}
+
+func newCLI(t *testing.T, sim *providertest.Sim) *providertest.CLI {
+	t.Helper()
+	cli := providertest.NewCLI(t, sim, "")
+	cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
+	return cli
+}
+
+func registry() string { return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "registry.terraform.io") }
+
+// keepStates applies each configuration and keeps what that left behind.
+func keepStates(t *testing.T, release string) {
+	t.Helper()
+	if err := os.RemoveAll(release); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(configurations)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := newCLI(t, sim)
+			cli.Write("main.tf", configurations[name])
+			cli.Expect(0, "apply", "-auto-approve")
+			cli.Expect(0, "plan", "-detailed-exitcode")
+
+			dir := filepath.Join(release, name)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, configFile, configurations[name])
+			write(t, dir, stateFile, strings.ReplaceAll(read(t, cli.Dir, "terraform.tfstate"), registry(), "registry.terraform.io"))
+			var processes []onFile
+			for _, p := range sim.Processes() {
+				processes = append(processes, onFile{p.Host, p.Namespace, p.Name, p.Hosted, p.Running, p.Labels, p.Spec})
+			}
+			text, err := json.MarshalIndent(processes, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, platformFile, string(text)+"\n")
+		})
+	}
+}
+
+// restore puts on the platform what a release left there.
+func restore(t *testing.T, sim *providertest.Sim, dir string) {
+	t.Helper()
+	var processes []onFile
+	if err := json.Unmarshal([]byte(read(t, dir, platformFile)), &processes); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range processes {
+		if err := sim.Register(p.Host, p.Namespace, p.Name, p.Labels, string(p.Spec)); err != nil {
+			t.Fatal(err)
+		}
+		if p.Hosted {
+			if err := sim.Host(p.Host, p.Namespace, p.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.Running {
+			if err := sim.StartProcess(p.Host, p.Namespace, p.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

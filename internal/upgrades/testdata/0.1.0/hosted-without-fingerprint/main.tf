@@ -1,0 +1,21 @@
+terraform {
+  required_providers {
+    bk = { source = "blueking/bk" }
+  }
+}
+
+provider "bk" {
+  gateway = "esb"
+  spec_fingerprint_label = ""
+}
+
+resource "bk_hosted_process" "web" {
+  meta  = { namespace = "web", name = "nginx" }
+  hosts = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2" }
+
+  spec = {
+    identity       = { proc_name = "nginx", setup_path = "/srv/web", pid_path = "/run/nginx.pid", user = "root" }
+    control        = { start_cmd = "./nginx" }
+    monitor_policy = { auto_type = 1 }
+  }
+}
