@@ -1,0 +1,42 @@
+#!/bin/sh
+# Looks for drift, and changes nothing. Exits as plan -detailed-exitcode does: 0 without
+# drift, 2 with it, 1 where that could not be found out. What is wrong goes to the robot of
+# a chat, if NOTIFY_URL has its address.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cli=${CLI:-terraform}
+plan=${PLAN:-drift}
+
+notify() { # FILE
+	[ -n "${NOTIFY_URL-}" ] || return 0
+	curl --fail --silent --show-error --max-time 30 --output /dev/null \
+		--header 'Content-Type: application/json' --data-binary "@$1" "$NOTIFY_URL" ||
+		echo "Nobody could be notified." >&2
+}
+
+not_known() {
+	echo "Nobody knows whether there is drift: see above." >&2
+	printf '{"msgtype":"text","text":{"content":"The search for drift failed: see its log."}}' >"$plan.chat"
+	notify "$plan.chat"
+	exit 1
+}
+
+umask 077
+rm -f "$plan" "$plan.json" "$plan.chat"
+"$cli" init -input=false || not_known
+status=0
+"$cli" plan -input=false -lock-timeout=5m -detailed-exitcode -out="$plan" || status=$?
+case $status in
+0) exit 0 ;;
+2) ;;
+*) not_known ;;
+esac
+
+drift() { # QUERY
+	"${OPA:-opa}" eval --strict-builtin-errors --format raw --data "$here/policy" --input "$plan.json" "$1"
+}
+"$cli" show -json "$plan" >"$plan.json" || not_known
+drift data.bk.drift.message || not_known
+drift data.bk.drift.chat >"$plan.chat" || not_known
+notify "$plan.chat"
+exit 2

@@ -1,0 +1,63 @@
+# What reaches many hosts goes in waves, so that a mistake ends with the first of them.
+package bk.waves
+
+import data.bk.plan
+
+limit := data.settings.limits.hosts_without_waves
+
+deny contains message if {
+	some change in plan.changes
+	reached := plan.reached(change)
+	n := count(plan.addresses(reached))
+	n > limit
+	not in_waves(rollout(change), n)
+	message := refusal(change.address, sprintf("%d hosts at once: %s", [n, plan.named(reached)]))
+}
+
+# Nobody can say how many hosts it will be.
+deny contains message if {
+	some change in plan.changes
+	plan.may_reach(change)
+	not in_waves(rollout(change), limit + 1)
+	message := refusal(change.address, "hosts that are not known before the apply")
+}
+
+deny contains message if {
+	some invocation in plan.invocations
+	reached := plan.hosts(invocation.values)
+	n := count(plan.addresses(reached))
+	n > limit
+	not in_waves(plan.value(invocation.values, "rollout"), n)
+	message := refusal(invocation.address, sprintf("%d hosts at once: %s", [n, plan.named(reached)]))
+}
+
+deny contains message if {
+	some invocation in plan.invocations
+	count(plan.hosts(invocation.values)) == 0
+	not in_waves(plan.value(invocation.values, "rollout"), limit + 1)
+	message := refusal(invocation.address, "hosts that are not known before the apply")
+}
+
+# A destroy goes by what is in state.
+rollout(change) := plan.value(plan.before(change), "rollout") if change.change.actions == ["delete"]
+
+rollout(change) := plan.value(plan.after(change), "rollout") if change.change.actions != ["delete"]
+
+# in_waves tells that the first wave is not already all of them.
+in_waves(given, n) if {
+	is_number(given.batch_size)
+	given.batch_size < n
+}
+
+in_waves(given, n) if {
+	is_array(given.waves)
+	first_wave(given.waves[0], n) < n
+}
+
+first_wave(size, n) := ceil((to_number(trim_suffix(size, "%")) * n) / 100) if endswith(size, "%")
+
+first_wave(size, _) := to_number(size) if not endswith(size, "%")
+
+refusal(address, which) := sprintf("%s: would reach %s. Beyond %d hosts, declare waves: rollout = { waves = [\"1\", \"10%%\", \"*2\"] } or rollout = { batch_size = 50 }; or name this address under exceptions.waves of settings.json.", [address, which, limit]) if {
+	not address in data.settings.exceptions.waves
+}

@@ -1,0 +1,272 @@
+package pipelines_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// planned is a change of a configuration, and what the policies have to say about its plan.
+type planned struct {
+	config string
+	// refused are parts of the reasons, one reason each; none where the plan is allowed.
+	refused []string
+}
+
+// fleetPlan is a fleet that is there already, and what may be planned for it.
+type fleetPlan struct {
+	before string
+	plans  map[string]planned
+}
+
+const (
+	inWaves    = `rollout = { waves = ["1", "10%"] }`
+	inBatches  = `rollout = { batch_size = 50 }`
+	oneBatch   = `rollout = { batch_size = 150 }`
+	oneWave    = `rollout = { waves = ["100%"] }`
+	onlyCanary = `rollout = { canary = ["web-1"] }`
+)
+
+func hosted(hosts string, start, more string) string {
+	return providertest.HostedConfig{Hosts: hosts, Start: start, More: more}.String()
+}
+
+// operated is a fleet with an operation on it, which refers to it in one value.
+func operated(fleet, operation, more string) string {
+	return fleet + fmt.Sprintf("resource \"bk_process_operation\" \"test\" {\n  process = bk_hosted_process.test.process\n  operation = %q\n  %s\n}\n", operation, more)
+}
+
+// renamed is a hosts map of other keys for the same machines.
+func renamed(n int) string { return strings.ReplaceAll(providertest.HostsConfig(n), "web-", "www-") }
+
+// operatedJob is operated over JOB.
+func operatedJob(hosts int, operation, more string) string {
+	process := strings.Replace(providertest.JobProcess("./start.sh"), "type ", "kill_cmd = \"./kill.sh\"\n    type ", 1)
+	return providertest.JobConfig{Hosts: providertest.HostsConfig(hosts), Process: process}.String() +
+		fmt.Sprintf("resource \"bk_job_process_operation\" \"test\" {\n  declaration = bk_job_hosted_process.test.declaration\n  operation = %q\n  %s\n}\n", operation, more)
+}
+
+const (
+	restart150 = "bk_process_operation.test: would reach 150 hosts at once: web-1 (0:10.0.0.2), web-10 (0:10.0.0.11), "
+	andMore    = "and 140 more. Beyond 100 hosts, declare waves: rollout = { waves"
+	again150   = "bk_hosted_process.test: would reach 150 hosts at once"
+	kill3      = "bk_process_operation.test: the operation is a kill of web-1 (0:10.0.0.2), web-2 (0:10.0.0.3), web-3 (0:10.0.0.4). Declare operation = \"stop\""
+)
+
+func fleetPlans() map[string]fleetPlan {
+	three, many := providertest.HostsConfig(3), providertest.HostsConfig(150)
+	waved := func(hosts string, more string) string {
+		return operated(hosted(hosts, "", more), "restart", inBatches)
+	}
+	return map[string]fleetPlan{
+		"nothing-yet": {plans: map[string]planned{
+			"a-small-fleet":            {config: operated(hosted(three, "", ""), "start", "")},
+			"a-large-one":              {config: hosted(many, "", "")},
+			"restart-at-once":          {operated(hosted(many, "", ""), "restart", ""), []string{restart150 + "web-100 (0:10.0.0.101)"}},
+			"restart-in-parts":         {providertest.OperationConfig{Hosted: providertest.HostedConfig{Hosts: many}, Operation: "restart"}.String(), []string{andMore}},
+			"restart-in-waves":         {config: operated(hosted(many, "", ""), "restart", inWaves)},
+			"restart-in-batches":       {config: operated(hosted(many, "", ""), "restart", inBatches)},
+			"restart-in-one-batch":     {operated(hosted(many, "", ""), "restart", oneBatch), []string{restart150}},
+			"restart-in-one-wave":      {operated(hosted(many, "", ""), "restart", oneWave), []string{restart150}},
+			"restart-after-a-canary":   {operated(hosted(many, "", ""), "restart", onlyCanary), []string{restart150}},
+			"restart-for-later":        {config: operated(hosted(many, "", ""), "restart", "run_on_create = false")},
+			"kill":                     {operated(hosted(three, "", ""), "kill", ""), []string{kill3}},
+			"kill-over-job":            {operatedJob(3, "kill", ""), []string{"bk_job_process_operation.test: the operation is a kill of web-1"}},
+			"job-at-once":              {operatedJob(150, "restart", ""), []string{"bk_job_process_operation.test: would reach 150 hosts at once"}},
+			"job-in-waves":             {config: operatedJob(150, "restart", inWaves)},
+			"hosts-not-known":          {unknownHosts(""), []string{"bk_process_operation.test: would reach hosts that are not known before the apply"}},
+			"hosts-not-known-in-waves": {config: unknownHosts(inWaves)},
+		}},
+		"many-hosts": {before: waved(many, ""), plans: map[string]planned{
+			"no-change":              {config: waved(many, "")},
+			"registered-anew":        {operated(hosted(many, "./start.sh -q", ""), "restart", inBatches), []string{again150}},
+			"registered-in-waves":    {config: operated(hosted(many, "./start.sh -q", inWaves), "restart", inBatches)},
+			"replaced":               {strings.Replace(waved(many, ""), `"nginx"`, `"httpd"`, 1), []string{again150, "bk_hosted_process.test: takes away 150 of its 150 hosts"}},
+			"other-keys":             {config: waved(renamed(150), "")},
+			"a-tenth-leaves":         {config: waved(providertest.HostsConfig(135), "")},
+			"more-than-a-tenth":      {waved(providertest.HostsConfig(134), ""), []string{"bk_hosted_process.test: takes away 16 of its 150 hosts: web-135 (0:10.0.0.136), "}},
+			"one-joins":              {config: operated(hosted(providertest.HostsConfig(151), "", ""), "restart", "")},
+			"runs-again-at-once":     {operated(hosted(many, "", ""), "restart", `triggers = { run = "2" }`), []string{restart150}},
+			"runs-again-in-batches":  {config: operated(hosted(many, "", ""), "restart", `triggers = { run = "2" }`+"\n"+inBatches)},
+			"killed-instead":         {operated(hosted(many, "", ""), "kill", inBatches), []string{"bk_process_operation.test: the operation is a kill of web-1 (0:10.0.0.2), "}},
+			"killed-when-it-leaves":  {waved(providertest.HostsConfig(149), `on_destroy = "kill"`), []string{`bk_hosted_process.test: on_destroy kills on web-150 (0:10.0.0.151). Declare and apply on_destroy = "stop" first`}},
+			"stopped-when-it-leaves": {config: waved(providertest.HostsConfig(149), `on_destroy = "stop"`)},
+			"hosts-not-known-kill":   {strings.Replace(unknownHosts(inWaves), "\n  spec ", "\n  on_destroy = \"kill\"\n  spec ", 1), []string{"bk_hosted_process.test: on_destroy kills, where they leave, on hosts that are not known", "may leave", "bk_hosted_process.test: would reach hosts that are not known"}},
+			"hosts-not-known":        {unknownHosts(inWaves), []string{"bk_hosted_process.test: has hosts that are not known before the apply", "bk_hosted_process.test: would reach hosts that are not known"}},
+			"operation-destroyed":    {config: hosted(many, "", "")},
+			"destroyed":              {"", []string{"bk_hosted_process.test: takes away 150 of its 150 hosts"}},
+		}},
+		"on-destroy-kill": {before: operated(hosted(three, "", `on_destroy = "kill"`), "start", `on_destroy = "kill"`), plans: map[string]planned{
+			"no-change":           {config: operated(hosted(three, "", `on_destroy = "kill"`), "start", `on_destroy = "kill"`)},
+			"operation-destroyed": {hosted(three, "", `on_destroy = "kill"`), []string{"bk_process_operation.test: on_destroy kills on web-1 (0:10.0.0.2), web-2"}},
+			"destroyed": {"", []string{"bk_hosted_process.test: on_destroy kills on web-1", "bk_hosted_process.test: takes away 3 of its 3 hosts: web-1 (0:10.0.0.2), web-2 (0:10.0.0.3), web-3 (0:10.0.0.4)",
+				"bk_process_operation.test: on_destroy kills on"}},
+			"kill-taken-back": {config: operated(hosted(three, "", `on_destroy = "stop"`), "start", "")},
+			"forgotten":       {config: "removed {\n  from = bk_hosted_process.test\n  lifecycle {\n    destroy = false\n  }\n}\nremoved {\n  from = bk_process_operation.test\n  lifecycle {\n    destroy = false\n  }\n}\n"},
+		}},
+		"job": {before: operatedJob(3, "start", ""), plans: map[string]planned{
+			"no-change": {config: operatedJob(3, "start", "")},
+			"destroyed": {"", []string{"bk_job_hosted_process.test: takes away 3 of its 3 hosts"}},
+		}},
+	}
+}
+
+// unknownHosts is a fleet whose hosts nobody knows before the apply, with an operation.
+func unknownHosts(rollout string) string {
+	hosts := "terraform_data.hosts.output"
+	return "resource \"terraform_data\" \"hosts\" {\n  input = { web-1 = \"0:10.0.0.2\" }\n}\n" +
+		operated(hosted(hosts, "", ""), "restart", rollout)
+}
+
+// Promised in pipelines.md: each reason names the resource and its hosts
+func TestAccPolicies(t *testing.T) {
+	t.Parallel()
+	for name, fleet := range fleetPlans() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := newPipeline(t, sim, fleet.before)
+			p.Env = append(p.Env, "BK_JOB_ENDPOINT="+sim.URL)
+			p.Expect(0, "init")
+			if fleet.before != "" {
+				p.Expect(0, "apply", "-auto-approve")
+			}
+			sim.ResetCalls()
+			for _, plan := range slices.Sorted(maps.Keys(fleet.plans)) {
+				p.Configure(fleet.plans[plan].config)
+				p.plan()
+				p.expectReasons(plan, fleet.plans[plan].refused)
+			}
+			if err := sim.ExpectChanges()((*terraform.State)(nil)); err != nil {
+				t.Errorf("planning changed something: %s", err)
+			}
+		})
+	}
+}
+
+// plan is plan.sh without the init.
+func (p *pipeline) plan() {
+	p.T.Helper()
+	p.Expect(0, "plan", "-out=tfplan")
+	p.Write("tfplan.json", p.Expect(0, "show", "-json", "tfplan"))
+}
+
+// expectReasons asks the policies about the plan. Each reason has to be one that is
+// wanted, and each that is wanted has to be there.
+func (p *pipeline) expectReasons(name string, want []string) {
+	p.T.Helper()
+	code, said := p.try("policy.sh")
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	reasons := lines[1:] // below the one that says whether the plan is allowed
+	if code != min(len(want), 1) {
+		p.T.Errorf("%s: exit code %d: %s", name, code, said)
+	}
+	if len(reasons) != len(want) {
+		p.T.Errorf("%s: %d reasons, want %d: %s", name, len(reasons), len(want), strings.Join(reasons, "\n"))
+	}
+	for _, part := range want {
+		if !slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, part) }) {
+			p.T.Errorf("%s: no reason says %q: %s", name, part, strings.Join(reasons, "\n"))
+		}
+	}
+}
+
+// Whoever means it names the address, for one policy.
+func TestAccPolicies_exceptions(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, providertest.NewSim(t), operated(hosted(providertest.HostsConfig(150), "", ""), "kill", ""))
+	ours := filepath.Join(t.TempDir(), "pipelines")
+	if err := os.CopyFS(ours, os.DirFS(p.scripts)); err != nil {
+		t.Fatal(err)
+	}
+	p.scripts = ours
+	settings := filepath.Join(ours, "policy", "settings.json")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Expect(0, "init")
+	p.plan()
+	kill, waves := "is a kill of web-1 (0:10.0.0.2), ", "would reach 150 hosts at once"
+	for _, c := range []struct {
+		name, old, replacement string
+		refused                []string
+	}{
+		{"none", "", "", []string{kill, waves}},
+		{"kill", `"kill": []`, `"kill": ["bk_process_operation.test"]`, []string{waves}},
+		{"waves", `"waves": []`, `"waves": ["bk_process_operation.test"]`, []string{kill}},
+		{"another-address", `"kill": []`, `"kill": ["bk_process_operation.other"]`, []string{kill, waves}},
+		{"limit", `"hosts_without_waves": 100`, `"hosts_without_waves": 150`, []string{kill}},
+	} {
+		edited := strings.Replace(string(text), c.old, c.replacement, 1)
+		if err := os.WriteFile(settings, []byte(edited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.expectReasons(c.name, c.refused)
+	}
+	// Without the settings nothing can be judged.
+	if err := os.Remove(settings); err != nil {
+		t.Fatal(err)
+	}
+	says(t, p.script(1, "policy.sh"), "settings.json does not have the limits")
+}
+
+// No CLI that runs here may have actions, which came with Terraform 1.14. What it writes
+// about them into a plan is added to a real one, in the form of its package jsonplan.
+func TestAccPolicies_actions(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, providertest.NewSim(t), hosted(providertest.HostsConfig(3), "", ""))
+	p.Expect(0, "init")
+	p.plan()
+	text, err := os.ReadFile(filepath.Join(p.Dir, "tfplan.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := func(n int) map[string]string {
+		all := make(map[string]string, n)
+		for _, number := range providertest.HostNumbers(n) {
+			all[fmt.Sprintf("web-%d", number)] = providertest.Address(number)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		in      string
+		values  map[string]any
+		refused []string
+	}{
+		"restart":          {"action_invocations", map[string]any{"operation": "restart", "hosts": hosts(3)}, nil},
+		"kill":             {"action_invocations", map[string]any{"operation": "kill", "hosts": hosts(3)}, []string{"the action is, or may be, a kill of web-1 (0:10.0.0.2), "}},
+		"not-known":        {"action_invocations", map[string]any{"hosts": hosts(3)}, []string{"the action is, or may be, a kill of web-1"}},
+		"at-once":          {"action_invocations", map[string]any{"operation": "restart", "hosts": hosts(101)}, []string{"would reach 101 hosts at once"}},
+		"in-waves":         {"action_invocations", map[string]any{"operation": "restart", "hosts": hosts(101), "rollout": map[string]any{"batch_size": 10}}, nil},
+		"hosts-not-known":  {"action_invocations", map[string]any{"operation": "restart"}, []string{"would reach hosts that are not known before the apply"}},
+		"deferred-kill":    {"deferred_action_invocations", map[string]any{"operation": "kill", "hosts": hosts(3)}, []string{"the action is, or may be, a kill"}},
+		"one-value-a-kill": {"action_invocations", map[string]any{"operation": "kill", "process": `{"hosts": {"web-7": "0:10.0.0.8"}}`}, []string{"a kill of web-7 (0:10.0.0.8)"}},
+		// Several processes in one operation, each given or in one value.
+		"several-processes": {"action_invocations", map[string]any{"operation": "restart", "processes": map[string]any{
+			"a": map[string]any{"hosts": hosts(60)}, "b": `{"hosts": {"db-1": "0:10.1.0.1"}}`, "c": map[string]any{"process": `{"hosts": {"db-2": "0:10.1.0.2"}}`, "priority": 2},
+			"d": map[string]any{"hosts": hosts(99)},
+		}}, []string{"would reach 101 hosts at once"}},
+	} {
+		plan := decode(t, text)
+		invocation := map[string]any{"address": "action.bk_process_operation.x", "type": "bk_process_operation", "name": "x", "config_values": c.values}
+		if plan[c.in] = []any{invocation}; c.in == "deferred_action_invocations" {
+			plan[c.in] = []any{map[string]any{"reason": "provider_config_unknown", "action_invocation": invocation}}
+		}
+		edited, err := json.Marshal(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Write("tfplan.json", string(edited))
+		p.expectReasons(name, c.refused)
+	}
+}
