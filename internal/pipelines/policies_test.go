@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // planned is a change of a configuration, and what the policies have to say about its plan.
@@ -127,7 +128,7 @@ func unknownHosts(rollout string) string {
 		operated(hosted(hosts, "", ""), "restart", rollout)
 }
 
-// Promised in pipelines.md: each reason names the resource and its hosts
+// Promised in pipelines.md: each reason names the resource and its hosts.
 func TestAccPolicies(t *testing.T) {
 	t.Parallel()
 	for name, fleet := range fleetPlans() {
@@ -178,6 +179,33 @@ func (p *pipeline) expectReasons(name string, want []string) {
 			p.T.Errorf("%s: no reason says %q: %s", name, part, strings.Join(reasons, "\n"))
 		}
 	}
+}
+
+// What an apply mends, or tries again, reaches hosts as well.
+func TestAccPolicies_leftOver(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	many := providertest.HostsConfig(150)
+	config := func(more string) string { return operated(hosted(many, "", more), "restart", more) }
+	failed := providertest.HostNumbers(150)[:101]
+	sim.FailOperation(simulator.OpRestart, failed, 65535, "disk full")
+	p := newPipeline(t, sim, config(""))
+	p.Expect(0, "init")
+	p.Expect(0, "apply", "-auto-approve")
+	sim.ClearFaults()
+
+	p.plan()
+	p.expectReasons("failed", []string{"bk_process_operation.test: would reach 101 hosts at once: web-1 (0:10.0.0.2)"})
+	for _, n := range failed {
+		if err := sim.Unregister(providertest.Address(n), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.plan()
+	p.expectReasons("unregistered", []string{"bk_hosted_process.test: would reach 101 hosts at once", "bk_process_operation.test: would reach 101 hosts at once"})
+	p.Configure(config(inBatches))
+	p.plan()
+	p.expectReasons("in-batches", nil)
 }
 
 // Whoever means it names the address, for one policy.

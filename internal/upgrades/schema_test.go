@@ -100,7 +100,7 @@ func typeName(typ tftypes.Type) string { return strings.ReplaceAll(typ.String(),
 
 var schemaFile = filepath.Join("testdata", "schema.json")
 
-// Promised in upgrades.md: nothing is taken out of the schema, and nothing in it changes its type, before the next major version
+// Promised in upgrades.md: nothing is taken out of the schema, and nothing in it changes its type, before the next major version.
 func TestSchema_promised(t *testing.T) {
 	t.Parallel()
 	now := servedSchema(t)

@@ -35,7 +35,7 @@ type onFile struct {
 // declares, and who registered is still known: a destroy takes everything away.
 //
 // Promised in upgrades.md: the first plan after an upgrade is empty
-// Promised in upgrades.md: the same declaration keeps its fingerprint
+// Promised in upgrades.md: the same declaration keeps its fingerprint.
 func TestAccStates(t *testing.T) {
 	t.Parallel()
 	if *keep != "" {
