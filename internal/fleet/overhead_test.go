@@ -42,7 +42,7 @@ func (p *slow) Operate(ctx context.Context, op fleet.Operation, hosts []fleet.Ho
 	return p.process.Operate(ctx, op, hosts, observe)
 }
 
-func (p *slow) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
+func (p *slow) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	<-time.After(p.answer)
 	return lives(time.Now(), nil)(hosts)
 }
