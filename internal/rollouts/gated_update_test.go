@@ -11,7 +11,7 @@ import (
 )
 
 // release is a hosted process of four hosts that run, whose update passes a gate.
-func release(t *testing.T, face providertest.Face, onFailure string) (*run, map[string]any) {
+func releaseBehindGate(t *testing.T, face providertest.Face, onFailure string) (*run, map[string]any) {
 	t.Helper()
 	r := begin(t, face, face.TypeName(providertest.OnCreate))
 	config := face.Reference("./v1.sh", 4)
@@ -58,7 +58,7 @@ func TestGate_onUpdate(t *testing.T) {
 	for _, face := range faces {
 		t.Run(string(face), func(t *testing.T) {
 			t.Parallel()
-			r, config := release(t, face, "stop")
+			r, config := releaseBehindGate(t, face, "stop")
 			r.flaps()
 
 			_, said := r.core.Apply(config)
@@ -101,7 +101,7 @@ func TestGate_rollback(t *testing.T) {
 	for _, face := range faces {
 		t.Run(string(face), func(t *testing.T) {
 			t.Parallel()
-			r, config := release(t, face, "rollback")
+			r, config := releaseBehindGate(t, face, "rollback")
 			r.flaps()
 
 			_, said := r.core.Apply(config)
