@@ -74,6 +74,22 @@ func NewMap(elements map[string]string) Map {
 	return Map{basetypes.NewStringValue(encode(present))}
 }
 
+// MapOf folds a map of strings.
+func MapOf(ctx context.Context, m basetypes.MapValue) Map {
+	if m.IsNull() {
+		return Map{basetypes.NewStringNull()}
+	}
+	value, err := m.ToTerraformValue(ctx)
+	if err != nil || m.IsUnknown() {
+		return Map{basetypes.NewStringUnknown()}
+	}
+	folded, err := value.MarshalMsgPack(Type{}.unfolded()) //nolint:staticcheck // a test pins what it writes
+	if err != nil {
+		return Map{basetypes.NewStringUnknown()}
+	}
+	return Map{basetypes.NewStringValue(string(folded))}
+}
+
 // encode writes elements in Terraform's order; nil is null.
 func encode(elements map[string]*string) string {
 	var (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -26,32 +27,68 @@ type Run struct {
 // is over, and has the calls logged with the process that they are for. Where there is no
 // host nothing is logged.
 func (p *Platform) Logged(ctx context.Context, r Run, hosts []fleet.Host, act func(context.Context, fleet.Rollout) fleet.Results) fleet.Results {
-	if p == nil || p.Log == nil || len(hosts) == 0 {
+	parts := []Part{{Keys: r.Keys, Hosts: hosts}}
+	return p.LoggedParts(ctx, r, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
+		return []fleet.Results{act(ctx, rollout)}
+	})[0]
+}
+
+// Part is one of the processes of a run.
+type Part struct {
+	Name  string          // "" for the only one
+	Keys  fleet.Inventory // names of hosts, for people
+	Hosts []fleet.Host
+}
+
+// LoggedParts is Logged for a run on several processes, whose results are those of the
+// parts, in their order.
+func (p *Platform) LoggedParts(ctx context.Context, r Run, parts []Part, act func(context.Context, fleet.Rollout) []fleet.Results) []fleet.Results {
+	hosts := 0
+	for _, part := range parts {
+		hosts += len(part.Hosts)
+	}
+	if p == nil || p.Log == nil || hosts == 0 {
 		return act(ctx, r.Rollout)
 	}
 	w := &watch{log: p.Log.With("process", r.Process, "operation", r.Operation), now: p.Pace.Now, began: p.Pace.Now(), next: r.Rollout.Watch, healthy: r.Rollout.Healthy}
-	w.log.InfoContext(ctx, "operation begins", "hosts", len(hosts), "which", r.which(hosts))
+	w.log.InfoContext(ctx, "operation begins", "hosts", hosts, "which", each(parts, func(i int) string { return parts[i].which() }))
 	r.Rollout.Watch = func(progress fleet.Progress) { w.watch(ctx, progress) }
 
 	results := act(bkapi.WithLogFields(ctx, slog.String("process", r.Process)), r.Rollout)
 
-	failures := results.Failures()
-	log := w.log.With("took", w.took(), "outcome", diagnose.CountOutcomes(failures, len(results)))
-	if tasks := diagnose.TasksInLine(results); tasks != "" {
+	log := w.log.With("took", w.took(), "outcome", each(parts, func(i int) string {
+		return diagnose.CountOutcomes(results[i].Failures(), len(results[i]))
+	}))
+	if tasks := each(parts, func(i int) string { return diagnose.TasksInLine(results[i]) }); tasks != "" {
 		log = log.With("tasks", tasks)
 	}
-	if len(failures) > 0 {
-		log = log.With("reasons", diagnose.RowsInLine(r.Keys, failures))
+	if reasons := each(parts, func(i int) string { return diagnose.RowsInLine(parts[i].Keys, results[i].Failures()) }); reasons != "" {
+		log = log.With("reasons", reasons)
 	}
 	log.InfoContext(ctx, "operation over")
 	return results
 }
 
-// which names hosts in few words.
-func (r Run) which(hosts []fleet.Host) string {
-	keys := make([]string, 0, len(hosts))
-	for _, h := range hosts {
-		keys = append(keys, r.Keys.Key(h))
+// each is what is to be said of each part, if anything, in one line.
+func each(parts []Part, say func(int) string) string {
+	var texts []string
+	for i, part := range parts {
+		switch said := say(i); {
+		case said == "":
+		case part.Name == "":
+			texts = append(texts, said)
+		default:
+			texts = append(texts, part.Name+": "+said)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// which names the hosts of a part.
+func (p Part) which() string {
+	keys := make([]string, 0, len(p.Hosts))
+	for _, h := range p.Hosts {
+		keys = append(keys, p.Keys.Key(h))
 	}
 	return diagnose.Keys(keys)
 }

@@ -7,11 +7,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -45,8 +43,12 @@ func (a *baseAction) ValidateConfig(ctx context.Context, req action.ValidateConf
 	model := a.newModel()
 	resp.Diagnostics.Append(req.Config.Get(ctx, model)...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(model.Check(ctx, nil)...)
+		entries, _ := model.Entries(ctx)
+		for _, entry := range entries {
+			resp.Diagnostics.Append(entry.Check(ctx, nil)...)
+		}
 		resp.Diagnostics.Append(checkInputs(ctx, model, req.Config)...)
+		resp.Diagnostics.Append(reference.CheckEntries(ctx, entries)...)
 	}
 }
 
@@ -56,7 +58,7 @@ func (a *baseAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 	model, diags := a.check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 	if !diags.HasError() {
-		resp.Diagnostics.Append(manyAtOnce(ctx, model, model.inputs().Operation, keysOf(ctx, model))...)
+		resp.Diagnostics.Append(manyAtOnce(ctx, model, model.inputs().Operation)...)
 	}
 }
 
@@ -81,7 +83,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 		return
 	}
 
-	report := newProgress(a.platform.Pace, string(o.name)+" "+o.ID, func(message string) {
+	report := newProgress(a.platform.Pace, string(o.name)+" "+o.subject(), func(message string) {
 		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
 		// the next message and never reads how the action ended.
 		if ctx.Err() == nil {
@@ -89,11 +91,18 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 		}
 	})
 	o.rollout.Watch = report.update
-	results := o.run(limited, o.Hosts.Hosts(), nil)
+	results := o.run(limited, everyHost(o.members))
 	// Nobody listens any more once this method has returned.
 	report.stop()
 
-	resp.Diagnostics.Append(invoked(o, model.HostsMap(ctx).Known(), model.InOneValue(), results)...)
+	entries, _ := model.Entries(ctx)
+	var addresses []map[string]string
+	inOneValue := ""
+	for _, entry := range entries {
+		inOneValue = entry.InOneValue()
+		addresses = append(addresses, entry.HostsMap(ctx).Known())
+	}
+	resp.Diagnostics.Append(invoked(o, addresses, inOneValue, results)...)
 }
 
 // check finds what can be found before anything is called. What is not known yet is
@@ -104,11 +113,17 @@ func (a *baseAction) check(ctx context.Context, config tfsdk.Config) (actionMode
 	if diags.HasError() {
 		return model, diags
 	}
+	entries, known := model.Entries(ctx)
 	diags.Append(checkInputs(ctx, model, config)...)
-	diags.Append(reference.CheckHosts(ctx, a.platform, model)...)
-	diags.Append(reference.CheckRollout(model.HostsMap(ctx), model.inputs().Rollout)...)
-	if hosts := model.HostsMap(ctx); !hosts.IsUnknown() && hosts.Len() == 0 {
-		reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
+	for _, entry := range entries {
+		diags.Append(reference.CheckHosts(ctx, a.platform, entry)...)
+		if hosts := entry.HostsMap(ctx); !hosts.IsUnknown() && hosts.Len() == 0 {
+			diags.Append(reference.NoHosts(entry)...)
+		}
+	}
+	diags.Append(reference.CheckEntries(ctx, entries)...)
+	if known {
+		diags.Append(reference.CheckRolloutOf(ctx, entries, model.inputs().Rollout)...)
 	}
 	return model, diags
 }

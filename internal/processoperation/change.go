@@ -2,6 +2,7 @@ package processoperation
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -10,13 +11,21 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
+// place is a process on a host.
+type place struct {
+	process string // its id
+	host    fleet.HostID
+}
+
 // change is what a plan asks for beyond what state says was done.
 type change struct {
 	// everywhere: the operation runs again on every host.
-	everywhere  bool
-	next, prior fleet.Inventory
+	everywhere bool
+	next       []member
+	prior      map[string][]fleet.Host // by process
+	held       map[place]bool
 	// failed is what the last run left undone, by the hosts' names in state.
-	failed map[fleet.HostID]diagnose.HostStatus
+	failed map[place]diagnose.HostStatus
 	// renamed holds hosts of next that state has under another name.
 	renamed map[fleet.HostID]fleet.HostID
 }
@@ -26,16 +35,52 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	if r.platform != nil {
 		supplier = r.platform.Supplier
 	}
-	// Addresses were checked by the plan; what cannot be read is left out there.
-	next, _ := reference.InventoryOf(plan.HostsMap(ctx), supplier)
-	prior, _ := reference.InventoryOf(state.HostsMap(ctx), supplier)
 	to, from := plan.values(), state.values()
-	return &change{
-		everywhere: !plan.Identifier(ctx).Equal(state.Identifier(ctx)) || !to.Operation.Equal(from.Operation) || !sameTriggers(to.Triggers, from.Triggers),
-		next:       next,
-		prior:      prior,
-		failed:     diagnose.Statuses(reference.StringMap(from.FailedHosts), prior, diagnose.Failed),
+	c := newChange(membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier), reference.StringMap(from.FailedHosts))
+	c.everywhere = identifier(ctx, plan).IsUnknown() || !to.Operation.Equal(from.Operation) || !sameTriggers(to.Triggers, from.Triggers)
+	return c
+}
+
+// newChange compares the processes of a plan with those of state, where failed are the
+// failed_hosts.
+func newChange(next, prior []member, failed map[string]string) *change {
+	c := &change{next: next, prior: make(map[string][]fleet.Host), held: make(map[place]bool), failed: make(map[place]diagnose.HostStatus)}
+	for _, m := range prior {
+		byKey := make(map[string]string, len(failed))
+		for key, host := range m.Hosts.All {
+			c.prior[m.ID] = append(c.prior[m.ID], host)
+			c.held[place{m.ID, host.WithoutSupplier()}] = true
+			if status, said := failed[reference.HostKey(m.name, key)]; said {
+				byKey[key] = status
+			}
+		}
+		for host, status := range diagnose.Statuses(byKey, m.Hosts, diagnose.Failed) {
+			c.failed[place{m.ID, host}] = status
+		}
 	}
+	return c
+}
+
+// moved are the hosts of a process that came, and those that went.
+func (c *change) moved(process string) (added, removed []fleet.Host) {
+	stays := make(map[fleet.HostID]bool)
+	for _, m := range c.next {
+		if m.ID != process {
+			continue
+		}
+		for _, host := range m.Hosts.Hosts() {
+			stays[host.WithoutSupplier()] = true
+			if !c.held[place{process, host.WithoutSupplier()}] {
+				added = append(added, host)
+			}
+		}
+	}
+	for _, host := range c.prior[process] {
+		if !stays[host.WithoutSupplier()] {
+			removed = append(removed, host)
+		}
+	}
+	return added, removed
 }
 
 // sameTriggers takes null and empty for the same: neither says anything.
@@ -44,32 +89,39 @@ func sameTriggers(a, b types.Map) bool {
 }
 
 // findRenamed asks for the other names of hosts that came and went, where a machine may
-// have done both: an address gave way to an agent id, or the other way round.
-func (c *change) findRenamed(ctx context.Context, p fleet.Process) error {
-	if !c.mayRename() {
-		return nil
-	}
-	added, removed := c.next.Without(c.prior), c.prior.Without(c.next)
-	others, err := p.OtherNames(ctx, append(added, removed...))
-	if err != nil {
-		return err
-	}
+// have done both: an address gave way to an agent id, or the other way round. members are
+// those of next, as the platform knows them.
+func (c *change) findRenamed(ctx context.Context, members []member) error {
 	c.renamed = make(map[fleet.HostID]fleet.HostID)
-	for _, host := range added {
-		if other, known := others[host]; known {
-			c.renamed[host.WithoutSupplier()] = other
+	asked := make(map[string]bool)
+	for _, m := range members {
+		added, removed := c.moved(m.ID)
+		if asked[m.ID] || !mayRename(added, removed) {
+			continue
 		}
-	}
-	for _, host := range removed {
-		if other, known := others[host]; known {
-			c.renamed[other] = host.WithoutSupplier()
+		asked[m.ID] = true
+		others, err := m.Process.OtherNames(ctx, slices.Concat(added, removed))
+		if err != nil {
+			return err
+		}
+		for _, host := range added {
+			if other, known := others[host]; known {
+				c.renamed[host.WithoutSupplier()] = other
+			}
+		}
+		for _, host := range removed {
+			if other, known := others[host]; known {
+				c.renamed[other] = host.WithoutSupplier()
+			}
 		}
 	}
 	return nil
 }
 
 // mayRename reports whether hosts that came may be hosts that went.
-func (c *change) mayRename() bool { return mayRename(c.next.Without(c.prior), c.prior.Without(c.next)) }
+func (c *change) mayRename() bool {
+	return slices.ContainsFunc(c.next, func(m member) bool { return mayRename(c.moved(m.ID)) })
+}
 
 // mayRename reports whether a host of one list may be one of the other by another name:
 // only an address and an agent id can be the same machine.
@@ -90,40 +142,40 @@ func byForm(hosts []fleet.Host) (agents, addresses bool) {
 	return agents, addresses
 }
 
-// nameInState is the name by which state may hold a host.
-func (c *change) nameInState(host fleet.Host) fleet.HostID {
-	if before, renamed := c.renamed[host.WithoutSupplier()]; renamed {
-		return before
+// inState is where state may hold a process on a host: by the other name of the host, if
+// it has that.
+func (c *change) inState(process string, host fleet.Host) place {
+	if before, renamed := c.renamed[host.WithoutSupplier()]; renamed && c.held[place{process, before}] {
+		return place{process, before}
 	}
-	return host.WithoutSupplier()
+	return place{process, host.WithoutSupplier()}
 }
 
 // retries reports whether any host is due because the last run failed on it.
 func (c *change) retries() bool {
-	for _, host := range c.next.Hosts() {
-		if _, failed := c.failed[c.nameInState(host)]; failed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.next, func(m member) bool {
+		return slices.ContainsFunc(m.Hosts.Hosts(), func(host fleet.Host) bool {
+			_, failed := c.failed[c.inState(m.ID, host)]
+			return failed
+		})
+	})
 }
 
-// due are the hosts on which the operation has to run: all, or those that were added and
-// those on which the last run failed. unsure holds those on which it may have worked.
-func (c *change) due() (hosts []fleet.Host, unsure map[fleet.Host]bool) {
-	held := make(map[fleet.HostID]bool, c.prior.Len())
-	for _, host := range c.prior.Hosts() {
-		held[host.WithoutSupplier()] = true
-	}
-	unsure = make(map[fleet.Host]bool)
-	for _, host := range c.next.Hosts() {
-		name := c.nameInState(host)
-		status, failed := c.failed[name]
-		if c.everywhere || failed || !held[name] {
-			hosts = append(hosts, host)
+// due is where the operation has to run: everywhere, or on what was added and where the
+// last run failed. Unsure is where that may have worked.
+func (c *change) due() []duty {
+	duties := make([]duty, len(c.next))
+	for i, m := range c.next {
+		duties[i].unsure = make(map[fleet.Host]bool)
+		for _, host := range m.Hosts.Hosts() {
+			at := c.inState(m.ID, host)
+			status, failed := c.failed[at]
+			if c.everywhere || failed || !c.held[at] {
+				duties[i].hosts = append(duties[i].hosts, host)
+			}
+			// Another operation than the one in doubt has not run yet.
+			duties[i].unsure[host] = !c.everywhere && failed && status.Code.InDoubt()
 		}
-		// Another operation than the one in doubt has not run yet.
-		unsure[host] = !c.everywhere && failed && status.Code.InDoubt()
 	}
-	return hosts, unsure
+	return duties
 }

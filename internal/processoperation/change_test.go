@@ -7,6 +7,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 func inventoryOf(t *testing.T, addresses map[string]string) fleet.Inventory {
@@ -16,6 +17,11 @@ func inventoryOf(t *testing.T, addresses map[string]string) fleet.Inventory {
 		t.Fatal(faults)
 	}
 	return inventory
+}
+
+// only is the process of an object that has one.
+func only(hosts fleet.Inventory) member {
+	return member{Target: reference.Target{ID: "web:nginx", Title: diagnose.ProcessTitle("web", "nginx"), Hosts: hosts}}
 }
 
 // Which hosts are due, and which are asked first, hangs on codes: the text beside one may
@@ -49,14 +55,15 @@ func TestChange_due(t *testing.T) {
 				for key, code := range c.failed {
 					kept[key] = diagnose.HostStatus{Code: code, Text: text}.String()
 				}
-				before := inventoryOf(t, prior)
-				change := change{everywhere: c.everywhere, next: inventoryOf(t, c.next), prior: before, failed: diagnose.Statuses(kept, before, diagnose.Failed)}
-				hosts, unsure := change.due()
+				next := inventoryOf(t, c.next)
+				change := newChange([]member{only(next)}, []member{only(inventoryOf(t, prior))}, kept)
+				change.everywhere = c.everywhere
+				due := change.due()[0]
 				var got want
-				for _, host := range hosts {
-					key := change.next.Key(host)
+				for _, host := range due.hosts {
+					key := next.Key(host)
 					got.Due = append(got.Due, key)
-					if unsure[host] {
+					if due.unsure[host] {
 						got.Unsure = append(got.Unsure, key)
 					}
 				}

@@ -2,6 +2,8 @@ package processoperation
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -12,26 +14,26 @@ import (
 
 // runFailed is the error for a run that failed on some hosts. todo says what to do, and
 // what the next run does; again, what that does where the outcome is not known.
-func runFailed(o operation, tried int, failures fleet.Results, todo, again string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summary(o.name), o.failed(tried, failures, again)+todo)
+func runFailed(o operation, results outcome, todo, again string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, again)+todo)
 }
 
 // createdInPart is how a first run ends that succeeded on some hosts, or was interrupted
 // when it may have.
-func createdInPart(o operation, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
+func createdInPart(o operation, results outcome, as reference.OnPartialCreate) diag.Diagnostic {
 	if as == reference.PartialError {
-		return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, "")+
+		return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply runs on every host again. "+
 			"`terraform untaint` of this resource makes the next apply retry these hosts alone.")
 	}
-	return diag.NewWarningDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, o.applied())+
+	return diag.NewWarningDiagnostic(summary(o.name), o.failed(results, o.applied())+
 		"The next plan shows an update that retries these hosts alone.")
 }
 
 // nothingConfirmed is the error for a first run that may have worked, and of which no
 // host said so.
-func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(summary(o.name), o.failed(o.Hosts.Len(), failures, "")+
+func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
 		"`terraform untaint` of this resource makes the next apply ask first.")
 }
@@ -39,20 +41,31 @@ func nothingConfirmed(o operation, failures fleet.Results) diag.Diagnostic {
 // invoked is how an action ends: with nothing to say; with a warning, if no more hosts
 // failed than may; or else with an error.
 // What an action leaves undone is nowhere but in its message, so that names every host.
-// addresses are those of the configuration, by key; inOneValue is what has to be set for
-// others to be taken.
-func invoked(o operation, addresses map[string]string, inOneValue string, results fleet.Results) diag.Diagnostics {
-	failures := results.Failures()
-	if len(failures) == 0 {
+// addresses are those of the configuration, by key, of each process; inOneValue is what has
+// to be set for others to be taken.
+func invoked(o operation, addresses []map[string]string, inOneValue string, results outcome) diag.Diagnostics {
+	failures := results.failures()
+	if failures.count() == 0 {
 		return nil
 	}
-	failed := o.failed(len(results), failures, "")
+	failed := o.failed(results, "")
 	setting := ""
-	if inOneValue != "" {
+	if inOneValue != "" && !o.several() {
 		setting = ", with " + inOneValue
 	}
-	again := diagnose.HostsArgument(reference.Only(addresses, o.Hosts, failures))
-	if len(failures) <= o.rollout.MaxFailed.Of(len(results)) && !cutShort(failures) {
+	var arguments []string
+	for i, m := range o.members {
+		if len(failures[i]) == 0 {
+			continue
+		}
+		argument := diagnose.HostsArgument(reference.Only(addresses[i], m.Hosts, failures[i]))
+		if m.name != "" {
+			argument = fmt.Sprintf("  %q:\n%s", m.name, argument)
+		}
+		arguments = append(arguments, argument)
+	}
+	again := strings.Join(arguments, "\n")
+	if failures.machines() <= o.rollout.MaxFailed.Of(results.machines()) && !failures.cutShort() {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
 			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
 			"show these hosts. To invoke it on them alone"+setting+":\n\n"+again)}
@@ -62,37 +75,53 @@ func invoked(o operation, addresses map[string]string, inOneValue string, result
 		"untouched, name these alone"+setting+":\n\n"+again)}
 }
 
-// cutShort reports whether a run ended before it was through: however few hosts are
-// left, that is not what max_failed_hosts allows.
-func cutShort(failures fleet.Results) bool {
-	for _, o := range failures {
-		if o.Verdict == fleet.NotTried || fleet.Interrupted(o.Err) {
-			return true
-		}
-	}
-	return false
-}
-
-// interrupted reports whether the user ended a run.
-func interrupted(failures fleet.Results) bool {
-	for _, o := range failures {
-		if fleet.Interrupted(o.Err) {
-			return true
-		}
-	}
-	return false
-}
-
 func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
 }
 
-// failed says how the hosts came out of the operation, on which it failed, and why; and
-// where the outcome is not known, what the next run does there.
-func (o operation) failed(tried int, failures fleet.Results, again string) string {
+// failed says how the hosts came out of the operation, on which it failed, and why: of
+// several processes, each in its turn. again is what the next run does
+// where the outcome is not known.
+func (o operation) failed(results outcome, again string) string {
+	if !o.several() {
+		return o.members[0].failed(o.name, results[0], again)
+	}
+	var text strings.Builder
+	var well []string
+	for _, stage := range o.stages() {
+		for _, i := range stage {
+			m := o.members[i]
+			switch {
+			case len(results[i].Failures()) > 0:
+				fmt.Fprintf(&text, "%q, priority %d: %s", m.name, m.priority, m.failed(o.name, results[i], again))
+			case len(results[i]) > 0:
+				well = append(well, strconv.Quote(m.name))
+			}
+		}
+	}
+	if len(well) > 0 {
+		fmt.Fprintf(&text, "Done on all hosts: %s.\n\n", strings.Join(well, ", "))
+	}
+	return text.String()
+}
+
+// failed is that of one process.
+func (m member) failed(name fleet.Operation, results fleet.Results, again string) string {
 	const doubt = "Where the outcome is not known, the operation may have run, or may still run. It is never sent again within the same run; " +
 		"the status data source reports how the process is now."
-	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", o.Title, o.name, diagnose.CountOutcomes(failures, tried), diagnose.RowsInDoubt(o.Hosts, failures, doubt+again))
+	failures := results.Failures()
+	return fmt.Sprintf("%s: %s on %s.\n\n%s\n", m.Title, name, diagnose.CountOutcomes(failures, len(results)), diagnose.RowsInDoubt(m.Hosts, failures, doubt+again))
+}
+
+// stages are the members by priority, in the order in which they go.
+func (o operation) stages() [][]int { return stagesOf(o.name, o.members) }
+
+func stagesOf(name fleet.Operation, members []member) [][]int {
+	priorities := make([]int64, len(members))
+	for i, m := range members {
+		priorities[i] = m.priority
+	}
+	return fleet.Stages(name, priorities)
 }
 
 // applied is what the next apply does where the outcome is not known, destroyed what the

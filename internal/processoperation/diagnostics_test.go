@@ -10,7 +10,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
-	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // Promised in rolling-restart.md: The apply ends with an error that counts the hosts that
@@ -18,10 +17,10 @@ import (
 func TestRunFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)
-	o := operation{Target: reference.Target{Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory}, name: fleet.Restart}
-	got := runFailed(o, 2, fleet.Results{hosts[0]: {
+	o := operation{members: []member{only(inventory)}, name: fleet.Restart}
+	got := runFailed(o, outcome{{hosts[1]: {}, hosts[0]: {
 		Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "sh: ./restart.sh: not found", TaskID: "GSETASK:7", RequestID: "r7",
-	}}, diagnose.RetriedAlone, o.applied())
+	}}}, diagnose.RetriedAlone, o.applied())
 	if got.Summary() != "Unable to Restart Process" {
 		t.Errorf("summary %q", got.Summary())
 	}
@@ -61,8 +60,8 @@ func TestOperation_failed_doubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := operation{Target: reference.Target{Title: "It", Hosts: inventory}, name: c.operation}
-			got := o.failed(1, fleet.Results{hosts[0]: {Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}}, c.again(o))
+			o := operation{members: []member{only(inventory)}, name: c.operation}
+			got := o.failed(outcome{{hosts[0]: {Verdict: fleet.Pending, Code: 115, Err: context.DeadlineExceeded}}}, c.again(o))
 			if want := doubt + c.want + slow; !strings.HasSuffix(got, want) {
 				t.Errorf("said %q, which does not end with %q", got, want)
 			}

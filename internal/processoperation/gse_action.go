@@ -19,7 +19,7 @@ var (
 )
 
 type gseActionModel struct {
-	reference.GSEModel
+	reference.GSEProcesses
 	actionValues
 }
 
@@ -37,10 +37,10 @@ func (a *gseAction) Metadata(_ context.Context, req action.MetadataRequest, resp
 }
 
 func (a *gseAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
-	attributes := reference.ActionAttributes(reference.GSEAttributes(reference.Options{}))
+	attributes := reference.ActionAttributes(reference.GSEAttributes(reference.Options{Several: true}))
 	maps.Copy(attributes, actionAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process on its hosts when it is invoked, reports its progress, and ends with " +
+		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts when it is invoked, reports its progress, and ends with " +
 			"the result of each host. It does what the resource of the same name does, and keeps no state.",
 		Attributes: attributes,
 	}

@@ -3,6 +3,7 @@ package processoperation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	actiontimeouts "github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -10,15 +11,16 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// model holds the values of an object that runs an operation: which process, on which
+// model holds the values of an object that runs an operation: which processes, on which
 // hosts, and what to do.
 type model interface {
-	reference.Model
+	reference.Processes
 	inputs() *inputValues
 }
 
@@ -33,8 +35,12 @@ func (m *inputValues) inputs() *inputValues { return m }
 // checkInputs refuses an operation without its command, and a gate that nothing could
 // pass. What is not known yet passes.
 func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnostics {
+	var diags diag.Diagnostics
 	operation, rollout := m.inputs().Operation, m.inputs().Rollout
-	diags := reference.CheckCommand(ctx, m, config, operation)
+	entries, _ := m.Entries(ctx)
+	for _, entry := range entries {
+		diags.Append(reference.CheckCommand(ctx, entry, config, operation)...)
+	}
 	if gate := reference.GateOf(rollout); gate.IsNull() || gate.IsUnknown() || operation.IsNull() || operation.IsUnknown() {
 		return diags
 	}
@@ -43,7 +49,10 @@ func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnos
 			"after the operation %q the process is not meant to run, so there is nothing to watch; leave it out, or start, restart or reload", operation.ValueString()))
 		return diags
 	}
-	return append(diags, reference.CheckGate(ctx, m, config, rollout)...)
+	for _, entry := range entries {
+		diags.Append(reference.CheckGate(ctx, entry, config, rollout)...)
+	}
+	return diags
 }
 
 // resourceModel is the model of a resource, over either API.
@@ -87,10 +96,38 @@ func (m *actionValues) values() *actionValues { return m }
 
 // operation is a model in the clients' terms, ready to run.
 type operation struct {
-	reference.Target
+	members  []member
 	platform *platform.Platform
 	name     fleet.Operation
 	rollout  fleet.Rollout
+}
+
+// several reports whether it is for the processes of processes.
+func (o operation) several() bool { return len(o.members) > 0 && o.members[0].name != "" }
+
+// id is the id of the object.
+func (o operation) id() string {
+	var ids []string
+	for _, m := range o.members {
+		ids = append(ids, m.ID)
+	}
+	return joinedIDs(ids)
+}
+
+// title is how a sentence about the operation begins.
+func (o operation) title() string {
+	if o.several() {
+		return fmt.Sprintf("%d processes", len(o.members))
+	}
+	return o.members[0].Title
+}
+
+// subject is what it is called where there is little room.
+func (o operation) subject() string {
+	if o.several() {
+		return o.title()
+	}
+	return o.id()
 }
 
 // open converts a model for the clients, or reports why it cannot.
@@ -103,23 +140,97 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 		diags.Append(p.NotReady())
 		return o
 	}
-	var d diag.Diagnostics
-	o.Target, d = m.Open(ctx, p, "")
-	diags.Append(d...)
-	if !diags.HasError() && !o.Desired.HasSpec {
-		reference.AddMissingSpec(diags)
+	entries, _ := m.Entries(ctx)
+	diags.Append(reference.CheckEntries(ctx, entries)...)
+	for _, entry := range entries {
+		target, d := entry.Open(ctx, p, "")
+		diags.Append(d...)
+		if !d.HasError() && !target.Desired.HasSpec {
+			reference.AddMissingSpec(diags, entry)
+		}
+		o.members = append(o.members, member{target, entry.Name, entry.Priority})
 	}
-	o.Starts = o.name.Starts()
-	o.rollout, d = o.Rollout(ctx, m.inputs().Rollout)
+	var d diag.Diagnostics
+	o.rollout, d = rolloutOf(ctx, o.members, o.name, m.inputs().Rollout)
 	o.rollout.Clock = p.Clock
 	diags.Append(d...)
 	return o
 }
 
-// run runs the operation on hosts. Those in unsure are asked first.
-func (o operation) run(ctx context.Context, hosts []fleet.Host, unsure map[fleet.Host]bool) fleet.Results {
-	logged := platform.Run{Process: o.ID, Operation: string(o.name), Keys: o.Hosts, Rollout: o.rollout}
-	return o.platform.Logged(ctx, logged, hosts, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
-		return fleet.Run(ctx, o.Process, o.name, hosts, unsure, rollout)
+// run runs the operation where it is due.
+func (o operation) run(ctx context.Context, duties []duty) outcome {
+	logged := platform.Run{Process: o.subject(), Operation: string(o.name), Rollout: o.rollout}
+	parts := make([]platform.Part, len(o.members))
+	members := make([]fleet.Member, len(o.members))
+	for i, m := range o.members {
+		parts[i] = platform.Part{Name: m.name, Keys: m.Hosts, Hosts: duties[i].hosts}
+		members[i] = fleet.Member{Process: m.Process, Priority: m.priority, Hosts: duties[i].hosts, Unsure: duties[i].unsure}
+	}
+	order := hostsOf(machinesOf(o.members, duties))
+	return o.platform.LoggedParts(ctx, logged, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
+		if o.several() {
+			return fleet.RunInOrder(ctx, o.name, members, order, rollout)
+		}
+		return []fleet.Results{fleet.Run(ctx, members[0].Process, o.name, members[0].Hosts, members[0].Unsure, rollout)}
+	})
+}
+
+// outcome is what became of a run: the results of each member.
+type outcome []fleet.Results
+
+// failures are those that did not come out well.
+func (o outcome) failures() outcome {
+	failures := make(outcome, len(o))
+	for i, results := range o {
+		failures[i] = results.Failures()
+	}
+	return failures
+}
+
+// count is how many there are.
+func (o outcome) count() int {
+	n := 0
+	for _, results := range o {
+		n += len(results)
+	}
+	return n
+}
+
+// machines counts those that there are results of.
+func (o outcome) machines() int {
+	ids := make(map[fleet.HostID]bool)
+	for _, results := range o {
+		for host := range results {
+			ids[host.WithoutSupplier()] = true
+		}
+	}
+	return len(ids)
+}
+
+// anyOf reports whether is is true of any result.
+func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
+	for _, results := range o {
+		for _, one := range results {
+			if is(one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inDoubt reports whether any result leaves open that the operation worked.
+func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt) }
+
+// interrupted reports whether the user ended the run.
+func (o outcome) interrupted() bool {
+	return o.anyOf(func(one fleet.Outcome) bool { return fleet.Interrupted(one.Err) })
+}
+
+// cutShort reports whether the run ended before it was through: however few hosts are
+// left, that is not what max_failed_hosts allows.
+func (o outcome) cutShort() bool {
+	return o.anyOf(func(one fleet.Outcome) bool {
+		return fleet.Interrupted(one.Err) || (one.Verdict == fleet.NotTried && one.Meaning != fleet.StoppedByOther)
 	})
 }

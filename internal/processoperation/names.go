@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// checkNames reports machines that hosts holds under two names, an address and an agent
+// checkNames reports machines that a process has under two names, an address and an agent
 // id: the operation would run on them twice.
 func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 	twins, err := o.twins(ctx)
@@ -20,36 +20,56 @@ func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 		return diag.Diagnostics{namesUnknown(o, err)}
 	}
 	var diags diag.Diagnostics
-	for _, host := range o.Hosts.Hosts() {
-		if first, double := twins[host]; double {
-			reference.AddInvalid(&diags, path.Root("hosts"), diagnose.SummaryInvalidHost,
-				fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
-					o.Hosts.Key(first), o.Hosts.Key(host), first.Address(), host.Address()))
+	for _, m := range o.members {
+		at := path.Empty()
+		if m.name != "" {
+			at = path.Root("processes").AtMapKey(m.name)
+		}
+		for _, host := range m.Hosts.Hosts() {
+			if first, double := twins[place{m.ID, host.WithoutSupplier()}]; double {
+				reference.AddInvalid(&diags, at.AtName("hosts"), diagnose.SummaryInvalidHost,
+					fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
+						o.keyOf(m.ID, first), m.Hosts.Key(host), first.Address(), host.Address()))
+			}
 		}
 	}
 	return diags
 }
 
-// twins are the hosts that are another one by a second name, with that one.
-func (o operation) twins(ctx context.Context) (map[fleet.Host]fleet.Host, error) {
-	hosts := o.Hosts.Hosts()
-	if !mayRename(hosts, hosts) {
-		return nil, nil //nolint:nilnil // names of one form are of different machines
+// keyOf is the key of a host of a process.
+func (o operation) keyOf(process string, host fleet.Host) string {
+	for _, m := range o.members {
+		if m.ID == process && m.Hosts.Has(host) {
+			return m.Hosts.Key(host)
+		}
 	}
-	others, err := o.Process.OtherNames(ctx, hosts)
-	if err != nil {
-		return nil, err
+	return host.Address()
+}
+
+// twins are the hosts of a process that are another of it by a second name, with that one.
+func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
+	twins, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
+	for _, m := range o.members {
+		hosts[m.ID] = append(hosts[m.ID], m.Hosts.Hosts()...)
+		process[m.ID] = m.Process
 	}
-	byName := make(map[fleet.HostID]fleet.Host, len(hosts))
-	for _, host := range hosts {
-		byName[host.WithoutSupplier()] = host
-	}
-	twins := make(map[fleet.Host]fleet.Host)
-	for _, host := range hosts {
-		other, named := others[host]
-		twin, double := byName[other]
-		if _, told := twins[host]; named && double && !told {
-			twins[twin] = host
+	for id, hosts := range hosts {
+		if !mayRename(hosts, hosts) {
+			continue // names of one form are of different machines
+		}
+		others, err := process[id].OtherNames(ctx, hosts)
+		if err != nil {
+			return nil, err
+		}
+		byName := make(map[fleet.HostID]bool, len(hosts))
+		for _, host := range hosts {
+			byName[host.WithoutSupplier()] = true
+		}
+		for _, host := range hosts {
+			other, named := others[host]
+			if _, told := twins[place{id, host.WithoutSupplier()}]; named && byName[other] && !told {
+				twins[place{id, other}] = host
+			}
 		}
 	}
 	return twins, nil
@@ -58,6 +78,6 @@ func (o operation) twins(ctx context.Context) (map[fleet.Host]fleet.Host, error)
 // namesUnknown is the error for hosts of which nobody tells whether they are the same
 // machines as others.
 func namesUnknown(o operation, err error) diag.Diagnostic {
-	return diagnose.CallFailed(summary(o.name), o.Title+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
+	return diagnose.CallFailed(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
 		"and whether two of them are the same machine could not be asked.", err)
 }

@@ -22,23 +22,30 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	plan, state := r.newModel(), r.newModel()
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-		resp.Diagnostics.Append(manyAtOnce(ctx, state, state.values().OnDestroy, keysOf(ctx, state))...)
+		resp.Diagnostics.Append(manyAtOnce(ctx, state, state.values().OnDestroy)...)
 		return // a destroy has nothing to compute
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, plan)...)
-	resp.Diagnostics.Append(reference.CheckRollout(plan.HostsMap(ctx), plan.values().Rollout)...)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), plan.Identifier(ctx))...)
+	entries, known := plan.Entries(ctx)
+	for _, entry := range entries {
+		resp.Diagnostics.Append(reference.CheckHosts(ctx, r.platform, entry)...)
+	}
+	resp.Diagnostics.Append(reference.CheckEntries(ctx, entries)...)
+	if known {
+		resp.Diagnostics.Append(reference.CheckRolloutOf(ctx, entries, plan.values().Rollout)...)
+	}
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), identifier(ctx, plan))...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if req.State.Raw.IsNull() {
-		planned := run{number: 1, keys: keysOf(ctx, plan)}
-		if !plan.values().runsOnCreate() {
-			planned.keys = nil
+		planned := run{number: 1, members: membersOf(ctx, plan, 0)}
+		planned.duties = make([]duty, len(planned.members))
+		if plan.values().runsOnCreate() {
+			planned.duties = everyHost(planned.members)
 		}
 		resp.Diagnostics.Append(planned.plan(ctx, plan, plan.values().RunOnCreate.IsUnknown(), resp)...)
 		return
@@ -50,7 +57,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	change := r.changeOf(ctx, plan, state)
 	failed, retries := types.MapUnknown(types.StringType), true
-	if plan.HostsMap(ctx).IsFullyKnown() && !change.retries() {
+	if hostsKnown(ctx, plan) && !change.retries() {
 		// A run that fails ends with an error, so success is what can be planned.
 		failed, retries = reference.StringMapValue(nil), false
 	}
@@ -62,16 +69,15 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	number, diags := runsSoFar(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	hosts, _ := change.due()
-	planned := run{number: number + 1, keys: keysIn(change.next, hosts)}
-	planned.uncertain = change.everywhere && !reference.Known(ctx, plan.Identifier(ctx), plan.values().Triggers)
+	planned := run{number: number + 1, members: change.next, duties: change.due()}
+	planned.uncertain = change.everywhere && !reference.Known(ctx, identifier(ctx, plan), plan.values().Triggers)
 	resp.Diagnostics.Append(planned.plan(ctx, plan, change.mayRename(), resp)...)
 }
 
 // sameInputs reports whether a plan says what state says.
 func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 	to, from := plan.values(), state.values()
-	return reference.SameReference(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) &&
+	return reference.SameProcesses(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) &&
 		to.RunOnCreate.Equal(from.RunOnCreate) && to.OnPartialCreate.Equal(from.OnPartialCreate) && to.OnDestroy.Equal(from.OnDestroy) && to.Timeouts.Equal(from.Timeouts)
 }
 
@@ -81,8 +87,9 @@ type run struct {
 	// second plan as well.
 	number    int
 	operation fleet.Operation
-	keys      []string
-	waves     []int // how many hosts each wave has
+	members   []member
+	duties    []duty
+	rollout   fleet.Rollout
 	// uncertain: the run depends on a value that is not known yet.
 	uncertain bool
 }
@@ -91,14 +98,75 @@ type run struct {
 const runsNothing = "runs nothing"
 
 func (r run) String() string {
-	if len(r.keys) == 0 {
+	steps := stepsOf(r.operation, r.members, r.duties)
+	if len(steps) == 0 {
 		return runsNothing
 	}
-	text := fmt.Sprintf("run %d: %s on %s", r.number, r.operation, countHosts(len(r.keys)))
+	text := fmt.Sprintf("run %d", r.number)
 	if r.uncertain {
-		text = fmt.Sprintf("run %d, if it turns out that triggers or name change: %s on %s", r.number, r.operation, countHosts(len(r.keys)))
+		text += ", if it turns out that triggers or name change"
 	}
-	return text + inWaves(r.waves) + ": " + namesOf(r.keys)
+	text += ": " + string(r.operation) + " "
+	if len(steps[0].names) == 0 {
+		return text + steps[0].describe(r.rollout)
+	}
+	var texts []string
+	for i, s := range steps {
+		if i == mostSteps {
+			texts = append(texts, fmt.Sprintf("and %d more priorities", len(steps)-i))
+			break
+		}
+		texts = append(texts, fmt.Sprintf("priority %d, %s, %s", s.priority, namesOf(s.names), s.describe(r.rollout)))
+	}
+	return text + strings.Join(texts, "; then ")
+}
+
+// mostSteps is how many priorities are listed.
+const mostSteps = 12
+
+// step is the processes of one priority, which go together.
+type step struct {
+	priority int64
+	names    []string // none for the only process of an object without processes
+	machines []machine
+}
+
+// stepsOf are those that have something to do, in their order.
+func stepsOf(name fleet.Operation, members []member, duties []duty) []step {
+	var steps []step
+	for _, stage := range stagesOf(name, members) {
+		var (
+			due  []member
+			does []duty
+			s    step
+		)
+		for _, i := range stage {
+			if len(duties[i].hosts) == 0 {
+				continue
+			}
+			due, does = append(due, members[i]), append(does, duties[i])
+			if s.priority = members[i].priority; members[i].name != "" {
+				s.names = append(s.names, members[i].name)
+			}
+		}
+		if s.machines = machinesOf(due, does); len(s.machines) > 0 {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// describe says on which hosts it goes, and in which waves.
+func (s step) describe(rollout fleet.Rollout) string {
+	return "on " + countHosts(len(s.machines)) + inWaves(rollout.Sizes(hostsOf(s.machines))) + ": " + namesOf(s.keys())
+}
+
+func (s step) keys() []string {
+	keys := make([]string, len(s.machines))
+	for i, m := range s.machines {
+		keys[i] = m.key
+	}
+	return keys
 }
 
 // mostWaves is how many waves are listed one by one.
@@ -128,51 +196,50 @@ func inWaves(sizes []int) string {
 // that takes down many hosts at once.
 func (r run) plan(ctx context.Context, plan resourceModel, unknown bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.values()
-	if unknown || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Operation, values.Rollout) {
+	if unknown || !hostsKnown(ctx, plan) || !reference.Known(ctx, values.Operation, values.Rollout) {
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
 	}
-	// A supplier id makes no difference to waves.
-	inventory, diags := reference.InventoryOf(plan.HostsMap(ctx), 0)
-	rollout, d := reference.Target{Hosts: inventory}.Rollout(ctx, values.Rollout)
-	diags.Append(d...)
-	var hosts []fleet.Host
-	for _, key := range r.keys {
-		if host, found := inventory.HostOf(key); found {
-			hosts = append(hosts, host)
-		}
-	}
-	r.operation, r.waves = fleet.Operation(values.Operation.ValueString()), rollout.Sizes(hosts)
+	var diags diag.Diagnostics
+	r.operation = fleet.Operation(values.Operation.ValueString())
+	r.rollout, diags = rolloutOf(ctx, r.members, r.operation, values.Rollout)
 	diags.Append(resp.Plan.SetAttribute(ctx, at, r.String())...)
-	diags.Append(manyAtOnce(ctx, plan, values.Operation, r.keys)...)
+	diags.Append(manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.operation, r.members, r.duties))...)
 	return diags
 }
 
 // recordRun writes a run into rollout_plan that was not known when it was planned.
-func (m *resourceValues) recordRun(o operation, number int, hosts []fleet.Host) {
+func (m *resourceValues) recordRun(o operation, number int, duties []duty) {
 	if m.RolloutPlan.IsUnknown() {
-		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, keys: keysIn(o.Hosts, hosts), waves: o.rollout.Sizes(hosts)}.String())
+		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, members: o.members, duties: duties, rollout: o.rollout}.String())
 	}
 }
 
 // fewHosts is how many hosts may be taken down at once without a warning.
 const fewHosts = 100
 
-// manyAtOnce warns of an operation that takes down many hosts without waves. A reload is
+// manyAtOnce warns of an operation on every host of a model.
+func manyAtOnce(ctx context.Context, m model, operation types.String) diag.Diagnostics {
+	members := membersOf(ctx, m, 0)
+	return manyInStep(identifier(ctx, m), m.inputs().Rollout, operation, stepsOf(fleet.Operation(operation.ValueString()), members, everyHost(members)))
+}
+
+// manyInStep warns of an operation that takes down many hosts without waves. A reload is
 // left out: the process goes on running. Waves say that somebody thought of it.
-func manyAtOnce(ctx context.Context, m model, operation types.String, keys []string) diag.Diagnostics {
+func manyInStep(id types.String, rollout types.Object, operation types.String, steps []step) diag.Diagnostics {
 	switch fleet.Operation(operation.ValueString()) {
 	case fleet.Stop, fleet.Restart, fleet.Kill:
 	default:
 		return nil
 	}
-	rollout := m.inputs().Rollout
-	if len(keys) <= fewHosts || rollout.IsUnknown() || reference.HasWaves(rollout) {
+	at := slices.IndexFunc(steps, func(s step) bool { return len(s.machines) > fewHosts })
+	if at < 0 || rollout.IsUnknown() || reference.HasWaves(rollout) {
 		return nil
 	}
+	keys := steps[at].keys()
 	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("rollout"), "Many Hosts At Once", fmt.Sprintf(
 		"%s: %s goes to %d hosts at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
 			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
-		m.Identifier(ctx).ValueString(), operation.ValueString(), len(keys), namesOf(keys)))}
+		id.ValueString(), operation.ValueString(), len(keys), namesOf(keys)))}
 }
 
 // runsKey holds the number of runs in private state.
@@ -202,23 +269,6 @@ func saveRuns(ctx context.Context, to privateWriter, runs int) diag.Diagnostics 
 		return diag.Diagnostics{diagnose.Bug(err)}
 	}
 	return to.SetKey(ctx, runsKey, raw)
-}
-
-// keysOf are the keys of a model's hosts.
-func keysOf(ctx context.Context, m model) []string {
-	var keys []string
-	for key := range m.HostsMap(ctx).All() {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-func keysIn(inventory fleet.Inventory, hosts []fleet.Host) []string {
-	keys := make([]string, len(hosts))
-	for i, host := range hosts {
-		keys[i] = inventory.Key(host)
-	}
-	return keys
 }
 
 func countHosts(n int) string {

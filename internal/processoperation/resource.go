@@ -29,9 +29,13 @@ func (r *baseResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(config.Check(ctx, nil)...)
+	entries, _ := config.Entries(ctx)
+	for _, entry := range entries {
+		resp.Diagnostics.Append(entry.Check(ctx, nil)...)
+		resp.Diagnostics.Append(reference.CheckCommand(ctx, entry, req.Config, config.values().OnDestroy)...)
+	}
 	resp.Diagnostics.Append(checkInputs(ctx, config, req.Config)...)
-	resp.Diagnostics.Append(reference.CheckCommand(ctx, config, req.Config, config.values().OnDestroy)...)
+	resp.Diagnostics.Append(reference.CheckEntries(ctx, entries)...)
 }
 
 func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
@@ -44,7 +48,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 	if !plan.values().runsOnCreate() {
-		plan.values().recordRun(o, 0, nil)
+		plan.values().recordRun(o, 0, make([]duty, len(o.members)))
 		plan.values().record(o, nil)
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 		return
@@ -53,23 +57,23 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 
-	results := o.run(ctx, o.Hosts.Hosts(), nil)
+	results := o.run(ctx, everyHost(o.members))
 
-	failures := results.Failures()
-	if len(failures) == len(results) && !diagnose.InDoubt(failures) {
-		resp.Diagnostics.Append(runFailed(o, len(results), failures, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
+	failures := results.failures()
+	if failures.count() == results.count() && !failures.inDoubt() {
+		resp.Diagnostics.Append(runFailed(o, results, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
-	plan.values().recordRun(o, 1, o.Hosts.Hosts())
+	plan.values().recordRun(o, 1, everyHost(o.members))
 	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
 	switch {
-	case len(failures) == 0:
-	case len(failures) == len(results) && !interrupted(failures):
-		resp.Diagnostics.Append(nothingConfirmed(o, failures))
+	case failures.count() == 0:
+	case failures.count() == results.count() && !failures.interrupted():
+		resp.Diagnostics.Append(nothingConfirmed(o, results))
 	default:
-		resp.Diagnostics.Append(createdInPart(o, failures, reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
+		resp.Diagnostics.Append(createdInPart(o, results, reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
 	}
 }
 
@@ -95,23 +99,23 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	resp.Diagnostics.Append(diags...)
 	number := runs + 1
 	change := r.changeOf(ctx, plan, state)
-	if err := change.findRenamed(ctx, o.Process); err != nil {
+	if err := change.findRenamed(ctx, o.members); err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
 
-	hosts, unsure := change.due()
-	results := o.run(ctx, hosts, unsure)
+	due := change.due()
+	results := o.run(ctx, due)
 
-	failures := results.Failures()
-	plan.values().recordRun(o, number, hosts)
+	failures := results.failures()
+	plan.values().recordRun(o, number, due)
 	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
-	if len(hosts) > 0 {
+	if results.count() > 0 {
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
-	if len(failures) > 0 {
-		resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.RetriedAlone, o.applied()))
+	if failures.count() > 0 {
+		resp.Diagnostics.Append(runFailed(o, results, diagnose.RetriedAlone, o.applied()))
 	}
 }
 
@@ -135,25 +139,54 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
 	}
-	results := o.run(ctx, slices.DeleteFunc(o.Hosts.Hosts(), func(host fleet.Host) bool { _, double := twins[host]; return double }), nil)
-	for host, first := range twins {
-		results[host] = results[first]
+	due := everyHost(o.members)
+	for i, m := range o.members {
+		due[i].hosts = slices.DeleteFunc(due[i].hosts, func(host fleet.Host) bool { _, double := twins[place{m.ID, host.WithoutSupplier()}]; return double })
 	}
+	results := o.run(ctx, due)
+	o.addTwins(results, twins)
 
-	failures := results.Failures()
-	if len(failures) == 0 {
+	failures := results.failures()
+	if failures.count() == 0 {
 		return
 	}
 	// Hosts that are done leave the state, so that the next destroy runs only on the
 	// others.
-	state.SetHosts(ctx, reference.NewHostMap(reference.Only(state.HostsMap(ctx).Known(), o.Hosts, failures)))
+	entries, _ := state.Entries(ctx)
+	left := make(map[string]reference.HostMap)
+	for i, m := range o.members {
+		if len(failures[i]) > 0 {
+			left[m.name] = reference.NewHostMap(reference.Only(entries[i].HostsMap(ctx).Known(), m.Hosts, failures[i]))
+		}
+	}
+	state.KeepHosts(ctx, left)
 	state.values().FailedHosts = reference.StringMapValue(nil)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	resp.Diagnostics.Append(runFailed(o, len(results), failures, diagnose.DestroyedAlone, o.destroyed()))
+	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }
 
 // record writes what became of a run into the model.
-func (m *resourceValues) record(o operation, failures fleet.Results) {
-	m.ID = types.StringValue(o.ID)
-	m.FailedHosts = reference.StringMapValue(diagnose.StatusesByKey(o.Hosts, diagnose.OperationStatuses(failures)))
+func (m *resourceValues) record(o operation, failures outcome) {
+	m.ID = types.StringValue(o.id())
+	failed := make(map[string]string)
+	for i, of := range failures {
+		for key, status := range diagnose.StatusesByKey(o.members[i].Hosts, diagnose.OperationStatuses(of)) {
+			failed[reference.HostKey(o.members[i].name, key)] = status
+		}
+	}
+	m.FailedHosts = reference.StringMapValue(failed)
+}
+
+// addTwins gives hosts that are others by a second name the results of those.
+func (o operation) addTwins(results outcome, twins map[place]fleet.Host) {
+	for i, m := range o.members {
+		for _, host := range m.Hosts.Hosts() {
+			first, double := twins[place{m.ID, host.WithoutSupplier()}]
+			for j, other := range o.members {
+				if result, has := results[j][first]; double && has && other.ID == m.ID {
+					results[i][host] = result
+				}
+			}
+		}
+	}
 }

@@ -72,4 +72,15 @@ var actionForms = attributeForms[action.Attribute]{
 			Validators: a.Validators,
 		}
 	},
+	objects: func(a resource.MapNestedAttribute, nested map[string]action.Attribute) action.Attribute {
+		return action.MapNestedAttribute{
+			NestedObject: action.NestedAttributeObject{
+				Attributes: nested, CustomType: a.NestedObject.CustomType, Validators: a.NestedObject.Validators,
+			},
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, WriteOnly: a.WriteOnly,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
+	},
 }

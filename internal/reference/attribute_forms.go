@@ -20,6 +20,7 @@ type attributeForms[A any] struct {
 	sequence   func(schema.ListAttribute) A
 	object     func(schema.SingleNestedAttribute, map[string]A) A
 	list       func(schema.ListNestedAttribute, map[string]A) A
+	objects    func(schema.MapNestedAttribute, map[string]A) A
 }
 
 func (f attributeForms[A]) attributes(attributes map[string]schema.Attribute) map[string]A {
@@ -46,6 +47,8 @@ func (f attributeForms[A]) attribute(name string, attribute schema.Attribute) A 
 		return f.object(a, f.attributes(a.Attributes))
 	case schema.ListNestedAttribute:
 		return f.list(a, f.attributes(a.NestedObject.Attributes))
+	case schema.MapNestedAttribute:
+		return f.objects(a, f.attributes(a.NestedObject.Attributes))
 	}
 	// A schema is built when the provider starts, so a test meets this at once.
 	panic(fmt.Sprintf("attribute %q: no other form for %T", name, attribute))

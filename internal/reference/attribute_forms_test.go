@@ -20,7 +20,7 @@ import (
 var convertible = map[string]resource.Attribute{
 	"text": resource.StringAttribute{}, "integer": resource.Int64Attribute{}, "float": resource.Float64Attribute{},
 	"dictionary": resource.MapAttribute{}, "object": resource.SingleNestedAttribute{}, "list": resource.ListNestedAttribute{},
-	"sequence": resource.ListAttribute{},
+	"sequence": resource.ListAttribute{}, "objects": resource.MapNestedAttribute{},
 }
 
 // An attribute keeps every property that its other form has as well, also one that a

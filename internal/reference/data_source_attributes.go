@@ -72,4 +72,15 @@ var dataSourceForms = attributeForms[datasource.Attribute]{
 			Validators: a.Validators,
 		}
 	},
+	objects: func(a resource.MapNestedAttribute, nested map[string]datasource.Attribute) datasource.Attribute {
+		return datasource.MapNestedAttribute{
+			NestedObject: datasource.NestedAttributeObject{
+				Attributes: nested, CustomType: a.NestedObject.CustomType, Validators: a.NestedObject.Validators,
+			},
+			CustomType: a.CustomType,
+			Required:   a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive,
+			Description: a.Description, MarkdownDescription: a.MarkdownDescription, DeprecationMessage: a.DeprecationMessage,
+			Validators: a.Validators,
+		}
+	},
 }

@@ -25,7 +25,12 @@ type GSEModel struct {
 	Hosts   HostMap      `tfsdk:"hosts"`
 	Spec    types.Object `tfsdk:"spec"`
 	Process types.String `tfsdk:"process"`
+
+	// at is where they stand in the configuration.
+	at path.Path
 }
+
+func (m *GSEModel) base() path.Path { return m.at }
 
 // gseParts are what a process is to GSE, however the configuration gives it.
 type gseParts struct {
@@ -77,7 +82,7 @@ func (m *GSEModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 		return diags
 	}
 	if _, err := m.parts(ctx); err != nil {
-		AddInvalid(&diags, path.Root("process"), "Invalid Process", "it is not the process of a bk_hosted_process: "+err.Error())
+		AddInvalid(&diags, m.at.AtName("process"), "Invalid Process", "it is not the process of a bk_hosted_process: "+err.Error())
 	}
 	return diags
 }
@@ -85,11 +90,11 @@ func (m *GSEModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 func (m *GSEModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
 
 func (m *GSEModel) commands(ctx context.Context, config tfsdk.Config) (types.Object, path.Path) {
-	at := path.Root("spec").AtName("control")
+	at := m.at.AtName("spec").AtName("control")
 	if !m.Process.IsNull() {
 		parts, _ := m.parts(ctx)
 		control, _ := parts.spec.Attributes()["control"].(types.Object)
-		return control, path.Root("process").AtName("spec").AtName("control")
+		return control, m.at.AtName("process").AtName("spec").AtName("control")
 	}
 	control := types.ObjectNull(nil)
 	if diags := config.GetAttribute(ctx, at, &control); diags.HasError() {
@@ -114,13 +119,13 @@ func (m *GSEModel) Unlimited() bool {
 
 func (m *GSEModel) resident(ctx context.Context, config tfsdk.Config) bool {
 	var kind types.Int64
-	diags := config.GetAttribute(ctx, path.Root("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
+	diags := config.GetAttribute(ctx, m.at.AtName("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
 	return !diags.HasError() && !kind.IsNull() && kind.ValueInt64() == gse.AutoResident
 }
 
 func (m *GSEModel) passing(ctx context.Context, config tfsdk.Config) string {
 	var kind types.Int64
-	diags := config.GetAttribute(ctx, path.Root("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
+	diags := config.GetAttribute(ctx, m.at.AtName("spec").AtName("monitor_policy").AtName("auto_type"), &kind)
 	if !m.Process.IsNull() {
 		parts, _ := m.parts(ctx)
 		policy, _ := parts.spec.Attributes()["monitor_policy"].(types.Object)
@@ -134,7 +139,7 @@ func (m *GSEModel) passing(ctx context.Context, config tfsdk.Config) string {
 
 func (m *GSEModel) limited(ctx context.Context, config tfsdk.Config) bool {
 	var limits types.Object
-	diags := config.GetAttribute(ctx, path.Root("spec").AtName("resource"), &limits)
+	diags := config.GetAttribute(ctx, m.at.AtName("spec").AtName("resource"), &limits)
 	return !diags.HasError() && !limits.IsNull() && !limits.IsUnknown()
 }
 

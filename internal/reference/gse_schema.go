@@ -14,6 +14,8 @@ type Options struct {
 	Registers bool
 	// OptionalSpec makes spec optional: a cached status can be read without one.
 	OptionalSpec bool
+	// Several adds processes.
+	Several bool
 }
 
 // GSEAttributes declares meta, hosts and spec, and process, by name.
@@ -24,13 +26,19 @@ func GSEAttributes(o Options) map[string]schema.Attribute {
 	switch {
 	case o.OptionalSpec:
 		process = gseDeclaration.accepted(specPart)
+	case o.Several:
+		process = several(gseDeclaration.accepted())
 	case !o.Registers:
 		process = gseDeclaration.accepted()
 	}
-	return map[string]schema.Attribute{
+	attributes := map[string]schema.Attribute{
 		"meta":    metaAttribute(o),
 		"hosts":   hosts,
 		"spec":    specAttribute(o),
 		"process": process,
 	}
+	if o.Several {
+		attributes["processes"] = processesAttribute()
+	}
+	return attributes
 }

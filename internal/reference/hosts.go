@@ -57,40 +57,53 @@ func (v hostsValidator) ValidateString(_ context.Context, req validator.StringRe
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	hosts := HostMap{StringValue: req.ConfigValue}
+	resp.Diagnostics.Append(checkHostMap(req.Path, HostMap{StringValue: req.ConfigValue})...)
+}
+
+// checkHostMap checks hosts that stand at a path.
+func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if hosts.IsNull() || hosts.IsUnknown() {
+		return diags
+	}
 	if hosts.Len() == 0 {
-		resp.Diagnostics.Append(validatordiag.InvalidAttributeValueDiagnostic(req.Path, "must contain at least one host", "0"))
-		return
+		diags.Append(validatordiag.InvalidAttributeValueDiagnostic(at, "must contain at least one host", "0"))
+		return diags
 	}
 	if hosts.Len() > manyHosts {
-		resp.Diagnostics.AddAttributeWarning(req.Path, "Many Hosts", fmt.Sprintf("A resource with %d hosts is slow to plan, and there is much to look "+
+		diags.AddAttributeWarning(at, "Many Hosts", fmt.Sprintf("A resource with %d hosts is slow to plan, and there is much to look "+
 			"through when something fails. If there are more than %d, split the map into shards and use for_each; the guide \"Large fleets\" "+
 			"in the provider's documentation has an example.", hosts.Len(), manyHosts))
 	}
 	for key, address := range hosts.All() {
 		if strings.TrimSpace(key) == "" {
-			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost,
+			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost,
 				"the host key is empty; give the host a name of your choice, such as web-1, by which messages and results call it")
 		}
 		if address.Null {
-			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; give the host an address or leave it out; "+fleet.AddressForms)
+			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, "the address is null; give the host an address or leave it out; "+fleet.AddressForms)
 		}
 	}
 	// The supplier id does not matter for finding duplicates: see fleet.HostID.
 	_, faults := fleet.NewInventory(hosts.Known(), 0)
 	for _, fault := range faults {
-		AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+		AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
+	return diags
 }
 
 // InventoryOf parses a hosts map; supplier is the supplier id of addresses that name
 // none. An address that cannot be used is an error at its key. Hosts whose address is
 // not known yet are left out, so before an apply acts on the result, all must be known.
 func InventoryOf(hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
+	return inventoryAt(HostsPath(), hosts, supplier)
+}
+
+func inventoryAt(at path.Path, hosts HostMap, supplier int) (fleet.Inventory, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	inventory, faults := fleet.NewInventory(hosts.Known(), supplier)
 	for _, fault := range faults {
-		AddInvalid(&diags, path.Root("hosts").AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
+		AddInvalid(&diags, at.AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 	}
 	return inventory, diags
 }
@@ -107,26 +120,22 @@ func CheckHosts(ctx context.Context, p *platform.Platform, m Model) diag.Diagnos
 	}
 	_, diags := checkedInventory(ctx, p, m)
 	if !diags.HasError() && !m.HasSpec(ctx) {
-		AddMissingSpec(&diags)
+		AddMissingSpec(&diags, m)
 	}
 	return diags
 }
 
-// AddMissingSpec adds the error for a process that cannot be operated.
-func AddMissingSpec(diags *diag.Diagnostics) {
-	AddInvalid(diags, path.Root("process"), "Missing Spec", "it was imported and not applied yet, and so has no spec; apply the bk_hosted_process first")
-}
-
 // checkedInventory returns the hosts, and what CheckHosts reports about them.
 func checkedInventory(ctx context.Context, p *platform.Platform, m Model) (fleet.Inventory, diag.Diagnostics) {
-	inventory, diags := InventoryOf(m.HostsMap(ctx), p.Supplier)
+	at := m.base().AtName("hosts")
+	inventory, diags := inventoryAt(at, m.HostsMap(ctx), p.Supplier)
 	diags.Append(m.Check(ctx, p)...)
 	if m.takesAgentIDs(p) {
 		return inventory, diags
 	}
 	for key, host := range inventory.All {
 		if host.AgentID() != "" {
-			AddInvalid(&diags, path.Root("hosts").AtMapKey(key), diagnose.SummaryInvalidHost, "only GSE's API gateway accepts agent ids. "+
+			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, "only GSE's API gateway accepts agent ids. "+
 				"Give the host as <bk_cloud_id>:<ip>, or, unless this object goes through JOB, set gateway = \"apigw\" in the provider block")
 		}
 	}

@@ -122,6 +122,16 @@ func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	return diags
 }
 
+func (m *JobModel) base() path.Path { return path.Empty() }
+
+// Entries implements Processes.
+func (m *JobModel) Entries(context.Context) ([]Entry, bool) { return []Entry{{Model: m}}, true }
+
+// KeepHosts implements Processes.
+func (m *JobModel) KeepHosts(ctx context.Context, hosts map[string]HostMap) {
+	m.SetHosts(ctx, hosts[""])
+}
+
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
 
 // HostsMap is the value of hosts.

@@ -215,23 +215,14 @@ type rolloutModel struct {
 
 // CheckRollout refuses a canary that is none of the hosts.
 func CheckRollout(hosts HostMap, rollout types.Object) diag.Diagnostics {
-	var diags diag.Diagnostics
-	canary, given := rollout.Attributes()["canary"].(types.List)
-	if !given || hosts.IsUnknown() {
-		return diags
+	if hosts.IsUnknown() {
+		return nil
 	}
 	keys := make(map[string]bool, hosts.Len())
 	for key := range hosts.All() {
 		keys[key] = true
 	}
-	for i, element := range canary.Elements() {
-		key, _ := element.(types.String)
-		if !key.IsUnknown() && !keys[key.ValueString()] {
-			AddInvalid(&diags, path.Root("rollout").AtName("canary").AtListIndex(i), "Invalid Canary",
-				fmt.Sprintf("%q is not the key of a host in hosts. A canary is named by its key", key.ValueString()))
-		}
-	}
-	return diags
+	return checkCanary(keys, rollout)
 }
 
 // Rollout converts rollout for the clients. A null value is one wave of all hosts.

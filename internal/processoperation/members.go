@@ -1,0 +1,145 @@
+package processoperation
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// member is one of the processes of an operation.
+type member struct {
+	reference.Target
+	name     string // its key in processes, "" for the only process of an object without
+	priority int64
+}
+
+// duty is what an operation does for a member: on which hosts it runs, and on which of
+// them it may have worked before.
+type duty struct {
+	hosts  []fleet.Host
+	unsure map[fleet.Host]bool
+}
+
+// everyHost is the duty of each member when the operation runs everywhere.
+func everyHost(members []member) []duty {
+	duties := make([]duty, len(members))
+	for i, m := range members {
+		duties[i].hosts = m.Hosts.Hosts()
+	}
+	return duties
+}
+
+// membersOf are the processes of a model with what a plan knows of them: an unknown id is
+// "", and hosts that are not known are left out.
+func membersOf(ctx context.Context, m reference.Processes, supplier int) []member {
+	var members []member
+	entries, _ := m.Entries(ctx)
+	for _, entry := range entries {
+		// Addresses were checked by the plan; what cannot be read is left out there.
+		inventory, _ := reference.InventoryOf(entry.HostsMap(ctx), supplier)
+		target := reference.Target{ID: entry.Identifier(ctx).ValueString(), Hosts: inventory}
+		members = append(members, member{Target: target, name: entry.Name, priority: entry.Priority})
+	}
+	return members
+}
+
+// identifier is the id of an object, unknown while any part of it is.
+func identifier(ctx context.Context, m reference.Processes) types.String {
+	entries, known := m.Entries(ctx)
+	var ids []string
+	for _, entry := range entries {
+		id := entry.Identifier(ctx)
+		known = known && !id.IsUnknown()
+		ids = append(ids, id.ValueString())
+	}
+	if !known {
+		return types.StringUnknown()
+	}
+	return types.StringValue(joinedIDs(ids))
+}
+
+// joinedIDs is the id of an object with processes of these.
+func joinedIDs(ids []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(ids))), ",")
+}
+
+// hostsKnown reports whether all hosts of all processes are known.
+func hostsKnown(ctx context.Context, m reference.Processes) bool {
+	entries, known := m.Entries(ctx)
+	for _, entry := range entries {
+		known = known && entry.HostsMap(ctx).IsFullyKnown()
+	}
+	return known
+}
+
+// machine is a host of one or more members, by the key of the first.
+type machine struct {
+	key  string
+	host fleet.Host
+}
+
+// machinesOf are the machines of some members' duties, each once, in the order of their
+// keys.
+func machinesOf(members []member, duties []duty) []machine {
+	var machines []machine
+	for i, m := range members {
+		for _, host := range duties[i].hosts {
+			machines = append(machines, machine{m.Hosts.Key(host), host})
+		}
+	}
+	slices.SortStableFunc(machines, func(a, b machine) int { return fleet.CompareKeys(a.key, b.key) })
+	seen := make(map[fleet.HostID]bool, len(machines))
+	return slices.DeleteFunc(machines, func(m machine) bool {
+		twice := seen[m.host.WithoutSupplier()]
+		seen[m.host.WithoutSupplier()] = true
+		return twice
+	})
+}
+
+func hostsOf(machines []machine) []fleet.Host {
+	hosts := make([]fleet.Host, len(machines))
+	for i, m := range machines {
+		hosts[i] = m.host
+	}
+	return hosts
+}
+
+// rolloutOf converts rollout for an operation on members: its canary is machines, and a
+// wave may take as long as the slowest of them.
+func rolloutOf(ctx context.Context, members []member, name fleet.Operation, value types.Object) (fleet.Rollout, diag.Diagnostics) {
+	var (
+		diags   diag.Diagnostics
+		rollout fleet.Rollout
+		canary  = make(map[fleet.HostID]bool)
+		whole   = reference.Target{Starts: name.Starts()}
+		longest time.Duration
+	)
+	for _, m := range members {
+		whole.Settles, whole.StartCheck = max(whole.Settles, m.Settles), max(whole.StartCheck, m.StartCheck)
+	}
+	for _, m := range members {
+		whole.Hosts = m.Hosts
+		var d diag.Diagnostics
+		rollout, d = whole.Rollout(ctx, value)
+		diags = append(diags, d...)
+		longest = max(longest, rollout.WaveTimeout)
+		for host := range rollout.Canary {
+			canary[host.WithoutSupplier()] = true
+		}
+	}
+	rollout.WaveTimeout = longest
+	rollout.Canary = make(map[fleet.Host]bool)
+	for _, m := range machinesOf(members, everyHost(members)) {
+		if canary[m.host.WithoutSupplier()] {
+			rollout.Canary[m.host] = true
+		}
+	}
+	return rollout, diags
+}

@@ -1,0 +1,328 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
+)
+
+// Processes is the part of an object's values that says which processes it is about,
+// where that may be several.
+type Processes interface {
+	// Entries are the processes, in the order of their names. known is false while it is
+	// not known which there are, or in which order they go.
+	Entries(ctx context.Context) (entries []Entry, known bool)
+	// KeepHosts leaves these hosts of each process, by its name, and no process without.
+	KeepHosts(ctx context.Context, hosts map[string]HostMap)
+}
+
+// Entry is one process of an object.
+type Entry struct {
+	Model
+	// Name is its key in processes, "" for the one that an object without processes has.
+	Name     string
+	Priority int64
+}
+
+// HostKey is what failed_hosts calls a host of the process.
+func (e Entry) HostKey(key string) string { return HostKey(e.Name, key) }
+
+// HostKey is what failed_hosts calls a host of the process with this name in processes.
+func HostKey(process, key string) string {
+	if process == "" {
+		return key
+	}
+	return process + "/" + key
+}
+
+// GSEProcesses holds the values of meta, hosts and spec, or of process, or of processes,
+// which has several of those.
+type GSEProcesses struct {
+	GSEModel
+	Processes types.Map `tfsdk:"processes"`
+}
+
+// Entries implements Processes.
+func (m *GSEProcesses) Entries(ctx context.Context) (entries []Entry, known bool) {
+	if m.Processes.IsNull() {
+		return []Entry{{Model: &m.GSEModel}}, true
+	}
+	known = !m.Processes.IsUnknown()
+	for _, name := range slices.Sorted(maps.Keys(m.Processes.Elements())) {
+		object, _ := m.Processes.Elements()[name].(types.Object)
+		if object.IsUnknown() {
+			known = false
+			continue
+		}
+		entry, priority := entryOf(ctx, path.Root("processes").AtMapKey(name), object)
+		known = known && !priority.IsUnknown()
+		entries = append(entries, Entry{Model: entry, Name: name, Priority: priority.ValueInt64()})
+	}
+	return entries, known
+}
+
+// entryOf reads one element of processes, at a path.
+func entryOf(ctx context.Context, at path.Path, object types.Object) (*GSEModel, types.Int64) {
+	model := &GSEModel{at: at}
+	attributes := object.Attributes()
+	model.Meta, _ = attributes["meta"].(types.Object)
+	model.Spec, _ = attributes["spec"].(types.Object)
+	model.Process, _ = attributes["process"].(types.String)
+	hosts, _ := attributes["hosts"].(types.Map)
+	model.Hosts = fold.MapOf(ctx, hosts)
+	priority, _ := attributes["priority"].(types.Int64)
+	return model, priority
+}
+
+// KeepHosts implements Processes.
+func (m *GSEProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) {
+	if m.Processes.IsNull() {
+		m.SetHosts(ctx, hosts[""])
+		return
+	}
+	kept := make(map[string]attr.Value)
+	for name, element := range m.Processes.Elements() {
+		object, _ := element.(types.Object)
+		left, keeps := hosts[name]
+		if !keeps {
+			continue
+		}
+		model, _ := entryOf(ctx, path.Root("processes").AtMapKey(name), object)
+		model.SetHosts(ctx, left)
+		attributes := object.Attributes()
+		attributes["process"] = model.Process
+		if !model.Meta.IsNull() {
+			attributes["hosts"] = StringMapValue(left.Known())
+		}
+		kept[name] = types.ObjectValueMust(object.AttributeTypes(ctx), attributes)
+	}
+	m.Processes = types.MapValueMust(m.Processes.ElementType(ctx), kept)
+}
+
+// SameProcesses reports whether two objects name the same processes on the same hosts, in
+// the same order and in the same way.
+func SameProcesses(ctx context.Context, a, b Processes) bool {
+	ours, known := a.Entries(ctx)
+	theirs, _ := b.Entries(ctx)
+	return known && slices.EqualFunc(ours, theirs, func(x, y Entry) bool {
+		return x.Name == y.Name && x.Priority == y.Priority && SameReference(ctx, x, y)
+	})
+}
+
+// CheckEntries reports what cannot be told apart: a machine that has one process in two
+// entries, and two hosts that failed_hosts would call the same. What is not known yet
+// passes.
+func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
+	type place struct {
+		process string
+		host    fleet.HostID
+	}
+	var (
+		diags  diag.Diagnostics
+		places = make(map[place]string)
+		keys   = make(map[string]string)
+	)
+	for _, entry := range entries {
+		id := entry.Identifier(ctx)
+		inventory, _ := InventoryOf(entry.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
+		for key, host := range inventory.All {
+			at := entry.base().AtName("hosts").AtMapKey(key)
+			key := entry.HostKey(key)
+			if other, taken := keys[key]; taken {
+				AddInvalid(&diags, at, "Ambiguous Name", fmt.Sprintf("with the slash that failed_hosts puts between process and host, it is called %q, as is a host of the process %q; rename one of them", key, other))
+			}
+			keys[key] = entry.Name
+			if id.IsUnknown() {
+				continue
+			}
+			where := place{id.ValueString(), host.WithoutSupplier()}
+			if other, taken := places[where]; taken {
+				AddInvalid(&diags, at, "Process Given Twice", fmt.Sprintf("the entry %q has the process %s on %s already; name each process once on each host",
+					other, where.process, host.Address()))
+			}
+			places[where] = entry.Name
+		}
+	}
+	return diags
+}
+
+// processesAttribute declares processes.
+func processesAttribute() schema.MapNestedAttribute {
+	process := gseDeclaration.accepted()
+	process.Validators = nil // the entry is checked as a whole
+	return schema.MapNestedAttribute{
+		MarkdownDescription: "Several processes, in place of `meta`, `hosts` and `spec`: a map of a name of your choice to a process and its priority. Those with the " +
+			"lowest `priority` are started, restarted or reloaded first, and stopped or killed last; equal priorities go together, in one call for each wave where the " +
+			"platform has it. The next priority begins only when no more than `rollout.max_failed_hosts` hosts in all have failed, and leaves out the hosts that have. " +
+			"`rollout` cuts the hosts of each priority into waves, and a host takes all its processes of that priority along. Takes " +
+			"`processes = data.bk_cmdb_processes.<name>.processes` as it is. A new or failed process or host is run alone; renaming a key makes no calls.",
+		Optional:   true,
+		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), entryNames{}},
+		NestedObject: schema.NestedAttributeObject{
+			Validators: []validator.Object{entryValidator{}},
+			Attributes: map[string]schema.Attribute{
+				"meta": metaAttribute(Options{}),
+				"hosts": schema.MapAttribute{
+					MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
+					ElementType:         types.StringType,
+					Optional:            true,
+					Validators:          []validator.Map{entryHosts{}},
+				},
+				"spec":    specAttribute(Options{}),
+				"process": process,
+				"priority": schema.Int64Attribute{
+					CustomType:          WholeNumber{},
+					MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first and stopped last.",
+					Required:            true,
+					Validators:          []validator.Int64{int64validator.AtLeast(0)},
+				},
+			},
+		},
+	}
+}
+
+// several adds to what declares one process that there may be several.
+func several(process schema.StringAttribute) schema.StringAttribute {
+	process.MarkdownDescription += " Or set `processes`."
+	process.Validators = []validator.String{severalValidator{declarationValidator{declaration: gseDeclaration}}}
+	return process
+}
+
+// severalValidator wants processes, or what is needed of one.
+type severalValidator struct{ declarationValidator }
+
+func (v severalValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	var processes types.Map
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("processes"), &processes)...)
+	if processes.IsNull() {
+		v.declarationValidator.ValidateString(ctx, req, resp)
+		return
+	}
+	var set []string
+	for _, name := range []string{"meta", hostsPart, specPart, v.name} {
+		var part attr.Value
+		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(name), &part)...)
+		if part != nil && !part.IsNull() {
+			set = append(set, name)
+		}
+	}
+	if len(set) > 0 {
+		AddInvalid(&resp.Diagnostics, path.Root(set[0]), "Process Given Twice", "processes is set, and says which processes the operation is for; leave out "+strings.Join(set, ", "))
+	}
+}
+
+// entryNames refuses a process without a name.
+type entryNames struct{}
+
+func (entryNames) Description(context.Context) string { return "every process must have a name" }
+
+func (v entryNames) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (entryNames) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	for name, element := range req.ConfigValue.Elements() {
+		switch {
+		case strings.TrimSpace(name) == "":
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(name), "Invalid Process", "the name is empty; give the process a name of your choice, by which messages and results call it")
+		case element.IsNull():
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(name), "Invalid Process", "the process is null; leave it out")
+		}
+	}
+}
+
+// entryHosts checks the hosts of an entry as hostsValidator does those of an object.
+type entryHosts struct{}
+
+func (entryHosts) Description(ctx context.Context) string { return hostsValidator{}.Description(ctx) }
+
+func (v entryHosts) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (entryHosts) ValidateMap(ctx context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	diags := checkHostMap(req.Path, fold.MapOf(ctx, req.ConfigValue))
+	resp.Diagnostics.Append(diags...)
+}
+
+// entryValidator wants the process of an entry, or its parts.
+type entryValidator struct{}
+
+func (entryValidator) Description(context.Context) string {
+	return "must have process, or meta, hosts and spec"
+}
+
+func (v entryValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (entryValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	attributes := req.ConfigValue.Attributes()
+	var set, missing []string
+	for _, name := range []string{"meta", "hosts", "spec"} {
+		if attributes[name].IsNull() {
+			missing = append(missing, name)
+		} else {
+			set = append(set, name)
+		}
+	}
+	switch given := !attributes["process"].IsNull(); {
+	case !given && len(missing) > 0:
+		AddInvalid(&resp.Diagnostics, req.Path.AtName(missing[0]), "Missing Process",
+			"set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: "+strings.Join(missing, ", "))
+	case given && len(set) > 0:
+		AddInvalid(&resp.Diagnostics, req.Path.AtName(set[0]), "Process Given Twice", "process is set, and holds meta, hosts and spec; leave out "+strings.Join(set, ", "))
+	}
+}
+
+// checkCanary refuses a canary that is none of the hosts with these keys.
+func checkCanary(keys map[string]bool, rollout types.Object) diag.Diagnostics {
+	var diags diag.Diagnostics
+	canary, _ := rollout.Attributes()["canary"].(types.List)
+	for i, element := range canary.Elements() {
+		key, _ := element.(types.String)
+		if !key.IsUnknown() && !keys[key.ValueString()] {
+			AddInvalid(&diags, path.Root("rollout").AtName("canary").AtListIndex(i), "Invalid Canary",
+				fmt.Sprintf("%q is not the key of a host in hosts. A canary is named by its key", key.ValueString()))
+		}
+	}
+	return diags
+}
+
+// CheckRolloutOf is CheckRollout for the hosts of several processes.
+func CheckRolloutOf(ctx context.Context, entries []Entry, rollout types.Object) diag.Diagnostics {
+	keys := make(map[string]bool)
+	for _, entry := range entries {
+		if entry.HostsMap(ctx).IsUnknown() {
+			return nil
+		}
+		for key := range entry.HostsMap(ctx).All() {
+			keys[key] = true
+		}
+	}
+	return checkCanary(keys, rollout)
+}
+
+// AddMissingSpec adds the error for a process that cannot be operated.
+func AddMissingSpec(diags *diag.Diagnostics, m Model) {
+	AddInvalid(diags, m.base().AtName("process"), "Missing Spec", "it was imported and not applied yet, and so has no spec; apply the bk_hosted_process first")
+}
+
+// NoHosts is the error for an operation that would run nowhere.
+func NoHosts(m Model) diag.Diagnostics {
+	var diags diag.Diagnostics
+	AddInvalid(&diags, m.base().AtName("hosts"), diagnose.SummaryInvalidHost, "there is no host to run the operation on")
+	return diags
+}
