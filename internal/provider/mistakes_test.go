@@ -101,6 +101,28 @@ var mistakes = []mistake{
 	{at: `hosts["web-1"]`, wrote: map[string]any{"web-1": nil}, said: "the address is null; give the host an address or leave it out; " + forms},
 	{at: `hosts["web-2"]`, wrote: map[string]string{"web-1": "0:10.0.0.1", "web-2": "0:0:10.0.0.1"}, said: `"0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "web-1"; name each host once.`},
 
+	{at: `processes["web"].priority`, in: operated, wrote: entries("web", entry("nginx", 0.5)), said: "the value must be a whole number, such as 1; got 0.5."},
+	{at: `processes[""]`, in: operated, wrote: entries("", entry("nginx", 1)), said: "the name is empty; give the process a name of your choice, by which messages and results call it."},
+	{at: `processes["web"].hosts["web-1"]`, in: operated, wrote: entries("web", entry("nginx", 1, "web-1", "10.0.0.1")), said: `not a host address: "10.0.0.1" has no bk_cloud_id; did you mean "0:10.0.0.1"?`},
+	{
+		at: `processes["web"].hosts["web-2"]`, in: operated, wrote: entries("web", entry("nginx", 1, "web-1", "0:10.0.0.1", "web-2", "0:0:10.0.0.1")),
+		said: `"0:0:10.0.0.1" is the same host as "0:10.0.0.1" under key "web-1"; name each host once.`,
+	},
+	{
+		at: `processes["web"].hosts["b"]`, in: operated, wrote: entries("db", entry("nginx", 1, "a", "0:10.0.0.1"), "web", entry("nginx", 2, "b", "0:0:10.0.0.1")),
+		said: `the entry "db" has the process web:nginx on 0:10.0.0.1 already; name each process once on each host.`,
+	},
+	{
+		at: `processes["a/b"].hosts["c"]`, in: operated, wrote: entries("a", entry("db", 1, "b/c", "0:10.0.0.1"), "a/b", entry("nginx", 2, "c", "0:10.0.0.1")),
+		said: `with the slash that failed_hosts puts between process and host, it is called "a/b/c", as is a host of the process "a"; rename one of them.`,
+	},
+	{at: `processes["web"].spec`, in: operated, wrote: entries("web", without(entry("nginx", 1), "spec")), said: "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: spec."},
+	{at: `processes["web"].meta`, in: operated, wrote: entries("web", map[string]any{"process": "{}", "meta": entry("nginx", 1)["meta"], "priority": 1}), said: "process is set, and holds meta, hosts and spec; leave out meta."},
+	{
+		at: `processes["web"].spec.control.restart_cmd`, in: operated, wrote: entries("web", commandless(entry("nginx", 1))),
+		said: `the operation "restart" runs this command, which is not set. ` + spelling,
+	},
+
 	{face: providertest.FaceJOB, at: "process.start_cmd", in: jobHosted, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
 	{face: providertest.FaceJOB, at: "process.stop_cmd", in: jobHosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
 	{face: providertest.FaceJOB, at: "process.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
@@ -108,6 +130,41 @@ var mistakes = []mistake{
 	{face: providertest.FaceJOB, at: "process.cycle_time", more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
 	{face: providertest.FaceJOB, at: "rollout.healthy.output", in: jobRolledOut, wrote: "^ok", said: "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at."},
 	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
+}
+
+// entries are processes by name.
+func entries(nameAndEntry ...any) map[string]any {
+	processes := make(map[string]any)
+	for i := 0; i < len(nameAndEntry); i += 2 {
+		name, _ := nameAndEntry[i].(string)
+		processes[name] = nameAndEntry[i+1]
+	}
+	return processes
+}
+
+// entry is an element of processes, with addresses behind their keys.
+func entry(name string, priority any, hosts ...string) map[string]any {
+	addresses := make(map[string]string)
+	for i := 0; i < len(hosts); i += 2 {
+		addresses[hosts[i]] = hosts[i+1]
+	}
+	if len(hosts) == 0 {
+		addresses["web-1"] = "0:10.0.0.1"
+	}
+	one := providertest.FaceESB.Reference("./start.sh", 1)
+	one["meta"], one["hosts"], one["priority"] = map[string]any{"namespace": "web", "name": name}, addresses, priority
+	return one
+}
+
+func without(one map[string]any, attribute string) map[string]any {
+	delete(one, attribute)
+	return one
+}
+
+func commandless(one map[string]any) map[string]any {
+	spec, _ := one["spec"].(map[string]any)
+	spec["control"] = map[string]any{"start_cmd": "./start.sh"}
+	return one
 }
 
 // Promised in reference: a process that has limits and no such command causes a warning.
@@ -168,6 +225,11 @@ func (m mistake) with(object string, value any) map[string]any {
 		target, _ = config["process"].(map[string]any)
 	}
 	maps.Copy(target, m.more)
+	if strings.HasPrefix(m.at, "processes") {
+		for _, one := range []string{"meta", "hosts", "spec"} {
+			delete(config, one)
+		}
+	}
 	steps := strings.Split(strings.Split(m.at, "[")[0], ".")
 	target = config
 	for _, step := range steps[:len(steps)-1] {

@@ -233,3 +233,74 @@ func decode(t *testing.T, text string, into any) {
 		t.Fatalf("%s: %s", err, text)
 	}
 }
+
+// The module's operation goes by the priorities of CMDB: workers are 3, the gateway is 20. A
+// priority that fails holds back the next one, which the next apply goes on with.
+func TestAccModule_businessInOrder(t *testing.T) {
+	t.Parallel()
+	sim := shopRun(t)
+	cli := newExampleCLI(t, sim, "demo")
+	config := func(operation, trigger string) string {
+		return businessModule(fmt.Sprintf("operation = %q\n  triggers = { release = %q }\n  rollout = { waves = [\"1\", \"100%%\"] }", operation, trigger))
+	}
+	cli.Configure(config("stop", "1"))
+	cli.Expect(0, "get")
+	plan := strings.Join(strings.Fields(cli.Expect(0, "plan")), " ")
+	if want := "run 1: stop priority 20, gateway_1, on 4 hosts in 2 waves of 1, 3: 10.0.1.1…10.0.1.4; then priority 3, worker_1, worker_2, on 3 hosts in 2 waves of 1, 2: 10.0.2.1, 10.0.2.2, 10.0.3.1"; !strings.Contains(plan, want) {
+		t.Errorf("the plan does not say %q:\n%s", want, plan)
+	}
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "apply", "-auto-approve") // hosts what a stop unhosts
+	wantOrder(t, sim, simulator.OpStop, "gateway_1", "gateway_1", "worker_1 worker_2", "worker_1 worker_2")
+
+	sim.ResetCalls()
+	start, code := simulator.OpStart, 65535
+	sim.Inject(simulator.Fault{Op: &start, Name: "worker_2", Hosts: []string{"0:10.0.2.2"}, Code: &code, Message: "no such file"})
+	cli.Configure(config("start", "1"))
+	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(out, `"worker_2", priority 3: Process "worker_2" in namespace "GSEKIT_BIZ_3"`) {
+		t.Errorf("the apply told\n%s", out)
+	}
+	wantOrder(t, sim, simulator.OpStart, "worker_1 worker_2", "worker_1 worker_2")
+	state := strings.Join(strings.Fields(cli.Expect(0, "state", "show", "module.shop.bk_process_operation.this[0]")), " ")
+	for _, want := range []string{`"worker_2/10.0.2.2" = "failed: 65535, the command failed`, `"gateway_1/10.0.1.4" = "not_tried: `} {
+		if !strings.Contains(state, want) {
+			t.Errorf("state does not say %q:\n%s", want, state)
+		}
+	}
+
+	sim.Mend()
+	sim.ResetCalls()
+	cli.Expect(0, "apply", "-auto-approve")
+	wantOrder(t, sim, simulator.OpStart, "worker_2", "gateway_1", "gateway_1")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	if running := runningPIDs(sim); len(running) != 10 {
+		t.Errorf("%d processes run and are hosted: %v", len(running), running)
+	}
+}
+
+// wantOrder compares the processes of the calls of one operation, in their order.
+func wantOrder(t *testing.T, sim *providertest.Sim, op int, want ...string) {
+	t.Helper()
+	type item struct{ Meta struct{ Name string } }
+	var got []string
+	for _, call := range sim.Calls().OfOp(op) {
+		var body struct {
+			item
+			Items []item `json:"proc_operate_req"`
+		}
+		if !strings.HasPrefix(call.API, "operate_") {
+			continue
+		}
+		if err := json.Unmarshal(call.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		names := []string{body.Meta.Name}
+		for i, item := range body.Items {
+			names = append(names[:min(i, len(names))], item.Meta.Name)
+		}
+		got = append(got, strings.Join(names, " "))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}

@@ -49,3 +49,17 @@ resource "bk_hosted_process" "this" {
     }
   }
 }
+
+# Lower priorities are started first and stopped last, as GSEKit does it.
+resource "bk_process_operation" "this" {
+  count = var.operation == null ? 0 : 1
+
+  processes     = data.bk_cmdb_processes.this.processes
+  operation     = var.operation
+  triggers      = var.triggers
+  run_on_create = var.run_on_create
+  rollout       = var.rollout
+
+  # An operation is for what is registered.
+  depends_on = [bk_hosted_process.this]
+}

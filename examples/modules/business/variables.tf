@@ -58,7 +58,7 @@ variable "adopt" {
 }
 
 variable "ensure" {
-  description = "How far the processes are looked after: hosted, or running, which also starts those that do not run, in no order."
+  description = "How far the processes are looked after: hosted, or running, which also starts those that do not run, in no order (see operation)."
   type        = string
   default     = "hosted"
 
@@ -74,8 +74,26 @@ variable "on_destroy" {
   default     = "unregister"
 }
 
+variable "operation" {
+  description = "What to do with all processes, in the order of their priorities: start, stop, restart, reload or kill. Nothing unless given."
+  type        = string
+  default     = null
+}
+
+variable "triggers" {
+  description = "Any values. When one changes, the operation runs again."
+  type        = map(string)
+  default     = null
+}
+
+variable "run_on_create" {
+  description = "Whether the operation runs as soon as it is given, and not only when triggers change."
+  type        = bool
+  default     = true
+}
+
 variable "rollout" {
-  description = "How changes spread over the hosts of a process. All at once unless given."
+  description = "How changes spread over the hosts of a process, and the operation over those of a priority. All at once unless given."
   type = object({
     waves            = optional(list(string))
     batch_size       = optional(number)
