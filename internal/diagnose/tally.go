@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -9,10 +11,11 @@ import (
 
 // CountHosts is "n of m hosts".
 func CountHosts(n, of int) string {
-	return fmt.Sprintf("%d of %s", n, hosts(of))
+	return fmt.Sprintf("%d of %s", n, Hosts(of))
 }
 
-func hosts(n int) string {
+// Hosts is "n hosts".
+func Hosts(n int) string {
 	if n == 1 {
 		return "1 host"
 	}
@@ -31,7 +34,7 @@ func CountFailures(failures fleet.Results, of int) string {
 
 // CountOutcomes tells how the hosts of a run came out of it.
 func CountOutcomes(failures fleet.Results, of int) string {
-	text := fmt.Sprintf("%s: %d done", hosts(of), of-len(failures))
+	text := fmt.Sprintf("%s: %d done", Hosts(of), of-len(failures))
 	if len(failures) > 0 {
 		text += ", " + tallyOf(failures).String()
 	}
@@ -85,4 +88,27 @@ func rankOf(o fleet.Outcome) int {
 		return rankNotTried
 	}
 	return rankFailed
+}
+
+// mostWaves is how many waves are listed one by one.
+const mostWaves = 12
+
+// InWaves tells waves by number and size, nothing for a single one.
+func InWaves(sizes []int) string {
+	last := len(sizes) - 1
+	if last <= 0 {
+		return ""
+	}
+	if slices.Max(sizes) == sizes[0] && slices.Min(sizes[:last]) == sizes[0] {
+		return fmt.Sprintf(" in %d waves of %d", len(sizes), sizes[0])
+	}
+	var texts []string
+	for i, size := range sizes {
+		if i < mostWaves || i == last {
+			texts = append(texts, strconv.Itoa(size))
+		} else if i == mostWaves {
+			texts = append(texts, "…")
+		}
+	}
+	return fmt.Sprintf(" in %d waves of %s", len(sizes), strings.Join(texts, ", "))
 }

@@ -53,6 +53,10 @@ func (m *hostedProcessModel) resourceIdentity(ctx context.Context) (any, diag.Di
 	return hostedProcessIdentityModel{Namespace: types.StringValue(meta.Namespace), Name: types.StringValue(meta.Name)}, diags
 }
 
+func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bool {
+	return !m.Identifier(ctx).Equal(state.Identifier(ctx))
+}
+
 func (m *hostedProcessModel) vanishes() bool { return true }
 
 // complete gives an import the labels that are on file, less those that the

@@ -222,7 +222,7 @@ func TestAccHostedProcessResource_import(t *testing.T) {
 			ImportStateVerify: true,
 			// The platform never returns a spec, an import cannot know the keys, and what is
 			// sent as labels is not known before the first apply.
-			ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all", "process"},
+			ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all", "process", "rollout_plan"},
 		}
 	}
 	resource.Test(t, resource.TestCase{

@@ -44,6 +44,19 @@ func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Dia
 	return nil, nil
 }
 
+func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel) bool {
+	was, ok := state.(*jobHostedProcessModel)
+	if !ok || !m.Identifier(ctx).Equal(state.Identifier(ctx)) {
+		return true
+	}
+	for _, name := range []string{"proc_name", "setup_path", "value_key"} {
+		if !m.Process.Attributes()[name].Equal(was.Process.Attributes()[name]) {
+			return true
+		}
+	}
+	return false
+}
+
 // vanishes is false: on JOB registered is hosted, and a stop on every host is no
 // end of the process.
 func (m *jobHostedProcessModel) vanishes() bool { return false }

@@ -22,6 +22,8 @@ type hostedModel interface {
 	lifecycle() *lifecycleModel
 	// resourceIdentity is nil where the resource has none.
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
+	// replaces reports whether it is another object than the one in state.
+	replaces(ctx context.Context, state hostedModel) bool
 	// vanishes reports whether a process that is registered nowhere is gone, so that
 	// the next plan creates it, and not just in need of mending.
 	vanishes() bool
@@ -45,11 +47,13 @@ type lifecycleModel struct {
 	ForgetUnreachable types.Bool     `tfsdk:"forget_unreachable"`
 	OnUpdate          types.String   `tfsdk:"on_update"`
 	Rollout           types.Object   `tfsdk:"rollout"`
+	Safety            types.Object   `tfsdk:"safety"`
 	Timeouts          timeouts.Value `tfsdk:"timeouts"`
 	ID                types.String   `tfsdk:"id"`
 	Fingerprint       types.String   `tfsdk:"fingerprint"`
 	Owner             types.String   `tfsdk:"owner"`
 	OutOfSync         types.Map      `tfsdk:"out_of_sync"`
+	RolloutPlan       types.String   `tfsdk:"rollout_plan"`
 }
 
 func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }

@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -15,10 +16,13 @@ import (
 )
 
 func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() {
-		return // a destroy needs no plan of ours
-	}
 	plan, state := r.newModel(), r.newModel()
+	if req.Plan.Raw.IsNull() {
+		if resp.Diagnostics.Append(req.State.Get(ctx, state)...); !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(checkDestroy(ctx, state)...)
+		}
+		return // nothing is to be computed
+	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -34,6 +38,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	desired, known := r.planSent(ctx, plan, resp)
 	if req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, true, resp)...)
 		return
 	}
 
@@ -61,6 +66,66 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		outOfSync = types.MapUnknown(types.StringType)
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
+	if plan.replaces(ctx, state) {
+		gone := destroyed(ctx, state)
+		resp.Diagnostics.Append(gone.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
+		resp.Diagnostics.Append(gone.protected(ctx, state.lifecycle().Safety)...)
+		return
+	}
+	changes := everApplied && known && !last.registeredAs(desired)
+	resp.Diagnostics.Append(r.checkSafety(ctx, plan, state, last, changes)...)
+	does := updated(ctx, plan, state, r.suppliers(last), changes)
+	resp.Diagnostics.Append(planRollout(ctx, does, plan, everApplied && known && !does.renames(), resp)...)
+	if does.describe(fleet.Rollout{}) == "" && (everApplied && known || req.Plan.Raw.Equal(req.State.Raw)) {
+		// Nothing is called, and the last change is what state tells.
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.lifecycle().RolloutPlan)...)
+	}
+}
+
+// planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,
+// and warns of one that reaches many hosts at once.
+func planRollout(ctx context.Context, e effect, plan hostedModel, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	at, values := path.Root("rollout_plan"), plan.lifecycle()
+	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure) {
+		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
+	}
+	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, values.Rollout)
+	diags.Append(resp.Plan.SetAttribute(ctx, at, e.describe(rollout))...)
+	diags.Append(e.manyAtOnce(values)...)
+	return diags
+}
+
+// checkDestroy refuses a destroy that goes beyond what is safe.
+func checkDestroy(ctx context.Context, state hostedModel) diag.Diagnostics {
+	gone, safety := destroyed(ctx, state), state.lifecycle().Safety
+	if diags := gone.protected(ctx, safety); diags.HasError() {
+		return diags
+	}
+	return gone.within(ctx, safety, raiseBefore)
+}
+
+// checkSafety refuses an update that goes beyond what is safe. Hosts that are called by
+// another name now do not leave: where that decides, the platform is asked.
+func (r *hostedResource) checkSafety(ctx context.Context, plan, state hostedModel, last applied, changes bool) diag.Diagnostics {
+	if !plan.HostsMap(ctx).IsFullyKnown() {
+		return nil
+	}
+	does, safety := updated(ctx, plan, state, r.suppliers(last), changes), plan.lifecycle().Safety
+	diags := does.within(ctx, safety, raiseWithIt)
+	if !diags.HasError() || !does.renames() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
+		return diags
+	}
+	var failed diag.Diagnostics
+	h := r.open(ctx, plan, last.Owner, &failed)
+	if failed.HasError() {
+		return diags
+	}
+	names, err := h.renamed(ctx, does.prior)
+	if err != nil {
+		return diags
+	}
+	does.removed = slices.DeleteFunc(does.removed, func(host fleet.Host) bool { _, renamed := names.now[host]; return renamed })
+	return does.within(ctx, safety, raiseWithIt)
 }
 
 // planSent plans the attributes that show what registering sends, so that a change of

@@ -60,6 +60,9 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		return
 	}
 
+	if plan.RolloutPlan.IsUnknown() {
+		plan.RolloutPlan = types.StringValue(created(ctx, model).describe(h.rollout))
+	}
 	hosts := h.Hosts.Hosts()
 	_, results := h.reconcile(ctx, "register", fleet.Change{
 		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
@@ -111,6 +114,10 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if !everApplied && prior.Desired.HasSpec {
 		last = appliedAs(prior.Desired, prior.supplier)
 	}
+	resp.Diagnostics.Append(r.checkSafety(ctx, model, before, last, everApplied && !last.registeredAs(h.Desired))...) // not all may have been known to the plan
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
@@ -132,6 +139,9 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
+	if plan.RolloutPlan.IsUnknown() {
+		plan.RolloutPlan = types.StringValue(cmp.Or(u.effect().describe(h.rollout), "calls no host"))
+	}
 	model.setSent(h.Desired)
 	model.SetHosts(ctx, u.withStuck(model.HostsMap(ctx), before.HostsMap(ctx)))
 	model.setWhole(ctx)
@@ -153,6 +163,8 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	state := model.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
+	// Terraform shows no plan of the destroy of a tainted object to the provider.
+	resp.Diagnostics.Append(destroyed(ctx, model).protected(ctx, state.Safety)...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()

@@ -64,6 +64,23 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	rollout := reference.RolloutAttribute("Registers, re-registers, starts, reloads, restarts and unregisters in waves.")
 	rollout.Attributes["on_failure"] = reference.OnFailureAttribute()
 	attributes["rollout"] = rollout
+	attributes["safety"] = schema.SingleNestedAttribute{
+		MarkdownDescription: "How far a change may go. A plan that goes further fails, names the hosts, and says which number to raise. The planned value counts, " +
+			"so that the change that needs it may raise it; for a destroy, which has no configuration, what was applied last counts. " +
+			"A host whose key changes, or whose address is spelt otherwise, is the same host. No limits by default.",
+		Optional:   true,
+		Validators: []validator.Object{reference.NotEmpty()},
+		Attributes: map[string]schema.Attribute{
+			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage such as `\"10%\"` of the hosts in state, rounded " +
+				"down. A destroy and a replacement let go of all."),
+			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered with something else at once, because `spec`, labels or what " +
+				"else is registered has changed: a number, or a percentage of the hosts in state, rounded down. Mending what drifted does not count, nor does the first apply after an import."),
+			"deletion_protection": schema.BoolAttribute{
+				MarkdownDescription: "Refuse to destroy or replace the resource, also where it is tainted. `false` has to be applied before. Defaults to `false`.",
+				Optional:            true,
+			},
+		},
+	}
 	attributes["timeouts"] = reference.TimeoutsAttribute(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,
 		CreateDescription: reference.TimeoutDescription("the whole create", reference.DefaultChangeTimeout),
@@ -74,6 +91,11 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "`namespace:name`.",
 		Computed:            true,
+	}
+	attributes["rollout_plan"] = schema.StringAttribute{
+		MarkdownDescription: "What the plan that last called hosts does to them, in which waves, for those who review it: such as " +
+			"`register anew 1000 hosts in 5 waves of 1, 100, 200, 400, 299, first the canary web-7: web-1…web-1000`. It is for people; its wording may change.",
+		Computed: true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{
 		MarkdownDescription: "Fingerprint of what is declared: it changes whenever the hosts are registered with something else. Name it in the `triggers` of an " +

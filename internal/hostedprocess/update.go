@@ -25,6 +25,7 @@ type update struct {
 	operation   fleet.Operation // of on_update, "" for none
 
 	// What came of it.
+	did      fleet.Change
 	tried    int
 	failures fleet.Results // hosts that are not as declared
 	gone     released      // hosts that left
@@ -66,6 +67,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if err != nil {
 		return err
 	}
+	u.did = change
 	reconciliation, results := u.h.reconcile(ctx, "update", change)
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
@@ -81,6 +83,17 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.keepSuppliers(change.Reregister, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
+}
+
+// effect is what the update did to hosts.
+func (u *update) effect() effect {
+	removed := make([]fleet.Host, 0, len(u.gone.results))
+	for _, host := range u.prior.Hosts.Hosts() {
+		if _, left := u.gone.results[host]; left {
+			removed = append(removed, host)
+		}
+	}
+	return effect{id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, added: u.did.Register, changed: u.did.Reregister, mended: u.did.Settle, removed: removed}
 }
 
 // keepDoubt leaves hosts in doubt whose registration may be the one that they are in

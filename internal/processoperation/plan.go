@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -116,7 +115,7 @@ func (r run) String() string {
 			texts = append(texts, fmt.Sprintf("and %d more priorities", len(steps)-i))
 			break
 		}
-		texts = append(texts, fmt.Sprintf("priority %d, %s, %s", s.priority, namesOf(s.names), s.describe(r.rollout)))
+		texts = append(texts, fmt.Sprintf("priority %d, %s, %s", s.priority, diagnose.Keys(s.names), s.describe(r.rollout)))
 	}
 	return text + strings.Join(texts, "; then ")
 }
@@ -158,7 +157,7 @@ func stepsOf(name fleet.Operation, members []member, duties []duty) []step {
 
 // describe says on which hosts it goes, and in which waves.
 func (s step) describe(rollout fleet.Rollout) string {
-	return "on " + countHosts(len(s.machines)) + inWaves(rollout.Sizes(hostsOf(s.machines))) + ": " + namesOf(s.keys())
+	return "on " + diagnose.Hosts(len(s.machines)) + diagnose.InWaves(rollout.Sizes(hostsOf(s.machines))) + ": " + diagnose.Keys(s.keys())
 }
 
 func (s step) keys() []string {
@@ -167,29 +166,6 @@ func (s step) keys() []string {
 		keys[i] = m.key
 	}
 	return keys
-}
-
-// mostWaves is how many waves are listed one by one.
-const mostWaves = 12
-
-// inWaves tells waves by number and size, nothing for a single one.
-func inWaves(sizes []int) string {
-	last := len(sizes) - 1
-	if last <= 0 {
-		return ""
-	}
-	if slices.Max(sizes) == sizes[0] && slices.Min(sizes[:last]) == sizes[0] {
-		return fmt.Sprintf(" in %d waves of %d", len(sizes), sizes[0])
-	}
-	var texts []string
-	for i, size := range sizes {
-		if i < mostWaves || i == last {
-			texts = append(texts, strconv.Itoa(size))
-		} else if i == mostWaves {
-			texts = append(texts, "…")
-		}
-	}
-	return fmt.Sprintf(" in %d waves of %s", len(sizes), strings.Join(texts, ", "))
 }
 
 // plan writes the run into rollout_plan, unless that is not known yet, and warns of one
@@ -239,7 +215,7 @@ func manyInStep(id types.String, rollout types.Object, operation types.String, s
 	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("rollout"), "Many Hosts At Once", fmt.Sprintf(
 		"%s: %s goes to %d hosts at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
 			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
-		id.ValueString(), operation.ValueString(), len(keys), namesOf(keys)))}
+		id.ValueString(), operation.ValueString(), len(keys), diagnose.Keys(keys)))}
 }
 
 // runsKey holds the number of runs in private state.
@@ -269,23 +245,4 @@ func saveRuns(ctx context.Context, to privateWriter, runs int) diag.Diagnostics 
 		return diag.Diagnostics{diagnose.Bug(err)}
 	}
 	return to.SetKey(ctx, runsKey, raw)
-}
-
-func countHosts(n int) string {
-	if n == 1 {
-		return "1 host"
-	}
-	return fmt.Sprintf("%d hosts", n)
-}
-
-// maxNames is how many ranges of hosts are written out.
-const maxNames = 8
-
-// namesOf names hosts by their keys, in one line.
-func namesOf(keys []string) string {
-	names := fleet.Ranges(keys)
-	if len(names) > maxNames {
-		names = append(slices.Clone(names[:maxNames]), "…")
-	}
-	return strings.Join(names, ", ")
 }

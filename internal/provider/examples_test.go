@@ -143,7 +143,7 @@ func TestAccExamples_import(t *testing.T) {
 	for _, id := range ids {
 		steps = append(steps, resource.TestStep{
 			ResourceName: "bk_hosted_process.web", ImportState: true, ImportStateId: id[1],
-			ImportStateVerify: true, ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all", "process"},
+			ImportStateVerify: true, ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all", "process", "rollout_plan"},
 		})
 	}
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps})

@@ -61,12 +61,8 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
-			"max_failed_hosts": schema.StringAttribute{
-				MarkdownDescription: "How many hosts may fail, across all waves: a number, or a percentage such as `\"5%\"` of all hosts that the change concerns, " +
-					"rounded down. Once more have failed, no further wave starts. Defaults to `0`: the first wave with a failure is the last.",
-				Optional:   true,
-				Validators: []validator.String{toleranceValidator{}},
-			},
+			"max_failed_hosts": ToleranceAttribute("How many hosts may fail, across all waves: a number, or a percentage such as `\"5%\"` of all hosts that the change concerns, " +
+				"rounded down. Once more have failed, no further wave starts. Defaults to `0`: the first wave with a failure is the last."),
 			"healthy": healthyAttribute(),
 			"on_failure": schema.StringAttribute{
 				MarkdownDescription: "What happens once more hosts have failed than `max_failed_hosts`. Only `" + string(OnFailureStop) + "`, the default: no further wave " +
@@ -76,6 +72,12 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 			},
 		},
 	}
+}
+
+// ToleranceAttribute declares how many hosts something may happen to: a number of them, or
+// a percentage.
+func ToleranceAttribute(description string) schema.StringAttribute {
+	return schema.StringAttribute{MarkdownDescription: description, Optional: true, Validators: []validator.String{toleranceValidator{}}}
 }
 
 // OnFailure is what happens to a rollout once more hosts have failed than it bears.

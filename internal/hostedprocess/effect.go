@@ -1,0 +1,206 @@
+package hostedprocess
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// effect is what a change of a resource does to hosts.
+type effect struct {
+	id          string
+	prior, next fleet.Inventory
+	// added hosts are new, changed ones are registered with something else, of mended ones
+	// it is not known that they are as declared, removed ones leave.
+	added, changed, mended, removed []fleet.Host
+}
+
+// created is the effect of a create.
+func created(ctx context.Context, plan hostedModel) effect {
+	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
+	return effect{id: plan.Identifier(ctx).ValueString(), next: next, added: next.Hosts()}
+}
+
+// destroyed is the effect of a destroy.
+func destroyed(ctx context.Context, state hostedModel) effect {
+	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
+	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, removed: prior.Hosts()}
+}
+
+// suppliers are the supplier ids of addresses that name none.
+type suppliers struct{ before, now int }
+
+// suppliers are those of state, as it was last applied, and of a plan.
+func (r *hostedResource) suppliers(last applied) suppliers {
+	if r.platform == nil {
+		return suppliers{}
+	}
+	s := suppliers{before: r.platform.Supplier, now: r.platform.Supplier}
+	if last.Supplier != nil {
+		s.before = *last.Supplier
+	}
+	return s
+}
+
+// updated is the effect of an update, in which what is registered changes or not.
+func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, changes bool) effect {
+	e := created(ctx, plan)
+	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), supplier.now)
+	e.prior, _ = reference.InventoryOf(state.HostsMap(ctx), supplier.before)
+	e.added, e.removed = e.next.Without(e.prior), e.prior.Without(e.next)
+	statuses := state.lifecycle().statuses(e.prior)
+	raised := slices.Index(fleet.Ensures(), fleet.Ensure(plan.lifecycle().Ensure.ValueString())) >
+		slices.Index(fleet.Ensures(), fleet.Ensure(state.lifecycle().Ensure.ValueString()))
+	for _, host := range e.next.Pick(e.prior.Has) {
+		_, out := statuses[host.WithoutSupplier()]
+		switch {
+		case changes, e.prior.SupplierOf(host) != host.SupplierID():
+			e.changed = append(e.changed, host)
+		case out, raised:
+			e.mended = append(e.mended, host)
+		}
+	}
+	return e
+}
+
+// renames reports whether hosts that come may be hosts that go, by another name.
+func (e effect) renames() bool { return len(otherForm(e.removed, e.next.Hosts())) > 0 }
+
+// describe is the effect in the words of rollout_plan, "" for none.
+func (e effect) describe(rollout fleet.Rollout) string {
+	var counts []string
+	for _, part := range []struct {
+		what  string
+		hosts []fleet.Host
+	}{{"register", e.added}, {"register anew", e.changed}, {"mend", e.mended}} {
+		if len(part.hosts) > 0 {
+			counts = append(counts, fmt.Sprintf("%s %s", part.what, diagnose.Hosts(len(part.hosts))))
+		}
+	}
+	touched := e.touched()
+	var steps []string
+	if len(touched) > 0 {
+		steps = append(steps, strings.Join(counts, ", ")+wavesOf(rollout, e.next, touched))
+	}
+	if len(e.removed) > 0 {
+		steps = append(steps, "unregister "+diagnose.Hosts(len(e.removed))+wavesOf(rollout, e.prior, e.removed))
+	}
+	return strings.Join(steps, "; then ")
+}
+
+// touched are the hosts that something is registered on, in the order of their keys.
+func (e effect) touched() []fleet.Host {
+	touched := make(map[fleet.Host]bool)
+	for _, host := range slices.Concat(e.added, e.changed, e.mended) {
+		touched[host] = true
+	}
+	return e.next.Pick(func(host fleet.Host) bool { return touched[host] })
+}
+
+// wavesOf says in which waves hosts go, and which they are.
+func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Host) string {
+	canary := slices.DeleteFunc(slices.Clone(hosts), func(host fleet.Host) bool { return !rollout.Canary[host] })
+	text := diagnose.InWaves(rollout.Sizes(hosts))
+	if len(canary) > 0 && len(canary) < len(hosts) {
+		text += ", first the canary " + keysOf(inventory, canary)
+	}
+	return text + ": " + keysOf(inventory, hosts)
+}
+
+func keysOf(inventory fleet.Inventory, hosts []fleet.Host) string {
+	keys := make([]string, len(hosts))
+	for i, host := range hosts {
+		keys[i] = inventory.Key(host)
+	}
+	return diagnose.Keys(keys)
+}
+
+// safetyModel is safety, which says how far a change may go.
+type safetyModel struct {
+	MaxRemovedHosts    types.String `tfsdk:"max_removed_hosts"`
+	MaxChangedHosts    types.String `tfsdk:"max_changed_hosts"`
+	DeletionProtection types.Bool   `tfsdk:"deletion_protection"`
+}
+
+func safetyOf(ctx context.Context, value types.Object) (safetyModel, diag.Diagnostics) {
+	var m safetyModel
+	if value.IsNull() || value.IsUnknown() {
+		return m, nil
+	}
+	diags := value.As(ctx, &m, basetypes.ObjectAsOptions{})
+	return m, diags
+}
+
+// How a limit is raised: in the change that needs it, or before a destroy, which has no
+// configuration of its own.
+const (
+	raiseWithIt = "in the same change"
+	raiseBefore = "and apply that first: a destroy has no configuration, so what was applied last counts"
+)
+
+// within refuses an effect that goes beyond what is safe.
+func (e effect) within(ctx context.Context, safety types.Object, raise string) diag.Diagnostics {
+	m, diags := safetyOf(ctx, safety)
+	for _, limit := range []struct {
+		name, does string
+		value      types.String
+		hosts      []fleet.Host
+		of         fleet.Inventory
+	}{
+		{"max_removed_hosts", "lets go of", m.MaxRemovedHosts, e.removed, e.prior},
+		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed, e.prior},
+	} {
+		if limit.value.IsNull() || limit.value.IsUnknown() {
+			continue
+		}
+		tolerance, err := fleet.ParseTolerance(limit.value.ValueString())
+		if err != nil || len(limit.hosts) <= tolerance.Of(limit.of.Len()) {
+			continue
+		}
+		diags.AddError("Change Goes Too Far", fmt.Sprintf("%s: this change %s %s, and safety.%s = %q allows %d: %s. "+
+			"If that is what you want, set safety.%[4]s to %[8]d or more %[9]s.",
+			e.id, limit.does, diagnose.CountHosts(len(limit.hosts), limit.of.Len()), limit.name, limit.value.ValueString(), tolerance.Of(limit.of.Len()),
+			keysOf(limit.of, limit.hosts), len(limit.hosts), raise))
+	}
+	return diags
+}
+
+// protected refuses to destroy or replace what is protected.
+func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnostics {
+	m, diags := safetyOf(ctx, safety)
+	if m.DeletionProtection.ValueBool() {
+		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would let go of %s: %s. If that is what you want, "+
+			"set safety.deletion_protection = false and apply that first. Where Terraform has tainted the resource, `terraform untaint` comes before.",
+			e.id, diagnose.Hosts(len(e.removed)), keysOf(e.prior, e.removed)))
+	}
+	return diags
+}
+
+// fewHosts is how many hosts may be changed at once without a warning.
+const fewHosts = 100
+
+// manyAtOnce warns of a change of many hosts without waves: the agents have a new spec
+// before the first host has shown that it is any good.
+func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
+	hosts, inventory, does := e.changed, e.next, "registered with something else"
+	if ends := fleet.OnDestroy(plan.OnDestroy.ValueString()); len(hosts) <= fewHosts && (ends == fleet.DestroyStop || ends == fleet.DestroyKill) {
+		hosts, inventory, does = e.removed, e.prior, "let go of, with on_destroy = \""+string(ends)+"\","
+	}
+	if len(hosts) <= fewHosts || plan.Rollout.IsUnknown() || reference.HasWaves(plan.Rollout) {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("rollout"), "Many Hosts At Once", fmt.Sprintf(
+		"%s: %d hosts are %s at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
+			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
+		e.id, len(hosts), does, keysOf(inventory, hosts)))}
+}

@@ -1,0 +1,312 @@
+package hostedprocess_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// hostedBy is a hosted process of a face, not created yet.
+func hostedBy(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
+	t.Helper()
+	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+}
+
+// fleetOf is a configuration on hosts web-1 to web-n, with more beside it.
+func fleetOf(by providertest.Face, n int, more map[string]any) map[string]any {
+	config := by.Reference("./start.sh", n)
+	maps.Copy(config, more)
+	return config
+}
+
+// restartedBy is fleetOf with another command, so that each host is registered anew.
+func restartedBy(by providertest.Face, n int, more map[string]any) map[string]any {
+	config := by.Reference("./start.sh -v", n)
+	maps.Copy(config, more)
+	return config
+}
+
+func safety(more map[string]any) map[string]any { return map[string]any{"safety": more} }
+
+// A change that goes beyond what is safe is refused by its plan, which names the hosts and
+// says what to raise; raised in the same change, it is let through.
+func TestSafety_update(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		one, all := safety(map[string]any{"max_removed_hosts": "1", "max_changed_hosts": "25%"}), safety(map[string]any{"max_removed_hosts": "2", "max_changed_hosts": "100%"})
+		respelt := map[string]string{"web-1": "0:10.0.0.2", "other": "0:0:10.0.0.3", "web-3": "0:10.0.0.4", "web-4": "0:10.0.0.5"}
+		for name, c := range map[string]struct {
+			after map[string]any
+			said  string // "" where it is let through
+		}{
+			"one-leaves":      {fleetOf(by, 3, one), ""},
+			"two-leave":       {fleetOf(by, 2, one), `this change lets go of 2 of 4 hosts, and safety.max_removed_hosts = "1" allows 1: web-3, web-4. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
+			"two-may-leave":   {fleetOf(by, 2, all), ""},
+			"no-limits":       {restartedBy(by, 1, nil), ""},
+			"none-counts":     {fleetOf(by, 3, safety(map[string]any{"max_removed_hosts": "0"})), `safety.max_removed_hosts = "0" allows 0: web-4.`},
+			"respelt":         {fleetOf(by, 4, map[string]any{"hosts": respelt, "safety": map[string]any{"max_removed_hosts": "0"}}), ""},
+			"changed":         {restartedBy(by, 4, one), `this change registers something else on 4 of 4 hosts, and safety.max_changed_hosts = "25%" allows 1: web-1…web-4. If that is what you want, set safety.max_changed_hosts to 4 or more in the same change.`},
+			"changed-as-much": {restartedBy(by, 4, all), ""},
+			"changed-added":   {fleetOf(by, 6, one), ""},
+		} {
+			t.Run(string(by)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				resource := hostedBy(t, sim, by)
+				resource.Applied(fleetOf(by, 4, one))
+				sim.ResetCalls()
+				kind, said := resource.Apply(c.after)
+				if c.said == "" {
+					if said.Failed() {
+						t.Error(said)
+					}
+					return
+				}
+				if !strings.Contains(said.String(), c.said) || strings.Count(said.String(), "ERROR") != 1 {
+					t.Errorf("%s said:\n%s\nwant:\n%s", kind, said, c.said)
+				}
+				if calls := sim.Changes(); len(calls) > 0 {
+					t.Errorf("called %v", calls)
+				}
+			})
+		}
+	}
+}
+
+// What is protected is neither destroyed nor replaced, and what is limited not beyond it.
+func TestSafety_destroy(t *testing.T) {
+	t.Parallel()
+	protected := safety(map[string]any{"deletion_protection": true})
+	few := safety(map[string]any{"max_removed_hosts": "50%"})
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		renamed := func(more map[string]any) map[string]any {
+			config := fleetOf(by, 2, more)
+			if by == providertest.FaceJOB {
+				process, _ := config["process"].(map[string]any)
+				process["setup_path"] = "/srv/other"
+			} else {
+				config["meta"] = map[string]any{"namespace": "web", "name": "other"}
+			}
+			return config
+		}
+		for name, c := range map[string]struct {
+			before, after map[string]any // after nil: destroyed
+			tainted       bool
+			said          string
+		}{
+			"destroy":                    {before: nil},
+			"protected-destroy":          {before: protected, said: "is protected by safety.deletion_protection, and this would let go of 2 hosts: web-1, web-2."},
+			"limited-destroy":            {before: few, said: `lets go of 2 of 2 hosts, and safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more and apply that first`},
+			"replaced":                   {before: nil, after: renamed(nil)},
+			"protected-replaced":         {before: protected, after: renamed(protected), said: "is protected by safety.deletion_protection"},
+			"protection-taken-with-it":   {before: protected, after: renamed(nil), said: "is protected by safety.deletion_protection"},
+			"limited-replaced":           {before: few, after: renamed(few), said: `safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
+			"limit-raised-with-it":       {before: few, after: renamed(safety(map[string]any{"max_removed_hosts": "2"}))},
+			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 2, protected), tainted: true, said: "`terraform untaint` comes before."},
+		} {
+			t.Run(string(by)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				resource := hostedBy(t, sim, by)
+				resource.Applied(fleetOf(by, 2, c.before))
+				resource.Tainted = c.tainted
+				sim.ResetCalls()
+				kind, said := resource.Apply(c.after)
+				if c.said == "" {
+					if said.Failed() {
+						t.Error(said)
+					}
+					return
+				}
+				if !strings.Contains(said.String(), c.said) || strings.Count(said.String(), "ERROR") != 1 {
+					t.Errorf("%s said:\n%s\nwant:\n%s", kind, said, c.said)
+				}
+				if calls := sim.Changes(); len(calls) > 0 {
+					t.Errorf("called %v", calls)
+				}
+			})
+		}
+	}
+}
+
+// Protection that was taken away by an apply of its own lets go.
+func TestSafety_unprotected(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	resource := hostedBy(t, sim, providertest.FaceESB)
+	resource.Applied(fleetOf(providertest.FaceESB, 2, safety(map[string]any{"deletion_protection": true})))
+	sim.ResetCalls()
+	resource.Applied(fleetOf(providertest.FaceESB, 2, safety(map[string]any{"deletion_protection": false})))
+	if calls := sim.Changes(); len(calls) > 0 {
+		t.Errorf("called %v", calls)
+	}
+	if _, said := resource.Apply(nil); len(said) > 0 {
+		t.Error(said)
+	}
+}
+
+// A machine whose address becomes its agent id does not leave: the platform is asked.
+func TestSafety_renamed(t *testing.T) {
+	t.Parallel()
+	const agent, by = "0200000007525400b95ba81710390009e1d7", providertest.FaceGateway
+	none := map[string]any{"max_removed_hosts": "0"}
+	for name, c := range map[string]struct {
+		machine string // of the agent
+		refused bool
+	}{"same": {providertest.Address(1), false}, "another": {"0:10.0.0.99", true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AddAgent(agent, c.machine)
+			resource := hostedBy(t, sim, by)
+			resource.Applied(fleetOf(by, 2, safety(none)))
+			after := fleetOf(by, 2, safety(none))
+			after["hosts"] = map[string]string{"web-1": agent, "web-2": providertest.Address(2)}
+			if _, said := resource.Apply(after); said.Failed() != c.refused {
+				t.Errorf("said %s", said)
+			}
+		})
+	}
+}
+
+// On a real CLI: a plan to destroy is refused, and what a plan cannot know is looked at
+// before anything is called.
+func TestAccHostedProcessResource_safety(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := func(hosts string) string {
+		return fmt.Sprintf("resource \"terraform_data\" \"hosts\" { input = %s }\n", hosts) + providertest.HostedConfig{
+			Hosts: "terraform_data.hosts.output", More: `safety = { max_removed_hosts = 1, deletion_protection = true }`,
+		}.String()
+	}
+	cli := providertest.NewCLI(t, sim, config(providertest.HostsConfig(3)))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	sim.ResetCalls()
+	if out := words(cli.Expect(1, "plan", "-destroy")); !strings.Contains(out, "web:nginx is protected by safety.deletion_protection, and this would let go of 3 hosts: web-1…web-3.") {
+		t.Errorf("the plan to destroy told\n%s", out)
+	}
+	cli.Configure(config(providertest.HostsConfig(1)))
+	cli.Expect(2, "plan", "-detailed-exitcode")
+	if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, `safety.max_removed_hosts = "1" allows 1: web-2, web-3.`) {
+		t.Errorf("the apply told\n%s", out)
+	}
+	if calls := sim.Changes(); len(calls) > 0 {
+		t.Errorf("called %v", calls)
+	}
+	cli.Configure(config(providertest.HostsConfig(2)))
+	cli.Expect(0, "apply", "-auto-approve")
+}
+
+// words are what a CLI told, without its frame.
+func words(out string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(out)), " ")
+}
+
+func TestSafety_mistakes(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	resource := hostedBy(t, sim, providertest.FaceESB)
+	for value, want := range map[string]string{"-1": "is neither a number", "101%": "is more than all hosts", "few": "is neither a number", "": "is neither a number", "100%": "", "0": ""} {
+		for _, name := range []string{"max_removed_hosts", "max_changed_hosts"} {
+			said := resource.Validate(fleetOf(providertest.FaceESB, 1, safety(map[string]any{name: value}))).String()
+			if !strings.Contains(said, want) || (want == "") != (said == "") || (want != "" && !strings.Contains(said, "Attribute safety."+name)) {
+				t.Errorf("%s = %q: %s", name, value, said)
+			}
+		}
+	}
+}
+
+// The plan tells what a change does to hosts, in which waves, and nothing where it calls
+// none.
+func TestHostedProcess_rolloutPlan(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceESB
+	waves := map[string]any{"rollout": map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}}}
+	for name, c := range map[string]struct {
+		before, after map[string]any
+		want          string
+	}{
+		"created":          {nil, fleetOf(by, 4, nil), "register 4 hosts: web-1…web-4"},
+		"created-in-waves": {nil, fleetOf(by, 4, waves), "register 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4"},
+		"nothing":          {fleetOf(by, 4, nil), fleetOf(by, 4, nil), "register 4 hosts: web-1…web-4"},
+		"calls-nothing":    {fleetOf(by, 4, nil), fleetOf(by, 4, waves), "register 4 hosts: web-1…web-4"},
+		"changed":          {fleetOf(by, 4, nil), restartedBy(by, 4, waves), "register anew 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4"},
+		"added":            {fleetOf(by, 2, nil), fleetOf(by, 4, waves), "register 2 hosts in 2 waves of 1, first the canary web-3: web-3, web-4"},
+		"removed":          {fleetOf(by, 4, nil), fleetOf(by, 1, nil), "unregister 3 hosts: web-2…web-4"},
+		"all-of-it": {
+			fleetOf(by, 2, nil), restartedBy(by, 4, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "web-9": providertest.Address(9)}}),
+			"register 1 host, register anew 1 host: web-1, web-9; then unregister 1 host: web-2",
+		},
+		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"ensure": "running"}), "mend 2 hosts: web-1, web-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := hostedBy(t, sim, by)
+			if c.before != nil {
+				resource.Applied(c.before)
+			}
+			plan, said := resource.Plan(c.after)
+			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); got != c.want || len(said) > 0 {
+				t.Errorf("planned %q, want %q\n%s", got, c.want, said)
+			}
+			resource.Applied(c.after)
+			if got := resource.Attribute("rollout_plan"); got != c.want {
+				t.Errorf("state tells %q", got)
+			}
+			if again, said := resource.Apply(c.after); again != providertest.PlanNothing {
+				t.Errorf("the plan after it: %s %s", again, said)
+			}
+		})
+	}
+}
+
+// A change of many hosts without waves is warned of.
+func TestHostedProcess_manyAtOnce(t *testing.T) {
+	t.Parallel()
+	hosts := make(map[string]string)
+	for n := range 101 {
+		hosts[fmt.Sprintf("web-%03d", n+1)] = providertest.Address(n + 1)
+	}
+	fewer := maps.Clone(hosts)
+	delete(fewer, "web-101")
+	const by = providertest.FaceESB
+	stop, all := map[string]any{"on_destroy": "stop"}, map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
+	with := func(config map[string]any, hosts map[string]string) map[string]any {
+		config["hosts"] = hosts
+		return config
+	}
+	sim := providertest.NewSim(t)
+	resource := hostedBy(t, sim, by)
+	if kind, said := resource.Apply(with(fleetOf(by, 0, stop), hosts)); len(said) > 0 {
+		t.Fatal(kind, said)
+	}
+	for name, c := range map[string]struct {
+		config map[string]any
+		warns  string
+	}{
+		"changed":   {with(restartedBy(by, 0, nil), hosts), "web:nginx: 101 hosts are registered with something else at the same time: web-001…web-101. With waves"},
+		"fewer":     {with(restartedBy(by, 0, nil), fewer), ""},
+		"all":       {with(restartedBy(by, 0, all), hosts), ""},
+		"leave":     {with(fleetOf(by, 0, nil), map[string]string{"other": providertest.Address(200)}), ""},
+		"end":       {with(fleetOf(by, 0, stop), map[string]string{"other": providertest.Address(200)}), `101 hosts are let go of, with on_destroy = "stop", at the same time`},
+		"unchanged": {with(fleetOf(by, 0, nil), hosts), ""},
+	} {
+		_, said := resource.Plan(c.config)
+		if warned := strings.HasPrefix(said.String(), "WARNING"); warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
+			t.Errorf("%s: said %s", name, said)
+		}
+	}
+	if diff := cmp.Diff([]string{}, slices.DeleteFunc(sim.Changes(), func(call string) bool {
+		return strings.HasPrefix(call, "register") || strings.HasPrefix(call, "operate_proc_v2/3")
+	})); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
