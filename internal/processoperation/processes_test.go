@@ -338,7 +338,7 @@ func TestProcesses_mistakes(t *testing.T) {
 		"meta":     {operation("start", stack(), map[string]any{"meta": entry("web", 1)["meta"]}), "Attribute meta: processes is set, and says which processes the operation is for; leave out meta."},
 		"hosts":    {operation("start", stack(), map[string]any{"hosts": providertest.HostsOf(1)}), "Attribute hosts: processes is set, and says which processes the operation is for; leave out hosts."},
 		"process":  {operation("start", stack(), map[string]any{"process": "{}"}), "Attribute process: processes is set, and says which processes the operation is for; leave out process."},
-		"none":     {map[string]any{"operation": "start"}, "set process = bk_hosted_process.<name>.process, or meta, hosts and spec, or processes; not set: meta, hosts, spec."},
+		"none":     {map[string]any{"operation": "start"}, "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: meta, hosts, spec."},
 		"empty":    {operation("start", map[string]any{}, nil), "Attribute processes map must contain at least 1 elements, got: 0"},
 		"no-hosts": {operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, got: 0`},
 		"negative": {operation("start", map[string]any{"a": entry("a", -1, 1)}, nil), `Attribute processes["a"].priority value must be at least 0, got: -1`},
