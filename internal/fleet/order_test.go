@@ -251,3 +251,28 @@ func TestRunInOrder_interrupted(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
+
+// Each process passes the gate by itself, and one that does not holds back what comes after.
+func TestRunInOrder_gate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &jointLog{}
+		dies := process{live: answer(live(fleet.Stopped, true, 5))}
+		members := []fleet.Member{
+			{Process: &joint{name: "a", log: log}, Priority: 1, Hosts: hosts(1)}, {Process: &joint{name: "b", log: log, process: dies}, Priority: 1, Hosts: hosts(1)},
+			{Process: &joint{name: "c", log: log}, Priority: 2, Hosts: hosts(1)},
+		}
+		gate := fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}
+		var last fleet.Progress
+		all := fleet.RunInOrder(t.Context(), fleet.Start, members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
+		if !all[0][host(1)].OK() || all[1][host(1)].Left != fleet.Unhealthy || all[2][host(1)].Verdict != fleet.NotTried {
+			t.Errorf("results %+v", all)
+		}
+		if last.Done != 1 || last.Failed != 1 || last.Watched != 0 {
+			t.Errorf("told of %+v", last)
+		}
+		if calls := slices.DeleteFunc(log.calls, func(call string) bool { return strings.HasPrefix(call, "live") }); !slices.Equal(calls, []string{"start a[1] b[1]"}) {
+			t.Errorf("calls %v", calls)
+		}
+	})
+}
