@@ -26,6 +26,7 @@ resource "bk_job_hosted_process" "web" {
 
   ensure             = "running"
   adopt_existing     = true
+  on_update          = "restart"
   on_destroy         = "stop"
   on_partial_create  = "error"
   forget_unreachable = true

@@ -53,6 +53,7 @@ resource "bk_hosted_process" "web" {
 
   ensure             = "running"
   adopt_existing     = true
+  on_update          = "restart"
   on_destroy         = "stop"
   on_partial_create  = "error"
   forget_unreachable = true
@@ -63,6 +64,8 @@ resource "bk_hosted_process" "web" {
     pause            = "1ms"
     wave_timeout     = "1m"
     max_failed_hosts = "10%"
+    on_failure       = "rollback"
+    healthy          = { stable_for = "1s", within = "1m" }
   }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }
 }
@@ -78,6 +81,6 @@ resource "bk_process_operation" "restart" {
   on_destroy        = "stop"
   on_partial_create = "error"
 
-  rollout  = { batch_size = 2, pause = "1ms", max_failed_hosts = 1 }
+  rollout  = { batch_size = 2, pause = "1ms", max_failed_hosts = 1, healthy = { stable_for = "1s", within = "1m" } }
   timeouts = { create = "5m", update = "5m", delete = "5m" }
 }
