@@ -36,6 +36,10 @@ func safety(more map[string]any) map[string]any { return map[string]any{"safety"
 
 // A change that goes beyond what is safe is refused by its plan, which names the hosts and
 // says what to raise; raised in the same change, it is let through.
+//
+// Promised in reference: A plan that goes further fails, names the hosts, and says which
+// number to raise.
+// Promised in reference: No limits by default.
 func TestSafety_update(t *testing.T) {
 	t.Parallel()
 	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {

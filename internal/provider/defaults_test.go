@@ -31,16 +31,17 @@ var durations = map[string]bool{"request_timeout": true, "retry_wait_min": true,
 
 // leftOutOf are attributes whose default is in the code that uses them, by name.
 var leftOutOf = map[string]leftOut{
-	"adopt_existing":     {"false", false, true, onExisting},
-	"forget_unreachable": {"false", false, true, onDeadHosts},
-	"run_on_create":      {"true", true, false, onFirstRun},
-	"max_failed_hosts":   {"0", "0", "1", inWavesThatFail},
-	"on_update":          {"register", "register", "restart", onUpdate(false)},
-	"on_failure":         {"stop", "stop", "rollback", onUpdate(true)},
-	"mode":               {"live", "live", "cached", readWith("mode")},
-	"address":            {"auto", "auto", "ip", readWith("address")},
-	"key":                {"{bk_host_innerip}", "{bk_host_innerip}", "{bk_host_id}", readWith("key")},
-	"min_hosts":          {"1", 1, 0, readWith("min_hosts")},
+	"adopt_existing":      {"false", false, true, onExisting},
+	"forget_unreachable":  {"false", false, true, onDeadHosts},
+	"run_on_create":       {"true", true, false, onFirstRun},
+	"max_failed_hosts":    {"0", "0", "1", inWavesThatFail},
+	"on_update":           {"register", "register", "restart", onUpdate(false)},
+	"on_failure":          {"stop", "stop", "rollback", onUpdate(true)},
+	"deletion_protection": {"false", false, true, onDestroy},
+	"mode":                {"live", "live", "cached", readWith("mode")},
+	"address":             {"auto", "auto", "ip", readWith("address")},
+	"key":                 {"{bk_host_innerip}", "{bk_host_innerip}", "{bk_host_id}", readWith("key")},
+	"min_hosts":           {"1", 1, 0, readWith("min_hosts")},
 }
 
 // What a description calls the default of an attribute is what comes of leaving it out.
@@ -212,6 +213,18 @@ func inWavesThatFail(t *testing.T, typ string, value any) string {
 		}
 	}
 	return fmt.Sprint(slices.Sorted(maps.Keys(touched)))
+}
+
+// onDestroy destroys what is protected by nothing else.
+func onDestroy(t *testing.T, typ string, value any) string {
+	t.Helper()
+	_, p := stageFor(t, typ)
+	resource := p.CoreOf(typ, &providertest.Kept{})
+	safety := map[string]any{"max_removed_hosts": "100%"}
+	maps.Copy(safety, with("deletion_protection", value))
+	resource.Applied(declaring(typ, map[string]any{"safety": safety}))
+	said := resource.DestroyUnrefreshed()
+	return fmt.Sprint(said.Failed(), resource.State.IsNull())
 }
 
 // onUpdate changes the command of a process that runs, in waves of one host; where it fails,

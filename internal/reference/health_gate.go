@@ -40,14 +40,14 @@ func healthyAttribute() schema.SingleNestedAttribute {
 			},
 			"within": schema.StringAttribute{
 				MarkdownDescription: "How long a host has for that in all, from the moment its wave was operated on, as a duration such as `\"5m\"`. A host that cannot make " +
-					"it any more is given up at once. Defaults to `stable_for` and five minutes more. `wave_timeout` does not cut it short, `timeouts` do.",
+					"it any more fails at once. Defaults to `stable_for` and five minutes more. `wave_timeout` does not cut it short, `timeouts` do.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"output": schema.StringAttribute{
 				MarkdownDescription: "A [regular expression](https://github.com/google/re2/wiki/Syntax) that what `spec.control.health_cmd` prints has to match all the while, " +
-					"such as `\"^ok\"`. What it prints is stripped of white space around it. A command that prints nothing matches as an empty " +
-					"text does. JOB has no such command.",
+					"such as `\"^ok\"`. What it prints is stripped of white space around it. A command that prints nothing or fails matches " +
+					"as an empty text does. JOB has no such command. Not looked at by default.",
 				Optional:   true,
 				Validators: []validator.String{expressionValidator()},
 			},

@@ -13,6 +13,7 @@ var configurations = map[string]string{
 	"hosted-through-apigw":       strings.Replace(withDefaults, "esb", "apigw", 1) + wholeHosted,
 	"operation-minimal":          onESB + minimalHosted + minimalOperation,
 	"operation-whole":            withDefaults + wholeHosted + wholeOperation,
+	"operation-in-order":         onESB + minimalHosted + orderedOperation,
 	"job-minimal": onESB + minimalJob + `
 resource "bk_job_process_operation" "web" {
   declaration = bk_job_hosted_process.web.declaration
@@ -111,6 +112,7 @@ resource "bk_hosted_process" "web" {
     on_failure       = "rollback"
     healthy          = { stable_for = "1s", within = "1m" }
   }
+  safety   = { max_removed_hosts = "50%", max_changed_hosts = 3, deletion_protection = false }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }
 }
 `
@@ -136,6 +138,21 @@ resource "bk_process_operation" "restart" {
 
   rollout  = { batch_size = 2, pause = "1ms", max_failed_hosts = 1, healthy = { stable_for = "1s", within = "1m" } }
   timeouts = { create = "5m", update = "5m", delete = "5m" }
+}
+`
+
+const orderedOperation = `
+resource "bk_process_operation" "start" {
+  processes = {
+    front = { process = bk_hosted_process.web.process, priority = 2 }
+    back = {
+      meta     = { namespace = "web", name = "redis" }
+      hosts    = bk_hosted_process.web.hosts
+      spec     = bk_hosted_process.web.spec
+      priority = 1
+    }
+  }
+  operation = "start"
 }
 `
 
@@ -178,6 +195,7 @@ resource "bk_job_hosted_process" "web" {
   on_partial_create  = "error"
   forget_unreachable = true
   registration_api   = "operate_process"
+  safety             = { max_removed_hosts = 1 }
 
   rollout  = { batch_size = 1 }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }
