@@ -20,7 +20,7 @@ import (
 // Promised in partial-failure.md: So a create that did part of its work ends with a warning, and
 // the work that is left shows in the next plan.
 //
-// Promised in troubleshooting.md: apply again: only those are called
+// Promised in troubleshooting.md: apply again: only those are called.
 func TestAccHostedProcessResource_partialCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range providertest.PartialCases {

@@ -4,14 +4,10 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,118 +103,6 @@ func (r *release) startSimulator(dir string) (stop func(), err error) {
 	}
 	stop()
 	return nil, errors.New("the simulator is not ready after 30 s")
-}
-
-// eachCLI runs a test on every CLI, with an empty home and no network but this machine.
-func eachCLI(t *testing.T, test func(t *testing.T, w workspace)) {
-	t.Helper()
-	t.Parallel()
-	if rehearsed.dist == "" {
-		t.Skip("RELEASE_DIST is not set")
-	}
-	for _, c := range rehearsed.clis {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			home := t.TempDir()
-			w := workspace{t: t, cli: c, home: home, dir: filepath.Join(home, "configuration")}
-			if err := os.Mkdir(w.dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			w.configure("blueking/bk")
-			w.settings("")
-			test(t, w)
-		})
-	}
-}
-
-// workspace is one user's home and configuration.
-type workspace struct {
-	t         *testing.T
-	cli       cli
-	home, dir string
-	extra     []string
-}
-
-func (w workspace) write(name, content string) {
-	w.t.Helper()
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w workspace) configure(source string) {
-	w.t.Helper()
-	w.write(filepath.Join(w.dir, "main.tf"), fmt.Sprintf(`
-terraform {
-  required_providers {
-    bk = {
-      source  = %q
-      version = %q
-    }
-  }
-}
-
-provider "bk" {}
-
-resource "bk_hosted_process" "web" {
-  meta  = { namespace = "demo", name = "web" }
-  hosts = { web-1 = "0:10.0.0.1" }
-  spec = {
-    identity = { proc_name = "web", setup_path = "/opt/web", pid_path = "/opt/web/web.pid", user = "web" }
-    control  = { start_cmd = "./start.sh", stop_cmd = "./stop.sh" }
-    monitor_policy = { auto_type = 1 }
-  }
-}
-`, source, rehearsed.version))
-}
-
-// settings writes the CLI configuration; "" is that of a new user.
-func (w workspace) settings(installation string) {
-	if installation != "" {
-		installation = "provider_installation {\n" + installation + "}\n"
-	}
-	w.write(filepath.Join(w.home, "cli.tfrc"), installation)
-}
-
-func (w workspace) run(args ...string) (string, error) {
-	process := exec.CommandContext(w.t.Context(), args[0], args[1:]...)
-	process.Dir = w.dir
-	process.Env = append([]string{
-		"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + w.home, "TF_CLI_CONFIG_FILE=" + filepath.Join(w.home, "cli.tfrc"),
-		"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
-		// Whatever asks the network fails at once, and is seen.
-		"HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=127.0.0.1,localhost",
-	}, append(rehearsed.simulator, w.extra...)...)
-	output, err := process.CombinedOutput()
-	return string(output), err
-}
-
-func (w workspace) must(args ...string) string {
-	w.t.Helper()
-	output, err := w.run(args...)
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s", args, err, output)
-	}
-	return output
-}
-
-// reachesAPlan runs init and a plan.
-func (w workspace) reachesAPlan() {
-	w.t.Helper()
-	w.must(w.cli.path, "init", "-no-color")
-	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, "1 to add") {
-		w.t.Errorf("the plan:\n%s", plan)
-	}
-}
-
-// refused runs init, which has to fail and to say why.
-func (w workspace) refused(why string, args ...string) {
-	w.t.Helper()
-	output, err := w.run(append([]string{w.cli.path, "init", "-no-color"}, args...)...)
-	unwrapped := strings.Join(strings.Fields(strings.NewReplacer("│", "", "╷", "", "╵", "").Replace(output)), " ")
-	if err == nil || !regexp.MustCompile(why).MatchString(unwrapped) {
-		w.t.Errorf("it should be refused for %q: %v\n%s", why, err, output)
-	}
 }
 
 func filesystemMirror(dir string) string {
@@ -443,41 +327,6 @@ func TestRelease_tellsItsVersion(t *testing.T) {
 	})
 }
 
-// serve serves over HTTPS, and leaves the certificate in the home.
-func (w workspace) serve(t *testing.T, handler http.Handler) (url string) {
-	t.Helper()
-	server := httptest.NewTLSServer(handler)
-	t.Cleanup(server.Close)
-	w.write(filepath.Join(w.home, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	return server.URL
-}
-
-func readFile(t *testing.T, name string) string {
-	t.Helper()
-	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
-
-func filesBelow(t *testing.T, dir string) (files []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			return nil
-		case err == nil && !entry.IsDir():
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
 func unpack(tarball, dir string) error {
 	file, err := os.Open(tarball)
 	if err != nil {
@@ -513,50 +362,5 @@ func unpack(tarball, dir string) error {
 		if err := os.WriteFile(path, inside, os.FileMode(header.Mode)); err != nil {
 			return err
 		}
-	}
-}
-
-func answer(w http.ResponseWriter, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value)
-}
-
-// registry is an origin registry, as far as an installation asks it.
-type registry struct {
-	release
-	url, key string
-	forged   bool // the checksums are not those that were signed
-}
-
-func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	archive := "terraform-provider-bk_" + r.version + "_" + r.platform + ".zip"
-	sums := "terraform-provider-bk_" + r.version + "_SHA256SUMS"
-	goos, goarch, _ := strings.Cut(r.platform, "_")
-	switch path := req.URL.Path; path {
-	case "/.well-known/terraform.json":
-		answer(w, map[string]any{"providers.v1": "/v1/providers/"})
-	case "/v1/providers/blueking/bk/versions":
-		answer(w, map[string]any{"versions": []any{map[string]any{
-			"version": r.version, "protocols": []string{"6.0"}, "platforms": []any{map[string]any{"os": goos, "arch": goarch}},
-		}}})
-	case "/v1/providers/blueking/bk/" + r.version + "/download/" + goos + "/" + goarch:
-		content, _ := os.ReadFile(filepath.Join(r.dist, archive))
-		answer(w, map[string]any{
-			"protocols": []string{"6.0"}, "os": goos, "arch": goarch, "filename": archive, "shasum": fmt.Sprintf("%x", sha256.Sum256(content)),
-			"download_url": r.url + "/" + archive, "shasums_url": r.url + "/" + sums, "shasums_signature_url": r.url + "/" + sums + ".sig",
-			"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]any{"key_id": "rehearsal", "ascii_armor": r.key}}},
-		})
-	case "/" + archive, "/" + sums, "/" + sums + ".sig":
-		content, err := os.ReadFile(filepath.Join(r.dist, path[1:]))
-		if err != nil {
-			http.NotFound(w, req)
-			return
-		}
-		if r.forged && path == "/"+sums {
-			content = append(content, '\n')
-		}
-		_, _ = w.Write(content)
-	default:
-		http.NotFound(w, req)
 	}
 }
