@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -14,6 +15,10 @@ type Rollout struct {
 	Canary map[Host]bool
 	// Waves are the sizes of the waves of the other hosts.
 	Waves Waves
+	// Silent are hosts whose agents did not answer when they were last asked. They go right
+	// behind the first wave: there they count while most hosts are still to come, and the
+	// first wave shows what the change is worth.
+	Silent map[HostID]bool
 	// Pause is how long to wait between two waves.
 	Pause time.Duration
 	// WaveTimeout bounds what is done to each wave, 0 means no bound: a host without a
@@ -115,14 +120,26 @@ func (r Rollout) Sizes(hosts []Host) []int {
 func (r Rollout) cut(hosts []Host) [][]Host {
 	var waves [][]Host
 	rest := pickFunc(hosts, func(h Host) bool { return !r.Canary[h] })
+	sizes := r.Waves.Sizes(len(rest), len(hosts))
 	if canary := pick(hosts, r.Canary); len(canary) > 0 {
 		waves = append(waves, canary)
+		rest = r.silentBehind(0, rest)
+	} else if len(sizes) > 1 {
+		rest = r.silentBehind(sizes[0], rest)
 	}
-	for _, size := range r.Waves.Sizes(len(rest), len(hosts)) {
+	for _, size := range sizes {
 		waves = append(waves, rest[:size:size])
 		rest = rest[size:]
 	}
 	return waves
+}
+
+// silentBehind puts the silent hosts behind the first of those that are not.
+func (r Rollout) silentBehind(first int, hosts []Host) []Host {
+	silent := pickFunc(hosts, func(h Host) bool { return r.Silent[h.WithoutSupplier()] })
+	others := pickFunc(hosts, func(h Host) bool { return !r.Silent[h.WithoutSupplier()] })
+	first = min(first, len(others))
+	return slices.Concat(others[:first], silent, others[first:])
 }
 
 // bounded acts on a wave for as long as a wave may take.

@@ -289,3 +289,35 @@ func TestRollout_Run_endedBefore(t *testing.T) {
 		})
 	}
 }
+
+// Silent hosts count early, and leave the first wave to those that answer.
+func TestRollout_Run_silentHosts(t *testing.T) {
+	t.Parallel()
+	silent := func(numbers ...int) map[fleet.HostID]bool {
+		ids := make(map[fleet.HostID]bool)
+		for _, h := range hosts(numbers...) {
+			ids[h.WithoutSupplier()] = true
+		}
+		return ids
+	}
+	for name, c := range map[string]struct {
+		rollout fleet.Rollout
+		want    [][]int
+	}{
+		"behind-the-first-wave": {fleet.Rollout{Waves: waves("2"), Silent: silent(1, 6)}, [][]int{{2, 3}, {1, 6}, {4, 5}}},
+		"behind-the-canary":     {fleet.Rollout{Waves: waves("2"), Canary: set(3), Silent: silent(6)}, [][]int{{3}, {6, 1}, {2, 4}, {5}}},
+		"in-the-canary":         {fleet.Rollout{Waves: waves("5"), Canary: set(6), Silent: silent(6)}, [][]int{{6}, {1, 2, 3, 4, 5}}},
+		"all-but-one":           {fleet.Rollout{Waves: waves("3"), Silent: silent(1, 2, 3, 4, 6)}, [][]int{{5, 1, 2}, {3, 4, 6}}},
+		"all":                   {fleet.Rollout{Waves: waves("3"), Silent: silent(1, 2, 3, 4, 5, 6)}, [][]int{{1, 2, 3}, {4, 5, 6}}},
+		"one-wave":              {fleet.Rollout{Silent: silent(1)}, [][]int{{1, 2, 3, 4, 5, 6}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var l log
+			c.rollout.Run(t.Context(), hosts(1, 2, 3, 4, 5, 6), l.act(time.Now(), nil, nil))
+			if diff := cmp.Diff(c.want, l.waves); diff != "" {
+				t.Errorf("waves (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

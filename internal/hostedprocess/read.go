@@ -70,6 +70,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
 	}

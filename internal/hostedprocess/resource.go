@@ -118,6 +118,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
@@ -190,6 +191,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	defer release()
 
+	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts())
 	gone := h.release(ctx, h.Hosts.Hosts(), l, h.rollout)
 
 	resp.Diagnostics.Append(gone.warnings(h, h.Hosts)...)

@@ -162,7 +162,7 @@ func (c *change) retries() bool {
 }
 
 // due is where the operation has to run: everywhere, or on what was added and where the
-// last run failed. Unsure is where that may have worked.
+// last run failed. Unsure is where that may have worked, silent where no agent said so.
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
@@ -175,6 +175,9 @@ func (c *change) due() []duty {
 			}
 			// Another operation than the one in doubt has not run yet.
 			duties[i].unsure[host] = !c.everywhere && failed && status.Code.InDoubt()
+			if failed && status.Code == diagnose.NoVerdict {
+				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())
+			}
 		}
 	}
 	return duties

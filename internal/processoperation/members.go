@@ -25,6 +25,7 @@ type member struct {
 type duty struct {
 	hosts  []fleet.Host
 	unsure map[fleet.Host]bool
+	silent []fleet.HostID // no agent of these gave the last run a result
 }
 
 // everyHost is the duty of each member when the operation runs everywhere.

@@ -159,6 +159,12 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 
 // run runs the operation where it is due.
 func (o operation) run(ctx context.Context, duties []duty) outcome {
+	o.rollout.Silent = make(map[fleet.HostID]bool)
+	for _, duty := range duties {
+		for _, host := range duty.silent {
+			o.rollout.Silent[host] = true
+		}
+	}
 	logged := platform.Run{Process: o.subject(), Operation: string(o.name), Rollout: o.rollout}
 	parts := make([]platform.Part, len(o.members))
 	members := make([]fleet.Member, len(o.members))

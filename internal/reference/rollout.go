@@ -23,7 +23,7 @@ import (
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	waves := path.MatchRelative().AtParent().AtName("waves")
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: description + " Hosts are taken in the order of their keys, as people count: web-9 before web-10. A wave starts once every host of the previous wave has settled. " +
+		MarkdownDescription: description + " Hosts are taken in the order of their keys, as people count: web-9 before web-10; those whose agents did not answer when they were last asked go right behind the first wave. A wave starts once every host of the previous wave has settled. " +
 			"Without `rollout`, all hosts go at once.",
 		Optional:   true,
 		Validators: []validator.Object{rolloutValidator{}},
