@@ -233,22 +233,25 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
 	waves := map[string]any{"rollout": map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}}}
+	one := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
 	for name, c := range map[string]struct {
 		before, after map[string]any
-		want          string
+		want          any // nil where there is no rollout
 	}{
-		"created":          {nil, fleetOf(by, 4, nil), "register 4 hosts: web-1…web-4"},
+		"no-rollout":       {nil, fleetOf(by, 4, nil), nil},
+		"created":          {nil, fleetOf(by, 4, one), "register 4 hosts: web-1…web-4"},
 		"created-in-waves": {nil, fleetOf(by, 4, waves), "register 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4"},
-		"nothing":          {fleetOf(by, 4, nil), fleetOf(by, 4, nil), "register 4 hosts: web-1…web-4"},
-		"calls-nothing":    {fleetOf(by, 4, nil), fleetOf(by, 4, waves), "register 4 hosts: web-1…web-4"},
+		"nothing":          {fleetOf(by, 4, one), fleetOf(by, 4, one), "register 4 hosts: web-1…web-4"},
+		"calls-nothing":    {fleetOf(by, 4, one), fleetOf(by, 4, waves), "register 4 hosts: web-1…web-4"},
+		"rollout-dropped":  {fleetOf(by, 4, one), restartedBy(by, 4, nil), nil},
 		"changed":          {fleetOf(by, 4, nil), restartedBy(by, 4, waves), "register anew 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4"},
 		"added":            {fleetOf(by, 2, nil), fleetOf(by, 4, waves), "register 2 hosts in 2 waves of 1, first the canary web-3: web-3, web-4"},
-		"removed":          {fleetOf(by, 4, nil), fleetOf(by, 1, nil), "unregister 3 hosts: web-2…web-4"},
+		"removed":          {fleetOf(by, 4, nil), fleetOf(by, 1, one), "unregister 3 hosts: web-2…web-4"},
 		"all-of-it": {
-			fleetOf(by, 2, nil), restartedBy(by, 4, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "web-9": providertest.Address(9)}}),
+			fleetOf(by, 2, nil), restartedBy(by, 4, map[string]any{"rollout": one["rollout"], "hosts": map[string]string{"web-1": providertest.Address(1), "web-9": providertest.Address(9)}}),
 			"register 1 host, register anew 1 host: web-1, web-9; then unregister 1 host: web-2",
 		},
-		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"ensure": "running"}), "mend 2 hosts: web-1, web-2"},
+		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "running"}), "mend 2 hosts: web-1, web-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -83,9 +83,13 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 }
 
 // planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,
-// and warns of one that reaches many hosts at once.
+// and warns of one that reaches many hosts at once. Without a rollout there is nothing to
+// tell that the plan does not show anyway.
 func planRollout(ctx context.Context, e effect, plan hostedModel, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.lifecycle()
+	if values.Rollout.IsNull() {
+		return append(resp.Plan.SetAttribute(ctx, at, types.StringNull()), e.manyAtOnce(values)...)
+	}
 	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure) {
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
 	}

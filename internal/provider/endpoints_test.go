@@ -54,7 +54,13 @@ func TestAccEndpoints(t *testing.T) {
 				sim.AdmitAgents = true
 				reference = strings.Replace(reference, "0:10.0.0.3", strings.Repeat("0a", 18), 1)
 			}
-			return []resource.TestStep{{Config: sim.JobProvider() + `resource "bk_process_operation" "test" {` + reference + spec + "\n  operation = \"start\"\n}"}}
+			one := `{` + reference + spec + "\n  priority = 1\n}"
+			other := strings.Replace(one, `"nginx"`, `"redis"`, 1)
+			return []resource.TestStep{
+				{Config: sim.JobProvider() + `resource "bk_process_operation" "test" {` + reference + spec + "\n  operation = \"start\"\n}"},
+				{Config: sim.JobProvider() + "resource \"bk_process_operation\" \"test\" {\n  processes = {\n    one = " + one + "\n    other = " + other +
+					"\n  }\n  operation = \"start\"\n  triggers = { run = 2 }\n}"},
+			}
 		},
 		"bk_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
 			return []resource.TestStep{

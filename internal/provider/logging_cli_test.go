@@ -57,7 +57,7 @@ func TestAccLogs(t *testing.T) {
 	sim := providertest.NewSim(t)
 	config := func(run string) string {
 		return providertest.OperationConfig{
-			Hosted:    providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts), Start: "./start.sh " + run},
+			Hosted:    providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts), Start: "./start.sh " + run, More: `rollout = { waves = ["100%"] }`},
 			Operation: "restart",
 			More:      "triggers = { run = " + run + " }\n rollout = { batch_size = 10, max_failed_hosts = 5 }",
 		}.String()

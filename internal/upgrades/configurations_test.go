@@ -112,7 +112,7 @@ resource "bk_hosted_process" "web" {
     on_failure       = "rollback"
     healthy          = { stable_for = "1s", within = "1m" }
   }
-  safety   = { max_removed_hosts = "50%", max_changed_hosts = 3, deletion_protection = false }
+  safety   = { max_removed_hosts = "100%", max_changed_hosts = 3, deletion_protection = false }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }
 }
 `
@@ -142,13 +142,19 @@ resource "bk_process_operation" "restart" {
 `
 
 const orderedOperation = `
+resource "bk_hosted_process" "redis" {
+  meta  = { namespace = "web", name = "redis" }
+  hosts = bk_hosted_process.web.hosts
+  spec  = bk_hosted_process.web.spec
+}
+
 resource "bk_process_operation" "start" {
   processes = {
     front = { process = bk_hosted_process.web.process, priority = 2 }
     back = {
-      meta     = { namespace = "web", name = "redis" }
-      hosts    = bk_hosted_process.web.hosts
-      spec     = bk_hosted_process.web.spec
+      meta     = bk_hosted_process.redis.meta
+      hosts    = bk_hosted_process.redis.hosts
+      spec     = bk_hosted_process.redis.spec
       priority = 1
     }
   }
@@ -195,7 +201,7 @@ resource "bk_job_hosted_process" "web" {
   on_partial_create  = "error"
   forget_unreachable = true
   registration_api   = "operate_process"
-  safety             = { max_removed_hosts = 1 }
+  safety             = { max_removed_hosts = 2 }
 
   rollout  = { batch_size = 1 }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }

@@ -67,6 +67,6 @@ resource "bk_hosted_process" "web" {
     on_failure       = "rollback"
     healthy          = { stable_for = "1s", within = "1m" }
   }
-  safety   = { max_removed_hosts = "50%", max_changed_hosts = 3, deletion_protection = false }
+  safety   = { max_removed_hosts = "100%", max_changed_hosts = 3, deletion_protection = false }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }
 }

@@ -31,7 +31,7 @@ resource "bk_job_hosted_process" "web" {
   on_partial_create  = "error"
   forget_unreachable = true
   registration_api   = "operate_process"
-  safety             = { max_removed_hosts = 1 }
+  safety             = { max_removed_hosts = 2 }
 
   rollout  = { batch_size = 1 }
   timeouts = { create = "5m", read = "1m", update = "5m", delete = "5m" }

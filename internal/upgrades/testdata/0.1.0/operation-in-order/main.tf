@@ -19,13 +19,19 @@ resource "bk_hosted_process" "web" {
   }
 }
 
+resource "bk_hosted_process" "redis" {
+  meta  = { namespace = "web", name = "redis" }
+  hosts = bk_hosted_process.web.hosts
+  spec  = bk_hosted_process.web.spec
+}
+
 resource "bk_process_operation" "start" {
   processes = {
     front = { process = bk_hosted_process.web.process, priority = 2 }
     back = {
-      meta     = { namespace = "web", name = "redis" }
-      hosts    = bk_hosted_process.web.hosts
-      spec     = bk_hosted_process.web.spec
+      meta     = bk_hosted_process.redis.meta
+      hosts    = bk_hosted_process.redis.hosts
+      spec     = bk_hosted_process.redis.spec
       priority = 1
     }
   }
