@@ -76,6 +76,7 @@ func TestAccPlanLines(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			cli := providertest.NewCLI(t, sim, l.threeProcesses("./start.sh", l.parts))
+			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
 			long := planned(t, cli.Expect(0, "plan"))
 			cli.Configure(l.threeProcesses("./start.sh", l.whole))
 			short := planned(t, cli.Expect(0, "plan"))
@@ -123,12 +124,14 @@ func TestAccPlanLines_secret(t *testing.T) {
 	for api, l := range linesOf {
 		t.Run(api, func(t *testing.T) {
 			t.Parallel()
-			cli := providertest.NewCLI(t, providertest.NewSim(t), `
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, `
 variable "key" {
   default   = "k3y-of-the-vault"
   sensitive = true
 }
 `+l.threeProcesses("./start.sh --key ${var.key}", l.whole))
+			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
 			for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}, {"show"}} {
 				if out := cli.Expect(0, args...); strings.Contains(out, "k3y-of-the-vault") {
 					t.Errorf("%s prints the secret:\n%s", args[0], out)
