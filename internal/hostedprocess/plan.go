@@ -17,7 +17,10 @@ import (
 
 func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	plan, state := r.newModel(), r.newModel()
-	if req.Plan.Raw.IsNull() {
+	switch {
+	case req.Plan.Raw.IsNull() && req.State.Raw.IsNull():
+		return // it is gone already
+	case req.Plan.Raw.IsNull():
 		if resp.Diagnostics.Append(req.State.Get(ctx, state)...); !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(checkDestroy(ctx, state)...)
 		}
