@@ -4,11 +4,14 @@ import "maps"
 
 // knownBroken is what histories leave out, and why. Each has a history in TestFound that
 // fails: when it does not fail any more, it is to be taken from here.
-var knownBroken = map[string]string{}
+var knownBroken = map[string]string{
+	"overtaken-while-it-is-frozen": "the file still names the object that is destroyed as the owner; " +
+		"only a later time of registration tells otherwise, which our own would have as well",
+}
 
 // found are histories that something was found with, in their shortest form, by what
 // they were found for.
-var found = joined(foundWithNames, foundWithSuppliers)
+var found = joined(foundWithNames, foundWithSuppliers, foundOpen)
 
 // finding is a history that something was found with.
 type finding struct {
@@ -18,8 +21,10 @@ type finding struct {
 	history   History
 }
 
-func joined(a, b map[string]finding) map[string]finding {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
+func joined(tables ...map[string]finding) map[string]finding {
+	all := make(map[string]finding)
+	for _, table := range tables {
+		maps.Copy(all, table)
+	}
 	return all
 }
