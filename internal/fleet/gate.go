@@ -114,6 +114,10 @@ func (s *sightings) add(status Status, err error, healthy bool, asked, answered 
 		s.pid, s.since = 0, time.Time{}
 		return 0
 	}
+	if status.PID <= 0 { // a pid that is not told is not one and the same
+		s.since = time.Time{}
+		return 0
+	}
 	if status.PID != s.pid {
 		s.pid, s.since = status.PID, time.Time{}
 		s.pids++
@@ -173,6 +177,8 @@ func (g *Gate) reason(s *sightings) string {
 		now = "it was never seen to run"
 	case s.last.State != Running:
 		now = "it did not run when its agent was last asked"
+	case s.last.PID <= 0:
+		now = "its agent says that it runs, and not with which pid"
 	case !g.wants(s.last) && s.last.Health == "":
 		now = fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output)
 	case !g.wants(s.last):

@@ -85,6 +85,7 @@ func TestRun_gate(t *testing.T) {
 	}{
 		"steady":             {life: steady, took: 10 * time.Second},
 		"dead":               {life: dead, took: 51 * time.Second, meaning: "it was never seen to run"},
+		"no-pid":             {life: func(time.Duration) fleet.Status { return runs(0, "") }, took: 51 * time.Second, meaning: "its agent says that it runs, and not with which pid"},
 		"starts-late":        {life: from(dead, 20*time.Second, steady), took: 30 * time.Second},
 		"starts-too-late":    {life: from(dead, 51*time.Second, steady), took: 51 * time.Second, meaning: "it began to run too late for that"},
 		"dies-at-once":       {life: from(steady, 5*time.Second, dead), took: 51 * time.Second, meaning: "it did not run when its agent was last asked"},

@@ -151,7 +151,7 @@ func doneOps(but map[fleet.Operation]map[int]fleet.Outcome) func(context.Context
 }
 
 // healthy is a host on which all is as desired.
-var healthy = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true}
+var healthy = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 7}
 
 // says answers healthy, but for the hosts that are listed.
 func says(but map[int]fleet.Status) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {

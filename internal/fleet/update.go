@@ -70,6 +70,12 @@ func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host) (map[Host]
 				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: r.change.Due[h].PID,
 				Meaning: "left as it is, because whether it runs is not known",
 			}
+		case r.change.Due[h].InDoubt && s.State == Running && s.PID <= 0:
+			results[h] = Outcome{
+				Verdict: Failed, PID: r.change.Due[h].PID,
+				Meaning: "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
+					string(r.change.Operation) + " of an earlier apply worked",
+			}
 		}
 	}
 	return before, results

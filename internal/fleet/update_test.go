@@ -88,6 +88,11 @@ func TestReconcile_operation(t *testing.T) {
 			fleet.Restart, nil, hosts(1), due{host(1): {InDoubt: true}}, process{live: answer(runsAs(7))},
 			[]string{"live 1", "restart 1", "live 1"}, byHost{1: well},
 		},
+		"in-doubt-and-no-pid": {
+			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(0))},
+			[]string{"live 1"}, byHost{1: {Verdict: fleet.Failed, PID: 7, Left: fleet.OperationUnconfirmed, Meaning: "left as it is, because its agent does not say " +
+				"with which pid it runs, which would tell whether the restart of an earlier apply worked"}},
+		},
 		"in-doubt-and-not-asked": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(silent)},
 			[]string{"live 1"}, byHost{1: had(asked, fleet.OperationUnconfirmed, 7)},

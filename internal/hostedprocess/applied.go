@@ -90,7 +90,7 @@ func loadApplied(ctx context.Context, from privateReader, state *lifecycleModel)
 // address. They are no drift, and no reason for a plan; only waves take them into account.
 const silentKey = "silent"
 
-// saveSilent keeps them. before is what was kept, which is left alone where it says the same.
+// saveSilent keeps them. Where there are none and before kept none, nothing is written.
 func saveSilent(ctx context.Context, before privateReader, to privateWriter, unreachable map[fleet.Host]fleet.Status) diag.Diagnostics {
 	addresses := make([]string, 0, len(unreachable))
 	for host := range unreachable {
