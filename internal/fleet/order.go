@@ -16,8 +16,8 @@ type Member struct {
 	Unsure map[Host]bool
 }
 
-// StoppedByOther is why an operation did not run on a host.
-const StoppedByOther = "not tried: it did not come out well on this host for a process whose turn is before"
+// meaningBlocked is why an operation did not run on a host, see Outcome.Blocked.
+const meaningBlocked = "not tried: it did not come out well on this host for a process whose turn is before"
 
 // Stages puts the processes with these priorities in the order in which an operation takes
 // them, those of the same priority together: what is started first is stopped last.
@@ -99,7 +99,7 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		return
 	}
 	left := pickFunc(machines, func(h Host) bool { return r.failed[h.WithoutSupplier()] })
-	r.skip(stage, left, Outcome{Verdict: NotTried, Meaning: StoppedByOther})
+	r.skip(stage, left, Outcome{Verdict: NotTried, Blocked: true, Meaning: meaningBlocked})
 	rollout := r.rollout
 	rollout.Watch, rollout.WaveTimeout, rollout.MaxFailed = nil, 0, UpTo(allowed-len(r.failed)) // a wave bounds itself
 	if r.waves > 0 {

@@ -45,6 +45,9 @@ type Outcome struct {
 	// Unreachable: after a failed unregistering the agent did not answer either. The
 	// process may well be there.
 	Unreachable bool
+	// Blocked: not tried, because on this host a process whose turn is before did not come
+	// out well.
+	Blocked bool
 	// TookOver: the registration was there before, and was replaced.
 	TookOver bool
 	// Unread: the platform refused to register because of a registration whose owner could

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // A plan that takes down more than a hundred hosts at once says so, unless somebody has
@@ -95,5 +96,20 @@ func TestProcessOperation_manyAtOnceLater(t *testing.T) {
 				t.Errorf("%q", said)
 			}
 		})
+	}
+}
+
+// A host on which the first process failed is left out of the turn of the others. That is
+// one machine that failed, and as many as may.
+func TestProcesses_actionTolerates(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	p := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB))
+	restart, code := simulator.OpRestart, 65535
+	sim.Inject(simulator.Fault{Op: &restart, Name: "db", Hosts: []string{providertest.Address(2)}, Code: &code})
+	more := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}, "max_failed_hosts": "1"}}
+	_, end := p.Invoke(t.Context(), providertest.ActionType, operation("restart", stack(), more))
+	if !strings.Contains(end, "WARNING: Unable to Restart Process") || !strings.Contains(end, "so the action counts as done") {
+		t.Errorf("it should count as done, with a warning:\n%s", end)
 	}
 }

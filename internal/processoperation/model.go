@@ -237,6 +237,6 @@ func (o outcome) interrupted() bool {
 // left, that is not what max_failed_hosts allows.
 func (o outcome) cutShort() bool {
 	return o.anyOf(func(one fleet.Outcome) bool {
-		return fleet.Interrupted(one.Err) || (one.Verdict == fleet.NotTried && one.Meaning != fleet.StoppedByOther)
+		return fleet.Interrupted(one.Err) || (one.Verdict == fleet.NotTried && !one.Blocked)
 	})
 }
