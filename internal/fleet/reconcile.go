@@ -3,6 +3,8 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 )
 
 // Change says what is not yet as desired.
@@ -41,12 +43,14 @@ type Reconciliation struct {
 	// operated or started then, with the pid from before.
 	changed  [][]Host
 	operated map[Host]Due
+	// registered is the agents' time of the registrations made here, 0 where it is not known.
+	registered map[Host]int64
 }
 
 // NewReconciliation returns one that has not begun.
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due),
+		process: p, want: want, change: c, operated: make(map[Host]Due), registered: make(map[Host]int64),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
 }
@@ -79,13 +83,15 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	if again := pick(hosts, r.reregister); len(again) > 0 {
 		results.Merge(r.process.Reregister(ctx, again))
 	}
-	r.changed = append(r.changed, r.sent(hosts, results))
+	sent := r.sent(hosts, results)
+	r.changed = append(r.changed, sent)
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
 	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe))
 	up := results.Succeeded(hosts)
-	brought, started := bringUp(ctx, r.process, r.want.Ensure, up)
-	results.Merge(brought)
-	for _, h := range started {
+	brought := bringUp(ctx, r.process, r.want.Ensure, up)
+	results.Merge(brought.results)
+	r.keepTimes(hosts, setOf(sent), brought.seen)
+	for _, h := range brought.started {
 		if _, operated := r.operated[h]; !operated {
 			r.operated[h] = Due{}
 		}
@@ -94,6 +100,25 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	results.leave(up, r.bare)
 	return results
 }
+
+// keepTimes keeps when hosts were registered. To host or to start may be to register, so
+// only the time counts that an agent told after the last call.
+func (r *Reconciliation) keepTimes(hosts []Host, sent map[Host]bool, seen map[Host]Status) {
+	for _, h := range hosts {
+		status, untouched := seen[h]
+		_, operated := r.operated[h]
+		switch {
+		case sent[h]:
+			r.registered[h] = status.RegisterTime
+		case !r.settle[h] || !untouched || operated:
+			r.registered[h] = 0
+		}
+	}
+}
+
+// Registered is when hosts were registered to whose registration something was done, by
+// their agents' time; 0 where that is not known.
+func (r *Reconciliation) Registered() map[Host]int64 { return r.registered }
 
 // left is what is left to do on a host on which nothing was done.
 func (r *Reconciliation) left(h Host) Drift {
@@ -208,32 +233,40 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 	return o, false
 }
 
+// brought is what came of bringing hosts up.
+type brought struct {
+	results Results
+	started []Host
+	// seen is what the agents said of hosts to which nothing was done after that.
+	seen map[Host]Status
+}
+
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be
 // of a registration before this one, and say of a process that it runs although it
 // was stopped since.
-func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) (results Results, started []Host) {
+func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brought {
 	if ensure == EnsureRegistered || len(hosts) == 0 {
-		return nil, nil
+		return brought{}
 	}
 	status, err := p.LiveStatus(ctx, hosts)
 	if err != nil {
-		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}), nil
+		return brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})}
 	}
-	results = make(Results)
+	b := brought{results: make(Results), seen: maps.Clone(status)}
 	if ensure == EnsureRunning {
 		for _, h := range hosts {
 			// It may run: a start is for where it is known not to.
 			if s := status[h]; s.State == Unknown {
-				results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "registered, but whether it runs is not known"}
+				b.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "registered, but whether it runs is not known"}
 			}
 		}
-		started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
-		if len(started) > 0 {
-			results.Merge(start(ctx, p, started, nil))
+		b.started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
+		if len(b.started) > 0 {
+			b.results.Merge(start(ctx, p, b.started, nil))
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {
-		if o, ok := results[h]; ok {
+		if o, ok := b.results[h]; ok {
 			// A start that worked has hosted it; one that found it running has not.
 			return o.OK() && o.AlreadyDone
 		}
@@ -242,9 +275,12 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) (resul
 	if len(bare) > 0 {
 		hosted := p.Operate(ctx, Supervise, bare, nil)
 		hosted.leave(bare, func(Host) Drift { return NotHosted })
-		results.Merge(hosted)
+		b.results.Merge(hosted)
 	}
-	return results, started
+	for _, h := range slices.Concat(b.started, bare) {
+		delete(b.seen, h)
+	}
+	return b
 }
 
 func setOf(hosts []Host) map[Host]bool {

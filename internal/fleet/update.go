@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -166,5 +167,6 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 		results.Merge(r.change.Rollout.bounded(ctx, back.wave, Wave{Hosts: wave}))
 	}
 	results.leave(hosts, back.left)
+	maps.Copy(r.registered, back.registered)
 	return results
 }

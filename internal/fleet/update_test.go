@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -244,6 +245,49 @@ func TestReconciliation_back(t *testing.T) {
 			wantResults(t, test.results, results)
 			test.prior.wantCalls(t, test.calls...)
 			test.process.wantCalls(t, test.asked...)
+		})
+	}
+}
+
+// The time of a registration is known where an agent told it and nothing was done after that.
+func TestReconciliation_Registered(t *testing.T) {
+	t.Parallel()
+	bare, up := row(fleet.Stopped, false, 5), row(fleet.Running, true, 5)
+	for name, c := range map[string]struct {
+		ensure  fleet.Ensure
+		change  fleet.Change
+		process process
+		want    map[int]int64
+	}{
+		"as-the-agents-say": {
+			fleet.EnsureHosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3)},
+			process{live: says(map[int]fleet.Status{1: up, 2: row(fleet.Running, true, 9), 3: up})}, map[int]int64{1: 5, 2: 9},
+		},
+		"hosted-since": {
+			fleet.EnsureHosted, fleet.Change{Register: hosts(1, 2), Settle: hosts(3)},
+			process{live: says(map[int]fleet.Status{1: bare, 2: up, 3: bare})}, map[int]int64{1: 0, 2: 5, 3: 0},
+		},
+		"started-since": {
+			fleet.EnsureRunning, fleet.Change{Register: hosts(1, 2)},
+			process{live: says(map[int]fleet.Status{1: bare, 2: up})}, map[int]int64{1: 0, 2: 5},
+		},
+		"operated-before": {
+			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}}},
+			process{live: answer(up)}, map[int]int64{1: 5, 2: 0},
+		},
+		"nobody-asked":    {fleet.EnsureRegistered, fleet.Change{Register: hosts(1)}, process{}, map[int]int64{1: 0}},
+		"agents-fail":     {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{live: cannotSay(errDown)}, map[int]int64{1: 0}},
+		"refused":         {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: away}), live: answer(up)}, map[int]int64{1: 0}},
+		"nothing-is-done": {fleet.EnsureHosted, fleet.Change{Settle: hosts(1)}, process{live: answer(up)}, map[int]int64{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.change.Order = hosts(1, 2, 3)
+			r := fleet.NewReconciliation(&c.process, desired(c.ensure), c.change)
+			r.Run(t.Context())
+			if got := byNumber(r.Registered()); !maps.Equal(got, c.want) {
+				t.Errorf("registered %v, want %v", got, c.want)
+			}
 		})
 	}
 }

@@ -61,15 +61,3 @@ var foundWithSuppliers = map[string]finding{
 		{Do: Leave, On: A, Hosts: []int{2}},
 	}}},
 }
-
-// foundOpen are those that are not mended.
-var foundOpen = map[string]finding{
-	"destroyed-while-the-file-names-it-still": {"overtaken-while-it-is-frozen", LeavesOthersAlone, "sibling", History{Machines: 1, Steps: []Step{
-		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
-		{Do: Apply, On: A},
-		{Do: Freeze},
-		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
-		{Do: Apply, On: B},
-		{Do: Destroy, On: A},
-	}}},
-}

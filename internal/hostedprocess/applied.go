@@ -40,6 +40,9 @@ type applied struct {
 	// run.
 	Due    map[string]fleet.Due `json:"due,omitempty"`
 	Behind map[string][]string  `json:"behind,omitempty"`
+	// Registered are hosts by the agent's time of the registration that this object made
+	// there. It is proof of whose a registration is while the platform's file lags.
+	Registered map[int64][]string `json:"registered,omitempty"`
 }
 
 const appliedKey = "applied"
@@ -152,6 +155,36 @@ func (a applied) runs() map[string]string {
 }
 
 func (a applied) setBehind(host, spec string) { a.Behind[spec] = append(a.Behind[spec], host) }
+
+// registeredAt is when hosts were registered by this object, by address.
+func (a applied) registeredAt() map[string]int64 {
+	times := make(map[string]int64)
+	for at, hosts := range a.Registered {
+		for _, host := range hosts {
+			times[host] = at
+		}
+	}
+	return times
+}
+
+func byAddress(times map[fleet.Host]int64) map[string]int64 {
+	by := make(map[string]int64, len(times))
+	for host, at := range times {
+		by[host.Address()] = at
+	}
+	return by
+}
+
+// byTime are those of the hosts of which the time is known, as applied.Registered has them.
+func byTime(hosts []fleet.Host, times map[string]int64) map[int64][]string {
+	by := make(map[int64][]string)
+	for _, host := range hosts {
+		if at := times[host.Address()]; at > 0 {
+			by[at] = append(by[at], host.Address())
+		}
+	}
+	return by
+}
 
 // registeredAs reports whether a declaration is what was last registered. It goes
 // by what registering sends and not by attributes, so that a change of anything else

@@ -68,7 +68,8 @@ func (u *update) claimNames(ctx context.Context, n names) error {
 	l := u.leave
 	l.statuses = u.statuses
 	var ours, both []fleet.Host // by their old names, and by both
-	for _, old := range u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), l, &released{results: make(fleet.Results)}) {
+	renamed, _ := u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), l, &released{results: make(fleet.Results)})
+	for _, old := range renamed {
 		if now := n.now[old]; !u.prior.Hosts.Has(now) || u.statuses[now.WithoutSupplier()].Code == diagnose.Unconfirmed {
 			ours = append(ours, old)
 			both = append(both, old, now)
@@ -165,7 +166,7 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 	}
 	l := u.leave
 	l.statuses = u.statuses
-	ours := prior.ours(ctx, old, l, &u.gone)
+	ours := prior.stillOurs(ctx, old, l, &u.gone)
 	if len(ours) > 0 {
 		u.gone.add(prior.Process.Unregister(ctx, ours))
 	}
@@ -180,7 +181,11 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 		}
 	}
 	slices.SortFunc(again, func(a, b fleet.Host) int { return strings.Compare(a.String(), b.String()) })
-	u.h.putBack(ctx, slices.Compact(again), done)
+	again = slices.Compact(again)
+	for _, host := range again {
+		delete(u.registered, host.Address())
+	}
+	u.h.putBack(ctx, again, done)
 }
 
 // putBack registers hosts once more that were found not to be hosted any more.

@@ -292,3 +292,64 @@ func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
 		})
 	}
 }
+
+// What another object has registered since is not let go, although the platform's file
+// names this one still. What the agents show to be this object's own goes at once, and what
+// they do not once the file knows it.
+func TestHostedProcess_overtakenUnheard(t *testing.T) {
+	t.Parallel()
+	esb, gateway := providertest.FaceESB, providertest.FaceGateway
+	frozen := func(sim *providertest.Sim) { sim.FreezeStatus() }
+	for name, c := range map[string]struct {
+		face          providertest.Face
+		before, after func(*providertest.Sim) // this object's apply
+		overtaken     bool
+		says          string // and lets nothing go
+		looks         int    // at the file
+	}{
+		"frozen":            {esb, nil, frozen, true, "has not heard of it yet", 60},
+		"frozen-gateway":    {gateway, nil, frozen, true, "has not heard of it yet", 60},
+		"never-heard":       {esb, frozen, nil, true, "has not heard of it yet", 60},
+		"nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, true, "has not heard of it yet", 60},
+		"agent-silent": {esb, nil, func(sim *providertest.Sim) {
+			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"})
+		}, false, "its agent did not tell when it was registered", 1},
+		"its-own":                   {gateway, nil, frozen, false, "", 2},
+		"its-own-never-heard":       {gateway, frozen, nil, false, "", 2},
+		"its-own-nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, false, "", 2},
+		// To host may be to register, so the time before is none.
+		"hosted-late": {esb, func(sim *providertest.Sim) { sim.SetLag(3) }, nil, false, "", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			open := func() *providertest.Core {
+				return providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).CoreOf(providertest.HostedType, &providertest.Kept{})
+			}
+			config := c.face.Reference("./start.sh", 2)
+			if c.before != nil {
+				c.before(sim)
+			}
+			first := open()
+			first.Applied(config)
+			if c.after != nil {
+				c.after(sim)
+			}
+			if c.overtaken {
+				config["adopt_existing"] = true
+				open().Applied(config)
+			}
+			sim.ResetCalls()
+
+			said := first.DestroyUnrefreshed()
+
+			undone, text := slices.Compact(letGo(sim)), words(said.String())
+			if said.Failed() != (c.says != "") || !strings.Contains(text, c.says) || (len(undone) == 0) != said.Failed() || first.State.IsNull() == said.Failed() {
+				t.Errorf("let go of %v; said: %s", undone, said)
+			}
+			if looks := sim.Calls().Count("get_proc_status_v2"); looks != c.looks {
+				t.Errorf("the file was read %d times", looks)
+			}
+		})
+	}
+}

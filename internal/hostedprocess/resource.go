@@ -64,7 +64,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		plan.RolloutPlan = types.StringValue(created(ctx, model).describe(h.rollout))
 	}
 	hosts := h.Hosts.Hosts()
-	_, results := h.reconcile(ctx, "register", fleet.Change{
+	reconciliation, results := h.reconcile(ctx, "register", fleet.Change{
 		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
 	})
 
@@ -80,7 +80,9 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	model.setWhole(ctx)
 	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, appliedAs(h.Desired, h.supplier))...)
+	now := appliedAs(h.Desired, h.supplier)
+	now.Registered = byTime(hosts, byAddress(reconciliation.Registered()))
+	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	switch {
 	case len(failures) == 0:
 	case len(failures) == len(results) && !anyTakenOver(results):
@@ -125,6 +127,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		leave:     leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
+		registered: last.registeredAt(),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
@@ -154,6 +157,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	now := appliedAs(h.Desired, h.supplier)
 	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
 	u.keepDue(now)
+	now.Registered = byTime(left.Hosts(), u.registered)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }

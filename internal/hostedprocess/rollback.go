@@ -68,7 +68,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.prior.supplier)
 	before.lifecycle().setStatuses(hosts, statuses)
 	diags.Append(resp.State.Set(ctx, before)...)
-	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(statuses))...)
+	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(hosts, statuses))...)
 	diags.Append(u.rolledBack(joined))
 	return diags
 }
@@ -91,7 +91,7 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 }
 
 // appliedBack is what private state says of the previous declaration.
-func (u *update) appliedBack(statuses map[fleet.HostID]diagnose.HostStatus) applied {
+func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]diagnose.HostStatus) applied {
 	tried := appliedAs(u.h.Desired, u.h.supplier)
 	tried.Earlier = u.last.Earlier
 	now := u.last
@@ -109,6 +109,7 @@ func (u *update) appliedBack(statuses map[fleet.HostID]diagnose.HostStatus) appl
 	for host, spec := range runs {
 		now.setBehind(host, spec)
 	}
+	now.Registered = byTime(hosts.Hosts(), u.registered)
 	return now
 }
 

@@ -43,6 +43,8 @@ type update struct {
 	// where the update was not rolled back.
 	back    fleet.Results
 	perhaps map[string]string // applied.Perhaps from now on
+	// registered is when this object registered hosts, by address and their agents' time.
+	registered map[string]int64
 }
 
 // run does it. An error means that nothing was begun.
@@ -75,6 +77,9 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.tried, u.failures = len(results), results.Failures()
 	if rollback {
 		u.rollBack(ctx, reconciliation)
+	}
+	u.keepTimes(reconciliation)
+	if rollback {
 		return nil // nothing leaves, and no old name goes, before the change has come about
 	}
 	u.gone = u.release(ctx, names, results)
@@ -94,6 +99,11 @@ func (u *update) effect() effect {
 		}
 	}
 	return effect{id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, added: u.did.Register, changed: u.did.Reregister, mended: u.did.Settle, removed: removed}
+}
+
+// keepTimes notes when hosts were registered. What is not known any more is forgotten.
+func (u *update) keepTimes(r *fleet.Reconciliation) {
+	maps.Copy(u.registered, byAddress(r.Registered()))
 }
 
 // keepDoubt leaves hosts in doubt whose registration may be the one that they are in

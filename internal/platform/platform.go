@@ -36,6 +36,8 @@ type Platform struct {
 	Pace Pace
 	// Clock is what rollouts go by; nil is the one on the wall.
 	Clock poll.Clock
+	// Backoff is the wait between two looks at something that goes on elsewhere.
+	Backoff poll.Backoff
 
 	Gateway bkapi.Gateway
 	// Supplier is the supplier id of host addresses that name none.

@@ -201,6 +201,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		Log:              s.API.Logger,
 		Pace:             p.Pace,
 		Clock:            p.Clock,
+		Backoff:          p.Backoff,
 		Gateway:          s.API.Gateway,
 		Supplier:         s.supplier,
 		DefaultLabels:    s.defaultLabels,

@@ -1,0 +1,31 @@
+package histories
+
+// foundOvertaken are those in which a machine is registered once more, by another object
+// or by another name, and something does not hear of it: the platform's file, or we.
+var foundOvertaken = map[string]finding{
+	"destroyed-while-the-file-names-it-still": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: B},
+		{Do: Destroy, On: A},
+	}}},
+	"left-while-the-file-names-it-still": {"", 0, "", History{Machines: 2, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: B},
+		{Do: Leave, On: A, Hosts: []int{1}},
+		{Do: Apply, On: A},
+	}}},
+	"destroyed-before-the-file-knows-any": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Freeze},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: B},
+		{Do: Destroy, On: A},
+	}}},
+}

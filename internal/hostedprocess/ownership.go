@@ -1,0 +1,253 @@
+package hostedprocess
+
+import (
+	"context"
+	"slices"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+)
+
+// looks is how often the platform's file is read for hosts whose agents know of a later
+// registration than it. With the default backoff that takes three minutes.
+const looks = 60
+
+// meaningUnread: whose a registration is could not be found out.
+const meaningUnread = "who registered it could not be read"
+
+// meaningNameUnread: whether it is a machine that was registered by its other name since
+// could not be found out.
+const meaningNameUnread = "whether another resource has just registered it by another name could not be asked"
+
+// meaningNotRecognised: without the owner id, a registration with any may be anybody's.
+const meaningNotRecognised = "it may be somebody else's registration, because state does not say with which owner this resource registered; " +
+	"`terraform apply -refresh-only` writes that into state"
+
+// meaningOutdated: whose the latest registration is could not be found out.
+const meaningOutdated = "its agent knows of a later registration, and whose that is cannot be told while the platform's file has not heard of it yet"
+
+// meaningSilent: nobody knows how old the platform's file is.
+const meaningSilent = meaningUnread + ": its agent did not tell when it was registered"
+
+// claim finds out on which hosts the registration is still this object's. The file says
+// whose it was when the file was written; the agents say when it was made.
+type claim struct {
+	hostedProcess
+	leave leave
+	gone  *released
+
+	open       []fleet.Host                // not decided
+	still      map[fleet.Host]bool         // decided: ours
+	live       map[fleet.Host]fleet.Status // nil before the agents were asked
+	registered map[string]int64            // applied.Registered
+	looked     int
+}
+
+// stillOurs are the hosts on which the registration is this object's, and nobody's who
+// registered since. Where the agent knows of a later registration than the file, the file
+// is awaited.
+func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	if l.last.FingerprintLabel == "" || !h.Desired.HasSpec { // nobody can tell, or no agent can be asked
+		ours, _ := h.ours(ctx, hosts, l, gone)
+		return ours
+	}
+	c := claim{hostedProcess: h, leave: l, gone: gone, open: hosts, still: make(map[fleet.Host]bool), registered: l.last.registeredAt()}
+	err := poll.Until(ctx, h.platform.Backoff, c.look)
+	gone.results.Merge(fleet.Same(c.open, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread + ": " + meaningOutdated}))
+	return keep(hosts, func(host fleet.Host) bool { return c.still[host] })
+}
+
+// look reads the file, and is done when nothing is open or it has looked often enough.
+func (c *claim) look(ctx context.Context) (done bool, _ error) {
+	ours, onFile := c.ours(ctx, c.open, c.leave, c.gone)
+	c.open = nil
+	if c.live == nil {
+		ours = c.ask(ctx, ours)
+	}
+	for _, host := range ours {
+		if c.current(host, onFile[host]) {
+			c.still[host] = true
+		} else {
+			c.open = append(c.open, host)
+		}
+	}
+	c.looked++
+	return len(c.open) == 0 || c.looked == looks, nil
+}
+
+// ask asks the agents when the process was registered, and gives the hosts whose agents
+// answer.
+func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+	c.live = make(map[fleet.Host]fleet.Status)
+	if len(hosts) == 0 {
+		return nil
+	}
+	live, err := c.Process.LiveStatus(ctx, hosts)
+	return keep(hosts, func(host fleet.Host) bool {
+		s := live[host]
+		if err != nil || s.State == fleet.Unknown {
+			c.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil, Meaning: meaningSilent}
+			return false
+		}
+		c.live[host] = s
+		return true
+	})
+}
+
+// current reports whether nobody has registered on a host since this object did, or since
+// the platform's file was written. An agent that tells no time has no registration, or is
+// of a release that keeps none.
+func (c *claim) current(host fleet.Host, onFile fleet.Status) bool {
+	at, ours := c.live[host].RegisterTime, c.registered[host.Address()]
+	switch {
+	case at == 0, at == ours:
+		return true
+	case onFile.State == fleet.Unknown: // no row of this file can be placed, so none is to be waited for
+		return ours == 0
+	case onFile.State == fleet.Unregistered:
+		return false
+	default:
+		return onFile.RegisterTime == 0 || onFile.RegisterTime >= at
+	}
+}
+
+// ours are the hosts on which the registration is this object's, as far as the platform's
+// file and state say, and what is on file. What is not known cannot go.
+func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, gone *released) ([]fleet.Host, map[fleet.Host]fleet.Status) {
+	hosts = h.notReplaced(hosts, l, gone)
+	if l.last.FingerprintLabel == "" || len(hosts) == 0 {
+		// Without labels nobody can tell, and what was registered counts as ours.
+		return keep(hosts, func(host fleet.Host) bool {
+			return l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther
+		}), nil
+	}
+	onFile, err := h.Process.CachedStatus(ctx, hosts)
+	var (
+		ours, owned, strange, unsure []fleet.Host
+		held                         = l.last.held(h.Desired)
+	)
+	for _, host := range hosts {
+		status, out := l.statuses[host.WithoutSupplier()]
+		file := onFile[host]
+		// What this object registered in this run is its own, although the file lags.
+		other := held.OwnedByOther(file) && h.registrant(host.WithoutSupplier()) == ""
+		foreign := out && status.Code == diagnose.RegisteredByOther
+		doubtful := out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
+		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
+		switch {
+		case other && l.anonymous && !foreign:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
+		case other && !foreign:
+			owned = append(owned, host)
+		case err != nil && foreign, other:
+		case err != nil:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
+		case !doubtful, told && l.last.ours(h.Desired, file):
+			ours = append(ours, host)
+		case foreign: // somebody else's
+		case told: // somebody else's by what is on file
+			strange = append(strange, host)
+		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
+			// The platform refused to register it, and has nothing on file.
+		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
+			// An agent cannot tell what is registered and not hosted from what never was.
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
+		default:
+			unsure = append(unsure, host)
+		}
+	}
+	gone.owned = append(gone.owned, h.leaveAlone(ctx, owned, onFile, gone)...)
+	h.leaveAlone(ctx, strange, onFile, gone)
+	h.askAgents(ctx, unsure, gone)
+	return ours, onFile
+}
+
+// registrant is the owner who registered the process on a host last in this run, "" where
+// nobody did.
+func (h hostedProcess) registrant(host fleet.HostID) string {
+	if h.owners == nil {
+		return ""
+	}
+	return h.owners.Of(h.ID, host)
+}
+
+// notReplaced leaves out the hosts that another object has registered in this run. That
+// takes no label, and no file.
+func (h hostedProcess) notReplaced(hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	return keep(hosts, func(host fleet.Host) bool { return !h.replaced(host, host.WithoutSupplier(), l, gone) })
+}
+
+// notRenamed leaves out the hosts that another object has registered in this run by the
+// other name of the machine. To let go of one name may be to let go of both.
+func (h hostedProcess) notRenamed(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+	if h.owners == nil {
+		return hosts
+	}
+	suspects := otherForm(hosts, h.owners.OfOthers(h.ID, l.last.Owner))
+	if len(suspects) == 0 {
+		return hosts
+	}
+	others, err := h.Process.OtherNames(ctx, suspects)
+	if err != nil {
+		gone.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
+		return keep(hosts, func(host fleet.Host) bool { return !slices.Contains(suspects, host) })
+	}
+	return keep(hosts, func(host fleet.Host) bool {
+		other, known := others[host]
+		return !known || !h.replaced(host, other, l, gone)
+	})
+}
+
+// replaced reports whether another object has registered a host in this run by a name of
+// its machine, and notes that it was left alone.
+func (h hostedProcess) replaced(host fleet.Host, name fleet.HostID, l leave, gone *released) bool {
+	registrant := h.registrant(name)
+	if registrant == "" || registrant == l.last.Owner {
+		return false
+	}
+	if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {
+		gone.owned = append(gone.owned, host)
+	}
+	return true
+}
+
+// leaveAlone gives the hosts that are somebody else's, as is on file. Where the agent
+// knows of a later registration than the file, that may well be ours; and where it does
+// not answer, nobody knows how old the file is: these are failures.
+func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, gone *released) []fleet.Host {
+	if len(hosts) == 0 || !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
+		return hosts
+	}
+	live, err := h.Process.LiveStatus(ctx, hosts)
+	return keep(hosts, func(host fleet.Host) bool {
+		s := live[host]
+		switch {
+		case err != nil, s.State == fleet.Unknown:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
+				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not answer"}
+		case s.RegisterTime > onFile[host].RegisterTime:
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
+		default:
+			return true
+		}
+		return false
+	})
+}
+
+// askAgents settles hosts of which nobody knows whether they were registered. What is
+// not hosted was not, or is no more; what is hosted may be anybody's.
+func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *released) {
+	if len(hosts) == 0 {
+		return
+	}
+	live, err := h.Process.LiveStatus(ctx, hosts)
+	for _, host := range hosts {
+		s := live[host]
+		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
+			continue
+		}
+		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
+			Unreachable: err == nil && s.State == fleet.Unknown}
+	}
+}
