@@ -28,4 +28,13 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: B},
 		{Do: Destroy, On: A},
 	}}},
+	"stopped-by-both-names": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Inject, To: "release-lost"},
+		{Do: SetOnDestroy, On: A, To: "stop"},
+		{Do: Rename, On: A, Hosts: []int{1}, To: BySupplier},
+		{Do: Apply, On: A},
+		{Do: Leave, On: A, Hosts: []int{1}},
+	}}},
 }

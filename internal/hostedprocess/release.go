@@ -51,11 +51,7 @@ func silent(o fleet.Outcome) bool {
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave, rollout fleet.Rollout) released {
 	gone := released{results: make(fleet.Results), forgotten: make(fleet.Results)}
 	ours := h.stillOurs(ctx, h.notRenamed(ctx, hosts, l, &gone), l, &gone)
-	// What never came to be registered was not started by us, and is not ours to stop.
-	spared := make(map[fleet.Host]bool)
-	for _, host := range ours {
-		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
-	}
+	ours, spared := h.spared(ctx, ours, l, &gone)
 	logged := platform.Run{Process: h.ID, Operation: "unregister", Keys: h.Hosts, Rollout: rollout}
 	if l.first != fleet.DestroyUnregister {
 		logged.Operation = string(l.first) + " and unregister"
@@ -74,6 +70,36 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 	}
 	return gone
 }
+
+// spared are the hosts on which nothing is to be stopped before they go. What never came to
+// be registered was not started by us, and is not ours to stop; and a machine that state
+// has by both of its names is stopped by one of them.
+func (h hostedProcess) spared(ctx context.Context, ours []fleet.Host, l leave, gone *released) ([]fleet.Host, map[fleet.Host]bool) {
+	spared := make(map[fleet.Host]bool)
+	for _, host := range ours {
+		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
+	}
+	mixed := otherForm(ours, ours)
+	if l.first == fleet.DestroyUnregister || len(mixed) == 0 {
+		return ours, spared
+	}
+	others, err := h.Process.OtherNames(ctx, mixed)
+	if err != nil {
+		gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTwinsUnread}))
+		return nil, spared // all of them, as both forms are there
+	}
+	stopped := make(map[fleet.HostID]bool)
+	for _, host := range ours {
+		if other, known := others[host]; known && stopped[other] {
+			spared[host] = true
+		}
+		stopped[host.WithoutSupplier()] = !spared[host]
+	}
+	return ours, spared
+}
+
+// meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
+const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
 
 // releasePerhaps unregisters hosts under the supplier id as well under which they may have
 // been registered since: the answer to that was lost.
