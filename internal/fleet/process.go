@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // ErrNoSpec is why the agents cannot be asked.
@@ -110,4 +111,15 @@ type Process interface {
 	// address for an agent id, of those of which the platform tells one. An error says
 	// that it could not be asked.
 	OtherNames(ctx context.Context, hosts []Host) (map[Host]HostID, error)
+}
+
+// LiveStatusWithin is LiveStatus for so long, or for half of the time that is left: an
+// agent that has not answered by then is not known.
+func LiveStatusWithin(ctx context.Context, p Process, patience time.Duration, hosts []Host) (map[Host]Status, error) {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		patience = min(patience, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return p.LiveStatus(ctx, hosts)
 }

@@ -22,7 +22,7 @@ const meaningRegistered = "the process is registered already"
 func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) (
 	free []fleet.Host, live map[fleet.Host]fleet.Status, results fleet.Results,
 ) {
-	live, err := p.liveWithin(ctx, p.client.askPatience, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, hosts)
 	if err != nil {
 		return nil, nil, fleet.Same(hosts, procapi.Unfinished(err, false, fleet.Outcome{Meaning: meaningNotAsked(err)}))
 	}

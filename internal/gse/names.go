@@ -63,7 +63,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 	}
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
 		// Agents that keep silent tell no name.
-		_, err := p.liveWithin(ctx, p.client.askPatience, unnamed)
+		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, unnamed)
 		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -158,15 +157,4 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	var kept procapi.Contents
 	results := p.operate(ctx, procapi.Query, hosts, procapi.Request{Contents: &kept})
 	return kept.Statuses(hosts, results)
-}
-
-// liveWithin is LiveStatus for so long, or for half of the time that is left: an agent
-// that has not answered by then is not known.
-func (p *Process) liveWithin(ctx context.Context, patience time.Duration, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	if deadline, bounded := ctx.Deadline(); bounded {
-		patience = min(patience, time.Until(deadline)/2)
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return p.LiveStatus(ctx, hosts)
 }

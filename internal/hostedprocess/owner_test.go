@@ -353,3 +353,19 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		})
 	}
 }
+
+// An agent that says nothing keeps its own host, and no other.
+func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	config := providertest.FaceESB.Reference("./start.sh", 2)
+	config["timeouts"] = map[string]any{"delete": "20s"} // of which the asking takes a quarter
+	resource.Applied(config)
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Hosts: []string{providertest.Address(1)}, Pending: 1 << 20})
+	sim.ResetCalls()
+	said := resource.DestroyUnrefreshed()
+	if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(sim), want) {
+		t.Errorf("let go of %v; said: %s", letGo(sim), said)
+	}
+}

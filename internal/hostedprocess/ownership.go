@@ -3,11 +3,16 @@ package hostedprocess
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
+
+// patience is how long agents are asked before their hosts are let go. One that says
+// nothing does not keep the others.
+const patience = 30 * time.Second
 
 // looks is how often the platform's file is read for hosts whose agents know of a later
 // registration than it. With the default backoff that takes three minutes.
@@ -53,9 +58,23 @@ func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leav
 		return ours
 	}
 	c := claim{hostedProcess: h, leave: l, gone: gone, open: hosts, still: make(map[fleet.Host]bool), registered: l.last.registeredAt()}
-	err := poll.Until(ctx, h.platform.Backoff, c.look)
+	err := c.decide(ctx)
 	gone.results.Merge(fleet.Same(c.open, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread + ": " + meaningOutdated}))
 	return keep(hosts, func(host fleet.Host) bool { return c.still[host] })
+}
+
+// decide takes no more than half of the time that is left: what is decided has to go yet.
+func (c *claim) decide(ctx context.Context) error {
+	waits, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, bounded := ctx.Deadline(); bounded {
+		waits, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+	}
+	defer cancel()
+	err := poll.Until(waits, c.platform.Backoff, c.look)
+	if ctx.Err() == nil {
+		return nil // only the wait is over
+	}
+	return err
 }
 
 // look reads the file, and is done when nothing is open or it has looked often enough.
@@ -83,7 +102,7 @@ func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	if len(hosts) == 0 {
 		return nil
 	}
-	live, err := c.Process.LiveStatus(ctx, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, c.Process, patience, hosts)
 	return keep(hosts, func(host fleet.Host) bool {
 		s := live[host]
 		if err != nil || s.State == fleet.Unknown {
@@ -219,7 +238,7 @@ func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFil
 	if len(hosts) == 0 || !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
 		return hosts
 	}
-	live, err := h.Process.LiveStatus(ctx, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts)
 	return keep(hosts, func(host fleet.Host) bool {
 		s := live[host]
 		switch {
@@ -241,7 +260,7 @@ func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *
 	if len(hosts) == 0 {
 		return
 	}
-	live, err := h.Process.LiveStatus(ctx, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts)
 	for _, host := range hosts {
 		s := live[host]
 		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
