@@ -59,7 +59,7 @@ func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leav
 	}
 	c := claim{hostedProcess: h, leave: l, gone: gone, open: hosts, still: make(map[fleet.Host]bool), registered: l.last.registeredAt()}
 	err := c.decide(ctx)
-	gone.results.Merge(fleet.Same(c.open, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread + ": " + meaningOutdated}))
+	gone.results.Merge(fleet.Same(c.open, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningOutdated}))
 	return keep(hosts, func(host fleet.Host) bool { return c.still[host] })
 }
 
