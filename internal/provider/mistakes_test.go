@@ -116,7 +116,7 @@ var mistakes = []mistake{
 		at: `processes["a/b"].hosts["c"]`, in: operated, wrote: entries("a", entry("db", 1, "b/c", "0:10.0.0.1"), "a/b", entry("nginx", 2, "c", "0:10.0.0.1")),
 		said: `with the slash that failed_hosts puts between process and host, it is called "a/b/c", as is a host of the process "a"; rename one of them.`,
 	},
-	{at: `processes["web"].spec`, in: operated, wrote: entries("web", without(entry("nginx", 1), "spec")), said: "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: spec."},
+	{at: `processes["web"].process`, in: operated, wrote: entries("web", without(entry("nginx", 1), "spec")), said: "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: spec."},
 	{at: `processes["web"].meta`, in: operated, wrote: entries("web", map[string]any{"process": "{}", "meta": entry("nginx", 1)["meta"], "priority": 1}), said: "process is set, and holds meta, hosts and spec; leave out meta."},
 	{
 		at: `processes["web"].spec.control.restart_cmd`, in: operated, wrote: entries("web", commandless(entry("nginx", 1))),

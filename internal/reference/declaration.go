@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -222,30 +223,36 @@ func (v declarationValidator) MarkdownDescription(ctx context.Context) string {
 }
 
 func (v declarationValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	var set, missing []string
-	for _, alternatives := range v.parts {
-		given := false
-		for _, name := range alternatives {
-			var part attr.Value
-			diags := req.Config.GetAttribute(ctx, path.Root(name), &part)
-			resp.Diagnostics.Append(diags...)
-			if diags.HasError() {
-				return
-			}
-			if !part.IsNull() {
-				given, set = true, append(set, name)
-			}
+	values := parts{v.name: req.ConfigValue}
+	for _, name := range slices.Concat(v.parts...) {
+		var part attr.Value
+		diags := req.Config.GetAttribute(ctx, path.Root(name), &part)
+		resp.Diagnostics.Append(diags...)
+		if diags.HasError() {
+			return
 		}
-		if !given && !slices.Contains(v.optional, alternatives[0]) {
+		values[name] = part
+	}
+	v.check(&resp.Diagnostics, path.Empty(), values, v.optional)
+}
+
+// check wants a declaration or its parts, among values that stand at a path. Those that are
+// optional may be missing.
+func (d declaration) check(diags *diag.Diagnostics, at path.Path, values parts, optional []string) {
+	var set, missing []string
+	for _, alternatives := range d.parts {
+		given := slices.DeleteFunc(slices.Clone(alternatives), func(name string) bool { return values[name].IsNull() })
+		set = append(set, given...)
+		if len(given) == 0 && !slices.Contains(optional, alternatives[0]) {
 			missing = append(missing, strings.Join(alternatives, " or "))
 		}
 	}
-	switch {
-	case req.ConfigValue.IsNull() && len(missing) > 0:
-		AddInvalid(&resp.Diagnostics, req.Path, "Missing Process",
-			fmt.Sprintf("set %s = %s.<name>.%s, or %s; not set: %s", v.name, v.from, v.name, v.plainly(), strings.Join(missing, ", ")))
-	case !req.ConfigValue.IsNull() && len(set) > 0:
-		AddInvalid(&resp.Diagnostics, path.Root(set[0]), "Process Given Twice",
-			fmt.Sprintf("%s is set, and holds %s; leave out %s", v.name, v.plainly(), strings.Join(set, ", ")))
+	switch declared := !values[d.name].IsNull(); {
+	case !declared && len(missing) > 0:
+		AddInvalid(diags, at.AtName(d.name), "Missing Process",
+			fmt.Sprintf("set %s = %s.<name>.%s, or %s; not set: %s", d.name, d.from, d.name, d.plainly(), strings.Join(missing, ", ")))
+	case declared && len(set) > 0:
+		AddInvalid(diags, at.AtName(set[0]), "Process Given Twice",
+			fmt.Sprintf("%s is set, and holds %s; leave out %s", d.name, d.plainly(), strings.Join(set, ", ")))
 	}
 }

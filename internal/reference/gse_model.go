@@ -13,6 +13,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
@@ -31,6 +32,22 @@ type GSEModel struct {
 }
 
 func (m *GSEModel) base() path.Path { return m.at }
+
+func (m *GSEModel) read(ctx context.Context, at path.Path, attributes map[string]attr.Value) {
+	m.at = at
+	m.Meta, _ = attributes["meta"].(types.Object)
+	m.Spec, _ = attributes["spec"].(types.Object)
+	m.Process, _ = attributes["process"].(types.String)
+	hosts, _ := attributes["hosts"].(types.Map)
+	m.Hosts = fold.MapOf(ctx, hosts)
+}
+
+func (m *GSEModel) write(attributes map[string]attr.Value) {
+	attributes["process"] = m.Process
+	if !m.Meta.IsNull() {
+		attributes["hosts"] = StringMapValue(m.Hosts.Known())
+	}
+}
 
 // gseParts are what a process is to GSE, however the configuration gives it.
 type gseParts struct {

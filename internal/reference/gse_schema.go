@@ -27,7 +27,7 @@ func GSEAttributes(o Options) map[string]schema.Attribute {
 	case o.OptionalSpec:
 		process = gseDeclaration.accepted(specPart)
 	case o.Several:
-		process = several(gseDeclaration.accepted())
+		process = gseDeclaration.orSeveral()
 	case !o.Registers:
 		process = gseDeclaration.accepted()
 	}
@@ -38,7 +38,9 @@ func GSEAttributes(o Options) map[string]schema.Attribute {
 		"process": process,
 	}
 	if o.Several {
-		attributes["processes"] = processesAttribute()
+		attributes["processes"] = processesAttribute(gseDeclaration,
+			map[string]schema.Attribute{"meta": metaAttribute(Options{}), "spec": specAttribute(Options{})},
+			"in one call for each wave where the platform has it", " Takes `processes = data.bk_cmdb_processes.<name>.processes` as it is.")
 	}
 	return attributes
 }

@@ -57,61 +57,79 @@ type GSEProcesses struct {
 	Processes types.Map `tfsdk:"processes"`
 }
 
-// Entries implements Processes.
-func (m *GSEProcesses) Entries(ctx context.Context) (entries []Entry, known bool) {
-	if m.Processes.IsNull() {
-		return []Entry{{Model: &m.GSEModel}}, true
-	}
-	known = !m.Processes.IsUnknown()
-	for _, name := range slices.Sorted(maps.Keys(m.Processes.Elements())) {
-		object, _ := m.Processes.Elements()[name].(types.Object)
-		if object.IsUnknown() {
-			known = false
-			continue
-		}
-		entry, priority := entryOf(ctx, path.Root("processes").AtMapKey(name), object)
-		known = known && !priority.IsUnknown()
-		entries = append(entries, Entry{Model: entry, Name: name, Priority: priority.ValueInt64()})
-	}
-	return entries, known
+func (m *GSEProcesses) several() several {
+	return several{&m.GSEModel, m.Processes, func() element { return new(GSEModel) }}
 }
 
-// entryOf reads one element of processes, at a path.
-func entryOf(ctx context.Context, at path.Path, object types.Object) (*GSEModel, types.Int64) {
-	model := &GSEModel{at: at}
-	attributes := object.Attributes()
-	model.Meta, _ = attributes["meta"].(types.Object)
-	model.Spec, _ = attributes["spec"].(types.Object)
-	model.Process, _ = attributes["process"].(types.String)
-	hosts, _ := attributes["hosts"].(types.Map)
-	model.Hosts = fold.MapOf(ctx, hosts)
-	priority, _ := attributes["priority"].(types.Int64)
-	return model, priority
+// Entries implements Processes.
+func (m *GSEProcesses) Entries(ctx context.Context) (entries []Entry, known bool) {
+	return m.several().entries(ctx)
 }
 
 // KeepHosts implements Processes.
 func (m *GSEProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) {
-	if m.Processes.IsNull() {
-		m.SetHosts(ctx, hosts[""])
-		return
+	m.Processes = m.several().keepHosts(ctx, hosts)
+}
+
+// several is the value of processes in an object that has that or one process.
+type several struct {
+	one       Model
+	processes types.Map
+	empty     func() element
+}
+
+// element is a Model that stands in processes.
+type element interface {
+	Model
+	// read takes the values of an element that stands at a path, and write gives them back
+	// with the hosts that it has by then.
+	read(ctx context.Context, at path.Path, attributes map[string]attr.Value)
+	write(attributes map[string]attr.Value)
+}
+
+func (s several) read(ctx context.Context, name string, object types.Object) element {
+	model := s.empty()
+	model.read(ctx, path.Root("processes").AtMapKey(name), object.Attributes())
+	return model
+}
+
+func (s several) entries(ctx context.Context) (entries []Entry, known bool) {
+	if s.processes.IsNull() {
+		return []Entry{{Model: s.one}}, true
+	}
+	known = !s.processes.IsUnknown()
+	for _, name := range slices.Sorted(maps.Keys(s.processes.Elements())) {
+		object, _ := s.processes.Elements()[name].(types.Object)
+		if object.IsUnknown() {
+			known = false
+			continue
+		}
+		priority, _ := object.Attributes()["priority"].(types.Int64)
+		known = known && !priority.IsUnknown()
+		entries = append(entries, Entry{Model: s.read(ctx, name, object), Name: name, Priority: priority.ValueInt64()})
+	}
+	return entries, known
+}
+
+// keepHosts gives what is left of processes.
+func (s several) keepHosts(ctx context.Context, hosts map[string]HostMap) types.Map {
+	if s.processes.IsNull() {
+		s.one.SetHosts(ctx, hosts[""])
+		return s.processes
 	}
 	kept := make(map[string]attr.Value)
-	for name, element := range m.Processes.Elements() {
-		object, _ := element.(types.Object)
+	for name, value := range s.processes.Elements() {
+		object, _ := value.(types.Object)
 		left, keeps := hosts[name]
 		if !keeps {
 			continue
 		}
-		model, _ := entryOf(ctx, path.Root("processes").AtMapKey(name), object)
+		model, attributes := s.read(ctx, name, object), object.Attributes()
 		model.SetHosts(ctx, left)
-		attributes := object.Attributes()
-		attributes["process"] = model.Process
-		if !model.Meta.IsNull() {
-			attributes["hosts"] = StringMapValue(left.Known())
-		}
+		model.write(attributes)
 		kept[name] = types.ObjectValueMust(object.AttributeTypes(ctx), attributes)
 	}
-	m.Processes = types.MapValueMust(m.Processes.ElementType(ctx), kept)
+	return types.MapValueMust(s.processes.ElementType(ctx), kept)
 }
 
 // SameProcesses reports whether two objects name the same processes on the same hosts, in
@@ -161,45 +179,45 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 	return diags
 }
 
-// processesAttribute declares processes.
-func processesAttribute() schema.MapNestedAttribute {
-	process := gseDeclaration.accepted()
+// processesAttribute declares processes, whose parts are these beside hosts. together says
+// how equal priorities go; more is a sentence with a space before it.
+func processesAttribute(d declaration, parts map[string]schema.Attribute, together, more string) schema.MapNestedAttribute {
+	process := d.accepted()
 	process.Validators = nil // the entry is checked as a whole
+	attributes := maps.Clone(parts)
+	attributes[d.name] = process
+	attributes[hostsPart] = schema.MapAttribute{
+		MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
+		ElementType:         types.StringType,
+		Optional:            true,
+		Validators:          []validator.Map{entryHosts{}},
+	}
+	attributes["priority"] = schema.Int64Attribute{
+		CustomType:          WholeNumber{},
+		MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first and stopped last.",
+		Required:            true,
+		Validators:          []validator.Int64{int64validator.AtLeast(0)},
+	}
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Several processes, in place of `meta`, `hosts` and `spec`: a map of a name of your choice to a process and its priority. Those with the " +
-			"lowest `priority` are started, restarted or reloaded first, and stopped or killed last; equal priorities go together, in one call for each wave where the " +
-			"platform has it. The next priority begins only when no more than `rollout.max_failed_hosts` hosts in all have failed, and leaves out the hosts that have. " +
-			"`rollout` cuts the hosts of each priority into waves, and a host takes all its processes of that priority along. Takes " +
-			"`processes = data.bk_cmdb_processes.<name>.processes` as it is. A new or failed process or host is run alone; renaming a key makes no calls.",
+		MarkdownDescription: "Several processes, in place of " + d.instead + ": a map of a name of your choice to a process and its priority. Those with the " +
+			"lowest `priority` are started, restarted or reloaded first, and stopped or killed last; equal priorities go together, " + together +
+			". The next priority begins only when no more than `rollout.max_failed_hosts` hosts in all have failed, and leaves out the hosts that have. " +
+			"`rollout` cuts the hosts of each priority into waves, and a host takes all its processes of that priority along." + more +
+			" A new or failed process or host is run alone; renaming a key makes no calls.",
 		Optional:   true,
 		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), entryNames{}},
 		NestedObject: schema.NestedAttributeObject{
-			Validators: []validator.Object{entryValidator{}},
-			Attributes: map[string]schema.Attribute{
-				"meta": metaAttribute(Options{}),
-				"hosts": schema.MapAttribute{
-					MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
-					ElementType:         types.StringType,
-					Optional:            true,
-					Validators:          []validator.Map{entryHosts{}},
-				},
-				"spec":    specAttribute(Options{}),
-				"process": process,
-				"priority": schema.Int64Attribute{
-					CustomType:          WholeNumber{},
-					MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first and stopped last.",
-					Required:            true,
-					Validators:          []validator.Int64{int64validator.AtLeast(0)},
-				},
-			},
+			Validators: []validator.Object{entryValidator{d}},
+			Attributes: attributes,
 		},
 	}
 }
 
-// several adds to what declares one process that there may be several.
-func several(process schema.StringAttribute) schema.StringAttribute {
+// orSeveral is accepted where there may be several processes.
+func (d declaration) orSeveral() schema.StringAttribute {
+	process := d.accepted()
 	process.MarkdownDescription += " Or set `processes`."
-	process.Validators = []validator.String{severalValidator{declarationValidator{declaration: gseDeclaration}}}
+	process.Validators = []validator.String{severalValidator{declarationValidator{declaration: d}}}
 	return process
 }
 
@@ -214,7 +232,7 @@ func (v severalValidator) ValidateString(ctx context.Context, req validator.Stri
 		return
 	}
 	var set []string
-	for _, name := range []string{"meta", hostsPart, specPart, v.name} {
+	for _, name := range append(slices.Concat(v.parts...), v.name) {
 		var part attr.Value
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(name), &part)...)
 		if part != nil && !part.IsNull() {
@@ -257,34 +275,19 @@ func (entryHosts) ValidateMap(ctx context.Context, req validator.MapRequest, res
 }
 
 // entryValidator wants the process of an entry, or its parts.
-type entryValidator struct{}
+type entryValidator struct{ declaration }
 
-func (entryValidator) Description(context.Context) string {
-	return "must have process, or meta, hosts and spec"
+func (v entryValidator) Description(context.Context) string {
+	return "must have " + v.name + ", or " + v.plainly()
 }
 
 func (v entryValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
-func (entryValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+func (v entryValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	attributes := req.ConfigValue.Attributes()
-	var set, missing []string
-	for _, name := range []string{"meta", "hosts", "spec"} {
-		if attributes[name].IsNull() {
-			missing = append(missing, name)
-		} else {
-			set = append(set, name)
-		}
-	}
-	switch given := !attributes["process"].IsNull(); {
-	case !given && len(missing) > 0:
-		AddInvalid(&resp.Diagnostics, req.Path.AtName(missing[0]), "Missing Process",
-			"set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: "+strings.Join(missing, ", "))
-	case given && len(set) > 0:
-		AddInvalid(&resp.Diagnostics, req.Path.AtName(set[0]), "Process Given Twice", "process is set, and holds meta, hosts and spec; leave out "+strings.Join(set, ", "))
-	}
+	v.check(&resp.Diagnostics, req.Path, req.ConfigValue.Attributes(), nil)
 }
 
 // checkCanary refuses a canary that is none of the hosts with these keys.
