@@ -92,7 +92,7 @@ func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.Meta
 }
 
 func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := reference.JobAttributes(true)
+	attributes := reference.JobAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
 	maps.Copy(attributes, lifecycleAttributes(ctx, "JOB has no place to keep it: it tells apart objects of one run of the provider, "+
 		"so that with `create_before_destroy` the old one leaves the hosts to the new one."))
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),

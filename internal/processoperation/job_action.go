@@ -22,7 +22,7 @@ var (
 )
 
 type jobActionModel struct {
-	reference.JobModel
+	reference.JobProcesses
 	actionValues
 }
 
@@ -40,11 +40,11 @@ func (a *jobAction) Metadata(_ context.Context, req action.MetadataRequest, resp
 }
 
 func (a *jobAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
-	attributes := reference.ActionAttributes(reference.JobAttributes(false))
+	attributes := reference.ActionAttributes(reference.JobAttributes(reference.Options{Several: true}))
 	maps.Copy(attributes, actionAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB when it is invoked, reports " +
-			"its progress, and ends with the result of each host. It does what the resource of the same name does, and keeps no state.",
+		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts through BlueKing JOB when it is " +
+			"invoked, reports its progress, and ends with the result of each host. It does what the resource of the same name does, and keeps no state.",
 		Attributes: attributes,
 	}
 }

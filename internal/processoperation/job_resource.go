@@ -22,7 +22,7 @@ var (
 )
 
 type jobResourceModel struct {
-	reference.JobModel
+	reference.JobProcesses
 	resourceValues
 }
 
@@ -40,15 +40,15 @@ func (r *jobResource) Metadata(_ context.Context, req resource.MetadataRequest, 
 }
 
 func (r *jobResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := reference.JobAttributes(false)
+	attributes := reference.JobAttributes(reference.Options{Several: true})
 	maps.Copy(attributes, resourceAttributes(ctx))
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process on its hosts through BlueKing JOB, and waits for the result of " +
-			"each. It runs when it is created, again on every host when `triggers`, `operation` or the process's name (its `id`) changes, and on added " +
+		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts through BlueKing JOB, and " +
+			"waits for the result of each. It runs when it is created, again on every host when `triggers`, `operation` or the process's name (its `id`) changes, and on added " +
 			"hosts alone when `hosts` grows. Any other change of `process` runs nothing by itself: put what it depends on into `triggers`. " +
 			"Destroying the resource does nothing unless `on_destroy` says so.",
 		Attributes: attributes,

@@ -1,7 +1,6 @@
 package processoperation_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -44,42 +42,6 @@ func operation(name string, processes map[string]any, more map[string]any) map[s
 	config := map[string]any{"operation": name, "processes": processes}
 	maps.Copy(config, more)
 	return config
-}
-
-// operations are the operations that were called, in their order: "0 db[10.0.0.2] …".
-func operations(t *testing.T, sim *providertest.Sim) []string {
-	t.Helper()
-	type item struct {
-		Meta struct{ Name string }
-		Op   int                   `json:"op_type"`
-		IPs  []struct{ IP string } `json:"hosts"`
-	}
-	calls := []string{}
-	for _, call := range sim.Calls() {
-		var body struct {
-			item
-			Items []item `json:"proc_operate_req"`
-		}
-		if !strings.HasPrefix(call.API, "operate_proc") {
-			continue
-		}
-		if err := json.Unmarshal(call.Body, &body); err != nil {
-			t.Fatal(err)
-		}
-		if call.API == "operate_proc_v2" {
-			body.Items = []item{body.item}
-		}
-		line := fmt.Sprint(call.Op)
-		for _, item := range body.Items {
-			var numbers []string
-			for _, host := range item.IPs {
-				numbers = append(numbers, host.IP[strings.LastIndex(host.IP, ".")+1:])
-			}
-			line += " " + item.Meta.Name + fmt.Sprint(numbers)
-		}
-		calls = append(calls, line)
-	}
-	return calls
 }
 
 // Host n is 10.0.0.n+1.
@@ -150,150 +112,147 @@ func TestProcesses_order(t *testing.T) {
 			map[string]any{"operation": "start", "meta": entry("web", 5)["meta"], "spec": entry("web", 5)["spec"], "hosts": entry("web", 5, 1, 2)["hosts"]}, nil, "runs nothing",
 		},
 		"given-as-process": {
-			operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"web": encoded(t, entry("web", 5, 1, 2, 3))}), nil), nil, "runs nothing",
+			operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"web": asProcess(t, entry("web", 5, 1, 2, 3))}), nil), nil, "runs nothing",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		overFaces(t, name, func(t *testing.T, w way) {
 			sim := providertest.NewSim(t)
-			resource := operationOf(t, sim)
+			resource := w.resource(t, sim)
 			if c.before != nil {
-				resource.Applied(c.before)
+				resource.Applied(w.config(t, c.before))
 			}
 			sim.ResetCalls()
-			plan, said := resource.Plan(c.after)
+			after := w.config(t, c.after)
+			plan, said := resource.Plan(after)
 			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); c.plan != "" && got != c.plan {
 				t.Errorf("plan %q, want %q", got, c.plan)
 			}
 			if len(said) > 0 {
 				t.Error(said)
 			}
-			resource.Applied(c.after)
-			calls := slices.DeleteFunc(operations(t, sim), func(call string) bool { return call[0] == '2' || call[0] == '4' })
-			if diff := cmp.Diff(c.want, calls, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
-			if again, said := resource.Apply(c.after); again != providertest.PlanNothing {
+			resource.Applied(after)
+			w.expect(t, sim, c.want...)
+			if again, said := resource.Apply(after); again != providertest.PlanNothing {
 				t.Errorf("the plan after it: %s %s", again, said)
 			}
 		})
 	}
 }
 
-// encoded gives an entry its process in one value.
-func encoded(t *testing.T, whole map[string]any) map[string]any {
-	t.Helper()
-	config := asProcess(t, whole)
-	delete(config, "priority")
-	config["priority"] = whole["priority"]
-	return config
-}
-
 // What fails holds back the priorities behind it. State names process and host, and the
 // next apply goes on from there, in order.
 func TestProcesses_failed(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource := operationOf(t, sim)
-	restart, code := simulator.OpRestart, 65535
-	sim.Inject(simulator.Fault{Op: &restart, Name: "db", Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
-	_, said := resource.Apply(operation("restart", stack(), nil))
-	for _, want := range []string{
-		`"db", priority 1: Process "db" in namespace "web": restart on 2 hosts: 1 done, 1 failed.`,
-		"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: Process "log" in namespace "web": restart on 3 hosts: 0 done, 3 not tried.`,
-		"The next plan shows an update that retries these hosts alone.",
-	} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("%q is not said in:\n%s", want, said)
+	overFaces(t, "", func(t *testing.T, w way) {
+		sim := providertest.NewSim(t)
+		resource := w.resource(t, sim)
+		restart, code := simulator.OpRestart, 65535
+		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
+		_, said := resource.Apply(w.config(t, operation("restart", stack(), nil)))
+		for _, want := range []string{
+			`"db", priority 1: ` + w.title("db") + ": restart on 2 hosts: 1 done, 1 failed.",
+			"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: ` + w.title("log") + ": restart on 3 hosts: 0 done, 3 not tried.",
+			"The next plan shows an update that retries these hosts alone.",
+		} {
+			if !strings.Contains(said.String(), want) {
+				t.Errorf("%q is not said in:\n%s", want, said)
+			}
 		}
-	}
-	notTried := "not_tried: too many hosts had failed before its wave"
-	want := map[string]string{"db/web-2": "failed: 65535, the command failed: no such file"}
-	for n := 1; n <= 3; n++ {
-		want[fmt.Sprintf("web/web-%d", n)], want[fmt.Sprintf("log/web-%d", n)] = notTried, notTried
-	}
-	if diff := cmp.Diff(want, resource.Reasons("failed_hosts")); diff != "" {
-		t.Errorf("failed_hosts (-want +got):\n%s", diff)
-	}
-	sim.Mend()
-	sim.ResetCalls()
-	// An entry and a host that are called otherwise by then are the same all the same.
-	renamed := entry("db", 1, 1)
-	renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
-	resource.Applied(operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), nil))
-	if diff := cmp.Diff([]string{"7 db[3]", "7 log[2 3 4] web[2 3 4]"}, operations(t, sim)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	if left := resource.Reasons("failed_hosts"); len(left) > 0 {
-		t.Errorf("failed_hosts %v", left)
-	}
+		notTried := "not_tried: too many hosts had failed before its wave"
+		want := map[string]string{"db/web-2": "failed: 65535, the command failed: no such file"}
+		for n := 1; n <= 3; n++ {
+			want[fmt.Sprintf("web/web-%d", n)], want[fmt.Sprintf("log/web-%d", n)] = notTried, notTried
+		}
+		if diff := cmp.Diff(want, resource.Reasons("failed_hosts")); diff != "" {
+			t.Errorf("failed_hosts (-want +got):\n%s", diff)
+		}
+		sim.Mend()
+		sim.ResetCalls()
+		// An entry and a host that are called otherwise by then are the same all the same.
+		renamed := entry("db", 1, 1)
+		renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
+		resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), nil)))
+		w.expect(t, sim, "7 db[3]", "7 log[2 3 4] web[2 3 4]")
+		if left := resource.Reasons("failed_hosts"); len(left) > 0 {
+			t.Errorf("failed_hosts %v", left)
+		}
+	})
 }
 
 // An answer that got lost leaves all processes of the call in doubt. The next apply asks
 // each, and starts nothing twice.
 func TestProcesses_lost(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource := operationOf(t, sim)
-	sim.Inject(simulator.Fault{API: "operate_proc_multi", Drop: "after"})
-	resource.Apply(operation("start", stack(), nil))
-	if left := resource.Reasons("failed_hosts"); len(left) != 6 || !strings.HasPrefix(left["log/web-3"], "outcome_unknown") {
-		t.Errorf("failed_hosts %v", left)
-	}
-	sim.Mend()
-	sim.ResetCalls()
-	resource.Applied(operation("start", stack(), nil))
-	calls := operations(t, sim)
-	slices.Sort(calls) // the processes are asked at once
-	if diff := cmp.Diff([]string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	overFaces(t, "", func(t *testing.T, w way) {
+		sim := providertest.NewSim(t)
+		resource := w.resource(t, sim)
+		start := simulator.OpStart
+		// Of GSE the second call is that of log and web, of JOB each has one.
+		sim.Inject(simulator.Fault{Op: &start, API: "operate_proc*", Skip: 1, Drop: "after"})
+		config := w.config(t, operation("start", stack(), nil))
+		resource.Apply(config)
+		if left := resource.Reasons("failed_hosts"); len(left) != 6 || !strings.HasPrefix(left["log/web-3"], "outcome_unknown") {
+			t.Errorf("failed_hosts %v", left)
+		}
+		sim.Mend()
+		sim.ResetCalls()
+		before := pids(sim)
+		resource.Applied(config)
+		if diff := cmp.Diff(before, pids(sim)); diff != "" || len(before) != 8 {
+			t.Errorf("pids of %d processes (-before +after):\n%s", len(before), diff)
+		}
+		calls := w.operations(t, sim)
+		slices.Sort(calls) // the processes are asked at once
+		if diff := cmp.Diff([]string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
 }
 
-// A destroy that fails on some keeps those alone.
+// A destroy that fails on some keeps those alone, whether or not they are in one value.
 func TestProcesses_destroy(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource := operationOf(t, sim)
-	resource.Applied(operation("start", stack(), map[string]any{"on_destroy": "stop"}))
-	stop, code := simulator.OpStop, 65535
-	sim.Inject(simulator.Fault{Op: &stop, Name: "web", Hosts: []string{providertest.Address(2)}, Code: &code})
-	sim.ResetCalls()
-	if _, said := resource.Apply(nil); !said.Failed() {
-		t.Errorf("it ended with %s", said)
-	}
-	if diff := cmp.Diff([]string{"1 log[2 3 4] web[2 3 4]"}, operations(t, sim)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	sim.Mend()
-	sim.ResetCalls()
-	if _, said := resource.Apply(nil); len(said) > 0 {
-		t.Error(said)
-	}
-	if diff := cmp.Diff([]string{"1 web[3]", "1 db[2 3]"}, operations(t, sim)); diff != "" {
-		t.Errorf("calls of the second destroy (-want +got):\n%s", diff)
+	for name, web := range map[string]map[string]any{"parts": entry("web", 5, 1, 2, 3), "one-value": asProcess(t, entry("web", 5, 1, 2, 3))} {
+		overFaces(t, name, func(t *testing.T, w way) {
+			sim := providertest.NewSim(t)
+			resource := w.resource(t, sim)
+			resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop"})))
+			stop, code := simulator.OpStop, 65535
+			sim.Inject(simulator.Fault{Op: &stop, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
+			sim.ResetCalls()
+			if _, said := resource.Apply(nil); !said.Failed() {
+				t.Errorf("it ended with %s", said)
+			}
+			w.expect(t, sim, "1 log[2 3 4] web[2 3 4]")
+			sim.Mend()
+			sim.ResetCalls()
+			if _, said := resource.Apply(nil); len(said) > 0 {
+				t.Error(said)
+			}
+			w.expect(t, sim, "1 web[3]", "1 db[2 3]")
+		})
 	}
 }
 
 // The action does the same, and says what is to be named to run on what failed alone.
 func TestProcesses_action(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	p := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB))
-	restart, code := simulator.OpRestart, 65535
-	sim.Inject(simulator.Fault{Op: &restart, Name: "web", Hosts: []string{providertest.Address(2)}, Code: &code})
-	progress, end := p.Invoke(t.Context(), providertest.ActionType, operation("restart", stack(), nil))
-	if diff := cmp.Diff(restarted, operations(t, sim)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
-		t.Errorf("progress %q", last)
-	}
-	for _, want := range []string{"ERROR: Unable to Restart Process", "web-2 (0:10.0.0.3): 65535", `Done on all hosts: "db", "log".`, "  \"web\":\n  hosts = {\n    \"web-2\" = \"0:10.0.0.3\"\n  }"} {
-		if !strings.Contains(end, want) {
-			t.Errorf("%q is not said in:\n%s", want, end)
+	overFaces(t, "", func(t *testing.T, w way) {
+		sim := providertest.NewSim(t)
+		p := providertest.ConfiguredWith(t, sim.SettingsFor(w.face))
+		restart, code := simulator.OpRestart, 65535
+		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
+		progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(t, operation("restart", stack(), nil)))
+		w.expect(t, sim, restarted...)
+		if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
+			t.Errorf("progress %q", last)
 		}
-	}
+		for _, want := range []string{"ERROR: Unable to Restart Process", "web-2 (0:10.0.0.3): 65535", `Done on all hosts: "db", "log".`, "  \"web\":\n  hosts = {\n    \"web-2\" = \"0:10.0.0.3\"\n  }"} {
+			if !strings.Contains(end, want) {
+				t.Errorf("%q is not said in:\n%s", want, end)
+			}
+		}
+	})
 }
 
 // What is not known yet makes no plan that turns out otherwise.
@@ -308,11 +267,10 @@ func TestProcesses_unknown(t *testing.T) {
 		"all": notKnown, "element": map[string]any{"a": notKnown, "b": entry("web", 1, 1)}, "priority": map[string]any{"a": priority},
 		"host": map[string]any{"a": hosts}, "name": map[string]any{"a": name}, "process": map[string]any{"a": whole},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		overFaces(t, name, func(t *testing.T, w way) {
 			sim := providertest.NewSim(t)
-			resource := operationOf(t, sim)
-			config := map[string]any{"operation": "start", "processes": processes}
+			resource := w.resource(t, sim)
+			config := w.config(t, map[string]any{"operation": "start", "processes": processes})
 			plan, said := resource.Plan(config)
 			if len(said) > 0 {
 				t.Fatal(said)
@@ -324,70 +282,5 @@ func TestProcesses_unknown(t *testing.T) {
 				t.Errorf("id is known: %t", known)
 			}
 		})
-	}
-}
-
-// processes stands for everything else that names a process, and has to have one.
-func TestProcesses_mistakes(t *testing.T) {
-	t.Parallel()
-	p := providertest.NewProtocol(t)
-	for name, c := range map[string]struct {
-		config map[string]any
-		said   string
-	}{
-		"meta":     {operation("start", stack(), map[string]any{"meta": entry("web", 1)["meta"]}), "Attribute meta: processes is set, and says which processes the operation is for; leave out meta."},
-		"hosts":    {operation("start", stack(), map[string]any{"hosts": providertest.HostsOf(1)}), "Attribute hosts: processes is set, and says which processes the operation is for; leave out hosts."},
-		"process":  {operation("start", stack(), map[string]any{"process": "{}"}), "Attribute process: processes is set, and says which processes the operation is for; leave out process."},
-		"none":     {map[string]any{"operation": "start"}, "set process = bk_hosted_process.<name>.process, or meta, hosts and spec; not set: meta, hosts, spec."},
-		"empty":    {operation("start", map[string]any{}, nil), "Attribute processes map must contain at least 1 elements, got: 0"},
-		"no-hosts": {operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, got: 0`},
-		"negative": {operation("start", map[string]any{"a": entry("a", -1, 1)}, nil), `Attribute processes["a"].priority value must be at least 0, got: -1`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			resource := p.CoreOf("bk_process_operation", &providertest.Kept{}).Validate(c.config).String()
-			action := p.ValidateAction(providertest.ActionType, c.config)
-			for object, said := range map[string]string{"resource": resource, "action": action} {
-				if !strings.Contains(said, c.said) || strings.Count(said, "ERROR") != 1 {
-					t.Errorf("%s said:\n%s\nwant:\n%s", object, said, c.said)
-				}
-			}
-		})
-	}
-}
-
-// A canary is a host of any of the processes.
-func TestProcesses_canary(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource := operationOf(t, sim)
-	canary := func(key string) map[string]any {
-		return operation("start", stack(), map[string]any{"rollout": map[string]any{"canary": []any{key}, "batch_size": 9}})
-	}
-	if _, said := resource.Plan(canary("web-3")); len(said) > 0 {
-		t.Error(said)
-	}
-	if _, said := resource.Plan(canary("web-4")); !strings.Contains(said.String(), `"web-4" is not the key of a host in hosts`) {
-		t.Error(said)
-	}
-}
-
-// More than 100 hosts of one priority are taken down at once, and not of all together.
-func TestProcesses_manyAtOnce(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	resource := operationOf(t, sim)
-	many := func(n int) map[string]any {
-		one := entry("a", 1)
-		one["hosts"] = manyHosts(n)
-		other := maps.Clone(one)
-		other["meta"], other["priority"] = map[string]any{"namespace": "web", "name": "b"}, 2
-		return operation("restart", map[string]any{"a": one, "b": other}, nil)
-	}
-	if _, said := resource.Plan(many(100)); len(said) > 0 {
-		t.Error(said)
-	}
-	if _, said := resource.Plan(many(101)); !strings.Contains(said.String(), "web:a,web:b: restart goes to 101 hosts at the same time: web-001…web-101.") {
-		t.Errorf("said %s", said)
 	}
 }

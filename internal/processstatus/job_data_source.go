@@ -36,7 +36,7 @@ func (d *jobProcessStatusDataSource) Metadata(_ context.Context, req datasource.
 }
 
 func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := reference.DataSourceAttributes(reference.JobAttributes(false))
+	attributes := reference.DataSourceAttributes(reference.JobAttributes(reference.Options{}))
 	maps.Copy(attributes, statusAttributes(ctx, "`unregistered` does not occur here: an agent cannot tell a process that is not registered from one that is stopped."))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: reference.JobNote + "Reads the status of a process on each host through BlueKing JOB. The agents are always asked, as JOB caches no status. A host " +

@@ -38,6 +38,7 @@ var (
 	rolledOut = append(slices.Clone(operated), hosted...)
 	// jobRolledOut are those over JOB.
 	jobRolledOut = []string{"bk_job_hosted_process", "bk_job_process_operation", "action bk_job_process_operation"}
+	jobOperated  = jobRolledOut[1:]
 	stable       = map[string]any{"stable_for": "30s"}
 	// hostsOf makes a hosts map of one host.
 	hostsOf = func(address string) map[string]string { return map[string]string{"web-1": address} }
@@ -130,6 +131,49 @@ var mistakes = []mistake{
 	{face: providertest.FaceJOB, at: "process.cycle_time", more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
 	{face: providertest.FaceJOB, at: "rollout.healthy.output", in: jobRolledOut, wrote: "^ok", said: "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at."},
 	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
+
+	{
+		face: providertest.FaceJOB, at: `processes["web"].declaration`, in: jobOperated, wrote: entries("web", jobEntry("scope", nil, "hosts", nil)),
+		said: "set declaration = bk_job_hosted_process.<name>.declaration, or process, hosts and either scope or bk_biz_id; not set: scope or bk_biz_id, hosts.",
+	},
+	{
+		face: providertest.FaceJOB, at: `processes["web"].scope`, in: jobOperated, wrote: entries("web", jobEntry("declaration", "{}")),
+		said: "declaration is set, and holds process, hosts and either scope or bk_biz_id; leave out scope, process, hosts.",
+	},
+	{
+		// It is one process, whichever scope a host is reached by.
+		face: providertest.FaceJOB, at: `processes["web"].hosts["web-1"]`, in: jobOperated, wrote: entries("db", jobEntry(), "web", jobEntry("scope", nil, "bk_biz_id", 7)),
+		said: `the entry "db" has the process /srv/web/nginx on 0:10.0.0.2 already; name each process once on each host.`,
+	},
+	{
+		face: providertest.FaceJOB, at: `processes["web"].process.cycle_time`, in: jobOperated, wrote: entries("web", jobEntry("process.type", 0)),
+		said: "a periodic process (type 0, which is also the default) needs a period, and none is set.",
+	},
+	{
+		face: providertest.FaceJOB, at: `processes["web"].process.restart_cmd`, in: jobOperated, wrote: entries("web", jobEntry("process.restart_cmd", nil)),
+		said: `the operation "restart" runs this command, which is not set. ` + spelling,
+	},
+	{
+		face: providertest.FaceJOB, at: `processes["web"].process.cpu_lmt`, in: jobOperated, wrote: entries("web", jobEntry("process.cpu_lmt", 12.5)),
+		said: "the value must be a whole number, such as 13; got 12.5.",
+	},
+}
+
+// jobEntry is an element of processes for JOB, with some values replaced, or left out where
+// nil.
+func jobEntry(nameAndValue ...any) map[string]any {
+	entry := providertest.FaceJOB.Reference("./start.sh", 1)
+	entry["priority"] = 1
+	for i := 0; i < len(nameAndValue); i += 2 {
+		name, _ := nameAndValue[i].(string)
+		values := entry
+		if inner, inside := strings.CutPrefix(name, "process."); inside {
+			name = inner
+			values, _ = entry["process"].(map[string]any)
+		}
+		values[name] = nameAndValue[i+1]
+	}
+	return entry
 }
 
 // entries are processes by name.
@@ -226,7 +270,7 @@ func (m mistake) with(object string, value any) map[string]any {
 	}
 	maps.Copy(target, m.more)
 	if strings.HasPrefix(m.at, "processes") {
-		for _, one := range []string{"meta", "hosts", "spec"} {
+		for _, one := range []string{"meta", "hosts", "spec", "scope", "process"} {
 			delete(config, one)
 		}
 	}

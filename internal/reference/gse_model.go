@@ -92,6 +92,8 @@ func (m *GSEModel) Identifier(ctx context.Context) types.String {
 	return types.StringValue(namespace.ValueString() + ":" + name.ValueString())
 }
 
+func (m *GSEModel) onHost(ctx context.Context) types.String { return m.Identifier(ctx) }
+
 // Check reports a process that cannot be read.
 func (m *GSEModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics

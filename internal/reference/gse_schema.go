@@ -4,15 +4,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// Options are the ways in which meta, hosts and spec differ between the objects that
-// take them.
+// Options are the ways in which what declares a process differs between the objects that
+// take it.
 type Options struct {
-	// ReplaceOnRename makes a changed namespace or name replace the object.
+	// ReplaceOnRename makes another name of the process replace the object.
 	ReplaceOnRename bool
-	// Registers says that the limits of spec.resource are sent. It also makes process what
-	// the object computes; any other object takes one in place of meta, hosts and spec.
+	// Registers says that the limits of spec.resource are sent. It also makes process, JOB's
+	// declaration, what the object computes; any other object takes one in place of its parts.
 	Registers bool
-	// OptionalSpec makes spec optional: a cached status can be read without one.
+	// OptionalSpec makes spec optional: GSE's cached status can be read without one.
 	OptionalSpec bool
 	// Several adds processes.
 	Several bool

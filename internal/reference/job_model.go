@@ -15,6 +15,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
@@ -31,6 +32,9 @@ type JobModel struct {
 	// Registration is the API that registers. Only the object that offers a choice sets
 	// it.
 	Registration job.Registration `tfsdk:"-"`
+
+	// at is where they stand in the configuration.
+	at path.Path
 }
 
 // jobParts are what a process is to JOB, however the configuration gives it.
@@ -54,7 +58,7 @@ func (m *JobModel) parts(ctx context.Context) (jobParts, error) {
 		return jobParts{scope: types.ObjectUnknown(nil), bizID: types.Int64Unknown(), process: types.ObjectUnknown(nil), hosts: UnknownHostMap()}, nil
 	}
 	var p jobParts
-	decoded, err := jobDeclaration.decode(ctx, m.Declaration.ValueString(), JobAttributes(false))
+	decoded, err := jobDeclaration.decode(ctx, m.Declaration.ValueString(), JobAttributes(Options{}))
 	p.scope, _ = decoded["scope"].(types.Object)
 	p.bizID, _ = decoded["bk_biz_id"].(types.Int64)
 	p.process, _ = decoded["process"].(types.Object)
@@ -68,9 +72,9 @@ func (m *JobModel) declared() bool { return m.Process.IsNull() && !m.Declaration
 // processPath is where the process is given.
 func (m *JobModel) processPath() path.Path {
 	if m.declared() {
-		return path.Root(jobDeclaration.name).AtName("process")
+		return m.at.AtName(jobDeclaration.name).AtName("process")
 	}
-	return path.Root("process")
+	return m.at.AtName("process")
 }
 
 // SetDeclaration makes declaration what the other attributes say, unknown while one of them is.
@@ -95,11 +99,30 @@ func (m *JobModel) Identifier(ctx context.Context) types.String {
 // name returns the id, and how a sentence about the process begins.
 func (p jobParts) name(ctx context.Context) (id, title string, info job.Info, diags diag.Diagnostics) {
 	_, scope, diags := p.scopeToAPI(ctx)
-	var process jobProcessModel
-	diags.Append(p.process.As(ctx, &process, basetypes.ObjectAsOptions{})...)
-	info = process.toAPI()
-	key := cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName)
+	key, info, d := p.processToAPI(ctx)
+	diags.Append(d...)
 	return scope + ":" + key, fmt.Sprintf("Process %q of %s", key, scope), info, diags
+}
+
+// processToAPI also returns the key of the process on a host.
+func (p jobParts) processToAPI(ctx context.Context) (key string, info job.Info, diags diag.Diagnostics) {
+	var process jobProcessModel
+	diags = p.process.As(ctx, &process, basetypes.ObjectAsOptions{})
+	info = process.toAPI()
+	return cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName), info, diags
+}
+
+// onHost implements Model: whichever scope reaches a host, it is the same process there.
+func (m *JobModel) onHost(ctx context.Context) types.String {
+	parts, err := m.parts(ctx)
+	if err != nil || !Known(ctx, parts.process) {
+		return types.StringUnknown()
+	}
+	key, _, diags := parts.processToAPI(ctx)
+	if diags.HasError() {
+		return types.StringUnknown()
+	}
+	return types.StringValue(key)
 }
 
 // Check reports a declaration that cannot be read, a periodic process without a period,
@@ -108,7 +131,7 @@ func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	var diags diag.Diagnostics
 	parts, err := m.parts(ctx)
 	if err != nil && p != nil {
-		AddInvalid(&diags, path.Root(jobDeclaration.name), "Invalid Process", "it is not the declaration of a bk_job_hosted_process: "+err.Error())
+		AddInvalid(&diags, m.at.AtName(jobDeclaration.name), "Invalid Process", "it is not the declaration of a bk_job_hosted_process: "+err.Error())
 	}
 	kind, isKind := parts.process.Attributes()["type"].(types.Int64)
 	cycle, isCycle := parts.process.Attributes()["cycle_time"].(types.Int64)
@@ -122,14 +145,23 @@ func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	return diags
 }
 
-func (m *JobModel) base() path.Path { return path.Empty() }
+func (m *JobModel) base() path.Path { return m.at }
 
-// Entries implements Processes.
-func (m *JobModel) Entries(context.Context) ([]Entry, bool) { return []Entry{{Model: m}}, true }
+func (m *JobModel) read(ctx context.Context, at path.Path, attributes map[string]attr.Value) {
+	m.at = at
+	m.Scope, _ = attributes["scope"].(types.Object)
+	m.BizID, _ = attributes["bk_biz_id"].(types.Int64)
+	m.Process, _ = attributes["process"].(types.Object)
+	m.Declaration, _ = attributes[jobDeclaration.name].(types.String)
+	hosts, _ := attributes[hostsPart].(types.Map)
+	m.Hosts = fold.MapOf(ctx, hosts)
+}
 
-// KeepHosts implements Processes.
-func (m *JobModel) KeepHosts(ctx context.Context, hosts map[string]HostMap) {
-	m.SetHosts(ctx, hosts[""])
+func (m *JobModel) write(attributes map[string]attr.Value) {
+	attributes[jobDeclaration.name] = m.Declaration
+	if !m.declared() {
+		attributes[hostsPart] = StringMapValue(m.Hosts.Known())
+	}
 }
 
 func (m *JobModel) takesAgentIDs(*platform.Platform) bool { return false }
@@ -179,8 +211,9 @@ func (m *JobModel) resident(context.Context, tfsdk.Config) bool {
 	return ok && kind.ValueInt64() == job.TypeResident
 }
 
-func (m *JobModel) passing(context.Context, tfsdk.Config) string {
-	kind, ok := m.Process.Attributes()["type"].(types.Int64)
+func (m *JobModel) passing(ctx context.Context, _ tfsdk.Config) string {
+	parts, _ := m.parts(ctx)
+	kind, ok := parts.process.Attributes()["type"].(types.Int64)
 	switch {
 	case !ok || kind.IsUnknown() || kind.ValueInt64() == job.TypeResident:
 		return ""

@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -18,31 +20,41 @@ const JobNote = "For platforms whose JOB is older than 3.7. Later releases no lo
 	"name. "
 
 // JobAttributes are scope, bk_biz_id, process and hosts, which say what a process is
-// to JOB, and declaration. The object that registers is another one when its process gets
-// another name or scope, and computes declaration; any other object takes a declaration in
-// place of the four.
-func JobAttributes(registers bool) map[string]schema.Attribute {
+// to JOB, and declaration, which the object that registers computes. Any other object takes
+// a declaration in place of the four, or several of either.
+func JobAttributes(o Options) map[string]schema.Attribute {
 	hosts := jobHostsAttribute()
-	hosts.Required, hosts.Optional = registers, !registers
+	hosts.Required, hosts.Optional = o.Registers, !o.Registers
 	declared := jobDeclaration.accepted()
-	if registers {
+	switch {
+	case o.Registers:
 		declared = jobDeclaration.computed()
+	case o.Several:
+		declared = jobDeclaration.orSeveral()
 	}
-	return map[string]schema.Attribute{
-		"scope":       jobScopeAttribute(registers),
-		"bk_biz_id":   jobBizIDAttribute(registers),
-		"process":     jobProcessAttribute(registers),
-		"hosts":       hosts,
-		"declaration": declared,
+	attributes := map[string]schema.Attribute{
+		"scope":             jobScopeAttribute(o.ReplaceOnRename),
+		"bk_biz_id":         jobBizIDAttribute(o.ReplaceOnRename),
+		"process":           jobProcessAttribute(o),
+		hostsPart:           hosts,
+		jobDeclaration.name: declared,
 	}
+	if o.Several {
+		scope := jobScopeAttribute(false)
+		scope.Validators = []validator.Object{objectvalidator.ConflictsWith(path.MatchRelative().AtParent().AtName("bk_biz_id"))}
+		attributes["processes"] = processesAttribute(jobDeclaration,
+			map[string]schema.Attribute{"scope": scope, "bk_biz_id": jobBizIDAttribute(false), "process": jobProcessAttribute(Options{})},
+			"each in a call of its own", "")
+	}
+	return attributes
 }
 
-func jobProcessAttribute(registers bool) schema.SingleNestedAttribute {
+func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	var (
 		modifiers []planmodifier.String
 		note      string
 	)
-	if registers {
+	if o.ReplaceOnRename {
 		modifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
 		note = " Changing this forces replacement."
 	}
@@ -73,8 +85,8 @@ func jobProcessAttribute(registers bool) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "The process and how to run it. Field names are those of JOB's `process_infos`. A field that is not set is left out of the " +
 			"request, so that the platform's default applies.",
-		Required: registers,
-		Optional: !registers,
+		Required: o.Registers,
+		Optional: !o.Registers,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
 				MarkdownDescription: "File name of the binary, without its directory." + note,

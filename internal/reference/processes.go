@@ -71,6 +71,27 @@ func (m *GSEProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) 
 	m.Processes = m.several().keepHosts(ctx, hosts)
 }
 
+// JobProcesses holds the values of scope or bk_biz_id, process and hosts, or of declaration,
+// or of processes, which has several of those.
+type JobProcesses struct {
+	JobModel
+	Processes types.Map `tfsdk:"processes"`
+}
+
+func (m *JobProcesses) several() several {
+	return several{&m.JobModel, m.Processes, func() element { return new(JobModel) }}
+}
+
+// Entries implements Processes.
+func (m *JobProcesses) Entries(ctx context.Context) (entries []Entry, known bool) {
+	return m.several().entries(ctx)
+}
+
+// KeepHosts implements Processes.
+func (m *JobProcesses) KeepHosts(ctx context.Context, hosts map[string]HostMap) {
+	m.Processes = m.several().keepHosts(ctx, hosts)
+}
+
 // several is the value of processes in an object that has that or one process.
 type several struct {
 	one       Model
@@ -156,7 +177,7 @@ func CheckEntries(ctx context.Context, entries []Entry) diag.Diagnostics {
 		keys   = make(map[string]string)
 	)
 	for _, entry := range entries {
-		id := entry.Identifier(ctx)
+		id := entry.onHost(ctx)
 		inventory, _ := InventoryOf(entry.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
 		for key, host := range inventory.All {
 			at := entry.base().AtName("hosts").AtMapKey(key)

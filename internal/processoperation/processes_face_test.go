@@ -1,0 +1,215 @@
+package processoperation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// way is how several processes are operated: through GSE, in the words of which the tests
+// are, or through JOB.
+type way struct{ face providertest.Face }
+
+// overFaces tests both ways, or only one of them.
+func overFaces(t *testing.T, name string, test func(*testing.T, way), only ...providertest.Face) {
+	t.Helper()
+	for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceJOB} {
+		if len(only) > 0 && !slices.Contains(only, face) {
+			continue
+		}
+		t.Run(strings.TrimPrefix(name+"/"+string(face), "/"), func(t *testing.T) {
+			t.Parallel()
+			test(t, way{face})
+		})
+	}
+}
+
+func (w way) job() bool { return w.face == providertest.FaceJOB }
+
+func (w way) resource(t *testing.T, sim *providertest.Sim) *providertest.Core {
+	t.Helper()
+	return providertest.ConfiguredWith(t, sim.SettingsFor(w.face)).CoreOf(w.face.TypeName(providertest.OnRestart), &providertest.Kept{})
+}
+
+// name is what the simulator calls a process, id what Terraform does, and title how a
+// sentence about it begins.
+func (w way) name(name string) string {
+	if w.job() {
+		return "/srv/" + name
+	}
+	return name
+}
+
+func (w way) id(name string) string {
+	if w.job() {
+		return "biz:2:" + w.name(name)
+	}
+	return "web:" + name
+}
+
+func (w way) title(name string) string {
+	if w.job() {
+		return fmt.Sprintf("Process %q of biz:2", w.name(name))
+	}
+	return fmt.Sprintf("Process %q in namespace \"web\"", name)
+}
+
+// config is a configuration for GSE in the words of the face.
+func (w way) config(t *testing.T, gse map[string]any) map[string]any {
+	t.Helper()
+	if !w.job() {
+		return gse
+	}
+	config := jobReference(t, gse)
+	if processes, is := config["processes"].(map[string]any); is {
+		config["processes"] = make(map[string]any)
+		for name, entry := range processes {
+			if one, is := entry.(map[string]any); is {
+				entry = jobReference(t, one)
+			}
+			config["processes"].(map[string]any)[name] = entry //nolint:forcetypeassert // made above
+		}
+	}
+	return config
+}
+
+// jobReference gives JOB's attributes in the place of GSE's.
+func jobReference(t *testing.T, gse map[string]any) map[string]any {
+	t.Helper()
+	config := maps.Clone(gse)
+	switch whole := gse["process"].(type) {
+	case string:
+		delete(config, "process")
+		config["declaration"] = asJSON(t, jobReference(t, fromJSON(t, whole)))
+	case providertest.NotKnown:
+		delete(config, "process")
+		config["declaration"] = whole
+	}
+	if meta, is := gse["meta"].(map[string]any); is {
+		delete(config, "meta")
+		delete(config, "spec")
+		config["scope"] = map[string]any{"type": "biz", "id": "2"}
+		config["process"] = map[string]any{
+			"proc_name": meta["name"], "setup_path": "/srv", "pid_path": "/srv/web.pid", "type": 1,
+			"start_cmd": "./start.sh", "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh", "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh",
+		}
+	}
+	return config
+}
+
+func asJSON(t *testing.T, value map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func fromJSON(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var value map[string]any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// pids are those of the processes that run, by host and name.
+func pids(sim *providertest.Sim) map[string]int {
+	running := make(map[string]int)
+	for _, process := range sim.Processes() {
+		if process.Running {
+			running[process.Host+" "+process.Name] = process.PID
+		}
+	}
+	return running
+}
+
+// expect wants the operations that were called and change something, in their order. JOB
+// has a call for each process in the place of one for all of a wave, at the same time.
+func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
+	t.Helper()
+	calls := slices.DeleteFunc(w.operations(t, sim), func(call string) bool { return call[0] == '2' || call[0] == '4' })
+	if w.job() {
+		var each []string
+		for _, call := range want {
+			op, processes, _ := strings.Cut(call, " ")
+			first := len(each)
+			for process := range strings.SplitAfterSeq(processes, "]") {
+				if process != "" {
+					each = append(each, op+" "+strings.TrimSpace(process))
+				}
+			}
+			slices.Sort(calls[min(first, len(calls)):min(len(each), len(calls))])
+		}
+		want = each
+	}
+	if diff := cmp.Diff(want, calls, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// operations are the operations that were called, in their order: "0 db[2] …", where host
+// n is 10.0.0.n+1.
+func (w way) operations(t *testing.T, sim *providertest.Sim) []string {
+	t.Helper()
+	calls := []string{}
+	for _, call := range sim.Calls() {
+		if !strings.HasPrefix(call.API, "operate_proc") {
+			continue
+		}
+		line := fmt.Sprint(call.Op)
+		for _, one := range w.operated(t, call) {
+			line += " " + one.name + fmt.Sprint(one.numbers)
+		}
+		calls = append(calls, line)
+	}
+	return calls
+}
+
+// operatedProcess is a process that a call names, on hosts by the last part of their IP.
+type operatedProcess struct {
+	name    string
+	numbers []string
+}
+
+func (w way) operated(t *testing.T, call simulator.Call) (all []operatedProcess) {
+	t.Helper()
+	type address struct{ IP string }
+	type item struct {
+		Meta  struct{ Name string }
+		Name  string    `json:"proc_name"`
+		Hosts []address `json:"hosts"`
+		List  []address `json:"ip_list"`
+	}
+	var body struct {
+		item
+		Items []item `json:"proc_operate_req"`
+		Infos []item `json:"process_infos"`
+	}
+	if err := json.Unmarshal(call.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	items := slices.Concat(body.Items, body.Infos)
+	if len(items) == 0 {
+		items = []item{body.item}
+	}
+	for _, item := range items {
+		one := operatedProcess{name: item.Meta.Name + item.Name}
+		for _, address := range slices.Concat(item.Hosts, item.List) {
+			one.numbers = append(one.numbers, address.IP[strings.LastIndex(address.IP, ".")+1:])
+		}
+		all = append(all, one)
+	}
+	return all
+}
