@@ -76,7 +76,13 @@ func TestAccEndpoints(t *testing.T) {
 			return []resource.TestStep{{Config: sim.JobProvider() + job.String()}, {Config: sim.JobProvider() + owned.String()}}
 		},
 		"bk_job_process_operation": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			return []resource.TestStep{{Config: sim.JobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n" + job.Reference() + "  operation = \"start\"\n}"}}
+			one := "{" + job.Reference() + "  priority = 1\n}"
+			other := strings.Replace(one, "/srv/web", "/srv/db", 1)
+			return []resource.TestStep{
+				{Config: sim.JobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n" + job.Reference() + "  operation = \"start\"\n}"},
+				{Config: sim.JobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n  processes = {\n    one = " + one + "\n    other = " + other +
+					"\n  }\n  operation = \"start\"\n  triggers = { run = 2 }\n}"},
+			}
 		},
 		"bk_job_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
 			return []resource.TestStep{{Config: sim.JobProvider() + "data \"bk_job_process_status\" \"test\" {\n" + job.Reference() + "}"}}

@@ -33,6 +33,7 @@ func TestAccExamples(t *testing.T) {
 		"guides/drift-in-ci/main.tf":                        "",
 		"guides/rolling-restart/main.tf":                    "",
 		"start-order/main.tf":                               "",
+		"start-order/job/main.tf":                           "",
 		"functions/expand/function.tf":                      "",
 		"functions/host/function.tf":                        "",
 		"functions/hosts/function.tf":                       "",
