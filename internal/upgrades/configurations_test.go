@@ -20,7 +20,8 @@ resource "bk_job_process_operation" "web" {
   operation   = "start"
 }
 `,
-	"job-whole": onESB + wholeJob,
+	"job-whole":    onESB + wholeJob,
+	"job-in-order": onESB + minimalJob + orderedJob,
 }
 
 const onESB = `terraform {
@@ -215,5 +216,33 @@ resource "bk_job_process_operation" "restart" {
   operation = "restart"
   triggers  = { run = "1" }
   rollout   = { waves = ["1", "100%"] }
+}
+`
+
+const orderedJob = `
+resource "bk_job_hosted_process" "redis" {
+  bk_biz_id = 2
+  hosts     = { web-1 = "0:10.0.0.1" }
+
+  process = {
+    proc_name  = "redis"
+    setup_path = "/srv/redis"
+    pid_path   = "/run/redis.pid"
+    start_cmd  = "./redis"
+    type       = 1
+  }
+}
+
+resource "bk_job_process_operation" "start" {
+  processes = {
+    front = { declaration = bk_job_hosted_process.web.declaration, priority = 2 }
+    back = {
+      bk_biz_id = bk_job_hosted_process.redis.bk_biz_id
+      hosts     = bk_job_hosted_process.redis.hosts
+      process   = bk_job_hosted_process.redis.process
+      priority  = 1
+    }
+  }
+  operation = "start"
 }
 `
