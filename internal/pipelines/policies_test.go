@@ -284,6 +284,10 @@ func TestAccPolicies_actions(t *testing.T) {
 			"a": map[string]any{"hosts": hosts(60)}, "b": `{"hosts": {"db-1": "0:10.1.0.1"}}`, "c": map[string]any{"process": `{"hosts": {"db-2": "0:10.1.0.2"}}`, "priority": 2},
 			"d": map[string]any{"hosts": hosts(99)},
 		}}, []string{"would reach 101 hosts at once"}},
+		"several-over-job": {"action_invocations", map[string]any{"operation": "kill", "processes": map[string]any{
+			"a": map[string]any{"declaration": `{"hosts": {"db-1": "0:10.1.0.1"}}`, "priority": 1},
+			"b": map[string]any{"process": map[string]any{"proc_name": "db"}, "hosts": map[string]any{"db-2": "0:10.1.0.2"}, "priority": 2},
+		}}, []string{"a kill of db-1 (0:10.1.0.1), db-2 (0:10.1.0.2)"}},
 	} {
 		plan := decode(t, text)
 		invocation := map[string]any{"address": "action.bk_process_operation.x", "type": "bk_process_operation", "name": "x", "config_values": c.values}

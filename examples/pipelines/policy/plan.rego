@@ -102,6 +102,11 @@ one_value(given) := given.process if {
 	is_string(given.process)
 }
 
+one_value(given) := given.declaration if {
+	is_object(given)
+	is_string(given.declaration)
+}
+
 addresses(some_hosts) := {host.address | some host in some_hosts}
 
 keyed(some_hosts, keys) := {host | some host in some_hosts; host.key in keys}
