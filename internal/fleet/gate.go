@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"math"
 	"regexp"
 	"time"
 
@@ -22,17 +23,27 @@ type Gate struct {
 	Output *regexp.Regexp
 }
 
-// Bounds of the time between two looks, which is a tenth of StableFor.
+// Bounds of the time between two looks, which is a tenth of StableFor. It does not grow: what
+// dies and is revived has to be seen.
 const (
 	leastBetweenLooks = 100 * time.Millisecond
 	mostBetweenLooks  = 30 * time.Second
 )
 
-// pace is how often the agents are asked. It does not grow: what dies and is revived has
-// to be seen.
-func (g *Gate) pace() poll.Backoff {
-	between := min(max(g.StableFor/10, leastBetweenLooks), mostBetweenLooks)
-	return poll.Backoff{First: between, Max: between, Factor: 1}
+// next is how long after a look, which took so long, these hosts are looked at again. The
+// look at which a host may pass comes just then: one a little before it would only be waited
+// for.
+func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took time.Duration) time.Duration {
+	first := time.Duration(math.MaxInt64)
+	for _, h := range hosts {
+		if s := seen[h]; s.well() {
+			first = min(first, max(s.since.Add(g.StableFor).Sub(now), 0))
+		}
+	}
+	if between := min(max(g.StableFor/10, leastBetweenLooks), mostBetweenLooks); first > between+took {
+		return between
+	}
+	return first
 }
 
 // patience is how long a look waits for agents. It leaves room for another one, so that
@@ -51,11 +62,11 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 		seen[h] = new(sightings)
 	}
 	end := clock.Now().Add(g.Within)
-	err := poll.UntilBy(ctx, clock, g.pace(), func(ctx context.Context) (bool, error) {
+	err := poll.UntilBy(ctx, clock, func(ctx context.Context) (time.Duration, bool, error) {
 		asked := clock.Now()
 		status, err := g.look(ctx, p, hosts)
 		if over := clock.Pause(ctx, 0); over != nil {
-			return false, over
+			return 0, false, over
 		}
 		answered := clock.Now()
 		settled := make(Results)
@@ -72,7 +83,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 		})
 		passed.Tell(settled)
 		results.Merge(settled)
-		return len(hosts) == 0, nil
+		return g.next(hosts, seen, answered, answered.Sub(asked)), len(hosts) == 0, nil
 	})
 	for _, h := range hosts {
 		results[h] = Outcome{
@@ -131,6 +142,11 @@ func (s *sightings) add(status Status, err error, healthy bool, asked, answered 
 		return asked.Sub(s.since)
 	}
 	return 0
+}
+
+// well reports whether the last look saw the process as it should be.
+func (s *sightings) well() bool {
+	return s.err == nil && s.last.State == Running && !s.since.IsZero()
 }
 
 // couldPass is from when on the host may turn out to have been stable, at the best.

@@ -13,23 +13,31 @@ import (
 // errors.Is finds [context.Canceled] or [context.DeadlineExceeded] whatever the
 // cause is. check gets ctx and is never called after ctx has ended.
 func Until(ctx context.Context, b Backoff, check func(context.Context) (done bool, err error)) error {
-	return UntilBy(ctx, Wall{}, b, check)
+	n := -1
+
+	return UntilBy(ctx, Wall{}, func(ctx context.Context) (time.Duration, bool, error) {
+		done, err := check(ctx)
+		n++
+
+		return b.delay(n), done, err
+	})
 }
 
-// UntilBy is [Until] by another clock than the one on the wall.
-func UntilBy(ctx context.Context, clock Clock, b Backoff, check func(context.Context) (done bool, err error)) error {
+// UntilBy is [Until] by another clock than the one on the wall, and with the delays that
+// check asks for.
+func UntilBy(ctx context.Context, clock Clock, check func(context.Context) (delay time.Duration, done bool, err error)) error {
 	wait := time.Duration(0)
-	for n := 0; ; n++ {
+	for {
 		if err := clock.Pause(ctx, wait); err != nil {
 			return err
 		}
 
-		done, err := check(ctx)
+		delay, done, err := check(ctx)
 		if err != nil || done {
 			return err
 		}
 
-		wait = b.delay(n)
+		wait = delay
 	}
 }
 
