@@ -93,20 +93,22 @@ type Report struct {
 	Differs map[Host][]Drift
 	// Unreachable holds the hosts that look wrong on file and could not be asked.
 	Unreachable map[Host]Status
-	// Cached is what the platform has on file, by host.
+	// Cached is what the platform has on file, by host, without the labels where the agent
+	// knows of a later registration.
 	Cached map[Host]Status
 }
 
 // Inspect compares hosts with what is desired. One cached query comes first,
 // because it is cheap; it may lag by minutes, so what looks wrong there is only
-// suspected, and asked of the agents before it counts.
-func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report, error) {
+// suspected, and asked of the agents before it counts. So are the hosts in doubt, however
+// they look.
+func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool) (Report, error) {
 	report := Report{Drift: make(map[Host]Drift), Differs: make(map[Host][]Drift), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
 		return report, fmt.Errorf("reading the cached status: %w", err)
 	}
-	report.Cached = cached
+	report.Cached = maps.Clone(cached)
 	var suspects []Host
 	for _, h := range hosts {
 		status := cached[h]
@@ -115,7 +117,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report
 			report.Unreachable[h] = status
 			continue
 		case report.judged(h, want.differences(status)):
-		case status.State != Unknown:
+		case status.State != Unknown && !inDoubt[h]:
 			continue
 		}
 		suspects = append(suspects, h)
@@ -138,7 +140,12 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired) (Report
 			report.Unreachable[h] = now
 			continue
 		}
-		report.judged(h, want.differences(confirmed(cached[h], now)))
+		status := cached[h]
+		report.judged(h, want.differences(confirmed(status, now)))
+		if status.olderThan(now.RegisterTime) {
+			status.Labels = nil
+			report.Cached[h] = status
+		}
 	}
 	return report, nil
 }
@@ -223,6 +230,12 @@ func (d Desired) Owns(s Status) bool {
 // has left the fingerprint there, perhaps beside what somebody else registered.
 func (d Desired) Ours(s Status) bool {
 	return d.Carries(s) && (d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != "")
+}
+
+// Made reports whether a registration is the very one that is desired, and made by d's
+// object.
+func (d Desired) Made(s Status) bool {
+	return d.Ours(s) && (d.OwnerLabel == "" || d.Owner == "" || d.Owns(s))
 }
 
 // Carries reports whether a registration has the fingerprint of what is desired, whoever

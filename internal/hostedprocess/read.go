@@ -42,7 +42,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
 
-	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held)
+	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)))
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
@@ -74,6 +74,19 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
 	}
+}
+
+// inDoubt are the hosts of which state says that their registration is not ours, or may not
+// be. A file that lags may still show one of ours from before.
+func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
+	doubt := make(map[fleet.Host]bool)
+	for _, host := range hosts {
+		switch statuses[host.WithoutSupplier()].Code {
+		case diagnose.RegisteredByOther, diagnose.NotRegistered, diagnose.Unconfirmed:
+			doubt[host] = true
+		}
+	}
+	return doubt
 }
 
 func allGone(report fleet.Report, hosts int) bool {
@@ -126,12 +139,12 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 				statuses[id] = was
 			}
 		case was.Code == diagnose.RegisteredByOther:
-			if !missing && !held.Ours(cached[id]) {
+			if !missing && !held.Made(cached[id]) {
 				statuses[id] = was
 			}
 		case was.Code == diagnose.NotRegistered, was.Code == diagnose.Unregistered, was.Code == diagnose.Unconfirmed,
 			was.Code == diagnose.OtherSpec, was.Code == diagnose.OtherLabels:
-			if lesser(statuses, id) && !held.Ours(cached[id]) {
+			if lesser(statuses, id) && !held.Made(cached[id]) {
 				statuses[id] = was
 			}
 		case was.Code == diagnose.NotOperated, was.Code == diagnose.OperationUnconfirmed:
