@@ -55,6 +55,14 @@ Task: GSETASK:1, GSETASK:2
 Request: r1, r2
 `,
 		},
+		"what-the-code-means-is-said-once": {
+			fleet.Results{
+				hosts[0]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal or not found"},
+				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found"},
+				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent not found"},
+			},
+			"  h01, h02 (2 hosts): 117, the agent is abnormal or not found\n  h03 (0:10.0.0.3): 117, the agent is abnormal or not found\n      agent not found\n",
+		},
 		"every-kind-of-verdict": {
 			fleet.Results{
 				hosts[0]: {Verdict: fleet.Pending, Code: 115, Meaning: "still in progress", Err: context.DeadlineExceeded},

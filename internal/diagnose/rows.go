@@ -90,7 +90,7 @@ func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) 
 	byKey := func(a, b fleet.Host) int { return fleet.CompareKeys(inventory.Key(a), inventory.Key(b)) }
 	folded := make(map[sameness]*row)
 	for host, o := range failures {
-		output := tail(o.Message)
+		output := tail(saidBeside(o))
 		same := sameness{rankOf(o), Reason(o), shape(output)}
 		r, found := folded[same]
 		if !found {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // Code says in state what is the matter with a host. The next apply decides by it
@@ -187,9 +188,17 @@ func LeftStatus(code Code, o fleet.Outcome) HostStatus {
 // the same in other words.
 func outputOf(o fleet.Outcome) string {
 	if o.Ran || o.Meaning == "" {
-		return o.Message
+		return saidBeside(o)
 	}
 	return ""
+}
+
+// saidBeside is an outcome's message where it is not the meaning once more.
+func saidBeside(o fleet.Outcome) string {
+	if procapi.Repeats(o.Message, o.Meaning) {
+		return ""
+	}
+	return o.Message
 }
 
 // withOutput adds the end of what the platform or a command said.

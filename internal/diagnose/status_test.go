@@ -115,7 +115,10 @@ func TestHostStatus_output(t *testing.T) {
 	}
 	for want, o := range map[string]fleet.Outcome{
 		"failed: 117, the agent is abnormal or not found": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal"},
-		"failed: 4711: what nobody expects":               {Verdict: fleet.Failed, Code: 4711, Message: "what nobody expects"},
+		// What the platform says of its code is said once, whoever says it.
+		"failed: 65535, the command failed":         {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "Command failed.", Ran: true},
+		"failed: 65535, the command failed: exit 1": {Verdict: fleet.Failed, Code: 65535, Meaning: "the command failed", Message: "exit 1", Ran: true},
+		"failed: 4711: what nobody expects":         {Verdict: fleet.Failed, Code: 4711, Message: "what nobody expects"},
 	} {
 		if got := OperationStatus(o).String(); got != want {
 			t.Errorf("failed_hosts has %q, want %q", got, want)

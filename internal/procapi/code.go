@@ -3,6 +3,7 @@ package procapi
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Per-host codes. Only 0 is success and only 115 is "still running"; JOB and GSE
@@ -150,4 +151,21 @@ func Meaning(code int64, message string) string {
 		}
 	}
 	return ""
+}
+
+// Repeats reports whether a message says a meaning once more, in its words but for small
+// ones. It is about what people read twice, and decides nothing.
+func Repeats(message, meaning string) bool {
+	return meaning != "" && slices.Equal(wordsOf(message), wordsOf(meaning))
+}
+
+var smallWords = []string{"a", "an", "the", "is", "was"}
+
+// wordsOf are the words of a text in the order of the alphabet: "is running already" and
+// "is already running" are the same.
+func wordsOf(text string) []string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(smallWords, word) })
+	slices.Sort(words)
+	return words
 }

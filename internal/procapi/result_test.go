@@ -240,3 +240,28 @@ func TestCall_outcome_keepsOutput(t *testing.T) {
 		t.Errorf("got %d bytes of %d", len(o.Message), len(output))
 	}
 }
+
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	const abnormal, running = "the agent is abnormal or not found", "the process is running already"
+	for name, c := range map[string]struct {
+		message, meaning string
+		want             bool
+	}{
+		"small-words":   {"agent abnormal or not found", abnormal, true},
+		"case-and-dots": {"Agent abnormal, or not found.", abnormal, true},
+		"other-order":   {"process is already running", running, true},
+		"less":          {"agent not found", abnormal, false},
+		"more":          {"agent abnormal or not found: 10.0.0.1", abnormal, false},
+		"a-number":      {"process is already running 7", running, false},
+		"other-words":   {"handling", "still in progress", false},
+		"chinese":       {"进程已在运行", running, false},
+		"no-message":    {"", abnormal, false},
+		"no-meaning":    {abnormal, "", false},
+		"no-words":      {"???", "", false},
+	} {
+		if got := Repeats(c.message, c.meaning); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

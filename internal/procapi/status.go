@@ -73,7 +73,7 @@ func joinReason(meaning, message string) string {
 	switch message = excerpt(message); {
 	case meaning == "":
 		return message
-	case message == "":
+	case message == "", Repeats(message, meaning):
 		return meaning
 	}
 	return meaning + ": " + message
