@@ -19,19 +19,7 @@ import (
 // are, or through JOB.
 type way struct{ face providertest.Face }
 
-// overFaces tests both ways, or only one of them.
-func overFaces(t *testing.T, name string, test func(*testing.T, way), only ...providertest.Face) {
-	t.Helper()
-	for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceJOB} {
-		if len(only) > 0 && !slices.Contains(only, face) {
-			continue
-		}
-		t.Run(strings.TrimPrefix(name+"/"+string(face), "/"), func(t *testing.T) {
-			t.Parallel()
-			test(t, way{face})
-		})
-	}
-}
+var ways = []way{{providertest.FaceESB}, {providertest.FaceJOB}}
 
 func (w way) job() bool { return w.face == providertest.FaceJOB }
 
