@@ -288,6 +288,15 @@ func TestContents_Statuses(t *testing.T) {
 	if statuses, _ := kept.Statuses(both, answered); statuses[both[1]].Message != "the agent is abnormal or not found" {
 		t.Errorf("got %q", statuses[both[1]].Message)
 	}
+	for message, want := range map[string]string{
+		"agent abnormal or not found": "the agent is abnormal or not found", // the same once
+		"no heartbeat":                "the agent is abnormal or not found: no heartbeat",
+	} {
+		silent := fleet.Same(both, fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: Meaning(117, message), Message: message})
+		if statuses, _ := kept.Statuses(both, silent); statuses[both[1]].Message != want {
+			t.Errorf("got %q, want %q", statuses[both[1]].Message, want)
+		}
+	}
 	if got := states(fleet.Same(both, fleet.Outcome{Verdict: fleet.Lost, Err: lost})); got != nil {
 		t.Errorf("got %v of a call that failed, want an error", got)
 	}
