@@ -155,7 +155,10 @@ var stateCodes = []stateCode{
 	{
 		OperationUnconfirmed,
 		procapi.Words{English: "registered as declared, and nobody heard how the operation of `on_update` ended", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
-		procapi.Words{English: "asks the agent first: another pid tells that it worked", Chinese: "先询问 Agent：pid 变化即表示操作已生效"},
+		procapi.Words{
+			English: "asks the platform for its task and waits for it; where that tells nothing, asks the agent: another pid tells that it worked",
+			Chinese: "先按任务 ID 向平台查询并等待结果；查不到时询问 Agent：pid 变化即表示操作已生效",
+		},
 	},
 	{
 		Failed,
@@ -166,8 +169,8 @@ var stateCodes = []stateCode{
 		OutcomeUnknown,
 		procapi.Words{English: "the operation was sent, and nobody heard the answer", Chinese: "操作已发出，但没有收到应答"},
 		procapi.Words{
-			English: "start, stop and kill: asks the agent first; restart and reload: runs again",
-			Chinese: "启动、停止、强制停止：先询问 Agent；重启、重载：再次执行",
+			English: "asks the platform, where it named a task; else start, stop and kill ask the agent first, and restart and reload run again",
+			Chinese: "平台给出过任务 ID 时先查询其结果；否则启动、停止、强制停止先询问 Agent，重启、重载再次执行",
 		},
 	},
 	{

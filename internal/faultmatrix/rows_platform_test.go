@@ -108,7 +108,7 @@ func hostFaults() []fault {
 	return []fault{
 		{
 			name: "pending-for-ever", title: "A host stays in progress (115) forever", says: "no verdict when the time was up (115, still in progress)",
-			pattern: patternNoVerdict, hit: []int{2}, fault: &simulator.Fault{Pending: -1}, repeats: enough,
+			pattern: patternNoVerdict, hit: []int{2}, fault: &simulator.Fault{Pending: -1}, repeats: enough, gone: forgetTasks,
 		},
 		{
 			name: "missing-for-ever", title: "A host is missing from every answer", says: "no verdict when the time was up",
@@ -173,6 +173,13 @@ func hostFaults() []fault {
 			name: "no-content", title: "A query's `content` is empty", says: "the agent's answer is not JSON",
 			pattern: patternUnreadable, hit: []int{2}, faces: esbOnlyFace, fault: &simulator.Fault{ContentShape: "empty"},
 		},
+	}
+}
+
+// forgetTasks has the platform forget its tasks, so that nothing is in progress any more.
+func forgetTasks(r *faultRun) {
+	for _, task := range r.sim.Tasks() {
+		r.sim.ExpireTask(task.ID)
 	}
 }
 

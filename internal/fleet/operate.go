@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -106,18 +107,21 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 }
 
 // Run runs an operation on hosts, wave by wave. unsure holds hosts on which an
-// earlier run of it may have worked although its answer was lost: they are asked
-// first and left alone where they are as wanted.
-func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]bool, rollout Rollout) Results {
+// earlier run of it may have worked although its end was not seen, with its task where
+// that is known: it is asked for how it ended, they are asked how they are, and left alone
+// where they are as wanted.
+func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]Task, rollout Rollout) Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil
 	}
 	return rollout.gated(ctx, p, hosts, func(ctx context.Context, wave Wave) Results {
 		t := turn{process: p, op: op}
-		t.before(ctx, wave.Hosts, unsure)
+		t.before(ctx, wave.Hosts, unsure, wave.observe)
+		var operated Results
 		if len(t.due) > 0 {
-			t.after(ctx, p.Operate(ctx, op, t.due, wave.observe))
+			operated = p.Operate(ctx, op, t.due, wave.observe)
 		}
+		t.after(ctx, operated)
 		return t.results
 	}, anyHost)
 }
@@ -132,6 +136,7 @@ type turn struct {
 	op      Operation
 	results Results
 	due     []Host // on which it has to run
+	resumed []Host // on which an earlier run of it has worked
 	// bare are hosts that a one-shot process is not hosted on.
 	bare map[Host]bool
 }
@@ -140,25 +145,61 @@ type turn struct {
 func (t *turn) runsOnce() bool { return t.process.OneShot() && (t.op == Start || t.op == Restart) }
 
 // before settles the hosts on which the operation must not run, or need not.
-func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]bool) {
-	t.results = make(Results, len(hosts))
-	t.results.Merge(askFirst(ctx, t.process, t.op, pick(hosts, unsure)))
+func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) {
+	t.results, t.bare = make(Results, len(hosts)), make(map[Host]bool)
+	doubtful := t.resume(ctx, pickFunc(hosts, func(h Host) bool { _, is := unsure[h]; return is }), unsure, observe)
+	for h, o := range askFirst(ctx, t.process, t.op, doubtful) {
+		if !o.OK() {
+			o.Underway = unsure[h]
+		}
+		t.results[h] = o
+	}
 	t.due = pickFunc(hosts, func(h Host) bool { _, settled := t.results[h]; return !settled })
 	if t.runsOnce() && len(t.due) > 0 {
 		t.askHosted(ctx)
 	}
 }
 
+// resume settles the hosts on which an earlier run has ended or goes on, and gives those
+// of which its task tells nothing. Where it failed, the operation is due.
+func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) (doubtful []Host) {
+	tasks := make(map[Host]Task)
+	for _, h := range hosts {
+		if task := unsure[h]; task.ID != "" {
+			tasks[h], t.bare[h] = task, task.Bare
+		}
+	}
+	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
+		asked := askFirst(ctx, t.process, t.op, open)
+		return asked.without(pickFunc(open, func(h Host) bool { return !asked[h].OK() }))
+	}, observe)
+	for _, h := range hosts {
+		switch o, known := ended[h]; {
+		case !known, o.Verdict == Lost:
+			doubtful = append(doubtful, h)
+		case o.OK():
+			t.results[h] = o
+			t.resumed = append(t.resumed, h)
+		case o.Verdict == Pending:
+			t.results[h] = o
+		}
+	}
+	return doubtful
+}
+
 // after takes what the operation came to, and looks after what it left behind.
 func (t *turn) after(ctx context.Context, operated Results) {
-	t.results.Merge(operated)
+	for h, o := range operated {
+		t.results[h] = o.underWay(t.op, t.bare[h])
+	}
+	ran := slices.Concat(t.resumed, t.due)
 	switch {
 	case t.runsOnce():
-		t.results.Merge(unhostAgain(ctx, t.process, t.results, pick(t.due, t.bare)))
+		t.results.Merge(unhostAgain(ctx, t.process, t.results, pick(ran, t.bare)))
 	case t.op == Start:
 		sayWhatIsLeft(ctx, t.process, t.results, t.due)
 	case t.op == Stop, t.op == Kill:
-		t.results.Merge(unhostIdle(ctx, t.process, pickFunc(t.due, func(h Host) bool {
+		t.results.Merge(unhostIdle(ctx, t.process, pickFunc(ran, func(h Host) bool {
 			return t.results[h].OK() && t.results[h].AlreadyDone
 		})))
 	}
@@ -208,13 +249,12 @@ func (t *turn) askHosted(ctx context.Context) {
 		t.due = nil
 		return
 	}
-	t.bare = make(map[Host]bool)
 	for _, h := range t.due {
 		s := before[h]
 		if s.State == Unknown {
 			t.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not run, because its agent does not say whether it hosts it"}
 		}
-		t.bare[h] = s.HostedKnown && !s.Hosted
+		t.bare[h] = t.bare[h] || s.HostedKnown && !s.Hosted // an earlier run may have hosted it
 	}
 	t.due = pickFunc(t.due, func(h Host) bool { return before[h].State != Unknown })
 }
@@ -251,7 +291,7 @@ func joinMeaning(what, why string) string {
 }
 
 // AsksFirst reports whether an operation that may have run asks for what it left behind.
-// A restart or a reload leaves nothing to ask for, so those run again.
+// A restart or a reload leaves nothing to ask for, so where no task tells those run again.
 func AsksFirst(op Operation) bool { return op != Restart && op != Reload }
 
 // askFirst settles the hosts that are already as the operation would leave them,

@@ -92,9 +92,9 @@ func TestRun(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			unsure := make(map[fleet.Host]bool)
+			unsure := make(map[fleet.Host]fleet.Task)
 			for _, n := range test.unsure {
-				unsure[host(n)] = true
+				unsure[host(n)] = fleet.Task{}
 			}
 			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
 			wantResults(t, test.results, results)
@@ -108,7 +108,7 @@ func TestRun_waves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{live: answer(live(fleet.Stopped, false, 0))}
 		start := time.Now()
-		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), map[fleet.Host]bool{host(2): true, host(4): true},
+		fleet.Run(t.Context(), p, fleet.Stop, hosts(1, 2, 3, 4, 5), map[fleet.Host]fleet.Task{host(2): {}, host(4): {}},
 			fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: 30 * time.Second})
 		p.wantCalls(t, "live 2", "stop 1", "live 4", "stop 3", "stop 5")
 		if took := time.Since(start); took != time.Minute {

@@ -13,7 +13,7 @@ type Member struct {
 	// Hosts are those on which the operation is due, Unsure those of them on which an
 	// earlier run of it may have worked (see Run).
 	Hosts  []Host
-	Unsure map[Host]bool
+	Unsure map[Host]Task
 }
 
 // meaningBlocked is why an operation did not run on a host, see Outcome.Blocked.
@@ -165,7 +165,7 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 		i := stage[n]
 		turns[n] = turn{process: r.members[i].Process, op: r.op}
 		hosts := pickFunc(r.members[i].Hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
-		turns[n].before(ctx, hosts, r.members[i].Unsure)
+		turns[n].before(ctx, hosts, r.members[i].Unsure, func(results Results) { r.count(i, results) })
 		r.count(i, turns[n].results)
 	})
 	var (
@@ -178,10 +178,13 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 			of = append(of, n)
 		}
 	}
-	operated := operateAll(ctx, r.op, parts)
-	atOnce(len(parts), func(n int) {
-		turns[of[n]].after(ctx, operated[n])
-		r.count(stage[of[n]], turns[of[n]].results)
+	operated := make([]Results, len(turns))
+	for n, results := range operateAll(ctx, r.op, parts) {
+		operated[of[n]] = results
+	}
+	atOnce(len(turns), func(n int) {
+		turns[n].after(ctx, operated[n])
+		r.count(stage[n], turns[n].results)
 	})
 }
 

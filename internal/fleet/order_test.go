@@ -179,9 +179,9 @@ func TestRunInOrder(t *testing.T) {
 				if test.alone {
 					m.Process = separate{m.Process}
 				}
-				m.Unsure = make(map[fleet.Host]bool)
+				m.Unsure = make(map[fleet.Host]fleet.Task)
 				for _, n := range test.unsure[name] {
-					m.Unsure[host(n)] = true
+					m.Unsure[host(n)] = fleet.Task{}
 				}
 				members = append(members, m)
 			}

@@ -64,6 +64,9 @@ type Outcome struct {
 	PID       int64
 	TaskID    string
 	RequestID string
+	// Underway is the operation whose end was not seen, by which the next run asks for it;
+	// zero where there is none, or nothing to ask by.
+	Underway Task
 	// Err is set where the whole call failed and the platform said nothing of
 	// this host in particular. Hosts of one call share the same Err.
 	Err error

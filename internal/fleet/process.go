@@ -94,6 +94,11 @@ type Process interface {
 	Unregister(ctx context.Context, hosts []Host) Results
 	// Operate runs an operation once. It is never sent twice.
 	Operate(ctx context.Context, op Operation, hosts []Host, observe Observer) Results
+	// Resume asks how operations ended that were sent before, each by its task, and sends
+	// nothing. It looks once, or waits as Operate does. A host that has no verdict yet comes
+	// back Pending; one of which the platform tells nothing by the task, however often it is
+	// asked, Lost.
+	Resume(ctx context.Context, tasks map[Host]Task, wait bool, observe Observer) Results
 	// CachedStatus is what the platform has on file, which may lag by minutes.
 	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// SharedStatus is CachedStatus for a refresh: an answer that was got for another

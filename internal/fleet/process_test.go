@@ -3,7 +3,9 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +44,9 @@ func byNumber[V any](byHost map[fleet.Host]V) map[int]V {
 type process struct {
 	register, reregister, unregister func([]fleet.Host) fleet.Results
 	operate                          func(context.Context, fleet.Operation, []fleet.Host, fleet.Observer) fleet.Results
-	cached, live                     func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
+	// look and wait are what Resume answers, without waiting and waiting.
+	look, wait   map[int]fleet.Outcome
+	cached, live func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 
 	hostingRegisters, oneShot bool
 
@@ -75,6 +79,14 @@ func (p *process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 		say = func(hosts []fleet.Host) fleet.Results { return p.operate(ctx, op, hosts, observe) }
 	}
 	return p.answer(string(op), say, hosts)
+}
+
+func (p *process) Resume(_ context.Context, tasks map[fleet.Host]fleet.Task, wait bool, _ fleet.Observer) fleet.Results {
+	name, answers := "look", p.look
+	if wait {
+		name, answers = "wait", p.wait
+	}
+	return p.answer(name, done(answers), slices.SortedFunc(maps.Keys(tasks), func(a, b fleet.Host) int { return number(a) - number(b) }))
 }
 
 func (p *process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {

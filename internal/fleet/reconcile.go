@@ -45,12 +45,16 @@ type Reconciliation struct {
 	operated map[Host]Due
 	// registered is the agents' time of the registrations made here, 0 where it is not known.
 	registered map[Host]int64
+	// resumed are the hosts on which an earlier try of the operation turned out to have
+	// worked.
+	resumed Results
 }
 
 // NewReconciliation returns one that has not begun.
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
+	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due), registered: make(map[Host]int64),
+		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
 }
@@ -76,7 +80,7 @@ func (r *Reconciliation) Run(ctx context.Context) Results {
 // wave registers the hosts of a wave, runs the operation where it is due, and hosts or
 // starts what is not.
 func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
-	before, results := r.askBefore(ctx, wave.Hosts)
+	before, results := r.askBefore(ctx, wave.Hosts, wave.observe)
 	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, unasked := results[h]; return !unasked })
 	registered := registerAll(ctx, r.process, r.want, pick(hosts, r.register), r.change.Adopt)
 	results.Merge(registered)

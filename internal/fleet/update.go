@@ -46,34 +46,85 @@ type Due struct {
 	// Operated: the earlier try worked, and the process was not seen to go on running. It is
 	// operated again only if it does not run. It was of the same declaration.
 	Operated bool `json:"operated,omitempty"`
+	// Task is that of a try in doubt, where it is known. It tells before the pid does.
+	Task Task `json:"task,omitzero"`
+}
+
+// resume asks how earlier tries ended of which the tasks are known. It gives the hosts on
+// which one is still under way; where one worked, the host is in resumed from then on, and
+// where one failed, it is not in doubt any more.
+func (r *Reconciliation) resume(ctx context.Context, due []Host, observe Observer) Results {
+	tasks := make(map[Host]Task)
+	for _, h := range due {
+		if d := r.change.Due[h]; d.InDoubt && d.Task.ID != "" {
+			tasks[h] = d.Task
+		}
+	}
+	still := make(Results)
+	for h, o := range resume(ctx, r.process, tasks, r.worked, observe) {
+		d := r.change.Due[h]
+		switch o.Verdict {
+		case Done:
+			r.resumed[h] = o
+		case Failed:
+			r.change.Due[h] = Due{PID: d.PID}
+		case Pending:
+			o.PID = d.PID
+			still[h] = o
+		default: // the pid tells
+		}
+	}
+	return still
+}
+
+// worked gives the hosts whose process has another pid than before an earlier try.
+func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
+	results := make(Results)
+	live, _ := r.prior().LiveStatus(ctx, hosts) // who says nothing has not shown that it worked
+	for _, h := range hosts {
+		if now, was := live[h], r.change.Due[h].PID; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+		}
+	}
+	return results
+}
+
+// prior is the process as the hosts have it.
+func (r *Reconciliation) prior() Process {
+	if r.change.Prior != nil {
+		return r.change.Prior
+	}
+	return r.process
 }
 
 // askBefore asks what runs on the hosts that are due, before anything is changed there. A
-// host that cannot be asked is left as it is.
-func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host) (map[Host]Status, Results) {
-	results := make(Results, len(hosts))
+// host that cannot be asked, or on which an earlier try is still under way, is left as it
+// is.
+func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, observe Observer) (map[Host]Status, Results) {
 	due := r.due(hosts)
+	results := r.resume(ctx, due, observe)
+	due = pickFunc(due, func(h Host) bool {
+		_, ended := r.resumed[h]
+		_, still := results[h]
+		return !ended && !still
+	})
 	if len(due) == 0 {
 		return nil, results
 	}
-	prior := r.change.Prior
-	if prior == nil {
-		prior = r.process
-	}
-	before, err := prior.LiveStatus(ctx, due)
+	before, err := r.prior().LiveStatus(ctx, due)
 	for _, h := range due {
-		s := before[h]
+		s, was := before[h], r.change.Due[h]
 		switch {
 		case err != nil && Ended(err):
-			results[h] = Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err), PID: r.change.Due[h].PID}
+			results[h] = Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err), PID: was.PID, Underway: was.Task}
 		case err != nil, s.State == Unknown:
 			results[h] = Outcome{
-				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: r.change.Due[h].PID,
+				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: was.PID, Underway: was.Task,
 				Meaning: "left as it is, because whether it runs is not known",
 			}
-		case r.change.Due[h].InDoubt && s.State == Running && s.PID <= 0:
+		case was.InDoubt && s.State == Running && s.PID <= 0:
 			results[h] = Outcome{
-				Verdict: Failed, PID: r.change.Due[h].PID,
+				Verdict: Failed, PID: was.PID, Underway: was.Task,
 				Meaning: "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
 					string(r.change.Operation) + " of an earlier apply worked",
 			}
@@ -88,7 +139,12 @@ func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[H
 	results := make(Results)
 	var up, down []Host
 	for _, h := range r.due(hosts) {
-		switch due, now := r.change.Due[h], before[h]; {
+		due, now := r.change.Due[h], before[h]
+		resumed, ended := r.resumed[h]
+		switch {
+		case ended:
+			results[h] = resumed
+			r.operated[h] = Due{PID: due.PID}
 		case now.State != Running && due.PID > 0:
 			down = append(down, h)
 		case now.State != Running:
@@ -100,10 +156,14 @@ func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[H
 		}
 	}
 	if len(up) > 0 {
-		results.Merge(r.process.Operate(ctx, r.change.Operation, up, observe))
+		for h, o := range r.process.Operate(ctx, r.change.Operation, up, observe) {
+			results[h] = o.underWay(r.change.Operation, false)
+		}
 	}
 	if len(down) > 0 {
-		results.Merge(start(ctx, r.process, down, observe))
+		for h, o := range start(ctx, r.process, down, observe) {
+			results[h] = o.underWay(Start, false)
+		}
 	}
 	for _, h := range slices.Concat(up, down) {
 		pid := r.change.Due[h].PID

@@ -1,14 +1,19 @@
 package gse
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -220,13 +225,72 @@ func TestFlow_lostAnswer(t *testing.T) {
 			if n := sim.Calls().OfOp(start).Count(apiOperate); n != 1 {
 				t.Errorf("the start was sent %d times", n)
 			}
-			results = fleet.Run(t.Context(), p, fleet.Start, hosts(2), map[fleet.Host]bool{host(1): true, host(2): true}, fleet.Rollout{})
+			results = fleet.Run(t.Context(), p, fleet.Start, hosts(2), map[fleet.Host]fleet.Task{host(1): {}, host(2): {}}, fleet.Rollout{})
 			if failures := results.Failures(); len(failures) > 0 || !on(sim, 1).Running || !on(sim, 2).Running {
 				t.Errorf("failures: %v", failures)
 			}
 			want := map[string]int{"before": 2, "after": 1}[drop]
 			if n := sim.Calls().OfOp(start).Count(apiOperate); n != want {
 				t.Errorf("in all, the start was sent %d times, want %d", n, want)
+			}
+		})
+	}
+}
+
+// A restart that is still under way when the time is up reaches each agent once: the next
+// run waits for it, whichever face it goes through.
+func TestFlow_stillUnderWay(t *testing.T) {
+	t.Parallel()
+	restart := simulator.OpRestart
+	for _, gateway := range []bool{false, true} {
+		t.Run(fmt.Sprintf("gateway-%t", gateway), func(t *testing.T) {
+			t.Parallel()
+			var late, polls atomic.Int64
+			sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
+			process := func() *Process {
+				if gateway {
+					return gatewaySim(t, sim, 1)
+				}
+				return simProcess(t, sim, 1)
+			}
+			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
+			sim.OnCall = func(call simulator.Call) {
+				if call.API != apiResult || call.Op != restart {
+					return
+				}
+				switch polls.Add(1) {
+				case 4:
+					end()
+				case 10: // while the next run waits
+					late.Store(int64(2 * time.Hour))
+				}
+			}
+			p := process()
+			if failures := p.Operate(t.Context(), fleet.Start, hosts(2), nil).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			sim.Inject(simulator.Fault{Op: &restart, Takes: time.Hour})
+			results := fleet.Run(ctx, p, fleet.Restart, hosts(2), nil, fleet.Rollout{})
+			tasks := make(map[fleet.Host]fleet.Task)
+			for h, o := range results {
+				if tasks[h] = o.Underway; o.Verdict != fleet.Pending || o.Underway.ID == "" {
+					t.Fatalf("%s: got %+v", h, o)
+				}
+			}
+
+			results = fleet.Run(t.Context(), process(), fleet.Restart, hosts(2), tasks, fleet.Rollout{})
+
+			if failures := results.Failures(); len(failures) > 0 {
+				t.Errorf("failures: %v", failures)
+			}
+			restarts := 0
+			for _, done := range sim.Executions() {
+				if done.Action == "restart" {
+					restarts++
+				}
+			}
+			if sent := sim.Calls().OfOp(restart).Count(apiOperate); sent != 2 || restarts != 2 {
+				t.Errorf("sent %d requests, and %d restarts reached agents, want one for each of two hosts", sent, restarts)
 			}
 		})
 	}

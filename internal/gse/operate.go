@@ -40,6 +40,17 @@ func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	})
 }
 
+// Resume implements fleet.Process.
+func (p *Process) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, wait bool, observe fleet.Observer) fleet.Results {
+	defer p.changed()
+	return procapi.InBatches(ctx, procapi.ByTask(tasks), func(ctx context.Context, hosts []fleet.Host) fleet.Results {
+		task, results := tasks[hosts[0]], &taskResults{Process: p, hosts: hosts}
+		return procapi.Tasks{Options: p.client.opts, Keys: p.taskKeys, Result: results.ask}.Resume(ctx, procapi.Resumption{
+			Task: task.ID, Call: procapi.CallOf(task.Operation, p.OneShot()), Hosts: hosts, Wait: wait, Observe: observe,
+		})
+	})
+}
+
 func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest {
 	request := operateRequest{Meta: p.meta, target: targetOf(hosts), OpType: procapi.OpType(op), Spec: p.spec.forOperate()}
 	if op == fleet.Supervise {

@@ -70,6 +70,60 @@ func TestOperate_accepting(t *testing.T) {
 	}
 }
 
+// What was sent before is asked for by its task, host by host, and nothing is sent. The
+// task is that of an operation on more hosts, or on more processes.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	const others = `"0:10.0.0.9:gse:proc-test":{"error_code":0},"0:10.0.0.1:gse:other":{"error_code":65535}`
+	agent := procapitest.Parse(t, agentA)[0]
+	about := func(key string, code string) exchange { return result("{" + others + `,"` + key + `":` + code + "}") }
+	pendingThen := func(key string) []exchange { return []exchange{about(key, code(115)), about(key, code(0))} }
+	for name, test := range map[string]struct {
+		gateway bool
+		host    fleet.Host
+		op      fleet.Operation
+		wait    bool
+		steps   []exchange
+		want    fleet.Verdict
+	}{
+		"done":           {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(0))}, fleet.Done},
+		"failed":         {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(65535))}, fleet.Failed},
+		"waited-for":     {false, host(1), fleet.Restart, true, pendingThen(v2(1)), fleet.Done},
+		"looked-at":      {false, host(1), fleet.Restart, false, []exchange{about(v2(1), code(115))}, fleet.Pending},
+		"started":        {false, host(1), fleet.Start, true, []exchange{about(v2(1), code(828))}, fleet.Done},
+		"other-form":     {false, host(1), fleet.Restart, true, []exchange{about("0:0:10.0.0.1:gse:proc-test", code(0))}, fleet.Done},
+		"left-out":       {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, result("{"+others+"}"))}, fleet.Lost},
+		"queued":         {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, queued)}, fleet.Lost},
+		"forbidden":      {false, host(1), fleet.Restart, true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)}}, fleet.Lost},
+		"gateway":        {true, agent, fleet.Restart, true, pendingThen(agentA + ":gse:proc-test"), fleet.Done},
+		"gateway-failed": {true, agent, fleet.Reload, true, []exchange{about(agentA+":gse:proc-test", code(65535))}, fleet.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var (
+				script *procapitest.Script
+				p      *Process
+			)
+			if test.gateway {
+				s, url := newGateway(t, test.steps...)
+				script, p = s, gatewayProcess(t, url, sampleSpec())
+			} else {
+				s, url := newScript(t, test.steps...)
+				script, p = s, quick(t, url).Process(sampleMeta, sampleSpec())
+			}
+			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{test.host: {ID: "T", Operation: test.op}}, test.wait, nil)[test.host]
+			if got.Verdict != test.want || got.TaskID != "T" {
+				t.Errorf("got %+v, want verdict %d", got, test.want)
+			}
+			for _, body := range script.Requests() {
+				if !strings.Contains(string(body), `"task_id":"T"`) {
+					t.Errorf("asked %s", body)
+				}
+			}
+		})
+	}
+}
+
 // A process that is to run once has ended when its start is checked (836).
 func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()

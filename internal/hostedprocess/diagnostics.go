@@ -49,10 +49,26 @@ func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), taken))
 }
 
-func updateFailed(h hostedProcess, tried int, failures fleet.Results) diag.Diagnostic {
-	todo := diagnose.RetriedAlone + takenAdvice(failures)
+func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation fleet.Operation) diag.Diagnostic {
+	todo := diagnose.RetriedAlone + takenAdvice(failures) + unconfirmedAdvice(failures, operation)
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
+}
+
+// unconfirmedAdvice is what the next apply does about hosts on which nobody saw how the
+// operation of on_update ended, "" where there are none.
+func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string {
+	for _, o := range failures {
+		if o.Left == fleet.OperationUnconfirmed {
+			advice := fmt.Sprintf("\n\nWhere nobody saw how the %s ended, the next apply asks the platform for its result first, and waits for it where it is still under way. "+
+				"Where the platform tells nothing of it, it is sent again if the process has the same pid as before", operation)
+			if operation == fleet.Reload {
+				advice += ", which a reload may well leave"
+			}
+			return advice + ". To leave such hosts alone, apply once with on_update = \"register\"."
+		}
+	}
+	return ""
 }
 
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {

@@ -77,6 +77,10 @@ func TestHostedDiagnostics(t *testing.T) {
 	}}
 	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
 	unread := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Unread: true, Code: 850, Meaning: "by whom could not be read", Left: fleet.Foreign}}
+	unconfirmed := fleet.Results{hosts[1]: away[hosts[1]]}
+	o := unconfirmed[hosts[1]]
+	o.Left = fleet.OperationUnconfirmed
+	unconfirmed[hosts[1]] = o
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
@@ -101,7 +105,7 @@ func TestHostedDiagnostics(t *testing.T) {
 				"file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts. Or import it.",
 		},
 		"update-not-sent": {
-			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}), diag.SeverityError, "Unable to Update Hosted Process",
+			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts (1 not tried) of this update.` +
 				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out. " +
 				"If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\nFix the cause and apply again: only these hosts are called.",
@@ -113,9 +117,23 @@ func TestHostedDiagnostics(t *testing.T) {
 				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
 		},
 		"update-failed": {
-			updateFailed(h, 2, away), diag.SeverityError, "Unable to Update Hosted Process",
+			updateFailed(h, 2, away, ""), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
 				"\nFix the cause and apply again: only these hosts are called.",
+		},
+		"update-unconfirmed": {
+			updateFailed(h, 2, unconfirmed, fleet.Restart), diag.SeverityError, "Unable to Update Hosted Process",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
+				"\nFix the cause and apply again: only these hosts are called.\n\nWhere nobody saw how the restart ended, the next apply asks the platform for its result first, " +
+				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before. " +
+				"To leave such hosts alone, apply once with on_update = \"register\".",
+		},
+		"update-unconfirmed-reload": {
+			updateFailed(h, 2, unconfirmed, fleet.Reload), diag.SeverityError, "Unable to Update Hosted Process",
+			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
+				"\nFix the cause and apply again: only these hosts are called.\n\nWhere nobody saw how the reload ended, the next apply asks the platform for its result first, " +
+				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before, which a reload may well leave. " +
+				"To leave such hosts alone, apply once with on_update = \"register\".",
 		},
 		"release-failed": {
 			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",

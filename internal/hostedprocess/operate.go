@@ -54,7 +54,7 @@ func (u *update) dueOn(host fleet.Host, runs map[string]string) (fleet.Due, bool
 	spec, behind := runs[host.Address()]
 	// A trace of an operation for another declaration says nothing of this one.
 	if u.specChanges() {
-		due.InDoubt, due.Operated = false, false
+		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
 	}
 	switch status.Code {
 	case diagnose.NotRegistered, diagnose.Unconfirmed, diagnose.RegisteredByOther:
@@ -118,6 +118,9 @@ func (u *update) keepDue(to applied) {
 		case o.Left == fleet.OperationUnconfirmed, was && due.PID > 0, was && o.Verdict != fleet.NotTried:
 			due.PID = cmp.Or(o.PID, due.PID)
 			due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
+			if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
+				due.Task = o.Underway
+			}
 			to.Due[at] = due
 		case was && o.Left == fleet.OtherSpec:
 			to.setBehind(at, cmp.Or(runs[at], u.prior.Desired.Spec))

@@ -103,7 +103,7 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 		delete(now.Due, host.Address())
 		delete(runs, host.Address())
 		if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
-			now.Due[host.Address()] = fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed}
+			now.Due[host.Address()] = fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
 		}
 	}
 	for host, spec := range runs {

@@ -54,7 +54,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 			string(fleet.UpdateRestart) + "`: it is reloaded or restarted where it runs; a process that does not run is not started by it, and one that an " +
 			"earlier try has taken down is. A host whose registration was replaced by one with another spec, or without a fingerprint, is operated " +
 			"when that is mended. Changed labels alone operate nothing, nor does joining `hosts`, an import or taking over. Hosts of waves that did not begin " +
-			"keep the old registration and stand in `out_of_sync`; the next apply goes on from there. Where the answer to an operation was lost, the next apply asks the agents " +
+			"keep the old registration and stand in `out_of_sync`; the next apply goes on from there. An operation that was still under way when its apply ended is asked for by its task and waited for, and not sent " +
+			"again unless it failed. Where its answer was lost, or the platform knows of no such task any more, the next apply asks the agents " +
 			"and operates again only where the process has the same pid as before. Where an apply was killed and nothing tells how far it came, " +
 			"hosts that run are registered and not operated, the apply fails with `operation_unconfirmed`, and the apply after that operates them. " +
 			"Needs the command and a resident process. Defaults to `" + string(fleet.UpdateRegister) + "`.",

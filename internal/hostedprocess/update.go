@@ -244,7 +244,7 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 func (u *update) diagnostics() diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
 	if len(u.failures) > 0 {
-		diags.Append(updateFailed(u.h, u.tried, u.failures))
+		diags.Append(updateFailed(u.h, u.tried, u.failures, u.operation))
 	}
 	if len(u.stuck) > 0 {
 		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone))

@@ -1,8 +1,11 @@
 package job
 
 import (
+	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -167,13 +170,55 @@ func TestFlow_lostAnswer(t *testing.T) {
 	if got := results[host(1)]; got.Verdict != fleet.Lost {
 		t.Fatalf("got %+v, want it to be lost", got)
 	}
-	results = fleet.Run(t.Context(), p, fleet.Start, hosts(1), map[fleet.Host]bool{host(1): true}, fleet.Rollout{})
+	results = fleet.Run(t.Context(), p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): {}}, fleet.Rollout{})
 	if got := results[host(1)]; !got.OK() || !got.AlreadyDone {
 		t.Errorf("got %+v, want it to be found running", got)
 	}
 	starts := slices.DeleteFunc(sim.Calls().Of(apiOperate), func(c simulator.Call) bool { return c.Op != start })
 	if len(starts) != 1 {
 		t.Errorf("sent %d starts, want one", len(starts))
+	}
+}
+
+// A restart that is still under way when the time is up reaches each agent once: the next
+// run waits for it.
+func TestFlow_stillUnderWay(t *testing.T) {
+	t.Parallel()
+	var late, polls atomic.Int64
+	restart := simulator.OpRestart
+	sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
+	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
+	sim.OnCall = func(call simulator.Call) {
+		if call.API != apiResult || call.Op != restart {
+			return
+		}
+		switch polls.Add(1) {
+		case 4:
+			end()
+		case 10: // while the next run waits
+			late.Store(int64(2 * time.Hour))
+		}
+	}
+	p := simProcess(t, sim, scope, "")
+	if failures := p.Operate(t.Context(), fleet.Start, hosts(3), nil).Failures(); len(failures) > 0 {
+		t.Fatal(failures)
+	}
+	sim.Inject(simulator.Fault{Op: &restart, Takes: time.Hour})
+	tasks := make(map[fleet.Host]fleet.Task)
+	for h, o := range fleet.Run(ctx, p, fleet.Restart, hosts(3), nil, fleet.Rollout{}) {
+		if tasks[h] = o.Underway; o.Verdict != fleet.Pending || o.Underway.ID == "" {
+			t.Fatalf("%s: got %+v", h, o)
+		}
+	}
+
+	results := fleet.Run(t.Context(), simProcess(t, sim, scope, ""), fleet.Restart, hosts(3), tasks, fleet.Rollout{})
+
+	if failures := results.Failures(); len(failures) > 0 {
+		t.Errorf("failures: %v", failures)
+	}
+	restarts := slices.DeleteFunc(sim.Executions(), func(e simulator.Execution) bool { return e.Action != "restart" })
+	if sent := len(sim.Calls().OfOp(restart).Of(apiOperate)); sent != 2 || len(restarts) != 3 {
+		t.Errorf("sent %d requests, and %d restarts reached agents, want two batches and three hosts", sent, len(restarts))
 	}
 }
 

@@ -273,6 +273,42 @@ func TestProcess_agentIDs(t *testing.T) {
 	}
 }
 
+// What was sent before is asked for by its task and in its scope, and nothing is sent.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	forEver := func(e exchange) []exchange { return []exchange{procapitest.Times(procapitest.ForEver, e)} }
+	about := func(n int) exchange { return result(said(key(1), code(n), key(9), code(0))) }
+	for name, test := range map[string]struct {
+		wait  bool
+		steps []exchange
+		want  fleet.Verdict
+	}{
+		"done":        {true, []exchange{about(0)}, fleet.Done},
+		"failed":      {true, []exchange{about(65535)}, fleet.Failed},
+		"waited-for":  {true, []exchange{about(115), gseTrouble, about(115), about(0)}, fleet.Done},
+		"looked-at":   {false, []exchange{about(115)}, fleet.Pending},
+		"left-out":    {true, forEver(result(said(key(9), code(0)))), fleet.Lost},
+		"queued":      {true, forEver(queued), fleet.Lost},
+		"gse-trouble": {true, forEver(gseTrouble), fleet.Lost},
+		"removed":     {true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, "{}")}}, fleet.Lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, url := newScript(t, test.steps...)
+			p := quick(t, url).Process(bizScope, "", operateInfo())
+			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}, test.wait, nil)[host(1)]
+			if got.Verdict != test.want || got.TaskID != "T" {
+				t.Errorf("got %+v, want verdict %d", got, test.want)
+			}
+			for _, body := range script.Requests() {
+				if !strings.Contains(string(body), `"bk_gse_taskid":"T"`) || !strings.Contains(string(body), "bk_biz_id") {
+					t.Errorf("asked %s", body)
+				}
+			}
+		})
+	}
+}
+
 func TestProcess_noHosts(t *testing.T) {
 	t.Parallel()
 	_, url := newScript(t)

@@ -131,6 +131,16 @@ func (p *Process) Operate(ctx context.Context, op fleet.Operation, hosts []fleet
 	return p.operate(ctx, op, hosts, procapi.Request{Observe: observe})
 }
 
+// Resume implements fleet.Process.
+func (p *Process) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, wait bool, observe fleet.Observer) fleet.Results {
+	return procapi.InBatches(ctx, procapi.ByTask(tasks), func(ctx context.Context, hosts []fleet.Host) fleet.Results {
+		task := tasks[hosts[0]]
+		return p.tasks().Resume(ctx, procapi.Resumption{
+			Task: task.ID, Call: procapi.CallOf(task.Operation, p.OneShot()), Hosts: hosts, Wait: wait, Observe: observe,
+		})
+	})
+}
+
 func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet.Host, r procapi.Request) fleet.Results {
 	call := procapi.CallOf(op, p.info.oneShot())
 	return p.run(ctx, step{apiOperate, procapi.OpType(op), call, procapi.Repeatable(op)}, hosts, r)

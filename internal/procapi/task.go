@@ -75,13 +75,9 @@ func (t Tasks) SubmitParts(ctx context.Context, r Request, parts []Part) []fleet
 	shown := excerpt(t.Options.Redact(task))
 	w := &wait{Tasks: t, request: r, task: task, shown: shown, resent: reply.Resent}
 	for _, part := range parts {
-		w.parts = append(w.parts, waitingPart{part.Observe, NewVerdicts(part.Call, part.Keys, t.Options.Redact, part.Hosts)})
+		w.parts = append(w.parts, waitingPart{part.Hosts, part.Observe, NewVerdicts(part.Call, part.Keys, t.Options.Redact, part.Hosts)})
 	}
-	all := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", shown)))
-	for i, results := range all {
-		t.Options.Logger.DebugContext(ctx, "task over", "task_id", shown, "operation", r.Call.Name, "hosts", HostsField(parts[i].Hosts).Value.String(), "codes", codesOf(results))
-	}
-	return all
+	return w.end(ctx)
 }
 
 // same gives every host of every part the same outcome.
@@ -113,21 +109,34 @@ type wait struct {
 	task    string
 	shown   string // the task as it may be shown
 	resent  bool
+	resumed bool // it was sent by an earlier run
+	once    bool // one look is enough
 	parts   []waitingPart
+	looks   int
 	passing error // what was wrong with the last answer, if anything was
 }
 
 type waitingPart struct {
+	hosts    []fleet.Host
 	observe  fleet.Observer
 	verdicts *Verdicts
+}
+
+// end is what becomes of each host.
+func (w *wait) end(ctx context.Context) []fleet.Results {
+	all := w.run(bkapi.WithLogFields(ctx, slog.String("task_id", w.shown)))
+	for i, results := range all {
+		w.Options.Logger.DebugContext(ctx, "task over", "task_id", w.shown, "operation", w.request.Call.Name, "hosts", HostsField(w.parts[i].hosts).Value.String(), "codes", codesOf(results))
+	}
+	return all
 }
 
 // run asks for the result until every host has a verdict.
 func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, w.Options.Backoff, w.ask)
-	silence := ""
+	silence := silenceOf(err, w.passing)
+	forgotten := w.resumed && (err == nil && !w.once || err != nil && !fleet.Ended(err))
 	if err != nil {
-		silence = silenceOf(err, w.passing)
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
 			err = fmt.Errorf("%w; the answer before: %w", err, w.passing)
@@ -143,6 +152,9 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 			}
 			// The operation was accepted: whatever ended the wait, it may still run.
 			outcome.Verdict, outcome.TaskID, outcome.Err = fleet.Pending, w.shown, err
+			if forgotten && !said {
+				outcome.Verdict = fleet.Lost
+			}
 			all[i][h] = outcome
 		}
 	}
@@ -151,6 +163,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 
 // ask asks once.
 func (w *wait) ask(ctx context.Context) (done bool, err error) {
+	w.looks++
 	answers, reply, err := w.Result(ctx, w.task)
 	switch {
 	case err == nil:
@@ -158,7 +171,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	case w.passes(err):
 		w.passing = err
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
-		return false, nil
+		return w.over(), nil
 	default:
 		return false, err
 	}
@@ -172,7 +185,21 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 		pending += len(part.verdicts.Pending)
 	}
 	w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task polled", "task_id", w.shown, "pending", pending, "answers", len(answers))
-	return pending == 0, nil
+	return w.over(), nil
+}
+
+// over reports whether there is nothing to wait for any more. Of a task that an earlier run
+// has sent, the platform may have nothing to tell.
+func (w *wait) over() bool {
+	for _, part := range w.parts {
+		for _, h := range part.verdicts.Pending {
+			_, said := part.verdicts.Last(h)
+			if !w.once && (said || !w.resumed || w.looks < silentLooks) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // passes reports whether an answer without a result is worth another look.
@@ -186,9 +213,9 @@ func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCod
 // passing is what was wrong with the last answer, if anything was.
 func silenceOf(err, passing error) string {
 	switch {
-	case isQueued(passing) && fleet.Ended(err):
+	case isQueued(passing) && (err == nil || fleet.Ended(err)):
 		return "the task was still queued"
-	case passing != nil, !fleet.Ended(err):
+	case passing != nil, err != nil && !fleet.Ended(err):
 		return "the platform's result could not be read"
 	}
 	return "the platform's result did not mention the host"

@@ -26,6 +26,7 @@ type change struct {
 	held       map[place]bool
 	// failed is what the last run left undone, by the hosts' names in state.
 	failed map[place]diagnose.HostStatus
+	doubt  doubt
 	// renamed holds hosts of next that state has under another name.
 	renamed map[fleet.HostID]fleet.HostID
 }
@@ -166,7 +167,7 @@ func (c *change) retries() bool {
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
-		duties[i].unsure = make(map[fleet.Host]bool)
+		duties[i].unsure = make(map[fleet.Host]fleet.Task)
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
@@ -174,7 +175,9 @@ func (c *change) due() []duty {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
 			// Another operation than the one in doubt has not run yet.
-			duties[i].unsure[host] = !c.everywhere && failed && status.Code.InDoubt()
+			if task, kept := c.doubt.at(at); !c.everywhere && failed && (kept || status.Code.InDoubt()) {
+				duties[i].unsure[host] = task
+			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())
 			}

@@ -63,7 +63,7 @@ func TestChange_due(t *testing.T) {
 				for _, host := range due.hosts {
 					key := next.Key(host)
 					got.Due = append(got.Due, key)
-					if due.unsure[host] {
+					if _, unsure := due.unsure[host]; unsure {
 						got.Unsure = append(got.Unsure, key)
 					}
 				}

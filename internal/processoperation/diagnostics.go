@@ -128,9 +128,9 @@ func stagesOf(name fleet.Operation, members []member) [][]int {
 // next destroy does.
 func (o operation) applied() string {
 	if fleet.AsksFirst(o.name) {
-		return " The next apply asks the agent there first, and acts only where it must."
+		return " The next apply asks the platform and the agent there first, and acts only where it must."
 	}
-	return " The next apply runs the " + string(o.name) + " there again."
+	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is told of it."
 }
 
 func (o operation) destroyed() string {

@@ -51,10 +51,10 @@ func TestOperation_failed_doubt(t *testing.T) {
 		again     func(operation) string
 		want      string
 	}{
-		"restart": {fleet.Restart, operation.applied, " The next apply runs the restart there again."},
-		"reload":  {fleet.Reload, operation.applied, " The next apply runs the reload there again."},
-		"start":   {fleet.Start, operation.applied, " The next apply asks the agent there first, and acts only where it must."},
-		"kill":    {fleet.Kill, operation.applied, " The next apply asks the agent there first, and acts only where it must."},
+		"restart": {fleet.Restart, operation.applied, " The next apply asks the platform there first, and runs the restart again where it failed or nothing is told of it."},
+		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is told of it."},
+		"start":   {fleet.Start, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
+		"kill":    {fleet.Kill, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
 		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again."},
 		"action":  {fleet.Stop, func(operation) string { return "" }, ""},
 	} {

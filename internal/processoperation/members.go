@@ -21,10 +21,10 @@ type member struct {
 }
 
 // duty is what an operation does for a member: on which hosts it runs, and on which of
-// them it may have worked before.
+// them it may have worked before, with its task where that is known.
 type duty struct {
 	hosts  []fleet.Host
-	unsure map[fleet.Host]bool
+	unsure map[fleet.Host]fleet.Task
 	silent []fleet.HostID // no agent of these gave the last run a result
 }
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -280,84 +279,6 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 		_, end := p.Invoke(t.Context(), "bk_process_operation", restartConfig(providertest.FaceGateway, 0, twice))
 		refused(t, sim, end)
 	})
-}
-
-// A first run that may have worked and that no host confirms is an error. State keeps it,
-// and once it is untainted the agents are asked before anything runs again.
-//
-// Promised in partial-failure.md: If its first run certainly failed on every host, it ends with
-// an error and saves nothing
-// Promised in partial-failure.md: If no host is known to have succeeded but some may have (every
-// answer was lost, or the time was up), it ends with an error as well, and the resource is
-// tainted
-// Promised in partial-failure.md: If some hosts succeeded, or Ctrl-C ended the run, it ends with
-// a warning.
-// Promised in reference: A first run that is known to have succeeded on no host ends with an
-// error either way.
-func TestProcessOperation_nothingConfirmed(t *testing.T) {
-	t.Parallel()
-	start := simulator.OpStart
-	deadline := map[string]any{"timeouts": map[string]any{"create": "2s"}}
-	one := []string{providertest.Address(1)}
-	for name, c := range map[string]struct {
-		faults  []simulator.Fault
-		more    map[string]any
-		code    string // of web-2 in state, "" where nothing is saved
-		tainted bool
-		next    []string
-	}{
-		"every-answer-lost":  {faults: []simulator.Fault{{Op: &start, Drop: "after"}}, code: "outcome_unknown", tainted: true},
-		"every-answer-cut":   {faults: []simulator.Fault{{Op: &start, Drop: "mid"}}, code: "outcome_unknown", tainted: true},
-		"time-up-everywhere": {faults: []simulator.Fault{{Op: &start, Takes: time.Hour}}, more: deadline, code: "no_verdict", tainted: true, next: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)}},
-		"lost-or-failed": {
-			faults: []simulator.Fault{{API: "operate_proc_v2", Op: &start, Hosts: one, Code: new(65535)}, {API: "operate_proc_v2", Op: &start, Hosts: []string{providertest.Address(2)}, Takes: time.Hour}},
-			more:   deadline, code: "no_verdict", tainted: true, next: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)},
-		},
-		"one-confirmed":    {faults: []simulator.Fault{{Op: &start, Hosts: []string{providertest.Address(2)}, Takes: time.Hour}}, more: deadline, code: "no_verdict", next: []string{"operate_proc_v2/0 " + providertest.Addresses(2)}},
-		"failed-certainly": {faults: []simulator.Fault{{Op: &start, Code: new(65535)}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Registered(t, 2)
-			for _, fault := range c.faults {
-				fault.API = "operate_proc_v2"
-				sim.Inject(fault)
-			}
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
-			config := restartConfig(providertest.FaceESB, 2, map[string]any{"operation": "start"})
-			maps.Copy(config, c.more)
-			_, said := resource.Apply(config)
-			if said.Failed() != (c.tainted || c.code == "") || resource.Tainted != c.tainted {
-				t.Fatalf("tainted: %t; said: %s", resource.Tainted, said)
-			}
-			if resource.State.IsNull() != (c.code == "") {
-				t.Errorf("state is %s", resource.State)
-			}
-			if status := resource.Reasons("failed_hosts")["web-2"]; c.code != "" && status != c.code && !strings.HasPrefix(status, c.code+": ") {
-				t.Errorf("state says %q, want %s", status, c.code)
-			}
-			if strings.Contains(said.String(), "`terraform untaint` of this resource makes the next apply ask first") != c.tainted {
-				t.Errorf("said: %s", said)
-			}
-			if !c.tainted {
-				return
-			}
-			resource.Untaint()
-			sim.Mend()
-			sim.ResetCalls()
-			if _, said := resource.Apply(config); len(said) > 0 {
-				t.Errorf("the next apply: %s", said)
-			}
-			if len(sim.Calls().OfOp(simulator.OpQuery)) == 0 {
-				t.Error("the agents were not asked")
-			}
-			// What had run is found by asking, and not run again.
-			if diff := cmp.Diff(c.next, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls of the next apply (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 // State of release 0.1 has task_ids, and sentences without codes.

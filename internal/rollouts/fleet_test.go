@@ -27,7 +27,13 @@ type rollout struct {
 // the calls.
 func begun(t *testing.T, by providertest.Face, hosts int, more map[string]any) *rollout {
 	t.Helper()
-	r := &rollout{t: t, sim: providertest.NewSim(t), by: by, hosts: hosts, kept: &providertest.Kept{}}
+	return begunAt(t, providertest.NewSim(t), by, hosts, more)
+}
+
+// begunAt is begun on a simulator that the test has made.
+func begunAt(t *testing.T, sim *providertest.Sim, by providertest.Face, hosts int, more map[string]any) *rollout {
+	t.Helper()
+	r := &rollout{t: t, sim: sim, by: by, hosts: hosts, kept: &providertest.Kept{}}
 	r.config = by.Reference("./v1.sh", hosts)
 	r.config["rollout"] = map[string]any{"batch_size": 1}
 	r.config["on_update"] = "restart"

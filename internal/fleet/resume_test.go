@@ -1,0 +1,253 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// What a task of an earlier run came to, as the client says it.
+var (
+	byTask    = fleet.Outcome{Verdict: fleet.Done, TaskID: "T"}
+	inTask    = fleet.Outcome{Verdict: fleet.Pending, Code: 115, TaskID: "T"}
+	failedBy  = fleet.Outcome{Verdict: fleet.Failed, Code: 65535, TaskID: "T", Ran: true}
+	forgotten = fleet.Outcome{Verdict: fleet.Lost, TaskID: "T"}
+)
+
+// goesOn is an outcome whose end the next run asks for.
+func goesOn(o fleet.Outcome, task fleet.Task) fleet.Outcome {
+	o.Underway = task
+	return o
+}
+
+// An operation that was sent before, and whose task is known, is asked for and not sent
+// again, unless it failed or its task tells nothing.
+func TestRun_resumes(t *testing.T) {
+	t.Parallel()
+	var (
+		up      = live(fleet.Running, true, 5)
+		stopped = live(fleet.Stopped, false, 5)
+		idle    = live(fleet.Stopped, true, 5)
+		silent  = fleet.Status{State: fleet.Unknown, Code: 117, Message: "away"}
+		noop829 = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true, Code: 829, TaskID: "T"}
+		sent    = fleet.Outcome{Verdict: fleet.Pending, TaskID: "U"}
+		gone    = fleet.Outcome{Verdict: fleet.Lost, TaskID: "U"}
+		unasked = fleet.Outcome{Verdict: fleet.Lost, Code: 117, Message: "away", Meaning: "whether an earlier start worked is not known"}
+	)
+	for name, test := range map[string]struct {
+		op      fleet.Operation
+		process process
+		calls   []string
+		result  fleet.Outcome // of host 1, the only one in doubt
+	}{
+		"restart-done":      {fleet.Restart, process{look: byHost{1: byTask}}, []string{"look 1", "restart 2"}, byTask},
+		"reload-done":       {fleet.Reload, process{look: byHost{1: byTask}}, []string{"look 1", "reload 2"}, byTask},
+		"reload-failed":     {fleet.Reload, process{look: byHost{1: failedBy}}, []string{"look 1", "reload 1 2"}, well},
+		"restart-forgotten": {fleet.Restart, process{look: byHost{1: forgotten}}, []string{"look 1", "restart 1 2"}, well},
+		"restart-waited-for": {
+			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: byTask}}, []string{"look 1", "wait 1", "restart 2"}, byTask,
+		},
+		"restart-fails-at-last": {
+			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}}, []string{"look 1", "wait 1", "restart 1 2"}, well,
+		},
+		"restart-goes-on": {
+			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: inTask}}, []string{"look 1", "wait 1", "restart 2"},
+			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Restart}),
+		},
+		"restart-silent": {
+			fleet.Restart, process{look: byHost{1: inTask}, wait: byHost{1: forgotten}}, []string{"look 1", "wait 1", "restart 1 2"}, well,
+		},
+		"restart-sent-again-and-goes-on": {
+			fleet.Restart, process{look: byHost{1: forgotten}, operate: doneOps(byOp{fleet.Restart: {1: sent}})}, []string{"look 1", "restart 1 2"},
+			goesOn(sent, fleet.Task{ID: "U", Operation: fleet.Restart}),
+		},
+		"restart-sent-again-and-unread": {
+			fleet.Restart, process{look: byHost{1: failedBy}, operate: doneOps(byOp{fleet.Restart: {1: gone}})}, []string{"look 1", "restart 1 2"},
+			goesOn(gone, fleet.Task{ID: "U", Operation: fleet.Restart}),
+		},
+		"start-runs": { // which the agent shows sooner than the task tells
+			fleet.Start, process{look: byHost{1: inTask}, live: answer(up)}, []string{"look 1", "live 1", "start 2"},
+			fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
+		},
+		"start-waited-for": {
+			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1", "wait 1", "start 2"}, byTask,
+		},
+		"start-goes-on": {
+			fleet.Start, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(silent)}, []string{"look 1", "live 1", "wait 1", "start 2"},
+			goesOn(inTask, fleet.Task{ID: "T", Operation: fleet.Start}),
+		},
+		"start-forgotten": {
+			fleet.Start, process{look: byHost{1: forgotten}, live: answer(stopped)}, []string{"look 1", "live 1", "start 1 2"}, well,
+		},
+		"start-forgotten-and-silent": {
+			fleet.Start, process{look: byHost{1: forgotten}, live: answer(silent)}, []string{"look 1", "live 1", "start 2"},
+			goesOn(unasked, fleet.Task{ID: "T", Operation: fleet.Start}),
+		},
+		"stop-found-idle": { // it is unhosted, as if this run had sent the stop
+			fleet.Stop, process{look: byHost{1: noop829}, live: answer(idle)}, []string{"look 1", "stop 2", "live 1", "unhost 1"}, well,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			unsure := map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: test.op}}
+			results := fleet.Run(t.Context(), &test.process, test.op, hosts(1, 2), unsure, fleet.Rollout{})
+			wantResults(t, byHost{1: test.result, 2: well}, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+// In an order of several processes, one whose operation is waited for has its turn like the
+// others, and nothing is sent for it.
+func TestRunInOrder_resumes(t *testing.T) {
+	t.Parallel()
+	first := &process{look: byHost{1: inTask}, wait: byHost{1: byTask}}
+	second := &process{}
+	results := fleet.RunInOrder(t.Context(), fleet.Restart, []fleet.Member{
+		{Process: first, Priority: 1, Hosts: hosts(1), Unsure: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}},
+		{Process: second, Priority: 2, Hosts: hosts(1)},
+	}, hosts(1), fleet.Rollout{})
+	wantResults(t, byHost{1: byTask}, results[0])
+	wantResults(t, byHost{1: well}, results[1])
+	first.wantCalls(t, "look 1", "wait 1")
+	second.wantCalls(t, "restart 1")
+}
+
+// A one-shot process is left hosted or not as it was before the run that sent the operation.
+func TestRun_resumesOneShot(t *testing.T) {
+	t.Parallel()
+	var (
+		bare   = live(fleet.Stopped, false, 5)
+		hosted = live(fleet.Stopped, true, 5)
+		sent   = fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}
+	)
+	for name, c := range map[string]struct {
+		before fleet.Status
+		bare   bool
+		then   []string
+	}{
+		"not-hosted-before": {bare, true, []string{"look 1", "unhost 1", "live 1"}},
+		"hosted-before":     {hosted, false, []string{"look 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			task := fleet.Task{ID: "T", Operation: fleet.Start, Bare: c.bare}
+			p := process{oneShot: true, live: answer(c.before), operate: doneOps(byOp{fleet.Start: {1: sent}})}
+			results := fleet.Run(t.Context(), &p, fleet.Start, hosts(1), nil, fleet.Rollout{})
+			wantResults(t, byHost{1: goesOn(sent, task)}, results)
+
+			p = process{oneShot: true, live: answer(bare), look: byHost{1: byTask}}
+			results = fleet.Run(t.Context(), &p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): task}, fleet.Rollout{})
+			wantResults(t, byHost{1: byTask}, results)
+			p.wantCalls(t, c.then...)
+		})
+	}
+}
+
+// A failed run may have hosted it: what it was before that counts.
+func TestRun_resumesFailedOneShot(t *testing.T) {
+	t.Parallel()
+	p := process{oneShot: true, live: answer(live(fleet.Stopped, true, 5)), look: byHost{1: failedBy}}
+	fleet.Run(t.Context(), &p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start, Bare: true}}, fleet.Rollout{})
+	p.wantCalls(t, "look 1", "live 1", "start 1", "unhost 1", "live 1")
+}
+
+// What an operation of on_update came to is asked for before the process is looked at, and
+// the process before the operation is waited for or sent again.
+func TestReconcile_resumes(t *testing.T) {
+	t.Parallel()
+	var (
+		down   = row(fleet.Stopped, true, 5)
+		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
+		task   = fleet.Task{ID: "T", Operation: fleet.Restart}
+		began  = fleet.Task{ID: "U", Operation: fleet.Start}
+		had    = func(o fleet.Outcome, task fleet.Task, left fleet.Drift) fleet.Outcome {
+			o.Underway, o.Left, o.PID = task, left, 7
+			return o
+		}
+		asked = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}
+		sent  = fleet.Outcome{Verdict: fleet.Pending, TaskID: "U"}
+	)
+	for name, test := range map[string]struct {
+		operation fleet.Operation
+		again     bool // it is also to be registered anew
+		process   process
+		calls     []string
+		result    fleet.Outcome
+	}{
+		"done":           {fleet.Restart, false, process{look: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1"}, byTask},
+		"reload-done":    {fleet.Reload, false, process{look: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1"}, byTask},
+		"done-and-anew":  {fleet.Restart, true, process{look: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "reregister 1", "live 1"}, byTask},
+		"failed":         {fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(runsAs(8))}, []string{"look 1", "live 1", "restart 1", "live 1"}, well},
+		"failed-down":    {fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(down)}, []string{"look 1", "live 1", "start 1", "live 1"}, well},
+		"forgotten":      {fleet.Restart, false, process{look: byHost{1: forgotten}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "restart 1", "live 1"}, well},
+		"forgotten-done": {fleet.Restart, false, process{look: byHost{1: forgotten}, live: answer(runsAs(8))}, []string{"look 1", "live 1", "live 1"}, fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}},
+		"forgotten-and-silent": {
+			fleet.Restart, false, process{look: byHost{1: forgotten}, live: answer(silent)}, []string{"look 1", "live 1"}, had(asked, task, fleet.OperationUnconfirmed),
+		},
+		"other-pid": { // it has worked, whatever its check still waits for
+			fleet.Restart, false, process{look: byHost{1: inTask}, live: answer(runsAs(8))}, []string{"look 1", "live 1", "live 1"}, fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true},
+		},
+		"waited-for": {
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "wait 1", "live 1"}, byTask,
+		},
+		"down-and-waited-for": {
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, []string{"look 1", "live 1", "wait 1", "live 1"}, byTask,
+		},
+		"silent-and-waited-for": {
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, []string{"look 1", "live 1", "wait 1", "live 1", "host 1"}, well,
+		},
+		"unasked-and-waited-for": {
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: cannotSay(errDown)}, []string{"look 1", "live 1", "wait 1"},
+			had(inTask, task, fleet.OperationUnconfirmed),
+		},
+		"goes-on": {
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "wait 1"},
+			had(inTask, task, fleet.OperationUnconfirmed),
+		},
+		"goes-on-and-is-to-be-anew": {
+			fleet.Reload, true, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(runsAs(7))}, []string{"look 1", "live 1", "wait 1"},
+			had(inTask, task, fleet.OtherSpec),
+		},
+		"fails-at-last": {
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(runsAs(7))},
+			[]string{"look 1", "live 1", "wait 1", "live 1", "restart 1", "live 1"}, well,
+		},
+		"sent-again-and-goes-on": {
+			fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: sent}})},
+			[]string{"look 1", "live 1", "restart 1"}, had(sent, fleet.Task{ID: "U", Operation: fleet.Restart}, fleet.OperationUnconfirmed),
+		},
+		"started-and-goes-on": {
+			fleet.Restart, false, process{look: byHost{1: failedBy}, live: answer(down), operate: doneOps(byOp{fleet.Start: {1: sent}})},
+			[]string{"look 1", "live 1", "start 1"}, had(sent, began, fleet.OperationUnconfirmed),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			change := fleet.Change{
+				Settle: hosts(1), Order: hosts(1), Operation: test.operation,
+				Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, InDoubt: true, Task: task}},
+			}
+			if test.again {
+				change.Reregister, change.Settle = change.Settle, nil
+			}
+			results := fleet.Reconcile(t.Context(), &test.process, desired(fleet.EnsureHosted), change)
+			wantResults(t, byHost{1: test.result}, results)
+			test.process.wantCalls(t, test.calls...)
+			if due := change.Due[host(1)]; due.Task != task || !due.InDoubt {
+				t.Errorf("what the caller knows became %+v", due)
+			}
+		})
+	}
+}
+
+// A task that tells of no doubt is not asked for: what was tried there is known.
+func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
+	t.Parallel()
+	p := &process{live: answer(runsAs(7))}
+	fleet.Reconcile(t.Context(), p, desired(fleet.EnsureHosted), fleet.Change{
+		Settle: hosts(1), Order: hosts(1), Operation: fleet.Restart,
+		Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}},
+	})
+	p.wantCalls(t, "live 1", "restart 1", "live 1")
+}

@@ -1,0 +1,47 @@
+package procapi
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"maps"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// silentLooks is how many answers in a row may tell nothing of a host before its task
+// counts as forgotten, which looks like one that is still queued, for ever. By the default
+// pace that takes eleven seconds.
+const silentLooks = 20
+
+// Resumption asks how an operation ended that was sent before.
+type Resumption struct {
+	Task  string
+	Call  Call
+	Hosts []fleet.Host
+	// Wait waits for a verdict on each host, where Resume looks once otherwise.
+	Wait    bool
+	Observe fleet.Observer
+}
+
+// Resume sends nothing. A host of which the task tells nothing comes back Lost, and one
+// that is in progress when the wait ends, or might be, Pending.
+func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
+	w := &wait{
+		Tasks: t, request: Request{Call: r.Call}, task: r.Task, shown: excerpt(t.Options.Redact(r.Task)),
+		resumed: true, once: !r.Wait,
+		parts: []waitingPart{{r.Hosts, r.Observe, NewVerdicts(r.Call, t.Keys, t.Options.Redact, r.Hosts)}},
+	}
+	ctx = bkapi.WithLogFields(ctx, slog.String("operation", r.Call.Name), slog.Bool("resumed", true))
+	return w.end(ctx)[0]
+}
+
+// ByTask gives the hosts of each task.
+func ByTask(tasks map[fleet.Host]fleet.Task) iter.Seq[[]fleet.Host] {
+	hosts := make(map[fleet.Task][]fleet.Host)
+	for host, task := range tasks {
+		hosts[task] = append(hosts[task], host)
+	}
+	return maps.Values(hosts)
+}
