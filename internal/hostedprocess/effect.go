@@ -23,6 +23,9 @@ type effect struct {
 	// added hosts are new, changed ones are registered with something else, of mended ones
 	// it is not known that they are as declared, removed ones leave.
 	added, changed, mended, removed []fleet.Host
+	// operation, if there is one, runs on the operated ones of these where the process runs.
+	operation fleet.Operation
+	operated  []fleet.Host
 }
 
 // created is the effect of a create.
@@ -73,6 +76,21 @@ func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, c
 	return e
 }
 
+// operating is the effect with where the operation of on_update will run, as the update
+// decides it.
+func (e effect) operating(operation fleet.Operation, still remains) effect {
+	if operation == "" {
+		return e
+	}
+	e.operation = operation
+	for _, host := range slices.Concat(e.changed, e.mended) {
+		if _, due := still.on(host); due {
+			e.operated = append(e.operated, host)
+		}
+	}
+	return e
+}
+
 // renames reports whether hosts that come may be hosts that go, by another name.
 func (e effect) renames() bool { return len(otherForm(e.removed, e.next.Hosts())) > 0 }
 
@@ -86,6 +104,9 @@ func (e effect) describe(rollout fleet.Rollout) string {
 		if len(part.hosts) > 0 {
 			counts = append(counts, fmt.Sprintf("%s %s", part.what, diagnose.Hosts(len(part.hosts))))
 		}
+	}
+	if len(e.operated) > 0 {
+		counts = append(counts, fmt.Sprintf("%s what runs on %s", e.operation, diagnose.Hosts(len(e.operated))))
 	}
 	touched := e.touched()
 	var steps []string

@@ -32,6 +32,13 @@ func restartedBy(by providertest.Face, n int, more map[string]any) map[string]an
 	return config
 }
 
+// with is a configuration with one more attribute.
+func with(config map[string]any, name string, value any) map[string]any {
+	config = maps.Clone(config)
+	config[name] = value
+	return config
+}
+
 func safety(more map[string]any) map[string]any { return map[string]any{"safety": more} }
 
 // A change that goes beyond what is safe is refused by its plan, which names the hosts and
@@ -250,6 +257,19 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 		"all-of-it": {
 			fleetOf(by, 2, nil), restartedBy(by, 4, map[string]any{"rollout": one["rollout"], "hosts": map[string]string{"web-1": providertest.Address(1), "web-9": providertest.Address(9)}}),
 			"register 1 host, register anew 1 host: web-1, web-9; then unregister 1 host: web-2",
+		},
+		"restarted": {
+			fleetOf(by, 4, nil), restartedBy(by, 4, with(waves, "on_update", "restart")),
+			"register anew 4 hosts, restart what runs on 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4",
+		},
+		"reloaded": {fleetOf(by, 2, nil), restartedBy(by, 2, with(one, "on_update", "reload")), "register anew 2 hosts, reload what runs on 2 hosts: web-1, web-2"},
+		"restarted-and-joined": {
+			fleetOf(by, 2, nil), restartedBy(by, 3, with(one, "on_update", "restart")),
+			"register 1 host, register anew 2 hosts, restart what runs on 2 hosts: web-1…web-3",
+		},
+		"labelled": {
+			fleetOf(by, 2, nil), fleetOf(by, 2, with(with(one, "on_update", "restart"), "meta", map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": "sre"}})),
+			"register anew 2 hosts: web-1, web-2",
 		},
 		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "running"}), "mend 2 hosts: web-1, web-2"},
 	} {

@@ -31,8 +31,7 @@ func (u *update) stillDue(hosts []fleet.Host, names names) map[fleet.Host]fleet.
 	for was, is := range names.now {
 		formerly[is] = was
 	}
-	runs := u.last.runs()
-	all := make(map[fleet.Host]fleet.Due)
+	all, still := make(map[fleet.Host]fleet.Due), u.remains()
 	for _, host := range hosts {
 		was := host
 		if !u.prior.Hosts.Has(host) {
@@ -41,19 +40,34 @@ func (u *update) stillDue(hosts []fleet.Host, names names) map[fleet.Host]fleet.
 		if !u.prior.Hosts.Has(was) || slices.Contains(u.unsure, host) {
 			continue // it joins, or is not to be operated unasked
 		}
-		if due, is := u.dueOn(was, runs); is {
+		if due, is := still.on(was); is {
 			all[host] = due
 		}
 	}
 	return all
 }
 
-func (u *update) dueOn(host fleet.Host, runs map[string]string) (fleet.Due, bool) {
-	status := u.statuses[host.WithoutSupplier()]
-	due, begun := u.last.Due[host.Address()]
-	spec, behind := runs[host.Address()]
+// remains tells where the operation of on_update is due: what was left of it, and whether
+// there is a new reason.
+type remains struct {
+	due      map[string]fleet.Due
+	runs     map[string]string // applied.runs
+	statuses map[fleet.HostID]diagnose.HostStatus
+	spec     string // that is declared
+	changes  bool   // that is another one than before
+}
+
+func (u *update) remains() remains {
+	return remains{u.last.Due, u.last.runs(), u.statuses, u.h.Desired.Spec, u.specChanges()}
+}
+
+// on reports whether it is due on a host, and what of it was tried there.
+func (r remains) on(host fleet.Host) (fleet.Due, bool) {
+	status := r.statuses[host.WithoutSupplier()]
+	due, begun := r.due[host.Address()]
+	spec, behind := r.runs[host.Address()]
 	// A trace of an operation for another declaration says nothing of this one.
-	if u.specChanges() {
+	if r.changes {
 		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
 	}
 	switch status.Code {
@@ -62,9 +76,9 @@ func (u *update) dueOn(host fleet.Host, runs map[string]string) (fleet.Due, bool
 	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
 		return due, true
 	case diagnose.OtherSpec:
-		return due, begun || !behind || spec != u.h.Desired.Spec
+		return due, begun || !behind || spec != r.spec
 	default:
-		return due, begun || u.specChanges()
+		return due, begun || r.changes
 	}
 }
 

@@ -78,6 +78,9 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	changes := everApplied && known && !last.registeredAs(desired)
 	resp.Diagnostics.Append(r.checkSafety(ctx, plan, state, last, changes)...)
 	does := updated(ctx, plan, state, r.suppliers(last), changes)
+	if everApplied && known {
+		does = does.operating(fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(), r.remains(ctx, state, last, desired))
+	}
 	resp.Diagnostics.Append(planRollout(ctx, does, plan, everApplied && known && !does.renames(), resp)...)
 	if does.describe(fleet.Rollout{}) == "" && (everApplied && known || req.Plan.Raw.Equal(req.State.Raw)) {
 		// Nothing is called, and the last change is what state tells.
@@ -93,13 +96,23 @@ func planRollout(ctx context.Context, e effect, plan hostedModel, known bool, re
 	if values.Rollout.IsNull() {
 		return append(resp.Plan.SetAttribute(ctx, at, types.StringNull()), e.manyAtOnce(values)...)
 	}
-	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure) {
+	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure, values.OnUpdate) {
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
 	}
 	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, values.Rollout)
 	diags.Append(resp.Plan.SetAttribute(ctx, at, e.describe(rollout))...)
 	diags.Append(e.manyAtOnce(values)...)
 	return diags
+}
+
+// remains is where the operation of on_update is due in an update to what is desired.
+func (r *hostedResource) remains(ctx context.Context, state hostedModel, last applied, desired fleet.Desired) remains {
+	var failed diag.Diagnostics // the update reports it
+	prior := r.openAs(ctx, state, last, &failed)
+	if failed.HasError() || !prior.Desired.HasSpec {
+		return remains{}
+	}
+	return remains{last.Due, last.runs(), state.lifecycle().statuses(prior.Hosts), desired.Spec, prior.Desired.Spec != desired.Spec}
 }
 
 // checkDestroy refuses a destroy that goes beyond what is safe.

@@ -98,7 +98,10 @@ func (u *update) effect() effect {
 			removed = append(removed, host)
 		}
 	}
-	return effect{id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, added: u.did.Register, changed: u.did.Reregister, mended: u.did.Settle, removed: removed}
+	return effect{
+		id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, added: u.did.Register, changed: u.did.Reregister, mended: u.did.Settle, removed: removed,
+		operation: u.operation, operated: slices.Collect(maps.Keys(u.due)),
+	}
 }
 
 // keepTimes notes when hosts were registered. What is not known any more is forgotten.

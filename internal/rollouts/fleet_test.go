@@ -143,6 +143,14 @@ func (r *rollout) wantLeft(want map[string]string) {
 	}
 }
 
+// wantPlanned compares what the plan of the last apply told of it.
+func (r *rollout) wantPlanned(want string) {
+	r.t.Helper()
+	if got := r.resource.Attribute("rollout_plan"); got != want {
+		r.t.Errorf("planned %q, want %q", got, want)
+	}
+}
+
 // wantSettled expects that the next apply has nothing to do.
 func (r *rollout) wantSettled() {
 	r.t.Helper()

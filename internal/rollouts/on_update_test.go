@@ -94,11 +94,13 @@ func TestOnUpdate_goesOn(t *testing.T) {
 
 			r.apply("on 3 of 4 hosts")
 			r.want("stopped", "v2 restart", "v2", "v1", "v1")
+			r.wantPlanned("register anew 4 hosts, restart what runs on 4 hosts in 4 waves of 1: web-1…web-4")
 			r.wantLeft(map[string]string{"web-2": "not_operated", "web-3": "other_spec", "web-4": "other_spec"})
 
 			r.sim.Mend()
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
+			r.wantPlanned("mend 3 hosts, restart what runs on 3 hosts in 3 waves of 1: web-2…web-4")
 			r.wantSettled()
 		})
 	}
@@ -120,6 +122,7 @@ func TestOnUpdate_goesBack(t *testing.T) {
 			r.apply("")
 
 			r.want("went back", "v1 restart", "v1 restart", "v1", "v1")
+			r.wantPlanned("register anew 4 hosts, restart what runs on 2 hosts in 4 waves of 1: web-1…web-4")
 			r.wantSettled()
 		})
 	}

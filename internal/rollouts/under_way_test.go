@@ -259,7 +259,7 @@ func TestAccOnUpdate_underWay(t *testing.T) {
 	const more = `
   ensure    = "running"
   on_update = "restart"
-  rollout   = { waves = ["100%"], max_failed_hosts = 1, wave_timeout = "8s" }`
+  rollout   = { waves = ["1"], max_failed_hosts = 1, wave_timeout = "5s" }`
 	for name, c := range map[string]struct {
 		of      func(*providertest.Sim, string) declaration
 		address string
