@@ -3,11 +3,9 @@ package pipelines_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -64,11 +62,7 @@ func newPipeline(t *testing.T, sim *providertest.Sim, config string) *pipeline {
 	t.Helper()
 	opa := needOPA(t)
 	p := &pipeline{CLI: providertest.NewCLI(t, sim, config), scripts: examples(t)}
-	mirror, err := mirrorOfBuild()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
+	p.UseMirror()
 	cli := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	if cli == "" {
 		cli = "terraform"
@@ -76,26 +70,6 @@ func newPipeline(t *testing.T, sim *providertest.Sim, config string) *pipeline {
 	p.Env = append(p.Env, "CLI="+cli, "OPA="+opa)
 	return p
 }
-
-// mirrorOfBuild is a filesystem mirror with the provider that the tests built, under the
-// registries of both CLIs.
-var mirrorOfBuild = sync.OnceValues(func() (string, error) {
-	built, err := providertest.ProviderBinary()
-	if err != nil {
-		return "", err
-	}
-	mirror := filepath.Join(built, "mirror")
-	for _, registry := range []string{"registry.terraform.io", "registry.opentofu.org"} {
-		dir := filepath.Join(mirror, registry, "blueking", "bk", "0.0.1", runtime.GOOS+"_"+runtime.GOARCH)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", err
-		}
-		if err := os.Link(filepath.Join(built, "terraform-provider-bk"), filepath.Join(dir, "terraform-provider-bk_v0.0.1")); err != nil {
-			return "", err
-		}
-	}
-	return mirror, nil
-})
 
 // script runs one of the scripts and returns what it printed.
 func (p *pipeline) script(code int, name string, env ...string) string {
