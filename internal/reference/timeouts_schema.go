@@ -31,6 +31,7 @@ func TimeoutsAttribute(ctx context.Context, opts timeouts.Opts) schema.Attribute
 		for name, one := range nested.Attributes {
 			if text, ok := one.(schema.StringAttribute); ok {
 				text.Validators = deadlineValidators
+				text.MarkdownDescription = text.Description // the library takes it for plain text
 				nested.Attributes[name] = text
 			}
 		}
