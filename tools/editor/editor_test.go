@@ -1,0 +1,246 @@
+package editor
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/hcl-lang/decoder"
+	"github.com/hashicorp/hcl-lang/lang"
+	"github.com/hashicorp/hcl-lang/validator"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	tfjson "github.com/hashicorp/terraform-json"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+	"github.com/hashicorp/terraform-schema/earlydecoder"
+	tfmod "github.com/hashicorp/terraform-schema/module"
+	"github.com/hashicorp/terraform-schema/registry"
+	"github.com/hashicorp/terraform-schema/schema"
+)
+
+// newest is a Terraform that has everything that the provider serves in modules.
+var newest = version.Must(version.NewVersion("1.15.0"))
+
+const requirement = "terraform {\n  required_providers {\n    bk = { source = \"blueking/bk\" }\n  }\n}\n"
+
+// served is what the provider says of itself, as the language server reads it.
+var served = sync.OnceValues(func() (*schema.ProviderSchema, error) {
+	command := exec.Command("go", "run", "./internal/cmd/bk-schema")
+	command.Dir = filepath.Join("..", "..")
+	text, err := command.Output()
+	if err != nil {
+		return nil, err
+	}
+	var all tfjson.ProviderSchemas
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	one := slices.Collect(maps.Values(all.Schemas))[0]
+	return schema.ProviderSchemaFromJson(one, tfaddr.MustParseProviderSource("blueking/bk")), nil
+})
+
+// server is what a language server knows: the one provider, and no module.
+type server struct{ provider *schema.ProviderSchema }
+
+func (s server) ProviderSchema(_ string, addr tfaddr.Provider, _ version.Constraints) (*schema.ProviderSchema, error) {
+	if addr.Type != "bk" {
+		return nil, fs.ErrNotExist
+	}
+	return s.provider, nil
+}
+
+func (server) DeclaredModuleCalls(string) (map[string]tfmod.DeclaredModuleCall, error) {
+	return nil, nil
+}
+
+func (server) InstalledModulePath(string, string) (string, bool) { return "", false }
+
+func (server) LocalModuleMeta(string) (*tfmod.Meta, error) { return nil, fs.ErrNotExist }
+
+func (server) RegistryModuleMeta(tfaddr.Module, version.Constraints) (*registry.ModuleData, error) {
+	return nil, fs.ErrNotExist
+}
+
+// opened is the one directory that an editor has open.
+type opened struct{ context *decoder.PathContext }
+
+func (opened) Paths(context.Context) []lang.Path { return []lang.Path{{Path: "."}} }
+
+func (o opened) PathContext(lang.Path) (*decoder.PathContext, error) { return o.context, nil }
+
+// open returns what an editor asks about files by their names.
+func open(t *testing.T, texts map[string]string) *decoder.PathDecoder {
+	t.Helper()
+	provider, err := served()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]*hcl.File, len(texts))
+	for name, text := range texts {
+		file, diags := hclsyntax.ParseConfig([]byte(text), name, hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		files[name] = file
+	}
+	meta, diags := earlydecoder.LoadModule(".", files)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	core, err := schema.CoreModuleSchemaForVersion(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merger := schema.NewSchemaMerger(core)
+	merger.SetTerraformVersion(newest)
+	merger.SetStateReader(server{provider})
+	merged, err := merger.SchemaForModule(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coreFunctions, err := schema.FunctionsForVersion(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := schema.NewFunctionsMerger(coreFunctions)
+	functions.SetTerraformVersion(newest)
+	functions.SetStateReader(server{provider})
+	known, err := functions.FunctionsForModule(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := decoder.NewDecoder(opened{&decoder.PathContext{
+		Schema: merged, Files: files, Functions: known,
+		Validators: []validator.Validator{
+			validator.BlockLabelsLength{}, validator.DeprecatedAttribute{}, validator.DeprecatedBlock{}, validator.MaxBlocks{}, validator.MinBlocks{},
+			validator.MissingRequiredAttribute{}, validator.UnexpectedAttribute{}, validator.UnexpectedBlock{},
+		},
+	}}).Path(lang.Path{Path: "."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// An editor finds no mistake in the examples.
+func TestExamples_noMistakes(t *testing.T) {
+	t.Parallel()
+	dirs := make(map[string]map[string]string) // texts by name, by directory
+	root := filepath.Join("..", "..", "examples")
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".tf" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		dir := filepath.Dir(path)
+		if dirs[dir] == nil {
+			dirs[dir] = make(map[string]string)
+		}
+		dirs[dir][filepath.Base(path)] = string(text)
+		return err
+	})
+	if err != nil || len(dirs) < 20 {
+		t.Fatal(len(dirs), err)
+	}
+	for dir, texts := range dirs {
+		whole := strings.Join(slices.Collect(maps.Values(texts)), "\n")
+		if !strings.Contains(whole, "required_providers") {
+			texts["terraform.tf"] = requirement
+		}
+		found, err := open(t, texts).Validate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, diags := range found {
+			for _, d := range diags {
+				t.Errorf("%s: %s", dir, d)
+			}
+		}
+	}
+}
+
+// It does find one that is there.
+func TestMistakes_found(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ config, want string }{
+		"unknown":  {"resource \"bk_hosted_process\" \"web\" {\n  meta = {}\n  hosts = {}\n  spec = {}\n  colour = 1\n}\n", "colour"},
+		"required": {"resource \"bk_process_operation\" \"web\" {\n}\n", "operation"},
+		"action":   {"action \"bk_process_operation\" \"web\" {\n  config {\n    colour = 1\n  }\n}\n", "colour"},
+		"provider": {"provider \"bk\" {\n  colour = 1\n}\n", "colour"},
+		"data":     {"data \"bk_hosts\" \"web\" {\n  colour = 1\n}\n", "colour"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, err := open(t, map[string]string{"main.tf": requirement + c.config}).Validate(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := found["main.tf"].Error(); !strings.Contains(said, c.want) {
+				t.Errorf("it says %s, not %s", said, c.want)
+			}
+		})
+	}
+}
+
+// Whoever points at a name reads what the documentation says.
+func TestHover(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ config, at, want string }{
+		"setting":    {"provider \"bk\" {\n  gateway = \"esb\"\n}\n", "gateway", "`apigw`"},
+		"resource":   {"resource \"bk_hosted_process\" \"web\" {\n}\n", "bk_hosted_process", "blueking/bk"},
+		"attribute":  {"resource \"bk_hosted_process\" \"web\" {\n  ensure = \"hosted\"\n}\n", "ensure", "`hosted`"},
+		"nested":     {"resource \"bk_hosted_process\" \"web\" {\n  rollout = {\n    canary = [\"web-1\"]\n  }\n}\n", "canary", "wave"},
+		"timeouts":   {"resource \"bk_hosted_process\" \"web\" {\n  timeouts = {\n    create = \"5m\"\n  }\n}\n", "create", "Time limit"},
+		"data":       {"data \"bk_hosts\" \"web\" {\n  min_hosts = 1\n}\n", "min_hosts", "host"},
+		"in-actions": {"action \"bk_process_operation\" \"web\" {\n  config {\n    operation = \"stop\"\n  }\n}\n", "operation =", "`restart`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := requirement + c.config
+			offset := strings.Index(text, c.at)
+			before := text[:offset]
+			at := hcl.Pos{
+				Byte: offset, Line: strings.Count(before, "\n") + 1, Column: offset - strings.LastIndex(before, "\n"),
+			}
+			hover, err := open(t, map[string]string{"main.tf": text}).HoverAtPos(t.Context(), "main.tf", at)
+			if err != nil || hover == nil {
+				t.Fatalf("%v: %v", hover, err)
+			}
+			if !strings.Contains(hover.Content.Value, c.want) {
+				t.Errorf("it says %q, not %q", hover.Content.Value, c.want)
+			}
+		})
+	}
+}
+
+// Functions are offered with what they do.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	provider, err := served()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(provider.Functions) < 6 {
+		t.Errorf("there are %d functions", len(provider.Functions))
+	}
+	text := requirement + "output \"waves\" {\n  value = provider::bk::waves([\"1\"], 3)\n}\n"
+	offset := strings.Index(text, "[\"1\"]")
+	signature, err := open(t, map[string]string{"main.tf": text}).SignatureAtPos("main.tf", hcl.Pos{
+		Byte: offset, Line: strings.Count(text[:offset], "\n") + 1, Column: offset - strings.LastIndex(text[:offset], "\n"),
+	})
+	if err != nil || signature == nil {
+		t.Fatalf("%v: %v", signature, err)
+	}
+	if !strings.HasPrefix(signature.Name, "provider::bk::waves(") || signature.Description.Value == "" || len(signature.Parameters) != 2 {
+		t.Errorf("the signature is %+v", signature)
+	}
+}
