@@ -171,7 +171,14 @@ func anchorsOf(page string) []string {
 	return anchors
 }
 
-// translations are all Chinese pages but the one that is rendered from a table.
+// Chinese pages that are rendered from tables, and the file of each that is translated by
+// hand, if there is one.
+var fromTables = map[string]string{
+	"zh-codes.md.tmpl":    "",
+	"zh-versions.md.tmpl": "internal/versions/testdata/zh-versions.md.tmpl",
+}
+
+// translations are what is translated by hand of all Chinese pages.
 func translations(t *testing.T) []translation {
 	t.Helper()
 	files, err := filepath.Glob("templates/guides/zh-*.md.tmpl")
@@ -181,8 +188,11 @@ func translations(t *testing.T) []translation {
 	var pages []translation
 	for _, file := range append(files, "README.zh-CN.md") {
 		file = filepath.ToSlash(file)
-		if filepath.Base(file) == "zh-codes.md.tmpl" {
-			continue
+		if layout, isRendered := fromTables[filepath.Base(file)]; isRendered {
+			if layout == "" {
+				continue
+			}
+			file = layout
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -1,0 +1,185 @@
+package versions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func installation(w workspace) {
+	w.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String())
+	w.Expect(0, "init")
+	lock, err := os.ReadFile(filepath.Join(w.Dir, ".terraform.lock.hcl"))
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.says(string(lock), `/blueking/bk" { version = "0.0.1"`, `"h1:`)
+	w.Expect(0, "init", "-lockfile=readonly")
+	w.says(w.Expect(0, "validate"), "The configuration is valid")
+	w.Configure(providertest.HostedConfig{Hosts: `{ web-1 = "10.0.0" }`}.String())
+	w.says(w.Expect(1, "validate"), "10.0.0")
+}
+
+func life(w workspace) {
+	const first, all = "first.tfplan", "0:10.0.0.2 0:10.0.0.3"
+	configure := func(start string) {
+		w.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Start: start, More: `ensure = "running"`}.String() +
+			`
+resource "bk_process_operation" "test" {
+  process       = bk_hosted_process.test.process
+  operation     = "restart"
+  run_on_create = false
+  triggers      = { spec = bk_hosted_process.test.fingerprint }
+}
+` + providertest.StatusConfig(providertest.WithSpec) + `
+output "states" {
+  value = [for status in data.bk_process_status.test.statuses : status.state]
+}
+`)
+	}
+	configure("./start.sh")
+	w.Expect(0, "init")
+	w.Expect(2, "plan", "-detailed-exitcode", "-out="+first)
+	var plan tfjson.Plan
+	if err := json.Unmarshal([]byte(w.Expect(0, "show", "-json", first)), &plan); err != nil {
+		w.T.Fatal(err)
+	}
+	if len(plan.ResourceChanges) < 2 {
+		w.T.Errorf("the plan's JSON has %d changes", len(plan.ResourceChanges))
+	}
+	w.Expect(0, "apply", first)
+	w.running(1, 2)
+	if states := strings.TrimSpace(w.Expect(0, "output", "-json", "states")); states != `["running","running"]` {
+		w.T.Errorf("the status is %s", states)
+	}
+	w.sim.ResetCalls()
+	w.Expect(0, "plan", "-detailed-exitcode")
+	w.called()
+
+	configure("./start.sh --fast")
+	w.Expect(0, "apply", "-auto-approve")
+	if restarted := w.sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); restarted != 2 {
+		w.T.Errorf("%d hosts were restarted, want 2", restarted)
+	}
+	w.Expect(0, "plan", "-detailed-exitcode")
+
+	if err := w.sim.StopProcess(providertest.Address(2), "web", "nginx"); err != nil {
+		w.T.Fatal(err)
+	}
+	w.says(w.Expect(2, "plan", "-detailed-exitcode"), `"web-2" = "not_hosted: not running, not hosted"`)
+	w.Expect(0, "apply", "-auto-approve")
+	w.running(1, 2)
+	w.Expect(0, "plan", "-detailed-exitcode")
+
+	w.Expect(0, "destroy", "-auto-approve")
+	for _, p := range w.sim.Processes() {
+		if p.Registered || p.Hosted {
+			w.T.Errorf("left behind on %s: %+v", p.Host, p)
+		}
+	}
+}
+
+// running fails the test unless the process runs on hosts by number.
+func (w workspace) running(hosts ...int) {
+	w.T.Helper()
+	for _, n := range hosts {
+		if p, _ := w.sim.Process(providertest.Address(n), "web", "nginx"); !p.Running || !p.Hosted {
+			w.T.Errorf("web-%d: %+v", n, p)
+		}
+	}
+}
+
+func importing(w workspace) {
+	w.sim.Registered(w.T, 2)
+	const id = "web:nginx@web-1=0:10.0.0.2,web-2=0:10.0.0.3"
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()
+	w.Configure(config)
+	w.Expect(0, "init")
+	w.Expect(0, "import", providertest.HostedAddress, id)
+	w.called()
+	if state, _ := w.InState(); state["id"] != "web:nginx" {
+		w.T.Errorf("in state: %v", state)
+	}
+	w.Expect(0, "state", "rm", providertest.HostedAddress)
+
+	w.Configure(config + fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", providertest.HostedAddress, id))
+	w.says(w.Expect(0, "plan", "-out=import.tfplan"), "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy.")
+	w.called()
+	w.Expect(0, "apply", "import.tfplan")
+	w.Expect(0, "plan", "-detailed-exitcode")
+}
+
+func functions(w workspace) {
+	w.Configure(`
+output "all" {
+  value = [
+    provider::bk::expand("10.0.0.[1-2]"),
+    provider::bk::host("10.0.0.1", 0),
+    provider::bk::hosts(["10.0.0.1"], 3),
+    provider::bk::match("gz-[1-3]", ["gz-1", "gz-10"]),
+    provider::bk::parse_host("2:10.0.0.1").ip,
+    provider::bk::waves(["1", "100%"], 28),
+  ]
+}
+`)
+	w.Expect(0, "init")
+	w.Expect(0, "apply", "-auto-approve")
+	want := `[["10.0.0.1","10.0.0.2"],"0:10.0.0.1",{"10.0.0.1":"3:10.0.0.1"},["gz-1"],"10.0.0.1",[1,27]]`
+	if diff := cmp.Diff(want, strings.TrimSpace(w.Expect(0, "output", "-json", "all"))); diff != "" {
+		w.T.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// copyExamples returns where examples/ was copied to.
+func (w workspace) copyExamples() string {
+	w.T.Helper()
+	to := filepath.Join(w.T.TempDir(), "examples")
+	if err := os.CopyFS(to, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
+		w.T.Fatal(err)
+	}
+	return to
+}
+
+func examples(w workspace) {
+	root := w.copyExamples()
+	w.Dir = root
+	w.Expect(0, "fmt", "-check", "-diff", "-recursive")
+	stand := 0
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".tf" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "required_providers") {
+			stand++
+			w.Dir = filepath.Dir(path)
+			w.Expect(0, "init", "-backend=false")
+			w.Expect(0, "validate")
+		}
+		return err
+	})
+	if err != nil || stand < 10 {
+		w.T.Errorf("%d examples stand by themselves: %v", stand, err)
+	}
+}
+
+func modules(w workspace) {
+	root := w.copyExamples()
+	for _, module := range []string{"hosted-service", "business"} {
+		w.Dir = filepath.Join(root, "modules", module)
+		w.Expect(0, "init")
+		w.says(w.Expect(0, "test"), "Success!", " 0 failed.")
+	}
+	if calls := len(w.sim.Calls()); calls > 0 {
+		w.T.Errorf("tests on mocks made %d calls", calls)
+	}
+}

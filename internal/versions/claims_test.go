@@ -1,0 +1,94 @@
+package versions_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// newest is a range of releases that is said to be supported.
+//
+// aboutCLI is a line that may say which releases are supported, and version one that it names.
+var (
+	newest   = regexp.MustCompile(`(Terraform|OpenTofu) 1\.\d+ (?:to|至) (1\.\d+)`)
+	aboutCLI = regexp.MustCompile(`Terraform|OpenTofu|required_version`)
+	version  = regexp.MustCompile(`(?:^|[^\d.:])(1\.\d+)`)
+)
+
+// No page, module or pipeline names a release that is older than the oldest that was run, or
+// claims a newer one than was run.
+func TestVersions_claims(t *testing.T) {
+	t.Parallel()
+	claims := 0
+	for _, file := range claiming(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !aboutCLI.MatchString(line) {
+				continue
+			}
+			for _, claim := range newest.FindAllStringSubmatch(line, -1) {
+				if !slices.Contains(minorsRun(t, claim[1]), claim[2]) {
+					t.Errorf("%s says %s, and %s %s was not run", file, claim[0], claim[1], claim[2])
+				}
+			}
+			for _, claim := range version.FindAllStringSubmatch(line, -1) {
+				claims++
+				for _, name := range []string{terraform, opentofu} {
+					if minor(claim[1]) < minor(oldest(t, name)) {
+						t.Errorf("%s names %s, and the oldest %s that was run is %s", file, claim[1], name, oldest(t, name))
+					}
+				}
+			}
+		}
+	}
+	if claims < 20 {
+		t.Errorf("only %d claims were found", claims)
+	}
+}
+
+// The modules are for every release from the oldest on that was run.
+func TestVersions_modules(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "modules", "*", "main.tf"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `required_version = ">= ` + oldest(t, terraform) + `"`; !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %s", file, want)
+		}
+	}
+}
+
+// claiming are the pages and the examples.
+func claiming(t *testing.T) []string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	files, err := filepath.Glob(filepath.Join(root, "README*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"docs", "templates", "examples"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && slices.Contains([]string{".md", ".tmpl", ".tf", ".hcl", ".yml"}, filepath.Ext(path)) {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}

@@ -1,0 +1,126 @@
+package versions_test
+
+import (
+	"cmp"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+var writePages = flag.Bool("write-versions", false, "let TestVersions_pages write the guides in place of comparing them")
+
+// What the guides say of a run.
+var (
+	whats = map[what]words{theSet: {"the set", "下列项目"}, theSuite: {"the whole acceptance suite", "全部验收测试"}}
+	whens = map[when]words{everyChange: {"every change", "每次变更"}, longRun: {"the long run", "长时间测试"}}
+)
+
+// The guides say what runs.json keeps and what features are tried.
+func TestVersions_pages(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]func(words) string{
+		"versions.md.tmpl":    func(w words) string { return w.english },
+		"zh-versions.md.tmpl": func(w words) string { return w.chinese },
+	} {
+		layout, err := template.New(name).Funcs(template.FuncMap{
+			"what": func(r run) string { return in(whats[r.What]) },
+			"when": func(r run) string {
+				if often, ok := whens[r.When]; ok {
+					return in(often)
+				}
+				return in(words{"by hand, ", "手工运行，"}) + string(r.When)
+			},
+			"lacks": func(r run) string {
+				var lacks []string
+				for _, f := range features {
+					if !r.has(f.since) {
+						lacks = append(lacks, in(f.name))
+					}
+				}
+				return strings.Join(lacks, in(words{", ", "、"}))
+			},
+			"name": func(f feature) string { return in(f.name) },
+			"does": func(f feature) string { return in(f.does) },
+			"since": func(f feature, name string) string {
+				if f.since == nil {
+					return oldest(t, name)
+				}
+				return cmp.Or(f.since[name], in(words{"none", "无"}))
+			},
+		}).ParseFiles(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		if err := layout.Execute(&page, map[string]any{"Runs": keptRuns(t), "Features": features}); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("..", "..", "templates", "guides", name)
+		if *writePages {
+			if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		written, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(page.String(), string(written)); diff != "" {
+			t.Errorf("make generate writes %s anew (-runs +page):\n%s", file, diff)
+		}
+	}
+}
+
+// oldest is the oldest minor version that was run of a command line.
+func oldest(t *testing.T, name string) string {
+	t.Helper()
+	return slices.MinFunc(minorsRun(t, name), func(a, b string) int { return minor(a) - minor(b) })
+}
+
+// minorsRun are the minor versions that were run of a command line, as "1.8".
+func minorsRun(t *testing.T, name string) []string {
+	t.Helper()
+	var versions []string
+	for _, r := range keptRuns(t) {
+		if r.Name == name {
+			versions = append(versions, strings.Join(strings.Split(r.Version, ".")[:2], "."))
+		}
+	}
+	return versions
+}
+
+// What the index says that each row needs is since when it is tried.
+func TestVersions_index(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile(filepath.Join("..", "..", "templates", "index.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range features {
+		if f.row == "" {
+			continue
+		}
+		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(f.row) + `.* \| (\S+) \| (\S+) \|$`).FindStringSubmatch(string(index))
+		if row == nil {
+			t.Errorf("the index has no row %s", f.row)
+			continue
+		}
+		for i, name := range []string{terraform, opentofu} {
+			want := oldest(t, name)
+			if f.since != nil {
+				want = f.since[name]
+			}
+			if said := strings.Replace(row[i+1], "none", "", 1); said != want {
+				t.Errorf("the index says that %s needs %s %s, but it is tried from %q on", f.name.english, name, said, want)
+			}
+		}
+	}
+}
