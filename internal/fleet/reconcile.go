@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Change says what is not yet as desired.
@@ -245,6 +246,10 @@ type brought struct {
 	seen map[Host]Status
 }
 
+// patience is how long agents are asked what a registration has left. It leaves time to host
+// and to start: one that says nothing does not keep the others.
+const patience = 2 * time.Minute
+
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be
 // of a registration before this one, and say of a process that it runs although it
 // was stopped since.
@@ -252,7 +257,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brough
 	if ensure == EnsureRegistered || len(hosts) == 0 {
 		return brought{}
 	}
-	status, err := p.LiveStatus(ctx, hosts)
+	status, err := LiveStatusWithin(ctx, p, patience, hosts)
 	if err != nil {
 		return brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})}
 	}

@@ -374,3 +374,18 @@ func tookOver(o fleet.Outcome) fleet.Outcome {
 	o.TookOver = true
 	return o
 }
+
+// An agent that says nothing does not keep the others of its wave from being hosted.
+func TestReconcile_mute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		p := &process{live: says(map[int]fleet.Status{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
+		results := fleet.Reconcile(ctx, p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)})
+		p.wantCalls(t, "register 1 2", "live 1 2", "start 1")
+		if ctx.Err() != nil || !results[host(1)].OK() || results[host(2)].Left != fleet.NotRunning {
+			t.Errorf("%v: %v", ctx.Err(), byNumber(results))
+		}
+	})
+}

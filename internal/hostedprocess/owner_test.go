@@ -296,6 +296,8 @@ func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
 // What another object has registered since is not let go, although the platform's file
 // names this one still. What the agents show to be this object's own goes at once, and what
 // they do not once the file knows it.
+//
+// Promised in partial-failure.md: a host that it has not caught up with by then stays, with an error that says so
 func TestHostedProcess_overtakenUnheard(t *testing.T) {
 	t.Parallel()
 	esb, gateway := providertest.FaceESB, providertest.FaceGateway

@@ -12,7 +12,7 @@ import (
 
 // patience is how long agents are asked before their hosts are let go. One that says
 // nothing does not keep the others.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // looks is how often the platform's file is read for hosts whose agents know of a later
 // registration than it. With the default backoff that takes three minutes.
