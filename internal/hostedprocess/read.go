@@ -81,10 +81,8 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
-		switch statuses[host.WithoutSupplier()].Code {
-		case diagnose.RegisteredByOther, diagnose.NotRegistered, diagnose.Unconfirmed:
-			doubt[host] = true
-		}
+		code := statuses[host.WithoutSupplier()].Code
+		doubt[host] = code == diagnose.RegisteredByOther || code == diagnose.NotRegistered || code == diagnose.Unconfirmed
 	}
 	return doubt
 }
