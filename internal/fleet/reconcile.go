@@ -19,6 +19,9 @@ type Change struct {
 	// Operation runs on the hosts of Due once they are registered, none if it is "".
 	Operation Operation
 	Due       map[Host]Due
+	// Starts are starts of an earlier run whose end was not seen. They are asked for before
+	// anything is done to their hosts.
+	Starts map[Host]Task
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
@@ -271,7 +274,9 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brough
 		}
 		b.started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(b.started) > 0 {
-			b.results.Merge(start(ctx, p, b.started, nil))
+			for h, o := range start(ctx, p, b.started, nil) {
+				b.results[h] = o.underWay(Start, false)
+			}
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {

@@ -251,3 +251,98 @@ func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
 	})
 	p.wantCalls(t, "live 1", "restart 1", "live 1")
 }
+
+// A start whose end was not seen is asked for before anything is done to its host, and the
+// agents decide what is left to do.
+func TestReconcile_resumesStarts(t *testing.T) {
+	t.Parallel()
+	var (
+		stopped = row(fleet.Stopped, true, 5)
+		silent  = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
+		task    = fleet.Task{ID: "T", Operation: fleet.Start}
+		sent    = fleet.Outcome{Verdict: fleet.Pending, TaskID: "U"}
+		unsent  = fleet.Outcome{Verdict: fleet.Lost}
+		waits   = func(left fleet.Drift) fleet.Outcome {
+			o := goesOn(inTask, task)
+			o.Left = left
+			return o
+		}
+		resent = goesOn(left(sent, fleet.NotRunning), fleet.Task{ID: "U", Operation: fleet.Start})
+		again  = byOp{fleet.Start: {1: sent}}
+		runs   = says(map[int]fleet.Status{2: stopped})
+	)
+	for name, test := range map[string]struct {
+		change  fleet.Change
+		process process
+		calls   []string
+		result  fleet.Outcome // of host 1, the only one that was sent a start
+	}{
+		"done": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1 2", "start 2"}, well,
+		},
+		"done-and-down-since": { // a task tells of the past
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2"}, well,
+		},
+		"runs": { // which the agent shows sooner than the task tells
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, live: runs}, []string{"look 1", "live 1", "live 1 2", "start 2"}, well,
+		},
+		"failed": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2"}, well,
+		},
+		"fails-at-last": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(stopped)},
+			[]string{"look 1", "live 1", "wait 1", "live 1 2", "start 1 2"}, well,
+		},
+		"forgotten": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: forgotten}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2"}, well,
+		},
+		"goes-on": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
+			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2"}, waits(fleet.NotRunning),
+		},
+		"goes-on-and-says-nothing": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(map[int]fleet.Status{1: silent, 2: stopped})},
+			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2"}, waits(fleet.NotRunning),
+		},
+		"goes-on-and-is-to-be-anew": {
+			fleet.Change{Reregister: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
+			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2"}, waits(fleet.OtherSpec),
+		},
+		"done-and-is-to-be-anew": { // what runs is of the declaration before
+			fleet.Change{Reregister: hosts(1, 2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}},
+			process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1", "reregister 1 2", "restart 1", "live 1 2", "start 2"}, well,
+		},
+		"goes-on-and-is-due": {
+			fleet.Change{Reregister: hosts(1, 2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}},
+			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
+			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2"}, waits(fleet.OtherSpec),
+		},
+		"sent-again-and-goes-on": {
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)},
+			[]string{"look 1", "live 1 2", "start 1 2"}, resent,
+		},
+		"sent-again-and-unheard": { // there is nothing to ask by
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(byOp{fleet.Start: {1: unsent}})},
+			[]string{"look 1", "live 1 2", "start 1 2"}, left(unsent, fleet.NotRunning),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.change.Order, test.change.Starts = hosts(1, 2), map[fleet.Host]fleet.Task{host(1): task}
+			results := fleet.Reconcile(t.Context(), &test.process, desired(fleet.EnsureRunning), test.change)
+			wantResults(t, byHost{1: test.result, 2: well}, results)
+			test.process.wantCalls(t, test.calls...)
+		})
+	}
+}
+
+// Where it is not to be started, nobody waits for it to start.
+func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
+	t.Parallel()
+	p := &process{live: answer(row(fleet.Stopped, true, 5))}
+	results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureHosted), fleet.Change{
+		Settle: hosts(1), Order: hosts(1), Starts: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}},
+	})
+	wantResults(t, byHost{1: well}, results)
+	p.wantCalls(t, "live 1")
+}

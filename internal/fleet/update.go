@@ -50,6 +50,36 @@ type Due struct {
 	Task Task `json:"task,omitzero"`
 }
 
+// resumeStarts asks how starts ended that an earlier run has sent. It gives the hosts on
+// which one is still under way. What the others have come to their agents tell.
+func (r *Reconciliation) resumeStarts(ctx context.Context, hosts []Host, observe Observer) Results {
+	tasks := make(map[Host]Task)
+	for _, h := range hosts {
+		if task, sent := r.change.Starts[h]; sent && r.want.Ensure == EnsureRunning {
+			tasks[h] = task
+		}
+	}
+	still := make(Results)
+	for h, o := range resume(ctx, r.process, tasks, r.runs, observe) {
+		if o.Verdict == Pending {
+			still[h] = o
+		}
+	}
+	return still
+}
+
+// runs gives the hosts on which the process runs.
+func (r *Reconciliation) runs(ctx context.Context, hosts []Host) Results {
+	results := make(Results)
+	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown that it runs
+	for _, h := range hosts {
+		if live[h].State == Running {
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+		}
+	}
+	return results
+}
+
 // resume asks how earlier tries ended of which the tasks are known. It gives the hosts on
 // which one is still under way; where one worked, the host is in resumed from then on, and
 // where one failed, it is not in doubt any more.
@@ -98,11 +128,12 @@ func (r *Reconciliation) prior() Process {
 }
 
 // askBefore asks what runs on the hosts that are due, before anything is changed there. A
-// host that cannot be asked, or on which an earlier try is still under way, is left as it
-// is.
+// host that cannot be asked, or on which a start or an earlier try is still under way, is
+// left as it is.
 func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, observe Observer) (map[Host]Status, Results) {
-	due := r.due(hosts)
-	results := r.resume(ctx, due, observe)
+	results := r.resumeStarts(ctx, hosts, observe)
+	due := pickFunc(r.due(hosts), func(h Host) bool { _, starting := results[h]; return !starting })
+	results.Merge(r.resume(ctx, due, observe))
 	due = pickFunc(due, func(h Host) bool {
 		_, ended := r.resumed[h]
 		_, still := results[h]

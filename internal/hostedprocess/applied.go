@@ -40,6 +40,8 @@ type applied struct {
 	// run.
 	Due    map[string]fleet.Due `json:"due,omitempty"`
 	Behind map[string][]string  `json:"behind,omitempty"`
+	// Starts are starts whose end was not seen, by address.
+	Starts map[string]fleet.Task `json:"starts,omitempty"`
 	// Registered are hosts by the agent's time of the registration that this object made
 	// there. It is proof of whose a registration is while the platform's file lags.
 	Registered map[int64][]string `json:"registered,omitempty"`
@@ -51,7 +53,7 @@ func appliedAs(d fleet.Desired, supplier int) applied {
 	return applied{
 		FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels,
 		Owner: d.Owner, Supplier: &supplier, Uncounted: &d.Uncounted,
-		Due: make(map[string]fleet.Due), Behind: make(map[string][]string),
+		Due: make(map[string]fleet.Due), Behind: make(map[string][]string), Starts: make(map[string]fleet.Task),
 	}
 }
 
@@ -155,6 +157,32 @@ func (a applied) runs() map[string]string {
 }
 
 func (a applied) setBehind(host, spec string) { a.Behind[spec] = append(a.Behind[spec], host) }
+
+// startsOn are those of the starts whose end was not seen that were sent to some hosts.
+func (a applied) startsOn(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	starts := make(map[fleet.Host]fleet.Task)
+	for _, host := range hosts {
+		if task, sent := a.Starts[host.Address()]; sent {
+			starts[host] = task
+		}
+	}
+	return starts
+}
+
+// keepStarts notes the starts whose end was not seen, for the next apply. A host whose turn
+// did not come keeps what it had before.
+func (a applied) keepStarts(before applied, failures fleet.Results) {
+	for host, o := range failures {
+		at := host.Address()
+		earlier, sent := before.Starts[at]
+		switch {
+		case o.Underway.Operation == fleet.Start && o.Left != fleet.OperationUnconfirmed: // Due has those
+			a.Starts[at] = o.Underway
+		case sent && o.Verdict == fleet.NotTried:
+			a.Starts[at] = earlier
+		}
+	}
+}
 
 // registeredAt is when hosts were registered by this object, by address.
 func (a applied) registeredAt() map[string]int64 {

@@ -81,6 +81,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
+	now.keepStarts(applied{}, failures)
 	now.Registered = byTime(hosts, byAddress(reconciliation.Registered()))
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	switch {
@@ -157,6 +158,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	now := appliedAs(h.Desired, h.supplier)
 	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
 	u.keepDue(now)
+	now.keepStarts(last, u.failures)
 	now.Registered = byTime(left.Hosts(), u.registered)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)

@@ -106,11 +106,28 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 			now.Due[host.Address()] = fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
 		}
 	}
+	now.Starts = make(map[string]fleet.Task)
+	now.keepStarts(u.last, u.failedAtLast())
 	for host, spec := range runs {
 		now.setBehind(host, spec)
 	}
 	now.Registered = byTime(hosts.Hosts(), u.registered)
 	return now
+}
+
+// failedAtLast are the failures of the update, but for hosts that are well again, and with
+// what going back has sent in the place of what came before.
+func (u *update) failedAtLast() fleet.Results {
+	failures := maps.Clone(u.failures)
+	for host, o := range u.back {
+		switch {
+		case o.OK():
+			delete(failures, host)
+		case o.Underway.ID != "":
+			failures[host] = o
+		}
+	}
+	return failures
 }
 
 // rolledBack tells what was tried, and where each host stands.

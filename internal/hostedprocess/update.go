@@ -162,6 +162,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
 	change.Operation, change.Due = u.operation, u.due
+	change.Starts = u.last.startsOn(slices.Concat(change.Reregister, change.Settle))
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
