@@ -2,9 +2,14 @@ package histories
 
 import "maps"
 
-// knownBroken is what histories leave out, and why. Each has a history in TestFound that
-// fails: when it does not fail any more, it is to be taken from here.
-var knownBroken = map[string]string{}
+// knownBroken is what is not mended, and why. Histories leave out what the generator has by
+// one of these names; what it has no name for is so rare that they need not. Each has a
+// history in TestFound that fails: when it does not fail any more, it is to be taken from
+// here.
+var knownBroken = map[string]string{
+	"replaced-by-another-name": "where the platform has an entry for each name, the one under the old name is left: " +
+		"to let go of it might let go of the new one, which the object that is destroyed cannot put back",
+}
 
 // found are histories that something was found with, in their shortest form, by what
 // they were found for.

@@ -57,4 +57,11 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: Apply, On: A},
 	}}},
+	"replaced-by-another-name-once-unhosted": {"replaced-by-another-name", EndsAsDeclared, "not-as-declared", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Rename, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Console, Hosts: []int{1}, To: actUnhost},
+		{Do: Recreate, On: A},
+	}}},
 }
