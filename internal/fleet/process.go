@@ -71,6 +71,8 @@ type Status struct {
 	// Code and Message say why State is Unknown.
 	Code    int64
 	Message string
+	// Unread: the agent did answer, in a way that does not tell its state.
+	Unread bool
 }
 
 // olderThan reports whether what is on file is from before a registration that the agent

@@ -207,7 +207,7 @@ func TestLiveStatus(t *testing.T) {
 		}},
 		// 828 and 829 answer operations; of a query they say nothing.
 		"odd-success":  {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829"}}},
-		"odd-content":  {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON"}}},
+		"odd-content":  {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
 		"first-answer": {[]exchange{accepted, result(said(first...)), result(said(append(answered(1, `{"pid":-1}`), second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 	}
 	for name, test := range tests {

@@ -226,7 +226,11 @@ func TestAccHostedProcessResource_ensureRaised(t *testing.T) {
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: providertest.Factories,
-		Steps:                    []resource.TestStep{{Config: config("registered")}, raised},
+		Steps: []resource.TestStep{{Config: config("registered")}, raised, {
+			PreConfig: sim.ThawStatus, // a destroy goes by who registered last
+			Config:    config("running"),
+			PlanOnly:  true,
+		}},
 	})
 }
 

@@ -316,6 +316,9 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		"agent-silent": {esb, nil, func(sim *providertest.Sim) {
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"})
 		}, false, "its agent did not tell when it was registered", 1},
+		"agent-unreadable": {esb, nil, func(sim *providertest.Sim) {
+			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), ContentShape: "broken"})
+		}, false, "", 1},
 		"its-own":                   {gateway, nil, frozen, false, "", 2},
 		"its-own-never-heard":       {gateway, frozen, nil, false, "", 2},
 		"its-own-nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, false, "", 2},

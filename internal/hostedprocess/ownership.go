@@ -105,7 +105,7 @@ func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	live, err := fleet.LiveStatusWithin(ctx, c.Process, patience, hosts)
 	return keep(hosts, func(host fleet.Host) bool {
 		s := live[host]
-		if err != nil || s.State == fleet.Unknown {
+		if err != nil || s.State == fleet.Unknown && !s.Unread {
 			c.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil, Meaning: meaningSilent}
 			return false
 		}
@@ -115,8 +115,8 @@ func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 }
 
 // current reports whether nobody has registered on a host since this object did, or since
-// the platform's file was written. An agent that tells no time has no registration, or is
-// of a release that keeps none.
+// the platform's file was written. An agent that tells no time has no registration, or
+// answers in a way of its own; then what is on file counts.
 func (c *claim) current(host fleet.Host, onFile fleet.Status) bool {
 	at, ours := c.live[host].RegisterTime, c.registered[host.Address()]
 	switch {

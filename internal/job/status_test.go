@@ -22,7 +22,7 @@ const documentedInstance = `{"cpuUsageAve":0,"stat":"","phyMemUsage":0,"cmdline"
 // What an agent answers, what is made of it, and what of its registration.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	unreadable := fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}
+	unreadable := fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}
 	tests := map[string]struct {
 		answer string
 		live   fleet.Status

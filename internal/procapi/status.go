@@ -45,7 +45,9 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 		o := results[h]
 		switch o.Verdict {
 		case fleet.Done:
-			statuses[h] = c.byHost[h]
+			status := c.byHost[h]
+			status.Unread = status.State == fleet.Unknown
+			statuses[h] = status
 			answered = true
 			continue
 		case fleet.Pending:

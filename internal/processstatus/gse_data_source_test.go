@@ -92,6 +92,7 @@ func TestAccProcessStatusDataSource_unknown(t *testing.T) {
 							code,
 						),
 					},
+					{PreConfig: sim.ClearFaults, Config: hosted}, // a destroy asks the agents
 				},
 			})
 		})
