@@ -6,10 +6,7 @@ import "maps"
 // one of these names; what it has no name for is so rare that they need not. Each has a
 // history in TestFound that fails: when it does not fail any more, it is to be taken from
 // here.
-var knownBroken = map[string]string{
-	"replaced-by-another-name": "where the platform has an entry for each name, the one under the old name is left: " +
-		"to let go of it might let go of the new one, which the object that is destroyed cannot put back",
-}
+var knownBroken = map[string]string{}
 
 // found are histories that something was found with, in their shortest form, by what
 // they were found for.

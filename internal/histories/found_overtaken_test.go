@@ -57,7 +57,7 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: Apply, On: A},
 	}}},
-	"replaced-by-another-name-once-unhosted": {"replaced-by-another-name", EndsAsDeclared, "not-as-declared", History{Machines: 1, EntryPerName: true, Steps: []Step{
+	"replaced-by-another-name-once-unhosted": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: Apply, On: A},
 		{Do: Rename, On: A, Hosts: []int{1}, To: ByAddress},

@@ -253,9 +253,11 @@ func (m model) gone(u unit, machine int) *Breach {
 func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") }
 
 // leftOthers tells whether of two entries, one for each name of a machine, only one that
-// somebody else registered is left: the console, or another object by the other name.
+// somebody else registered is left: the console, or another object by the other name. It
+// may be hosted no more, as an agent goes by one name, or it was put back as it was.
 func leftOthers(before, after Truth) bool {
-	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted {
+	putBack := before.Hosted && before.Running == after.Running && before.PID == after.PID
+	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted && !putBack {
 		return false
 	}
 	left := after.Entries[0]

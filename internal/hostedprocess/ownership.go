@@ -3,10 +3,12 @@ package hostedprocess
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
@@ -188,7 +190,7 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 	if h.owners == nil {
 		return ""
 	}
-	return h.owners.Of(h.ID, host)
+	return h.owners.Of(h.ID, host).Owner
 }
 
 // notReplaced leaves out the hosts that another object has registered in this run. That
@@ -214,8 +216,60 @@ func (h hostedProcess) notRenamed(ctx context.Context, hosts []fleet.Host, l lea
 	}
 	return keep(hosts, func(host fleet.Host) bool {
 		other, known := others[host]
-		return !known || !h.replaced(host, other, l, gone)
+		if !known || !h.replaced(host, other, l, gone) {
+			return true
+		}
+		gone.twins[host] = h.owners.Of(h.ID, other)
+		return false
 	})
+}
+
+// dropTwins lets go of the old names of machines that another object has registered in this
+// run by the other one, where the platform shows both registrations: it keeps an entry for each
+// name, and nobody else would let go of the old one. Where that undoes the new one as well,
+// it is put back.
+func (h hostedProcess) dropTwins(ctx context.Context, l leave, gone *released) {
+	if l.last.FingerprintLabel == "" || len(gone.twins) == 0 {
+		return
+	}
+	both := make([]fleet.Host, 0, 2*len(gone.twins))
+	for old, claim := range gone.twins {
+		both = append(both, old, claim.Host)
+	}
+	onFile, err := h.Process.CachedStatus(ctx, both)
+	if err != nil {
+		return // they are left alone, as is said
+	}
+	held := l.last.held(h.Desired)
+	for old, claim := range gone.twins {
+		if !held.Owns(onFile[old]) || onFile[claim.Host].Labels[held.OwnerLabel] != claim.Owner {
+			continue
+		}
+		o := h.Process.Unregister(ctx, []fleet.Host{old})[old]
+		gone.owned = keep(gone.owned, func(host fleet.Host) bool { return host != old })
+		gone.results[old] = o
+		if again := stands(ctx, claim); !again.OK() {
+			gone.results[old] = again
+		}
+	}
+}
+
+// stands asks whether what an object has registered is still hosted, and registers it once
+// more where it is not.
+func stands(ctx context.Context, c platform.Claim) fleet.Outcome {
+	live, err := fleet.LiveStatusWithin(ctx, c.With, patience, []fleet.Host{c.Host})
+	switch s := live[c.Host]; {
+	case err != nil, s.State == fleet.Unknown:
+		return fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message,
+			Meaning: "its old name was unregistered, and whether it is still hosted under the new one could not be asked"}
+	case s.HostedKnown && s.Hosted:
+		return fleet.Outcome{Verdict: fleet.Done}
+	}
+	again := c.With.Reregister(ctx, []fleet.Host{c.Host})[c.Host]
+	if !again.OK() {
+		again.Meaning = strings.TrimSuffix("its old name was unregistered, and the new one could not be put back: "+again.Meaning, ": ")
+	}
+	return again
 }
 
 // replaced reports whether another object has registered a host in this run by a name of

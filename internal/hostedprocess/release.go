@@ -30,6 +30,8 @@ type released struct {
 	results fleet.Results
 	// owned belong to another object now, and were left alone.
 	owned []fleet.Host
+	// twins are those of them that it registered by the other name of the machine.
+	twins map[fleet.Host]platform.Claim
 	// forgotten could not be asked, and were to be forgotten then.
 	forgotten fleet.Results
 }
@@ -49,7 +51,7 @@ func silent(o fleet.Outcome) bool {
 // release lets go of hosts. Only what is ours is touched: what was never registered by
 // this object, and what another owns by now, is left as it is.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave, rollout fleet.Rollout) released {
-	gone := released{results: make(fleet.Results), forgotten: make(fleet.Results)}
+	gone := released{results: make(fleet.Results), forgotten: make(fleet.Results), twins: make(map[fleet.Host]platform.Claim)}
 	ours := h.stillOurs(ctx, h.notRenamed(ctx, hosts, l, &gone), l, &gone)
 	ours, spared := h.spared(ctx, ours, l, &gone)
 	logged := platform.Run{Process: h.ID, Operation: "unregister", Keys: h.Hosts, Rollout: rollout}
@@ -60,6 +62,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 		return fleet.Release(ctx, h.Process, ours, l.first, spared, rollout)
 	}))
 	h.releasePerhaps(ctx, ours, l, gone.results)
+	h.dropTwins(ctx, l, &gone)
 	if l.forget {
 		for host, o := range gone.results {
 			if silent(o) {

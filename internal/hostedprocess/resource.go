@@ -229,7 +229,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 				registered = append(registered, host)
 			}
 		}
-		h.owners.Registered(h.ID, registered, h.Desired.Owner)
+		h.owners.Registered(h.ID, registered, h.Desired.Owner, h.Process)
 	}
 	return reconciliation, results
 }

@@ -13,7 +13,7 @@ import (
 // The zero value is ready to use.
 type Owners struct {
 	mu   sync.Mutex
-	last map[registration]claim
+	last map[registration]Claim
 	busy map[registration]chan struct{} // closed when whoever holds it lets go
 }
 
@@ -23,10 +23,12 @@ type registration struct {
 	host    fleet.HostID
 }
 
-// claim is who registered it last.
-type claim struct {
-	owner string
-	host  fleet.Host
+// Claim is who registered a process on a host last: the owner, by which name of the host,
+// and with what.
+type Claim struct {
+	Owner string
+	Host  fleet.Host
+	With  fleet.Process
 }
 
 // Hold waits until no other object changes the process on these hosts, and keeps others
@@ -76,26 +78,27 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 	}
 }
 
-// Registered notes that owner registered the process on these hosts.
-func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
+// Registered notes that owner registered the process on these hosts, with what is declared.
+func (o *Owners) Registered(process string, hosts []fleet.Host, owner string, with fleet.Process) {
 	if owner == "" {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.last == nil {
-		o.last = make(map[registration]claim)
+		o.last = make(map[registration]Claim)
 	}
 	for _, h := range hosts {
-		o.last[registration{process, h.WithoutSupplier()}] = claim{owner, h}
+		o.last[registration{process, h.WithoutSupplier()}] = Claim{owner, h, with}
 	}
 }
 
-// Of is who registered the process on a host last in this run, "" where nobody did.
-func (o *Owners) Of(process string, host fleet.HostID) string {
+// Of is who registered the process on a host last in this run, the zero value where nobody
+// did.
+func (o *Owners) Of(process string, host fleet.HostID) Claim {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last[registration{process, host}].owner
+	return o.last[registration{process, host}]
 }
 
 // OfOthers are the hosts on which another than owner registered the process last in this
@@ -105,8 +108,8 @@ func (o *Owners) OfOthers(process, owner string) []fleet.Host {
 	defer o.mu.Unlock()
 	var hosts []fleet.Host
 	for r, c := range o.last {
-		if r.process == process && c.owner != owner {
-			hosts = append(hosts, c.host)
+		if r.process == process && c.Owner != owner {
+			hosts = append(hosts, c.Host)
 		}
 	}
 	return hosts
