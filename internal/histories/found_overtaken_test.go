@@ -64,4 +64,14 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actUnhost},
 		{Do: Recreate, On: A},
 	}}},
+	"killed-where-another-has-let-go": {"overtaken-and-let-go", LeavesOthersAlone, "undeclared", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: B},
+		{Do: SetOnDestroy, On: A, To: "kill"},
+		{Do: Apply, On: A},
+		{Do: Leave, On: A, Hosts: []int{1}},
+	}}},
 }
