@@ -9,7 +9,8 @@ import (
 
 // CompareKeys orders keys as people count: web-9 comes before web-10.
 func CompareKeys(a, b string) int {
-	x, y := a, b
+	same := sameChunks(a, b)
+	x, y := a[same:], b[same:]
 	for x != "" && y != "" {
 		p, q := chunk(x), chunk(y)
 		order := cmp.Compare(p, q)
@@ -22,6 +23,23 @@ func CompareKeys(a, b string) int {
 		x, y = x[len(p):], y[len(q):]
 	}
 	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}
+
+// sameChunks is how long the chunks are that a and b both begin with: most keys of a fleet
+// differ in their last number alone.
+func sameChunks(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	// What comes next may belong to the last chunk.
+	for digits := isDigit(a[n-1]); n > 0 && isDigit(a[n-1]) == digits; {
+		n--
+	}
+	return n
 }
 
 // Ranges names keys in few words, in the order of CompareKeys: three or more that count
