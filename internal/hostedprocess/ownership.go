@@ -32,7 +32,7 @@ const meaningNotRecognised = "it may be somebody else's registration, because st
 	"`terraform apply -refresh-only` writes that into state"
 
 // meaningOutdated: whose the latest registration is could not be found out.
-const meaningOutdated = "its agent knows of a later registration, and whose that is cannot be told while the platform's file has not heard of it yet"
+const meaningOutdated = "its agent knows of a later registration, and whose that is cannot be told while the platform's file has not heard of it yet, which may take minutes"
 
 // meaningSilent: nobody knows how old the platform's file is.
 const meaningSilent = meaningUnread + ": its agent did not tell when it was registered"
@@ -226,8 +226,9 @@ func (h hostedProcess) notRenamed(ctx context.Context, hosts []fleet.Host, l lea
 
 // dropTwins lets go of the old names of machines that another object has registered in this
 // run by the other one, where the platform shows both registrations: it keeps an entry for each
-// name, and nobody else would let go of the old one. Where that undoes the new one as well,
-// it is put back.
+// name, and nobody else would let go of the old one. That the file has the new one, which is
+// of this run, shows that it does not lag. Where letting go of the old one may have undone the
+// new one as well, it is put back.
 func (h hostedProcess) dropTwins(ctx context.Context, l leave, gone *released) {
 	if l.last.FingerprintLabel == "" || len(gone.twins) == 0 {
 		return
@@ -248,6 +249,9 @@ func (h hostedProcess) dropTwins(ctx context.Context, l leave, gone *released) {
 		o := h.Process.Unregister(ctx, []fleet.Host{old})[old]
 		gone.owned = keep(gone.owned, func(host fleet.Host) bool { return host != old })
 		gone.results[old] = o
+		if o.Verdict == fleet.Failed && o.Err == nil {
+			continue // the platform refused, and undid nothing
+		}
 		if again := stands(ctx, claim); !again.OK() {
 			gone.results[old] = again
 		}
