@@ -6,10 +6,7 @@ import "maps"
 // one of these names; what it has no name for is so rare that they need not. Each has a
 // history in TestFound that fails: when it does not fail any more, it is to be taken from
 // here.
-var knownBroken = map[string]string{
-	"overtaken-and-let-go": "another object registered the machine and then let go of it: what it left running is stopped or " +
-		"killed by on_destroy of the first, to which it looks like its own that somebody has unregistered",
-}
+var knownBroken = map[string]string{}
 
 // found are histories that something was found with, in their shortest form, by what
 // they were found for.

@@ -64,7 +64,7 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actUnhost},
 		{Do: Recreate, On: A},
 	}}},
-	"killed-where-another-has-let-go": {"overtaken-and-let-go", LeavesOthersAlone, "undeclared", History{Machines: 1, Steps: []Step{
+	"killed-where-another-has-let-go": {"", 0, "", History{Machines: 1, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: SetEnsure, On: A, To: "running"},
 		{Do: Apply, On: A},
@@ -73,5 +73,34 @@ var foundOvertaken = map[string]finding{
 		{Do: SetOnDestroy, On: A, To: "kill"},
 		{Do: Apply, On: A},
 		{Do: Leave, On: A, Hosts: []int{1}},
+	}}},
+	"killed-where-nobody-heard-of-the-other": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: SetOnDestroy, On: A, To: "kill"},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: B},
+		{Do: Destroy, On: B},
+		{Do: Destroy, On: A},
+	}}},
+	"registered-again-where-another-has-let-go": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: SetOnDestroy, On: A, To: "stop"},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: B},
+		{Do: Refresh, On: A},
+		{Do: Destroy, On: B},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Console, Hosts: []int{1}, To: actUnregister},
+		{Do: Destroy, On: A},
+	}}},
+	"destroyed-where-a-console-has-the-other-name": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A, Cut: 3},
+		{Do: Console, Hosts: []int{1}, To: actRegister},
 	}}},
 }

@@ -57,8 +57,25 @@ type claim struct {
 	owner string // an object, the console or nobody
 	// lapsed is the object whose it was until somebody else let go of it.
 	lapsed string
+	// unheard are the objects whose it was before another registered it, and that have not
+	// looked since. When that one has let go, it looks to them like their own that
+	// somebody has unregistered.
+	unheard map[string]bool
 	// unsure: the design leaves open whose it is.
 	unsure bool
+}
+
+// overtaken are the objects that have not heard of it once another has registered it.
+func (c claim) overtaken(by string) map[string]bool {
+	unheard := make(map[string]bool)
+	maps.Copy(unheard, c.unheard)
+	for _, was := range []string{c.owner, c.lapsed} {
+		if was != "" && was != console {
+			unheard[was] = true
+		}
+	}
+	delete(unheard, by)
+	return unheard
 }
 
 // model is all that is known of the machines. It sees what is true on them, and not
@@ -76,6 +93,8 @@ type unit struct {
 	first     bool            // there was nothing in state
 	failed    bool
 	calm      bool // nothing went wrong at the platform, and nobody interrupted
+	heard     bool // the platform's file was read, and is as it should be
+	perName   bool // the platform keeps an entry for each name of a machine
 	before    map[int]Truth
 	after     map[int]Truth
 	done      map[int][]simulator.Execution
@@ -172,7 +191,7 @@ func (m model) others(u unit, machine int) *Breach {
 	switch {
 	case c.owner == console && (!declared || !u.want.Adopt) && !besides(before, after):
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "foreign", Text: "it is somebody else's, and was changed"}
-	case c.owner == "" && c.lapsed != u.object && !declared:
+	case c.owner == "" && c.lapsed != u.object && !c.unheard[u.object] && !declared:
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "undeclared", Text: "nobody declared it, and it was changed"}
 	case c.owner != "" && c.owner != console && c.owner != u.object && !declared && !leftOthers(before, after):
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "sibling", Text: "it is another object's, and was changed"}
@@ -194,7 +213,7 @@ func (m model) more(u unit, machine int) *Breach {
 	c, before, after := m[machine], u.before[machine], u.after[machine]
 	var (
 		declared = u.want.has(machine)
-		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure
+		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure || c.owner == "" && c.unheard[u.object]
 		// What nobody holds any more, another object having let go of it, is for the object
 		// that still declares it to replace.
 		orphaned = c.owner == "" && declared && u.replaced && u.had[machine]
@@ -304,8 +323,11 @@ func (m model) learn(u unit, machine int) {
 		return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
 	})
 	taken := u.first && u.want.has(machine) && !u.failed && u.named[machine] && !u.outOfSync[machine] && c.owner != console
+	if u.sees(machine) && c.owner != u.object {
+		delete(c.unheard, u.object)
+	}
 	if registered || taken {
-		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt}
+		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt, unheard: c.overtaken(u.object)}
 	}
 	if leftOthers(u.before[machine], u.after[machine]) || c.owner == u.object && !u.named[machine] && u.leftTheirs(u.after[machine]) {
 		c = claim{unsure: true}
@@ -316,12 +338,19 @@ func (m model) learn(u unit, machine int) {
 	m[machine] = c.nowThat(u.after[machine])
 }
 
+// sees tells whether an object finds the latest registration of a machine by its own name
+// of it.
+func (u unit) sees(machine int) bool {
+	entries := u.before[machine].Entries
+	return u.heard && len(entries) == 1 && (!u.perName || u.hadAs[entries[0].Host])
+}
+
 // nowThat drops a claim to what is not there any more.
 func (c claim) nowThat(is Truth) claim {
 	if is.Hosted || is.Registered() {
 		return c
 	}
-	return claim{lapsed: c.lapsed}
+	return claim{lapsed: c.lapsed, unheard: c.unheard}
 }
 
 // forgotten: what is an object's is in its state.
@@ -352,9 +381,9 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 	if act == actRegister || act == actHost {
 		switch {
 		case c.owner == "" && (c.lapsed != "" || len(objects) > 0 || namesOwner(after)):
-			c = claim{owner: console, unsure: true}
+			c = claim{owner: console, unsure: true, unheard: c.overtaken(console)}
 		case c.owner == "":
-			c = claim{owner: console}
+			c = claim{owner: console, unheard: c.unheard}
 		case c.owner != console && (len(objects) > 1 || inDoubt):
 			c.unsure = true
 		}
@@ -364,7 +393,7 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 		if c.owner != console && c.owner != "" {
 			lapsed = c.owner
 		}
-		c = claim{lapsed: lapsed}
+		c = claim{lapsed: lapsed, unheard: c.unheard}
 	}
 	m[machine] = c
 }

@@ -15,7 +15,7 @@ func (w *world) settle() {
 	w.mend()
 	w.sim.ThawStatus()
 	w.sim.SetLag(0)
-	w.unsteady = false
+	w.unsteady, w.stale = false, false
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		w.sim.SetReachable(address(machine), true)
 	}
@@ -25,7 +25,7 @@ func (w *world) settle() {
 	if w.byAgent() { // the ESB knows no agent ids, and says so
 		w.settings["gateway"] = string(providertest.FaceGateway)
 	}
-	if w.compete() && w.destroy(w.configs[B], Step{}) {
+	if w.compete() && w.destroy(w.configs[B], Step{}) && !w.undecided(w.configs[B]) {
 		w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "destroy-fails", Text: "nothing is wrong any more, and b cannot be destroyed"})
 	}
 	for _, name := range []string{A, B} {
@@ -47,7 +47,7 @@ func (w *world) settle() {
 		}
 	}
 	for _, name := range []string{B, A} {
-		if w.destroy(w.configs[name], Step{}) {
+		if w.destroy(w.configs[name], Step{}) && !w.undecided(w.configs[name]) {
 			w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "destroy-fails", Text: "nothing is wrong any more, and " + name + " cannot be destroyed"})
 		}
 	}
@@ -115,6 +115,24 @@ func (w *world) concede(c *config, machine int) {
 	if slices.ContainsFunc(w.look(process)[machine].Entries, func(e simulator.Entry) bool { return e.Host == name && theirs(e) }) {
 		w.model[machine] = claim{owner: console, unsure: true}
 	}
+}
+
+// undecided tells whether a destroy is right to refuse: of a machine that is left nobody
+// heard whether it was registered, and what is hosted there is the console's, by the
+// machine's other name, of which no platform tells.
+func (w *world) undecided(c *config) bool {
+	truths, left := w.look(process), 0
+	for _, o := range append(slices.Clone(c.deposed), c.object) {
+		for machine := range w.inState(o, "hosts") {
+			is := truths[machine]
+			if !w.model[machine].unsure || !w.inDoubt(machine) || !is.Hosted ||
+				slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return !theirs(e) }) {
+				return false
+			}
+			left++
+		}
+	}
+	return left > 0
 }
 
 func (w *world) stateOf(o *object) string {

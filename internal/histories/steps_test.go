@@ -154,9 +154,10 @@ func (w *world) others(s Step) {
 		w.mend()
 	case SetLag:
 		w.sim.SetLag(s.Times)
-		w.unsteady = s.Times > 0
+		w.unsteady, w.stale = s.Times > 0, true
 	case Freeze:
 		w.sim.FreezeStatus()
+		w.stale = true
 	case RowLabels:
 		w.sim.SetRowLabels(map[string]string{"bk_platform": "1"})
 	case Supervise:

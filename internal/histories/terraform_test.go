@@ -47,7 +47,8 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u := unit{
 		object: o.id, want: want, had: s.inState(o, "hosts"), hadAs: s.namesInState(o), replaced: want != nil && o.kept.Tainted,
-		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, before: s.look(process),
+		first: want != nil && !o.exists(), calm: !s.faulty && !s.cut, perName: s.history.EntryPerName,
+		heard: !s.faulty && !s.cut && !s.stale && !s.unforced, before: s.look(process),
 	}
 	if want != nil {
 		o.onDestroy = append(o.onDestroy, want.OnDestroy)
@@ -161,7 +162,8 @@ func (w *world) refresh(c *config) {
 	run, done := w.session(Step{})
 	defer done()
 	o := c.object
-	u := unit{object: o.id, want: o.last, had: w.inState(o, "hosts"), before: w.look(process), failed: true}
+	u := unit{object: o.id, want: o.last, had: w.inState(o, "hosts"), hadAs: w.namesInState(o), perName: w.history.EntryPerName,
+		heard: !w.faulty && !w.stale, before: w.look(process), failed: true}
 	w.sim.ResetCalls()
 	u.said = run.on(providertest.HostedType, o.kept).Refresh().String()
 	u.after, u.done, u.named = w.look(process), w.executions(), w.inState(o, "hosts")

@@ -73,6 +73,8 @@ type world struct {
 	faulty   bool
 	// unsteady: the file changes by itself from one answer to the next.
 	unsteady bool
+	// stale: the file may be an old one.
+	stale    bool
 	upgraded map[int]bool
 	breach   *Breach
 	meddle   map[Action]func(*world, *object)

@@ -45,6 +45,9 @@ type applied struct {
 	// Registered are hosts by the agent's time of the registration that this object made
 	// there. It is proof of whose a registration is while the platform's file lags.
 	Registered map[int64][]string `json:"registered,omitempty"`
+	// Overtaken are hosts on which another object has registered since this one did, by
+	// address. When that has let go, nothing of this object's is left.
+	Overtaken []string `json:"overtaken,omitempty"`
 }
 
 const appliedKey = "applied"
@@ -212,6 +215,40 @@ func byTime(hosts []fleet.Host, times map[string]int64) map[int64][]string {
 		}
 	}
 	return by
+}
+
+// overtaken are the hosts of Overtaken after a look at the platform's file, which may be
+// older than our own registration. What is missing there has no owner, and changes nothing.
+func (a applied) overtaken(d fleet.Desired, onFile map[fleet.Host]fleet.Status) []string {
+	held := a.held(d)
+	suspects := make(map[fleet.Host]bool)
+	for host, file := range onFile {
+		if another := held.OwnedByOther(file); another || len(a.Overtaken) > 0 && a.isOvertaken(host) {
+			suspects[host] = another
+		}
+	}
+	if len(suspects) == 0 || a.Owner == "" {
+		return a.Overtaken
+	}
+	overtaken, ours := make(map[string]bool), a.registeredAt()
+	for _, at := range a.Overtaken {
+		overtaken[at] = true
+	}
+	for host, another := range suspects {
+		at, file := host.Address(), onFile[host]
+		switch {
+		case another && file.RegisterTime >= ours[at]:
+			overtaken[at] = true
+		case held.Owns(file) && ours[at] != 0 && file.RegisterTime == ours[at]:
+			delete(overtaken, at)
+		}
+	}
+	return slices.Sorted(maps.Keys(overtaken))
+}
+
+func (a applied) isOvertaken(host fleet.Host) bool {
+	_, found := slices.BinarySearch(a.Overtaken, host.Address())
+	return found
 }
 
 // registeredAs reports whether a declaration is what was last registered. It goes

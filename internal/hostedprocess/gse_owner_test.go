@@ -294,3 +294,64 @@ func TestAccHostedProcessResource_replaceWhileStatusLags(t *testing.T) {
 	sim.ThawStatus()
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
+
+// What another object registered and let go of is not stopped by the first, if that has heard
+// of it. What it has registered again since is, and so is what it never heard of: that looks
+// like its own that somebody has unregistered.
+//
+// Promised in partial-failure.md: What runs there was the other's and is not stopped or killed, if an apply of the first object,
+// with or without changes, or a `terraform apply -refresh-only` has seen the other's registration;.
+func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		heard, again bool
+		stopped      bool
+	}{
+		"heard":                {true, false, false},
+		"heard-and-registered": {true, true, true},
+		"never-heard":          {false, false, true},
+	} {
+		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+			for way, leaves := range map[string]bool{"destroyed": false, "leaves": true} {
+				t.Run(name+"/"+string(by)+"/"+way, func(t *testing.T) {
+					t.Parallel()
+					sim := providertest.NewSim(t)
+					open := func() *providertest.Core {
+						return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(providertest.HostedType, &providertest.Kept{})
+					}
+					config, others := by.Reference("./start.sh", 2), by.Reference("./start.sh", 2)
+					config["ensure"], config["on_destroy"] = "running", "kill"
+					others["hosts"] = providertest.HostsOf(1)
+					first, second := open(), open()
+					first.Applied(config)
+					second.Applied(others)
+					if c.heard {
+						first.Refresh()
+					}
+					second.Applied(nil)
+					if c.again {
+						first.Applied(config)
+						if err := sim.Unregister(providertest.Address(1), "web", "nginx"); err != nil {
+							t.Fatal(err)
+						}
+					}
+
+					end := map[string]any(nil)
+					if leaves {
+						end = by.Reference("./start.sh", 2)
+						end["ensure"], end["on_destroy"] = "running", "kill"
+						end["hosts"] = map[string]string{"web-2": providertest.Address(2)}
+					}
+					_, said := first.Apply(end)
+
+					overtaken, _ := sim.Process(providertest.Address(1), "web", "nginx")
+					own, _ := sim.Process(providertest.Address(2), "web", "nginx")
+					if said.Failed() || overtaken.Running == c.stopped || own.Running != leaves ||
+						strings.Contains(said.String(), "Hosts Let Go By Another Resource") == c.stopped {
+						t.Errorf("%+v and %+v; said: %s", overtaken, own, said)
+					}
+				})
+			}
+		}
+	}
+}

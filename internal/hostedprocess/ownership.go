@@ -154,7 +154,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		// What this object registered in this run is its own, although the file lags.
 		other := held.OwnedByOther(file) && h.registrant(host.WithoutSupplier()) == ""
 		foreign := out && status.Code == diagnose.RegisteredByOther
-		doubtful := out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
+		overtaken := l.last.isOvertaken(host)
+		doubtful := overtaken || out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
 		switch {
 		case other && l.anonymous && !foreign:
@@ -171,6 +172,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 			strange = append(strange, host)
 		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
 			// The platform refused to register it, and has nothing on file.
+		case overtaken && file.State == fleet.Unregistered && status.Code != diagnose.Unconfirmed:
+			gone.lapsed = append(gone.lapsed, host)
 		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
 			// An agent cannot tell what is registered and not hosted from what never was.
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}

@@ -104,6 +104,29 @@ func TestAccOwnership_overtakenUnheard(t *testing.T) {
 	expectHosted(t, sim, 2)
 }
 
+// What the second configuration registered and let go of runs on: the first, which has seen
+// that it was the second's, neither stops it nor says nothing.
+//
+// Promised in partial-failure.md: the warning is *Hosts Let Go By Another Resource*.
+func TestAccOwnership_overtakenAndLetGo(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String()
+	first, second := providertest.NewCLI(t, sim, config), providertest.NewCLI(t, sim, strings.Replace(config, "\"stop\"", "\"unregister\"", 1))
+	first.Expect(0, "apply", "-auto-approve")
+	second.Expect(0, "apply", "-auto-approve")
+	first.Expect(0, "apply", "-auto-approve") // which changes nothing
+	second.Expect(0, "destroy", "-auto-approve")
+	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Hosts Let Go By Another Resource") || !strings.Contains(out, "web-2") {
+		t.Errorf("the first said nothing:\n%s", out)
+	}
+	for _, m := range sim.Machines() {
+		if p := m.Process("web", "nginx"); !p.Running {
+			t.Errorf("it was stopped: %+v", p)
+		}
+	}
+}
+
 // A tainted object that is replaced does not let go of what another configuration has
 // registered since; also where state is of a release that did not keep the owner in it,
 // which a plan adds without a change.

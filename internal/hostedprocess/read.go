@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -67,6 +68,10 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.Owner)
 	}
 	model.setWhole(ctx)
+	if overtaken := last.overtaken(held, report.Cached); everApplied && !slices.Equal(overtaken, last.Overtaken) {
+		last.Overtaken = overtaken
+		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
+	}
 	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)

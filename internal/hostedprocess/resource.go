@@ -159,7 +159,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
 	u.keepDue(now)
 	now.keepStarts(last, u.failures)
-	now.Registered = byTime(left.Hosts(), u.registered)
+	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }
@@ -225,7 +225,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 	if h.owners != nil {
 		var registered []fleet.Host
 		for host, o := range results {
-			if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.Foreign && o.Left != fleet.OtherSpec) {
+			if o.OK() || !slices.Contains(notRegistered, o.Left) {
 				registered = append(registered, host)
 			}
 		}
@@ -274,6 +274,14 @@ func anyRegistered(results fleet.Results) bool {
 	}
 	return false
 }
+
+// mayBeRegistered reports whether a declaration that was to be registered is, or may be.
+func mayBeRegistered(o fleet.Outcome) bool {
+	return o.OK() || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost || !slices.Contains(notRegistered, o.Left)
+}
+
+// notRegistered is what is left to do where a declaration could not be registered.
+var notRegistered = []fleet.Drift{fleet.NotRegistered, fleet.Foreign, fleet.OtherSpec}
 
 func anyTakenOver(results fleet.Results) bool {
 	for _, o := range results {

@@ -111,7 +111,7 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 	for host, spec := range runs {
 		now.setBehind(host, spec)
 	}
-	now.Registered = byTime(hosts.Hosts(), u.registered)
+	now.Registered, now.Overtaken = byTime(hosts.Hosts(), u.registered), u.overtaken(hosts.Hosts())
 	return now
 }
 

@@ -109,6 +109,24 @@ func (u *update) keepTimes(r *fleet.Reconciliation) {
 	maps.Copy(u.registered, byAddress(r.Registered()))
 }
 
+// overtaken are those of the hosts that another object has registered, and this one has not
+// since.
+func (u *update) overtaken(hosts []fleet.Host) []string {
+	registered := make(map[fleet.Host]bool)
+	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
+		o, failed := u.failures[host]
+		registered[host] = !failed || mayBeRegistered(o)
+	}
+	var overtaken []string
+	for _, host := range hosts {
+		if u.last.isOvertaken(host) && !registered[host] {
+			overtaken = append(overtaken, host.Address())
+		}
+	}
+	slices.Sort(overtaken)
+	return overtaken
+}
+
 // keepDoubt leaves hosts in doubt whose registration may be the one that they are in
 // doubt about: what could not be read makes it nobody else's.
 func (u *update) keepDoubt(results fleet.Results) {
