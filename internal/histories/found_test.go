@@ -387,4 +387,10 @@ var foundWithNames = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 		{Do: Destroy, On: A},
 	}}},
+	"operated-by-a-name-that-the-esb-does-not-know": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Operate, To: "restart"},
+		{Do: Rename, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: SetGateway, To: "esb"},
+	}}},
 }

@@ -113,9 +113,6 @@ func (w *world) set(s Step) {
 				delete(c.want.Doubled, machine)
 				if form == ByAgent { // which the ESB does not have
 					c.want.Forms[machine] = ByAddress
-					if c.name == A { // nobody tells there that it is the same machine
-						delete(w.op.ran, machine)
-					}
 				}
 			}
 		}
