@@ -57,7 +57,7 @@ func (r *hostedResource) suppliers(last applied) suppliers {
 
 // updated is the effect of an update, in which what is registered changes or not.
 func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, changes bool) effect {
-	e := created(ctx, plan)
+	e := effect{id: plan.Identifier(ctx).ValueString()}
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), supplier.now)
 	e.prior, _ = reference.InventoryOf(state.HostsMap(ctx), supplier.before)
 	e.added, e.removed = e.next.Without(e.prior), e.prior.Without(e.next)
@@ -79,9 +79,6 @@ func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, c
 // operating is the effect with where the operation of on_update will run, as the update
 // decides it.
 func (e effect) operating(operation fleet.Operation, still remains) effect {
-	if operation == "" {
-		return e
-	}
 	e.operation = operation
 	for _, host := range slices.Concat(e.changed, e.mended) {
 		if _, due := still.on(host); due {

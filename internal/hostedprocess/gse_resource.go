@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -102,13 +104,16 @@ func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.Mod
 // (those that operate do), and what else of a host they could be told, nobody knows.
 func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
 	var diags diag.Diagnostics
-	inventory, _ := reference.InventoryOf(hosts, 0) // what cannot be read is reported elsewhere
-	for key, host := range inventory.All {
-		if host.IP().Is6() {
-			reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
-				"%q has an IPv6 address, and the ESB registers processes by IPv4 alone; give the host's IPv4 address, or go through the API gateway (gateway = \"apigw\")",
-				host.Address()))
+	refused := make(map[string]fleet.Host)
+	for key, address := range hosts.Known() {
+		if host, err := fleet.ParseHost(address, 0); err == nil && host.IP().Is6() { // what cannot be read is reported elsewhere
+			refused[key] = host
 		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(refused), fleet.CompareKeys) {
+		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
+			"%q has an IPv6 address, and the ESB registers processes by IPv4 alone; give the host's IPv4 address, or go through the API gateway (gateway = \"apigw\")",
+			refused[key].Address()))
 	}
 	return diags
 }

@@ -76,10 +76,10 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	changes := everApplied && known && !last.registeredAs(desired)
-	resp.Diagnostics.Append(r.checkSafety(ctx, plan, state, last, changes)...)
 	does := updated(ctx, plan, state, r.suppliers(last), changes)
-	if everApplied && known {
-		does = does.operating(fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(), r.remains(ctx, state, last, desired))
+	resp.Diagnostics.Append(r.checkSafety(ctx, plan, does, last)...)
+	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && everApplied && known {
+		does = does.operating(operation, r.remains(ctx, state, last, desired))
 	}
 	resp.Diagnostics.Append(planRollout(ctx, does, plan, everApplied && known && !does.renames(), resp)...)
 	if does.describe(fleet.Rollout{}) == "" && (everApplied && known || req.Plan.Raw.Equal(req.State.Raw)) {
@@ -126,11 +126,11 @@ func checkDestroy(ctx context.Context, state hostedModel) diag.Diagnostics {
 
 // checkSafety refuses an update that goes beyond what is safe. Hosts that are called by
 // another name now do not leave: where that decides, the platform is asked.
-func (r *hostedResource) checkSafety(ctx context.Context, plan, state hostedModel, last applied, changes bool) diag.Diagnostics {
+func (r *hostedResource) checkSafety(ctx context.Context, plan hostedModel, does effect, last applied) diag.Diagnostics {
 	if !plan.HostsMap(ctx).IsFullyKnown() {
 		return nil
 	}
-	does, safety := updated(ctx, plan, state, r.suppliers(last), changes), plan.lifecycle().Safety
+	safety := plan.lifecycle().Safety
 	diags := does.within(ctx, safety, raiseWithIt)
 	if !diags.HasError() || !does.renames() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
 		return diags

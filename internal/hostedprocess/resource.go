@@ -117,7 +117,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if !everApplied && prior.Desired.HasSpec {
 		last = appliedAs(prior.Desired, prior.supplier)
 	}
-	resp.Diagnostics.Append(r.checkSafety(ctx, model, before, last, everApplied && !last.registeredAs(h.Desired))...) // not all may have been known to the plan
+	does := updated(ctx, model, before, r.suppliers(last), everApplied && !last.registeredAs(h.Desired))
+	resp.Diagnostics.Append(r.checkSafety(ctx, model, does, last)...) // not all may have been known to the plan
 	if resp.Diagnostics.HasError() {
 		return
 	}
