@@ -347,7 +347,7 @@ func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
 					overtaken, _ := sim.Process(providertest.Address(1), "web", "nginx")
 					own, _ := sim.Process(providertest.Address(2), "web", "nginx")
 					if said.Failed() || overtaken.Running == c.stopped || own.Running != leaves ||
-						strings.Contains(said.String(), "Hosts Let Go By Another Resource") == c.stopped {
+						strings.Contains(said.String(), "Hosts Last Registered By Another Resource") == c.stopped {
 						t.Errorf("%+v and %+v; said: %s", overtaken, own, said)
 					}
 				})

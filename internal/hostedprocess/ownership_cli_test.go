@@ -107,7 +107,7 @@ func TestAccOwnership_overtakenUnheard(t *testing.T) {
 // What the second configuration registered and let go of runs on: the first, which has seen
 // that it was the second's, neither stops it nor says nothing.
 //
-// Promised in partial-failure.md: the warning is *Hosts Let Go By Another Resource*.
+// Promised in partial-failure.md: the warning is *Hosts Last Registered By Another Resource*.
 func TestAccOwnership_overtakenAndLetGo(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -117,7 +117,7 @@ func TestAccOwnership_overtakenAndLetGo(t *testing.T) {
 	second.Expect(0, "apply", "-auto-approve")
 	first.Expect(0, "apply", "-auto-approve") // which changes nothing
 	second.Expect(0, "destroy", "-auto-approve")
-	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Hosts Let Go By Another Resource") || !strings.Contains(out, "web-2") {
+	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Hosts Last Registered By Another Resource") || !strings.Contains(out, "web-2") {
 		t.Errorf("the first said nothing:\n%s", out)
 	}
 	for _, m := range sim.Machines() {

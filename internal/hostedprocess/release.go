@@ -32,7 +32,7 @@ type released struct {
 	owned []fleet.Host
 	// twins are those of them that it registered by the other name of the machine.
 	twins map[fleet.Host]platform.Claim
-	// lapsed were another object's, which has let go of them.
+	// lapsed were another object's, and nothing is on file now.
 	lapsed []fleet.Host
 	// forgotten could not be asked, and were to be forgotten then.
 	forgotten fleet.Results
@@ -136,9 +136,9 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 			"and is no longer managed by this one.\n\n%s", h.Title, diagnose.CountHosts(len(r.owned), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.lapsed) > 0 {
-		rows := fleet.Same(r.lapsed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, and unregistered again"})
-		diags.AddWarning("Hosts Let Go By Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, and is not registered there any more. "+
-			"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what still runs there was the other one's.\n\n%s",
+		rows := fleet.Same(r.lapsed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, and not on file now"})
+		diags.AddWarning("Hosts Last Registered By Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, and the platform does not show it there now. "+
+			"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.lapsed), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.forgotten) > 0 {
