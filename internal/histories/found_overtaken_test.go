@@ -103,4 +103,18 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A, Cut: 3},
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 	}}},
+	"in-doubt-where-another-has-the-other-name": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A, Cut: 3},
+		{Do: SetGateway, To: "esb"},
+		{Do: Recreate, On: A},
+	}}},
+	"upgraded-between-two-owners": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{1}, To: actStop},
+		{Do: SetGateway, To: "esb"},
+		{Do: Recreate, On: A},
+		{Do: Upgrade, Hosts: []int{1}},
+	}}},
 }

@@ -52,6 +52,9 @@ type config struct {
 	objects int
 }
 
+// objectsLeft are those that are deposed and the one that is not.
+func (c *config) objectsLeft() []*object { return append(slices.Clone(c.deposed), c.object) }
+
 func (c *config) newObject() *object {
 	c.objects++
 	return &object{id: fmt.Sprintf("%s%d", c.name, c.objects), kept: &providertest.Kept{}}
@@ -222,7 +225,7 @@ func (w *world) namesInState(o *object) map[string]bool {
 func (w *world) objectsOn(machine int) []string {
 	var ids []string
 	for _, c := range w.configs {
-		for _, o := range append(slices.Clone(c.deposed), c.object) {
+		for _, o := range c.objectsLeft() {
 			if w.inState(o, "hosts")[machine] {
 				ids = append(ids, o.id)
 			}
@@ -235,7 +238,7 @@ func (w *world) objectsOn(machine int) []string {
 // registered.
 func (w *world) inDoubt(machine int) bool {
 	for _, c := range w.configs {
-		for _, o := range append(slices.Clone(c.deposed), c.object) {
+		for _, o := range c.objectsLeft() {
 			core := w.idle.CoreOf(providertest.HostedType, o.kept)
 			hosts := core.Reasons("hosts")
 			for key, reason := range core.Reasons("out_of_sync") {
@@ -256,7 +259,7 @@ func (w *world) byAgent() bool {
 				return true
 			}
 		}
-		for _, o := range append(slices.Clone(c.deposed), c.object) {
+		for _, o := range c.objectsLeft() {
 			for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
 				if name == agentID(machineOf(name)) {
 					return true

@@ -67,7 +67,7 @@ func (g *GSE) viewLocked(it *Item, t Target) *process {
 
 // Upgrade makes one entry of what is on file about a host under its address and under
 // an agent id, or undoes that where the agent id is the address itself. Of two entries
-// the one under the agent id stays, which is an invention. It returns the hosts where
+// the one that was registered later stays, which is an invention. It returns the hosts where
 // that succeeded, as "cloud:ip", and the others: those that nobody knows, and those
 // whose agent id belongs to another host.
 func (g *GSE) Upgrade(api string, hosts []Target, agentIDs []string) (success, failed []string) {
@@ -148,7 +148,7 @@ func (g *GSE) mergeLocked(p *process, t Target) {
 	if there != nil && there.instance != p.instance && there.running && !p.running {
 		p.instance = there.instance
 	}
-	if there != nil && there.listed() && !p.listed() {
+	if there != nil && there.listed() && (!p.listed() || there.registerTime > p.registerTime) {
 		there.instance = p.instance
 		return
 	}

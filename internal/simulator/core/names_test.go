@@ -110,42 +110,51 @@ func TestUpgradeToAgentID(t *testing.T) {
 	}
 }
 
-// Of two entries that of the agent id stays.
+// Of two entries the later one stays; it runs where either did.
 func TestUpgradeToAgentID_mergesTwoEntries(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		knobs []func(*simulator.Server)
-		link  func(*simulator.Server)
-	}{
-		"two-names": {[]func(*simulator.Server){simtest.EntryPerName}, func(sim *simulator.Server) { sim.AddAgent(simtest.AgentA, simtest.ByAddress) }},
-		// Nobody knew that the two are one machine.
-		"two-hosts": {nil, func(sim *simulator.Server) { sim.AddHost(simtest.AgentA, simtest.ByAddress) }},
+	for name, order := range map[string][]string{
+		"the-address-first":  {simtest.ByAddress, simtest.ByAgent},
+		"the-agent-id-first": {simtest.ByAgent, simtest.ByAddress},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{}
-			for _, knob := range test.knobs {
-				knob(sim)
-			}
-			test.link(sim)
-			c := simtest.NewClient(t, sim)
-			for _, name := range []string{simtest.ByAgent, simtest.ByAddress} {
-				if err := sim.Register(name, "web", "nginx", map[string]string{"by": name}, ""); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := sim.StartProcess(simtest.ByAddress, "web", "nginx"); err != nil {
-				t.Fatal(err)
-			}
-			c.Upgrade("10.0.0.1", simtest.ByAgent)
-			p := sim.Machine(simtest.ByAddress).Process("web", "nginx")
-			if len(p.Entries) != 1 || p.Entries[0].Labels["by"] != simtest.ByAgent || !p.Running {
+			sim := &simulator.Server{EntryPerName: true}
+			sim.AddAgent(simtest.AgentA, simtest.ByAddress)
+			mergeEntries(t, sim, order)
+			if p := sim.Machine(simtest.ByAddress).Process("web", "nginx"); p.Entries[0].Labels["by"] != order[1] {
 				t.Errorf("%+v", p)
 			}
-			if all := sim.Processes(); len(all) != 1 {
-				t.Errorf("%+v", all)
-			}
 		})
+	}
+}
+
+// Of two entries that nobody knew to be of one machine, one stays.
+func TestUpgradeToAgentID_mergesTwoHosts(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{}
+	sim.AddHost(simtest.AgentA, simtest.ByAddress)
+	mergeEntries(t, sim, []string{simtest.ByAgent, simtest.ByAddress})
+}
+
+// mergeEntries registers a process by two names of a machine and upgrades it.
+func mergeEntries(t *testing.T, sim *simulator.Server, names []string) {
+	t.Helper()
+	c := simtest.NewClient(t, sim)
+	for _, name := range names {
+		if err := sim.Register(name, "web", "nginx", map[string]string{"by": name}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sim.StartProcess(simtest.ByAddress, "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	c.Upgrade("10.0.0.1", simtest.ByAgent)
+	if p := sim.Machine(simtest.ByAddress).Process("web", "nginx"); len(p.Entries) != 1 || !p.Running {
+		t.Errorf("%+v", p)
+	}
+	if all := sim.Processes(); len(all) != 1 {
+		t.Errorf("%+v", all)
 	}
 }
 

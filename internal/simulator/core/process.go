@@ -175,10 +175,15 @@ func (g *GSE) forgetLocked(p *process) {
 }
 
 // stampLocked gives a (re-)registration its time: the clock's, but never one
-// that this process had before, so that clients can tell two registrations
-// within one second apart.
+// that this process had before on the machine, by whichever name, so that clients can tell
+// two registrations within one second apart.
 func (g *GSE) stampLocked(p *process) {
-	p.registerTime = max(g.now().Unix(), g.registered[p.key]+1)
+	latest, twin := g.registered[p.key], p.key
+	if other, known := g.otherNameLocked(p.key.Host); known {
+		twin.Host = other
+		latest = max(latest, g.registered[twin])
+	}
+	p.registerTime = max(g.now().Unix(), latest+1)
 	g.registered[p.key] = p.registerTime
 }
 
