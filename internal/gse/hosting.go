@@ -46,5 +46,6 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 }
 
 // refused reports whether the platform left a hosting as it was (850). Where our own
-// request went out twice, the first one may have made it so.
-func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone && !o.Repeated }
+// request went out twice, the first one may have made it so, and may as well never have
+// arrived.
+func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone }
