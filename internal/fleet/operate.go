@@ -38,22 +38,20 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		}
 		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
 			unregistered := p.Unregister(ctx, stopped)
+			absent := pickFunc(stopped, func(h Host) bool { return unregistered[h].OK() && unregistered[h].AlreadyDone })
 			settleStuck(ctx, p, stopped, unregistered)
-			unhostUnregistered(ctx, p, stopped, unregistered)
+			unhostUnregistered(ctx, p, absent, unregistered)
 			results.Merge(unregistered)
 		}
 		return results
 	})
 }
 
-// unhostUnregistered ends the hosting of hosts that were found not to be registered.
-// Where registering is more than hosting, a process may be hosted without: its agent
-// would go on reviving it, and nobody would know whose it is.
-func unhostUnregistered(ctx context.Context, p Process, hosts []Host, results Results) {
-	if p.HostingRegisters() {
-		return
-	}
-	bare := pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
+// unhostUnregistered ends the hosting on hosts of which the platform says that nothing is
+// registered there. Where registering is more than hosting, a process may be hosted
+// without: its agent would go on reviving it, and nobody would know whose it is. Elsewhere
+// that was to unhost it, and an agent that goes on hosting it shows that it did not.
+func unhostUnregistered(ctx context.Context, p Process, bare []Host, results Results) {
 	if len(bare) == 0 {
 		return
 	}
@@ -73,7 +71,11 @@ func unhostUnregistered(ctx context.Context, p Process, hosts []Host, results Re
 		}
 	}
 	hosted := pickFunc(bare, func(h Host) bool { return results[h].OK() && live[h].Hosted })
-	if len(hosted) > 0 {
+	switch {
+	case len(hosted) == 0:
+	case p.HostingRegisters():
+		results.Merge(Same(hosted, Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process"}))
+	default:
 		results.Merge(p.Operate(ctx, Unsupervise, hosted, nil))
 	}
 }

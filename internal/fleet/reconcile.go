@@ -215,8 +215,9 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 	unread := err != nil || onFile.State == Unregistered || onFile.State == Unknown || onFile.Labels == nil ||
 		onFile.olderThan(o.RegisterTime)
 	switch {
-	case o.Repeated && d.FingerprintLabel == "":
-		// The first time did it, as far as anybody can tell.
+	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
+		// The first time did it, as far as anybody can tell. Where the agent knew of a
+		// registration before that, it did not.
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case o.Repeated && unread:
 		// Somebody's, or our own from the time before: a file that lags is no proof of
