@@ -100,6 +100,9 @@ func StillDue(due fleet.Due) HostStatus {
 // registration.
 func TakenByOther() HostStatus { return HostStatus{RegisteredByOther, textRegisteredByOther} }
 
+// NeverOurs is what state says of a host that somebody else had registered and has let go of.
+func NeverOurs() HostStatus { return HostStatus{NotRegistered, textUnregistered} }
+
 // ToldByRefresh reports whether the text is what a refresh found, which the next one
 // knows better, and not why an apply failed, which is known nowhere else.
 func (s HostStatus) ToldByRefresh() bool {

@@ -46,8 +46,9 @@ type applied struct {
 	// there. It is proof of whose a registration is while the platform's file lags.
 	Registered map[int64][]string `json:"registered,omitempty"`
 	// Overtaken are hosts on which another object has registered since this one did, by
-	// address. When that has let go, nothing of this object's is left.
-	Overtaken []string `json:"overtaken,omitempty"`
+	// address, with the time of that registration. When it is gone, nothing of this object's
+	// is left.
+	Overtaken map[string]int64 `json:"overtaken,omitempty"`
 }
 
 const appliedKey = "applied"
@@ -219,35 +220,37 @@ func byTime(hosts []fleet.Host, times map[string]int64) map[int64][]string {
 
 // overtaken are the hosts of Overtaken after a look at the platform's file, which may be
 // older than our own registration. What is missing there has no owner, and changes nothing.
-func (a applied) overtaken(d fleet.Desired, onFile map[fleet.Host]fleet.Status) []string {
+func (a applied) overtaken(d fleet.Desired, onFile map[fleet.Host]fleet.Status) map[string]int64 {
 	held := a.held(d)
-	suspects := make(map[fleet.Host]bool)
-	for host, file := range onFile {
-		if another := held.OwnedByOther(file); another || len(a.Overtaken) > 0 && a.isOvertaken(host) {
-			suspects[host] = another
-		}
-	}
-	if len(suspects) == 0 || a.Owner == "" {
+	if a.Owner == "" {
 		return a.Overtaken
 	}
-	overtaken, ours := make(map[string]bool), a.registeredAt()
-	for _, at := range a.Overtaken {
-		overtaken[at] = true
+	var suspects []fleet.Host
+	for host, file := range onFile {
+		if held.OwnedByOther(file) || len(a.Overtaken) > 0 && a.isOvertaken(host) {
+			suspects = append(suspects, host)
+		}
 	}
-	for host, another := range suspects {
+	if len(suspects) == 0 {
+		return a.Overtaken
+	}
+	overtaken, ours := make(map[string]int64), a.registeredAt()
+	maps.Copy(overtaken, a.Overtaken)
+	for _, host := range suspects {
 		at, file := host.Address(), onFile[host]
+		since, was := overtaken[at]
 		switch {
-		case another && file.RegisterTime >= ours[at]:
-			overtaken[at] = true
-		case held.Owns(file) && ours[at] != 0 && file.RegisterTime == ours[at]:
+		case held.OwnedByOther(file) && file.RegisterTime >= ours[at]:
+			overtaken[at] = max(since, file.RegisterTime)
+		case was && held.Owns(file) && (file.RegisterTime > since || ours[at] != 0 && file.RegisterTime == ours[at]):
 			delete(overtaken, at)
 		}
 	}
-	return slices.Sorted(maps.Keys(overtaken))
+	return overtaken
 }
 
 func (a applied) isOvertaken(host fleet.Host) bool {
-	_, found := slices.BinarySearch(a.Overtaken, host.Address())
+	_, found := a.Overtaken[host.Address()]
 	return found
 }
 

@@ -145,8 +145,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	}
 	onFile, err := h.Process.CachedStatus(ctx, hosts)
 	var (
-		ours, owned, strange, unsure []fleet.Host
-		held                         = l.last.held(h.Desired)
+		ours, owned, strange, unsure, lapsed []fleet.Host
+		held                                 = l.last.held(h.Desired)
 	)
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
@@ -173,7 +173,7 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
 			// The platform refused to register it, and has nothing on file.
 		case overtaken && file.State == fleet.Unregistered && status.Code != diagnose.Unconfirmed:
-			gone.lapsed = append(gone.lapsed, host)
+			lapsed = append(lapsed, host)
 		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
 			// An agent cannot tell what is registered and not hosted from what never was.
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
@@ -184,6 +184,8 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	gone.owned = append(gone.owned, h.leaveAlone(ctx, owned, onFile, gone)...)
 	h.leaveAlone(ctx, strange, onFile, gone)
 	h.askAgents(ctx, unsure, gone)
+	h.askAgents(ctx, lapsed, gone)
+	gone.lapsed = append(gone.lapsed, keep(lapsed, func(host fleet.Host) bool { _, stays := gone.results[host]; return !stays })...)
 	return ours, onFile
 }
 
@@ -324,7 +326,7 @@ func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *
 	live, err := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts)
 	for _, host := range hosts {
 		s := live[host]
-		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
+		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 {
 			continue
 		}
 		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,

@@ -3,7 +3,7 @@ package hostedprocess
 import (
 	"cmp"
 	"context"
-	"slices"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -52,7 +52,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	// With something to be done before the process goes, it is not gone before that is
 	// done.
 	stays := state.OnDestroy.ValueString() != "" && state.OnDestroy.ValueString() != string(fleet.DestroyUnregister)
-	if model.vanishes() && !stays && allGone(report, h.Hosts.Len()) {
+	if model.vanishes() && !stays && agentsTell(h) && allGone(report, h.Hosts.Len()) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -68,7 +68,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.Owner)
 	}
 	model.setWhole(ctx)
-	if overtaken := last.overtaken(held, report.Cached); everApplied && !slices.Equal(overtaken, last.Overtaken) {
+	if overtaken := last.overtaken(held, report.Cached); everApplied && !maps.Equal(overtaken, last.Overtaken) {
 		last.Overtaken = overtaken
 		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
 	}
@@ -90,6 +90,13 @@ func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) 
 		doubt[host] = code == diagnose.RegisteredByOther || code == diagnose.NotRegistered || code == diagnose.Unconfirmed
 	}
 	return doubt
+}
+
+// agentsTell reports whether agents can tell that nothing is left. A file without a row is
+// no proof: of what is no more than registered, some agents know nothing, and without a
+// spec none can be asked.
+func agentsTell(h hostedProcess) bool {
+	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered)
 }
 
 func allGone(report fleet.Report, hosts int) bool {
@@ -142,7 +149,10 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 				statuses[id] = was
 			}
 		case was.Code == diagnose.RegisteredByOther:
-			if !missing && !held.Made(cached[id]) {
+			switch {
+			case missing: // and it was never ours
+				statuses[id] = diagnose.NeverOurs()
+			case !held.Made(cached[id]):
 				statuses[id] = was
 			}
 		case was.Code == diagnose.NotRegistered, was.Code == diagnose.Unregistered, was.Code == diagnose.Unconfirmed,

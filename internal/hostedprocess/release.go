@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -22,6 +23,9 @@ type leave struct {
 	// anonymous is an object that does not know the owner id that it registered with, as
 	// in state of a release that had no attribute for it.
 	anonymous bool
+	// unkept is an object of which nothing was kept beside state, as of a tainted one that
+	// is replaced: what another object has let go of it cannot tell from its own.
+	unkept bool
 }
 
 // released is what became of hosts that were to be let go.
@@ -34,6 +38,8 @@ type released struct {
 	twins map[fleet.Host]platform.Claim
 	// lapsed were another object's, and nothing is on file now.
 	lapsed []fleet.Host
+	// unstopped were to be stopped or killed, and were unregistered without.
+	unstopped []fleet.Host
 	// forgotten could not be asked, and were to be forgotten then.
 	forgotten fleet.Results
 }
@@ -66,8 +72,9 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 	h.releasePerhaps(ctx, ours, l, gone.results)
 	h.dropTwins(ctx, l, &gone)
 	if l.forget {
+		answering := h.answering(ctx, gone.results)
 		for host, o := range gone.results {
-			if silent(o) {
+			if silent(o) && !answering[host] {
 				gone.forgotten[host] = o
 				delete(gone.results, host)
 			}
@@ -83,6 +90,19 @@ func (h hostedProcess) spared(ctx context.Context, ours []fleet.Host, l leave, g
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
+	}
+	if l.unkept && l.first != fleet.DestroyUnregister {
+		onFile, err := h.Process.CachedStatus(ctx, ours)
+		if err != nil {
+			gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
+			return nil, spared
+		}
+		for _, host := range ours {
+			if onFile[host].State == fleet.Unregistered {
+				spared[host] = true
+				gone.unstopped = append(gone.unstopped, host)
+			}
+		}
 	}
 	mixed := otherForm(ours, ours)
 	if l.first == fleet.DestroyUnregister || len(mixed) == 0 {
@@ -141,6 +161,12 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 			"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.lapsed), keys.Len()), diagnose.Rows(keys, rows)))
 	}
+	if len(r.unstopped) > 0 {
+		rows := fleet.Same(r.unstopped, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not on file any more"})
+		diags.AddWarning("Processes Not Stopped", fmt.Sprintf("%s was to be stopped or killed on %s, where it is not registered any more. What this resource had kept "+
+			"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so it was left running.\n\n%s",
+			h.Title, diagnose.CountHosts(len(r.unstopped), keys.Len()), diagnose.Rows(keys, rows)))
+	}
 	if len(r.forgotten) > 0 {
 		diags.AddWarning("Unreachable Hosts Forgotten", fmt.Sprintf("%s could not be unregistered on %s, whose agents do not answer, and "+
 			"forget_unreachable is set: they are no longer in state. If one of these machines comes back, its agent goes on hosting the process, and nobody "+
@@ -157,4 +183,27 @@ func keep(hosts []fleet.Host, wanted func(fleet.Host) bool) []fleet.Host {
 		}
 	}
 	return kept
+}
+
+// patienceAfter is how long agents are asked once the time for the rest is up.
+const patienceAfter = 15 * time.Second
+
+// answering are those of the hosts whose agents answer, although what was sent to them came
+// to no end: the platform is slow, and no machine is gone.
+func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map[fleet.Host]bool {
+	var pending []fleet.Host
+	for host, o := range results {
+		if silent(o) && !o.Unreachable {
+			pending = append(pending, host)
+		}
+	}
+	answering := make(map[fleet.Host]bool)
+	if len(pending) == 0 || !h.Desired.HasSpec {
+		return answering
+	}
+	live, _ := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, patienceAfter, pending) // who is not in it does not answer
+	for host, s := range live {
+		answering[host] = s.State != fleet.Unknown || s.Unread
+	}
+	return answering
 }

@@ -185,7 +185,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "",
+		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "", unkept: !everApplied,
 	}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
@@ -274,11 +274,6 @@ func anyRegistered(results fleet.Results) bool {
 		}
 	}
 	return false
-}
-
-// mayBeRegistered reports whether a declaration that was to be registered is, or may be.
-func mayBeRegistered(o fleet.Outcome) bool {
-	return o.OK() || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost || !slices.Contains(notRegistered, o.Left)
 }
 
 // notRegistered is what is left to do where a declaration could not be registered.

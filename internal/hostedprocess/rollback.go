@@ -60,6 +60,9 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	for host := range u.back {
 		delete(statuses, host.WithoutSupplier())
 	}
+	foreign := maps.Clone(u.failures)
+	maps.DeleteFunc(foreign, func(_ fleet.Host, o fleet.Outcome) bool { return o.Left != fleet.Foreign })
+	maps.Copy(statuses, statusesOf(foreign))
 	maps.Copy(statuses, statusesOf(ours.Failures()))
 
 	diags := saveIdentity(ctx, resp.Identity, before)

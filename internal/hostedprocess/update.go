@@ -111,19 +111,18 @@ func (u *update) keepTimes(r *fleet.Reconciliation) {
 
 // overtaken are those of the hosts that another object has registered, and this one has not
 // since.
-func (u *update) overtaken(hosts []fleet.Host) []string {
+func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
 		o, failed := u.failures[host]
-		registered[host] = !failed || mayBeRegistered(o)
+		registered[host] = !failed || registeredOnly[o.Left]
 	}
-	var overtaken []string
+	overtaken := make(map[string]int64)
 	for _, host := range hosts {
-		if u.last.isOvertaken(host) && !registered[host] {
-			overtaken = append(overtaken, host.Address())
+		if at, is := u.last.Overtaken[host.Address()]; is && !registered[host] {
+			overtaken[host.Address()] = at
 		}
 	}
-	slices.Sort(overtaken)
 	return overtaken
 }
 
