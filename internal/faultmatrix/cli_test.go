@@ -27,7 +27,7 @@ var cliCells = map[string]providertest.PlanKind{
 	"agent-away/esb/create-hosted":           providertest.PlanUpdate,
 	"certificate-expired/esb/update":         providertest.PlanUpdate,
 	"closed-after/esb/create":                providertest.PlanReplace,
-	"closed-after/esb/destroy":               providertest.PlanNothing,
+	"closed-after/esb/destroy":               providertest.PlanDestroy,
 	"closed-after/esb/start":                 providertest.PlanReplace,
 	"closed-after/esb/restart":               providertest.PlanReplace,
 	"closed-after/esb/status-cached":         providertest.PlanNothing,

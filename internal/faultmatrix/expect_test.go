@@ -120,16 +120,16 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	switch {
 	case r.cell.next != "":
 		return r.cell.next
-	case r.cell.ending == taints && (r.face == providertest.FaceJOB || r.on != providertest.OnCreate || len(acted) > 0 && !undone):
+	case r.cell.ending == taints && (r.face != providertest.FaceGateway || r.on != providertest.OnCreate || len(acted) > 0 && !undone):
 		return providertest.PlanReplace
 	case r.cell.ending == taints:
-		return providertest.PlanCreate // a refresh finds nothing registered
+		return providertest.PlanCreate // agents tell that nothing is hosted, which is all that registering means there
 	case r.cell.ending == drifts:
 		return providertest.PlanUpdate
 	case r.cell.ending == well, r.on.Refreshes():
 		return providertest.PlanNothing
-	case r.on.Destroys() && !undone && r.face != providertest.FaceJOB:
-		return providertest.PlanNothing // a refresh finds nothing left
+	case r.on.Destroys() && !undone && r.face == providertest.FaceGateway:
+		return providertest.PlanNothing // agents tell that nothing is left
 	case r.on.Destroys():
 		return providertest.PlanDestroy
 	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):

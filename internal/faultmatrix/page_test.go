@@ -253,13 +253,13 @@ func (c matrixCell) next() string {
 	case c.on == providertest.OnReadOwner:
 		return "the destroy"
 	case c.on.Destroys():
-		return "a destroy of the hosts hit; nothing where the platform did act, except through JOB"
+		return "a destroy of the hosts hit; at the gateway nothing where the platform did act"
 	case c.cell.ending == fails && c.on.BeginsWithoutState():
 		return "a create"
 	case c.cell.ending == taints && c.on != providertest.OnCreate:
 		return "a replacement; after `terraform untaint` an update of the hosts hit"
 	case c.cell.ending == taints:
-		return "a create; a replacement where the platform did act, and always through JOB"
+		return "a replacement; at the gateway a create where the platform did nothing"
 	}
 	return "an update of the hosts hit"
 }

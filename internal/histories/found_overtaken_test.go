@@ -117,4 +117,20 @@ var foundOvertaken = map[string]finding{
 		{Do: Recreate, On: A},
 		{Do: Upgrade, Hosts: []int{1}},
 	}}},
+	"renamed-where-another-has-let-go": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{2}, To: ByAddress},
+		{Do: Apply, On: B},
+		{Do: Rename, On: A, Hosts: []int{2}, To: ByAgent},
+		{Do: Apply, On: A},
+	}}},
+	"renamed-at-the-gateway-where-another-has-let-go": {"", 0, "", History{Machines: 3, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{3}, To: ByAgent},
+		{Do: Apply, On: B},
+		{Do: Apply, On: A},
+		{Do: SetGateway, To: "esb"},
+	}}},
 }

@@ -249,6 +249,18 @@ func (a applied) overtaken(d fleet.Desired, onFile map[fleet.Host]fleet.Status) 
 	return overtaken
 }
 
+// registeredBefore reports whether this object is known to have registered on a host before
+// the other one that has overtaken it, and not since.
+func (a applied) registeredBefore(host fleet.Host) bool {
+	at := host.Address()
+	for ours, hosts := range a.Registered {
+		if ours <= a.Overtaken[at] && slices.Contains(hosts, at) {
+			return true
+		}
+	}
+	return false
+}
+
 func (a applied) isOvertaken(host fleet.Host) bool {
 	_, found := a.Overtaken[host.Address()]
 	return found

@@ -173,7 +173,11 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
 			// The platform refused to register it, and has nothing on file.
 		case overtaken && file.State == fleet.Unregistered && status.Code != diagnose.Unconfirmed:
-			lapsed = append(lapsed, host)
+			if l.last.registeredBefore(host) {
+				gone.lapsed = append(gone.lapsed, host)
+			} else {
+				lapsed = append(lapsed, host)
+			}
 		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
 			// An agent cannot tell what is registered and not hosted from what never was.
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}

@@ -107,6 +107,11 @@ func (u *update) effect() effect {
 // keepTimes notes when hosts were registered. What is not known any more is forgotten.
 func (u *update) keepTimes(r *fleet.Reconciliation) {
 	maps.Copy(u.registered, byAddress(r.Registered()))
+	for _, host := range u.did.Settle {
+		if u.last.isOvertaken(host) { // an operation may be a registration, too
+			delete(u.registered, host.Address())
+		}
+	}
 }
 
 // overtaken are those of the hosts that another object has registered, and this one has not
