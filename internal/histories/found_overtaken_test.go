@@ -133,4 +133,10 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: SetGateway, To: "esb"},
 	}}},
+	"destroyed-where-a-console-has-registered-the-other-name": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{1}, To: actUnregister},
+		{Do: Console, Hosts: []int{1}, To: actRegister},
+	}}},
 }

@@ -117,16 +117,16 @@ func (w *world) concede(c *config, machine int) {
 	}
 }
 
-// undecided tells whether objects are right to let nothing go: of the machines that are left
-// nobody heard whether they were registered, and what is hosted there is somebody else's by
-// the other name, of which no platform tells.
+// undecided tells whether objects are right to let nothing go: the agents of the machines that
+// are left host the process, and that it is somebody else's by the other name no platform
+// tells.
 func (w *world) undecided(objects ...*object) bool {
 	truths, left := w.look(process), 0
 	for _, o := range objects {
 		names := w.namesInState(o)
 		for machine := range w.inState(o, "hosts") {
 			is := truths[machine]
-			if !w.inDoubt(machine) || !is.Hosted || slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return names[e.Host] }) {
+			if !is.Hosted || slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return names[e.Host] }) {
 				return false
 			}
 			left++
