@@ -139,4 +139,9 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actUnregister},
 		{Do: Console, Hosts: []int{1}, To: actRegister},
 	}}},
+	"adopted-where-a-console-has-hosted-the-other-name": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: SetAdopt, On: A, To: "true"},
+		{Do: Console, Hosts: []int{1}, To: actHost},
+	}}},
 }

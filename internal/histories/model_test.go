@@ -268,8 +268,8 @@ func (m model) gone(u unit, machine int) *Breach {
 	return nil
 }
 
-// theirs tells whether an entry is the console's.
-func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") }
+// theirs tells whether an entry is the console's, which also hosts without a spec.
+func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console.sh") || e.Spec == "" }
 
 // leftOthers tells whether of two entries, one for each name of a machine, only one that
 // somebody else registered is left: the console, or another object by the other name. It
