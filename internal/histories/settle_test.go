@@ -145,9 +145,12 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 	truth := w.look(process)[machine]
 	entries := truth.Entries
 	if w.history.EntryPerName && !w.upgraded[machine] {
-		// Somebody else's entry under the other name stays where nobody can tell of it.
-		entries = slices.DeleteFunc(slices.Clone(entries), theirs)
+		// Somebody else's entry under the other name stays where nobody can tell of it, and so
+		// does what an operation has left there.
 		name := nameOnFile(machine, d.Forms[machine])
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e simulator.Entry) bool {
+			return theirs(e) || e.Host != name && e.Labels[ownerLabel] == ""
+		})
 		switch {
 		case len(entries) > 1:
 			return "there are entries under both names"

@@ -173,6 +173,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
 		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels),
+			out && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
 			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
 		case out, raised, !u.everApplied:
