@@ -169,4 +169,11 @@ var foundOvertaken = map[string]finding{
 		{Do: Operate, To: "restart"},
 		{Do: SetGateway, To: "esb"},
 	}}},
+	"left-where-a-console-has-registered-the-other-name": {"", 0, "", History{Machines: 3, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{3}, To: actUnregister},
+		{Do: Console, Hosts: []int{3}, To: actRegister},
+		{Do: Leave, On: A, Hosts: []int{3}},
+	}}},
 }

@@ -60,4 +60,13 @@ var foundWithSuppliers = map[string]finding{
 		{Do: Apply, On: A, Cut: 2},
 		{Do: Leave, On: A, Hosts: []int{2}},
 	}}},
+	"tainted-after-a-change-of-the-supplier-that-changed-nothing": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: SetSupplier, To: "2"},
+		{Do: Apply, On: A},
+		{Do: Leave, On: A, Hosts: []int{1}},
+		{Do: Taint, On: A},
+	}}},
 }

@@ -269,13 +269,25 @@ func (u unit) anyLeft() bool {
 	return false
 }
 
+func registers(e simulator.Execution) bool {
+	return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
+}
+
+// registers tells whether any machine was registered.
+func (u unit) registers() bool {
+	for _, done := range u.done {
+		if slices.ContainsFunc(done, registers) {
+			return true
+		}
+	}
+	return false
+}
+
 // learn notes whose it is now: whoever registered it last, or who says since its
 // create that it has it.
 func (m model) learn(u unit, machine int) {
 	c := m[machine]
-	registered := slices.ContainsFunc(u.done[machine], func(e simulator.Execution) bool {
-		return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
-	})
+	registered := slices.ContainsFunc(u.done[machine], registers)
 	taken := u.first && u.want.has(machine) && !u.failed && u.named[machine] && !u.outOfSync[machine] && c.owner != console
 	if u.sees(machine) && c.owner != u.object {
 		delete(c.unheard, u.object)

@@ -25,7 +25,7 @@ func (w *world) settle() {
 	if w.byAgent() { // the ESB knows no agent ids, and says so
 		w.settings["gateway"] = string(providertest.FaceGateway)
 	}
-	if w.compete() && w.destroy(w.configs[B], Step{}) && !w.undecided(w.configs[B].objectsLeft()...) {
+	if w.compete() && w.destroy(w.configs[B], Step{}) && !w.undecided(nil, w.configs[B].objectsLeft()...) {
 		w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "destroy-fails", Text: "nothing is wrong any more, and b cannot be destroyed"})
 	}
 	for _, name := range []string{A, B} {
@@ -47,7 +47,7 @@ func (w *world) settle() {
 		}
 	}
 	for _, name := range []string{B, A} {
-		if w.destroy(w.configs[name], Step{}) && !w.undecided(w.configs[name].objectsLeft()...) {
+		if w.destroy(w.configs[name], Step{}) && !w.undecided(nil, w.configs[name].objectsLeft()...) {
 			w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "destroy-fails", Text: "nothing is wrong any more, and " + name + " cannot be destroyed"})
 		}
 	}
@@ -99,7 +99,7 @@ func (w *world) converge(c *config) {
 				"%s: %s\nstate: %s", wrong, told(w.look(process)[machine]), w.stateOf(c.object))})
 		}
 	}
-	if open || ended || len(c.want.Forms) == 0 || w.undecided(c.deposed...) || w.apply(c, Step{Planned: true}) {
+	if open || ended || len(c.want.Forms) == 0 || w.undecided(nil, c.deposed...) || w.undecided(&c.want, c.object) || w.apply(c, Step{Planned: true}) {
 		return
 	}
 	w.fail(&Breach{Invariant: EndsAsDeclared, Kind: "plan-not-empty", Text: "after two applies there is something to do\nstate: " + w.stateOf(c.object)})
@@ -117,15 +117,18 @@ func (w *world) concede(c *config, machine int) {
 	}
 }
 
-// undecided tells whether objects are right to let nothing go: the agents of the machines that
-// are left host the process, and that it is somebody else's by the other name no platform
-// tells.
-func (w *world) undecided(objects ...*object) bool {
+// undecided tells whether objects are right to let nothing go of what is not declared: the agents
+// of the machines that are left host the process, and that it is somebody else's by the other
+// name no platform tells.
+func (w *world) undecided(declared *declaration, objects ...*object) bool {
 	truths, left := w.look(process), 0
 	for _, o := range objects {
 		names := w.namesInState(o)
 		for machine := range w.inState(o, "hosts") {
 			is := truths[machine]
+			if declared.has(machine) {
+				continue
+			}
 			if !is.Hosted || slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return names[e.Host] }) {
 				return false
 			}

@@ -52,7 +52,6 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	if want != nil {
 		o.onDestroy = append(o.onDestroy, want.OnDestroy)
-		o.supplier = s.settings["bk_supplier_id"]
 	}
 	u.letGo = slices.Clone(o.onDestroy)
 	s.sim.ResetCalls()
@@ -79,6 +78,9 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u.failed, u.said = said.Failed(), fmt.Sprintf("%s: %s", kind, said)
 	u.after, u.done = s.look(process), s.executions()
+	if want != nil && u.registers() {
+		o.supplier = s.settings["bk_supplier_id"]
+	}
 	u.named, u.outOfSync = s.inState(o, "hosts"), s.inState(o, "out_of_sync")
 	u.replaced = u.replaced || kind == providertest.PlanReplace
 	if want != nil && !u.failed && !s.cut {

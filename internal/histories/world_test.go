@@ -37,7 +37,7 @@ type object struct {
 	last *declaration // that it was last applied with
 	// onDestroy are the values of on_destroy of which state may hold any.
 	onDestroy []string
-	supplier  any // bk_supplier_id when it was last applied
+	supplier  any // bk_supplier_id when it last registered anything
 }
 
 // exists tells whether there is anything in state.
