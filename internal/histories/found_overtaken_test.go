@@ -176,4 +176,14 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{3}, To: actRegister},
 		{Do: Leave, On: A, Hosts: []int{3}},
 	}}},
+	"renamed-at-the-esb-where-another-has-let-go": {"", 0, "", History{Machines: 3, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAddress},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: Rename, On: A, Hosts: []int{2}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{2}, To: ByAgent},
+		{Do: Apply, On: B},
+		{Do: Apply, On: A},
+		{Do: SetGateway, To: "esb"},
+	}}},
 }
