@@ -186,4 +186,10 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: SetGateway, To: "esb"},
 	}}},
+	"not-replaced-where-a-console-has-the-other-name": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
+		{Do: Inject, To: "register-unsent"},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{2}, To: actRegister},
+	}}},
 }

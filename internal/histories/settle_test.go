@@ -78,6 +78,9 @@ func (w *world) compete() bool {
 func (w *world) converge(c *config) {
 	w.apply(c, Step{})
 	ended := w.apply(c, Step{Planned: true})
+	if c.object.kept.Tainted && w.undecided(nil, c.object) {
+		return // what cannot be let go of cannot be replaced
+	}
 	open := false // where somebody else has a machine, there is no end, and waves stop
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		if !c.want.has(machine) {
