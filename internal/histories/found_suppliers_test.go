@@ -69,4 +69,17 @@ var foundWithSuppliers = map[string]finding{
 		{Do: Leave, On: A, Hosts: []int{1}},
 		{Do: Taint, On: A},
 	}}},
+	"tainted-with-hosts-under-two-suppliers": {"", 0, "", History{Machines: 3, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: SetSupplier, To: "3"},
+		{Do: Rename, On: A, Hosts: []int{2}, To: BySupplier},
+		{Do: Unreachable, Hosts: []int{3}},
+		{Do: Console, Hosts: []int{3}, To: actRegister},
+		{Do: Apply, On: A},
+		{Do: SetSupplier, To: "0"},
+		{Do: Apply, On: A},
+		{Do: Taint, On: A},
+	}}},
 }

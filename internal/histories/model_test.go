@@ -269,18 +269,9 @@ func (u unit) anyLeft() bool {
 	return false
 }
 
+// registers tells whether a machine was registered.
 func registers(e simulator.Execution) bool {
 	return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
-}
-
-// registers tells whether any machine was registered.
-func (u unit) registers() bool {
-	for _, done := range u.done {
-		if slices.ContainsFunc(done, registers) {
-			return true
-		}
-	}
-	return false
 }
 
 // learn notes whose it is now: whoever registered it last, or who says since its

@@ -78,8 +78,8 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u.failed, u.said = said.Failed(), fmt.Sprintf("%s: %s", kind, said)
 	u.after, u.done = s.look(process), s.executions()
-	if want != nil && u.registers() {
-		o.supplier = s.settings["bk_supplier_id"]
+	if want != nil {
+		o.registered(u.done, s.settings["bk_supplier_id"])
 	}
 	u.named, u.outOfSync = s.inState(o, "hosts"), s.inState(o, "out_of_sync")
 	u.replaced = u.replaced || kind == providertest.PlanReplace
@@ -110,8 +110,14 @@ func (w *world) apply(c *config, s Step) (promised bool) {
 	if c.object.kept.Tainted {
 		// Terraform hands on nothing but the attributes of an object that is tainted and
 		// replaced: by which supplier it was registered nobody knows then. It takes the one
-		// of before to replace it.
+		// of before to replace it, which may not be that of all machines.
 		w.settings["bk_supplier_id"] = c.object.supplier
+		for machine, supplier := range c.object.suppliers {
+			if claim := w.model[machine]; supplier != c.object.supplier && claim.owner == c.object.id {
+				claim.unsure = true
+				w.model[machine] = claim
+			}
+		}
 	}
 	before := w.look(process)
 	run, done := w.session(s)

@@ -38,6 +38,16 @@ type object struct {
 	// onDestroy are the values of on_destroy of which state may hold any.
 	onDestroy []string
 	supplier  any // bk_supplier_id when it last registered anything
+	suppliers map[int]any
+}
+
+// registered notes under which supplier machines were registered.
+func (o *object) registered(done map[int][]simulator.Execution, supplier any) {
+	for machine, executions := range done {
+		if slices.ContainsFunc(executions, registers) {
+			o.supplier, o.suppliers[machine] = supplier, supplier
+		}
+	}
 }
 
 // exists tells whether there is anything in state.
@@ -57,7 +67,7 @@ func (c *config) objectsLeft() []*object { return append(slices.Clone(c.deposed)
 
 func (c *config) newObject() *object {
 	c.objects++
-	return &object{id: fmt.Sprintf("%s%d", c.name, c.objects), kept: &providertest.Kept{}}
+	return &object{id: fmt.Sprintf("%s%d", c.name, c.objects), kept: &providertest.Kept{}, suppliers: make(map[int]any)}
 }
 
 // world is where a history takes place.
