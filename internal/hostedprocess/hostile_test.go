@@ -59,21 +59,19 @@ func (h hostile) process() simulator.Process {
 func (h hostile) hide() { h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Missing: -1}) }
 
 // onReregister is a fault of what registers anew.
-func (h hostile) onReregister(f simulator.Fault) {
-	update, multi := f, f
-	update.API = "update_proc_info"
-	multi.API, multi.Op = "operate_proc_multi", new(simulator.OpHost)
-	h.sim.Inject(update)
-	h.sim.Inject(multi)
-}
+func (h hostile) onReregister(f simulator.Fault) { h.onEither("update_proc_info", simulator.OpHost, f) }
 
 // onRelease is a fault of what unregisters.
 func (h hostile) onRelease(f simulator.Fault) {
-	unregister, multi := f, f
-	unregister.API = "unregister_proc_info"
-	multi.API, multi.Op = "operate_proc_multi", new(simulator.OpUnhost)
-	h.sim.Inject(unregister)
-	h.sim.Inject(multi)
+	h.onEither("unregister_proc_info", simulator.OpUnhost, f)
+}
+
+// onEither is a fault of a call of the ESB, and of the operation that does it at the gateway.
+func (h hostile) onEither(api string, op int, f simulator.Fault) {
+	f.API = api
+	h.sim.Inject(f)
+	f.API, f.Op = "operate_proc_multi", &op
+	h.sim.Inject(f)
 }
 
 // colleague has another team register, host and start the process, which no object did.
@@ -127,10 +125,8 @@ func TestHostedProcess_overtakenNoMore(t *testing.T) {
 				h.Fatal(err)
 			}
 		}},
-		"by-a-start": {replaces: true, ensure: "hosted", others: "./start.sh", again: func(h hostile, first *providertest.Core, _ map[string]any) {
-			first.Refresh()
-			first.Applied(h.config("./start.sh", "running", "unregister"))
-		}},
+		"started":         {ensure: "hosted", others: "./start.sh", again: raised},
+		"started-anew":    {replaces: true, ensure: "hosted", others: "./start.sh", again: raised},
 		"frozen":          {ensure: "hosted", others: "./other.sh", again: frozenAndMute},
 		"frozen-unhosted": {ensure: "registered", others: "./other.sh", again: frozenAndMute},
 	} {
@@ -156,6 +152,12 @@ func TestHostedProcess_overtakenNoMore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// raised wants more than the other object's registration, which it has seen.
+func raised(h hostile, first *providertest.Core, _ map[string]any) {
+	first.Refresh()
+	first.Applied(h.config("./start.sh", "running", "unregister"))
 }
 
 // answerLost registers anew, and loses the answer.
@@ -297,6 +299,11 @@ func TestHostedProcess_goneBySayingSo(t *testing.T) {
 		}},
 		"forget-unreachable": {map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}, func(h hostile) {
 			h.onRelease(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
+		}},
+		"forget-unreachable-and-nobody-to-ask": {map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}, func(h hostile) {
+			h.onRelease(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
+			// The agents are asked before hosts are let go, and once the time is up.
+			h.sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), HTTPStatus: 403, Skip: 1})
 		}},
 		"registered-alone": {map[string]any{"ensure": "registered"}, func(h hostile) {
 			h.hide()

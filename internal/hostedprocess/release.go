@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -162,9 +163,10 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 			h.Title, diagnose.CountHosts(len(r.lapsed), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.unstopped) > 0 {
-		rows := fleet.Same(r.unstopped, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not on file any more"})
-		diags.AddWarning("Processes Not Stopped", fmt.Sprintf("%s was to be stopped or killed on %s, where it is not registered any more. What this resource had kept "+
-			"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so it was left running.\n\n%s",
+		rows := fleet.Same(r.unstopped, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not stopped, as it is not on file"})
+		diags.AddWarning("Processes Not Stopped", fmt.Sprintf("%s was to be stopped or killed on %s, where the platform does not show it. What this resource had kept "+
+			"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. "+
+			"Look whether it is to run on, and stop it there if not.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.unstopped), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.forgotten) > 0 {
@@ -188,8 +190,8 @@ func keep(hosts []fleet.Host, wanted func(fleet.Host) bool) []fleet.Host {
 // patienceAfter is how long agents are asked once the time for the rest is up.
 const patienceAfter = 15 * time.Second
 
-// answering are those of the hosts whose agents answer, although what was sent to them came
-// to no end: the platform is slow, and no machine is gone.
+// answering are those of the hosts whose agents answer, or could not be asked, although what
+// was sent to them came to no end: the platform is slow, and no machine is gone.
 func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map[fleet.Host]bool {
 	var pending []fleet.Host
 	for host, o := range results {
@@ -201,9 +203,11 @@ func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map
 	if len(pending) == 0 || !h.Desired.HasSpec {
 		return answering
 	}
-	live, _ := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, patienceAfter, pending) // who is not in it does not answer
-	for host, s := range live {
-		answering[host] = s.State != fleet.Unknown || s.Unread
+	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, patienceAfter, pending)
+	unasked := err != nil && !errors.Is(err, context.DeadlineExceeded) // the platform's failure is no agent's silence
+	for _, host := range pending {
+		s, known := live[host]
+		answering[host] = unasked || known && (s.State != fleet.Unknown || s.Unread)
 	}
 	return answering
 }

@@ -107,11 +107,6 @@ func (u *update) effect() effect {
 // keepTimes notes when hosts were registered. What is not known any more is forgotten.
 func (u *update) keepTimes(r *fleet.Reconciliation) {
 	maps.Copy(u.registered, byAddress(r.Registered()))
-	for _, host := range u.did.Settle {
-		if u.last.isOvertaken(host) { // an operation may be a registration, too
-			delete(u.registered, host.Address())
-		}
-	}
 }
 
 // overtaken are those of the hosts that another object has registered, and this one has not
@@ -173,7 +168,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
 		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels),
-			out && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
+			(out || raised) && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
 			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
 		case out, raised, !u.everApplied:
