@@ -33,8 +33,9 @@ func TestDataSources_brokenPages(t *testing.T) {
 				t.Run(name+"/"+typ+gateway, func(t *testing.T) {
 					t.Parallel()
 					sim := serve(t, many)
-					c.fault.API = api
-					sim.Inject(c.fault)
+					fault := c.fault
+					fault.API = api
+					sim.Inject(fault)
 					values, said := sim.Configured(t, face(sim, gateway)).ReadData(typ, in("web"))
 					if text := said.String(); values != nil || !strings.Contains(text, "Unable to Read Hosts") || !strings.Contains(text, c.want) || !strings.Contains(text, api) {
 						t.Errorf("read %d values; said:\n%s\nwant:\n%s", len(values), text, c.want)
