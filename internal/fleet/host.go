@@ -151,6 +151,12 @@ func (h Host) IP() netip.Addr { return h.id.ip }
 // WithoutSupplier is the key of maps in which a supplier id makes no other host.
 func (h Host) WithoutSupplier() HostID { return h.id }
 
+// Named is the host by another name of its machine.
+func (h Host) Named(other HostID) Host {
+	h.id = other
+	return h
+}
+
 // Address is the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id:
 // what messages show, and what an import uses as a key.
 func (h Host) Address() string { return h.id.Address() }

@@ -118,6 +118,8 @@ type Process interface {
 	// address for an agent id, of those of which the platform tells one. An error says
 	// that it could not be asked.
 	OtherNames(ctx context.Context, hosts []Host) (map[Host]HostID, error)
+	// KnownNames are those of OtherNames that the platform has told already. It asks nobody.
+	KnownNames(hosts []Host) map[Host]HostID
 }
 
 // LiveStatusWithin is LiveStatus for so long, or for half of the time that is left: an

@@ -68,13 +68,18 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 			return nil, err
 		}
 	}
+	return p.KnownNames(hosts), nil
+}
+
+// KnownNames implements fleet.Process.
+func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 	others := make(map[fleet.Host]fleet.HostID, len(hosts))
 	for _, h := range hosts {
 		if other, known := p.client.alias(h.WithoutSupplier()); known {
 			others[h] = other
 		}
 	}
-	return others, nil
+	return others
 }
 
 // learnFrom takes the names of hosts from what their agents said: the key of a result

@@ -98,6 +98,14 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actUnregister},
 		{Do: Destroy, On: A},
 	}}},
+	"destroyed-where-another-has-the-other-name": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAgent},
+		{Do: SetAdopt, On: B, To: "true"},
+		{Do: Apply, On: B},
+		{Do: Destroy, On: A},
+	}}},
 	"destroyed-where-a-console-has-the-other-name": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
 		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
 		{Do: Apply, On: A, Cut: 3},

@@ -147,7 +147,7 @@ func (m model) others(u unit, machine int) *Breach {
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "foreign", Text: "it is somebody else's, and was changed"}
 	case c.owner == "" && c.lapsed != u.object && !c.unheard[u.object] && !declared:
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "undeclared", Text: "nobody declared it, and it was changed"}
-	case c.owner != "" && c.owner != console && c.owner != u.object && !declared && !leftOthers(before, after):
+	case c.owner != "" && c.owner != console && c.owner != u.object && !declared && !putBack(before, after) && (u.heard || !leftOthers(before, after)):
 		return &Breach{Invariant: LeavesOthersAlone, Kind: "sibling", Text: "it is another object's, and was changed"}
 	}
 	return nil
@@ -229,13 +229,21 @@ func theirs(e simulator.Entry) bool { return strings.Contains(e.Spec, "./console
 // somebody else registered is left: the console, or another object by the other name. It
 // may be hosted no more, as an agent goes by one name, or it was put back as it was.
 func leftOthers(before, after Truth) bool {
-	putBack := before.Hosted && before.Running == after.Running && before.PID == after.PID
-	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted && !putBack {
+	if len(before.Entries) < 2 || len(after.Entries) != 1 || after.Hosted && !putBack(before, after) {
 		return false
 	}
 	left := after.Entries[0]
 	return !slices.ContainsFunc(before.Entries, func(e simulator.Entry) bool {
 		return e.Host != left.Host && e.Labels[ownerLabel] == left.Labels[ownerLabel]
+	})
+}
+
+// putBack tells whether a process is hosted as it was, with an entry less.
+func putBack(before, after Truth) bool {
+	return before.Hosted && after.Hosted && before.Running == after.Running && before.PID == after.PID &&
+		len(before.Entries) == 2 && len(after.Entries) == 1 && slices.ContainsFunc(before.Entries, func(e simulator.Entry) bool {
+		left := after.Entries[0]
+		return e.Host == left.Host && e.Spec == left.Spec && maps.Equal(e.Labels, left.Labels)
 	})
 }
 

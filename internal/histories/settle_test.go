@@ -157,16 +157,25 @@ func (w *world) stateOf(o *object) string {
 	return fmt.Sprint(core.Reasons("hosts"), core.Reasons("out_of_sync"))
 }
 
+// overtakes tells whether another object has registered by a name of a machine since an entry
+// under the other one was made.
+func overtakes(is Truth, name string, e simulator.Entry) bool {
+	return slices.ContainsFunc(is.Entries, func(later simulator.Entry) bool {
+		return later.Host == name && later.Labels[ownerLabel] != e.Labels[ownerLabel] && later.RegisterTime > e.RegisterTime
+	})
+}
+
 // wrongWith says what is not as declared on a machine.
 func (w *world) wrongWith(d *declaration, machine int) string {
 	truth := w.look(process)[machine]
 	entries := truth.Entries
 	if w.history.EntryPerName && !w.upgraded[machine] {
-		// Somebody else's entry under the other name stays where nobody can tell of it, and so
-		// does what an operation has left there.
+		// Somebody else's entry under the other name stays where nobody can tell of it, where
+		// to let go of it would be to let go of this one, and so does what an operation has
+		// left there.
 		name := nameOnFile(machine, d.Forms[machine])
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e simulator.Entry) bool {
-			return theirs(e) || e.Host != name && e.Labels[ownerLabel] == ""
+			return theirs(e) || e.Host != name && (e.Labels[ownerLabel] == "" || overtakes(truth, name, e))
 		})
 		switch {
 		case len(entries) > 1:

@@ -47,6 +47,7 @@ type claim struct {
 	open       []fleet.Host                // not decided
 	still      map[fleet.Host]bool         // decided: ours
 	live       map[fleet.Host]fleet.Status // nil before the agents were asked
+	others     map[fleet.Host]fleet.HostID // the other names of the machines
 	registered map[string]int64            // applied.Registered
 	looked     int
 }
@@ -55,7 +56,7 @@ type claim struct {
 // registered since. Where the agent knows of a later registration than the file, the file
 // is awaited.
 func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
-	if l.last.FingerprintLabel == "" || !h.Desired.HasSpec { // nobody can tell, or no agent can be asked
+	if l.last.FingerprintLabel == "" { // nobody can tell
 		ours, _ := h.ours(ctx, hosts, l, gone)
 		return ours
 	}
@@ -85,11 +86,21 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 	c.open = nil
 	if c.live == nil {
 		ours = c.ask(ctx, ours)
+		c.others = c.Process.KnownNames(ours)
 	}
+	ours, beside := c.beside(ctx, ours)
 	for _, host := range ours {
-		if c.current(host, onFile[host]) {
+		own, theirs := onFile[host], beside[host]
+		overtaken := c.leave.last.ownedByOther(c.Desired, theirs) && own.RegisterTime < theirs.RegisterTime &&
+			c.registrant(c.others[host]) == "" // a machine that this object has renamed is its own
+		switch {
+		case overtaken && c.live[host].RegisterTime <= theirs.RegisterTime:
+			c.gone.beside = append(c.gone.beside, host)
+		case overtaken && own.State != fleet.Unknown: // the file is to catch up
+			c.open = append(c.open, host)
+		case c.current(host, own):
 			c.still[host] = true
-		} else {
+		default:
 			c.open = append(c.open, host)
 		}
 	}
@@ -101,8 +112,8 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 // answer.
 func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	c.live = make(map[fleet.Host]fleet.Status)
-	if len(hosts) == 0 {
-		return nil
+	if len(hosts) == 0 || !c.Desired.HasSpec { // no agent can be asked
+		return hosts
 	}
 	live, err := fleet.LiveStatusWithin(ctx, c.Process, patience, hosts)
 	return keep(hosts, func(host fleet.Host) bool {
@@ -114,6 +125,31 @@ func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 		c.live[host] = s
 		return true
 	})
+}
+
+// beside is what the platform has on file about hosts by the other names of their machines,
+// where it keeps an entry for each name. To let go of one is to let go of both, as an agent
+// hosts one process. It leaves out the hosts of which that could not be read.
+func (c *claim) beside(ctx context.Context, hosts []fleet.Host) ([]fleet.Host, map[fleet.Host]fleet.Status) {
+	var named, twins []fleet.Host
+	for _, host := range hosts {
+		if other, known := c.others[host]; known {
+			named, twins = append(named, host), append(twins, host.Named(other))
+		}
+	}
+	if len(named) == 0 {
+		return hosts, nil
+	}
+	onFile, err := c.Process.CachedStatus(ctx, twins)
+	if err != nil {
+		c.gone.results.Merge(fleet.Same(named, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
+		return keep(hosts, func(host fleet.Host) bool { _, known := c.others[host]; return !known }), nil
+	}
+	beside := make(map[fleet.Host]fleet.Status, len(named))
+	for i, host := range named {
+		beside[host] = onFile[twins[i]]
+	}
+	return hosts, beside
 }
 
 // current reports whether nobody has registered on a host since this object did, or since

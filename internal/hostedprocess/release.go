@@ -37,6 +37,9 @@ type released struct {
 	owned []fleet.Host
 	// twins are those of them that it registered by the other name of the machine.
 	twins map[fleet.Host]platform.Claim
+	// beside were registered by another object since, by the other name of the machine, and
+	// were left alone with this object's entry.
+	beside []fleet.Host
 	// lapsed were another object's, and nothing is on file now.
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
@@ -155,6 +158,13 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 		diags.AddWarning("Hosts Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one: a replacement that was "+
 			"created first, a resource that was renamed without a moved block, or another configuration. It was left as it is there, hosted and running, "+
 			"and is no longer managed by this one.\n\n%s", h.Title, diagnose.CountHosts(len(r.owned), keys.Len()), diagnose.Rows(keys, rows)))
+	}
+	if len(r.beside) > 0 {
+		rows := fleet.Same(r.beside, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, by its other name"})
+		diags.AddWarning("Machines Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, by the other name of the machine "+
+			"(an agent id in place of an address, or the reverse). An agent hosts one process, so to unregister this resource's registration would have it no longer "+
+			"hosted. It was left as it is, hosted and running, and is no longer managed by this resource. The platform keeps this resource's registration on file.\n\n%s",
+			h.Title, diagnose.CountHosts(len(r.beside), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.lapsed) > 0 {
 		rows := fleet.Same(r.lapsed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, and not on file now"})

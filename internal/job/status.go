@@ -51,6 +51,9 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	return statuses, nil
 }
 
+// KnownNames implements fleet.Process.
+func (p *Process) KnownNames([]fleet.Host) map[fleet.Host]fleet.HostID { return nil }
+
 // OtherNames implements fleet.Process. JOB names hosts by their addresses alone.
 func (p *Process) OtherNames(context.Context, []fleet.Host) (map[fleet.Host]fleet.HostID, error) {
 	return nil, nil //nolint:nilnil // no host has another name here
