@@ -95,7 +95,7 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 			c.registrant(c.others[host]) == "" // a machine that this object has renamed is its own
 		switch {
 		case overtaken && c.live[host].RegisterTime <= theirs.RegisterTime:
-			c.gone.beside = append(c.gone.beside, host)
+			c.gone.leaveBeside(host, c.others[host])
 		case overtaken && own.State != fleet.Unknown: // the file is to catch up
 			c.open = append(c.open, host)
 		case c.current(host, own):

@@ -326,3 +326,32 @@ resource "bk_process_operation" "restart" {
 		})
 	}
 }
+
+// A machine that another configuration has registered since by its agent id goes on running
+// what that one declares, although the platform keeps an entry for its address as well.
+func TestAccOwnership_theOtherName(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	sim := providertest.NewSim(t)
+	sim.EntryPerName = true
+	sim.AddAgent(agent, providertest.Address(1))
+	cli := func(hosts string) *providertest.CLI {
+		c := providertest.NewCLI(t, sim, "")
+		c.ConfigureWith(providertest.ProviderBlock(`gateway = "apigw"`), providertest.HostedConfig{
+			Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"kill\"\n  adopt_existing = true",
+		}.String())
+		c.Expect(0, "apply", "-auto-approve")
+		return c
+	}
+	first := cli(providertest.HostsConfigOf(1))
+	second := cli(fmt.Sprintf("{ a = %q }", agent))
+	before := pids(t, sim, 1)
+	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Machines Belong To Another Resource") || !strings.Contains(out, "since, as "+agent) {
+		t.Errorf("the first said nothing:\n%s", out)
+	}
+	expectHosted(t, sim, 1)
+	if after := pids(t, sim, 1); !slices.Equal(before, after) {
+		t.Errorf("processes %v became %v", before, after)
+	}
+	second.Expect(0, "plan", "-detailed-exitcode")
+}

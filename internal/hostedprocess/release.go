@@ -37,9 +37,9 @@ type released struct {
 	owned []fleet.Host
 	// twins are those of them that it registered by the other name of the machine.
 	twins map[fleet.Host]platform.Claim
-	// beside were registered by another object since, by the other name of the machine, and
-	// were left alone with this object's entry.
-	beside []fleet.Host
+	// beside were left alone because another object has registered since by the other name of
+	// the machine, which is that name.
+	beside map[fleet.Host]fleet.HostID
 	// lapsed were another object's, and nothing is on file now.
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
@@ -53,6 +53,13 @@ func (r *released) add(results fleet.Results) {
 		r.results = make(fleet.Results)
 	}
 	r.results.Merge(results)
+}
+
+func (r *released) leaveBeside(host fleet.Host, other fleet.HostID) {
+	if r.beside == nil {
+		r.beside = make(map[fleet.Host]fleet.HostID)
+	}
+	r.beside[host] = other
 }
 
 // silent reports whether a host could not be let go because its agent does not answer.
@@ -160,10 +167,13 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 			"and is no longer managed by this one.\n\n%s", h.Title, diagnose.CountHosts(len(r.owned), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.beside) > 0 {
-		rows := fleet.Same(r.beside, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, by its other name"})
-		diags.AddWarning("Machines Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, by the other name of the machine "+
-			"(an agent id in place of an address, or the reverse). An agent hosts one process, so to unregister this resource's registration would have it no longer "+
-			"hosted. It was left as it is, hosted and running, and is no longer managed by this resource. The platform keeps this resource's registration on file.\n\n%s",
+		rows := make(fleet.Results, len(r.beside))
+		for host, other := range r.beside {
+			rows[host] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, as " + other.Address()}
+		}
+		diags.AddWarning("Machines Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, by another name of the "+
+			"machine: its agent id or its address. The agent hosts one process, and would let go of it if this resource's registration were removed. So it was left "+
+			"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays on file.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.beside), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.lapsed) > 0 {
