@@ -71,9 +71,14 @@ type Status struct {
 	// Code and Message say why State is Unknown.
 	Code    int64
 	Message string
-	// Unread: the agent did answer, in a way that does not tell its state.
+	// Unread: there was an answer, which does not tell the state.
 	Unread bool
+	// Refused: the question was answered with an error, and not with that the agent is away.
+	Refused bool
 }
+
+// Silent reports whether nothing came of the agent that was asked.
+func (s Status) Silent() bool { return s.State == Unknown && !s.Unread && !s.Refused }
 
 // olderThan reports whether what is on file is from before a registration that the agent
 // knows of, by its time: its labels are another registration's then.

@@ -87,7 +87,7 @@ func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []f
 			switch {
 			case found:
 			case f.unreadable:
-				status = fleet.Status{State: fleet.Unknown, Message: "what the platform has on file could not be read"}
+				status = fleet.Status{State: fleet.Unknown, Unread: true, Message: "what the platform has on file could not be read"}
 			case lost:
 				status = fleet.Status{State: fleet.Unknown, Message: "the platform has this process on file for a host that it does not name as the request did"}
 				unplaced = append(unplaced, h)

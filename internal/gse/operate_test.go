@@ -94,7 +94,7 @@ func TestResume(t *testing.T) {
 		"other-form":     {false, host(1), fleet.Restart, true, []exchange{about("0:0:10.0.0.1:gse:proc-test", code(0))}, fleet.Done},
 		"left-out":       {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, result("{"+others+"}"))}, fleet.Lost},
 		"queued":         {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, queued)}, fleet.Lost},
-		"forbidden":      {false, host(1), fleet.Restart, true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)}}, fleet.Lost},
+		"forbidden":      {false, host(1), fleet.Restart, true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)}}, fleet.Pending},
 		"gateway":        {true, agent, fleet.Restart, true, pendingThen(agentA + ":gse:proc-test"), fleet.Done},
 		"gateway-failed": {true, agent, fleet.Reload, true, []exchange{about(agentA+":gse:proc-test", code(65535))}, fleet.Failed},
 	} {

@@ -126,7 +126,7 @@ func TestCachedStatus(t *testing.T) {
 		running = fleet.Status{State: fleet.Running}
 		stopped = fleet.Status{State: fleet.Stopped}
 		absent  = fleet.Status{State: fleet.Unregistered}
-		unread  = fleet.Status{State: fleet.Unknown, Message: "what the platform has on file could not be read"}
+		unread  = fleet.Status{State: fleet.Unknown, Unread: true, Message: "what the platform has on file could not be read"}
 	)
 	tests := map[string]struct {
 		step exchange
@@ -203,10 +203,10 @@ func TestLiveStatus(t *testing.T) {
 		"resent":    {[]exchange{{API: apiOperate, Reply: procapitest.Gone}, accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 		"one-fails": {[]exchange{accepted, result(said(append(first, v2(2), code(117))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}}},
 		"all-fail": {[]exchange{accepted, result(said(v2(1), code(117), v2(2), code(-1)))}, map[int]fleet.Status{
-			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1"},
+			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1", Refused: true},
 		}},
 		// 828 and 829 answer operations; of a query they say nothing.
-		"odd-success":  {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829"}}},
+		"odd-success":  {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}}},
 		"odd-content":  {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
 		"first-answer": {[]exchange{accepted, result(said(first...)), result(said(append(answered(1, `{"pid":-1}`), second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 	}

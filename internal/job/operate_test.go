@@ -290,7 +290,7 @@ func TestResume(t *testing.T) {
 		"left-out":    {true, forEver(result(said(key(9), code(0)))), fleet.Lost},
 		"queued":      {true, forEver(queued), fleet.Lost},
 		"gse-trouble": {true, forEver(gseTrouble), fleet.Lost},
-		"removed":     {true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, "{}")}}, fleet.Lost},
+		"removed":     {true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, "{}")}}, fleet.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

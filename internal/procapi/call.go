@@ -69,7 +69,7 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 	last.Verdict, last.Err = fleet.Failed, err
 	switch {
-	case bkapi.IsOutcomeUnknown(err):
+	case bkapi.IsOutcomeUnknown(err), bkapi.HasCode(err, CodeTaskQueued):
 		last.Verdict = fleet.Lost
 	case fleet.Ended(err) && sent:
 		last.Verdict = fleet.Pending

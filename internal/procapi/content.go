@@ -33,7 +33,9 @@ func parseStatus(content json.RawMessage, redact func(string) string) fleet.Stat
 		return unreadable("is not JSON", redact(string(content)))
 	}
 	var found *instance
+	hosted := false
 	for i := range instances {
+		hosted = hosted || instances[i].IsAuto.Value || instances[i].IsAutoSnake.Value
 		if candidate := &instances[i]; candidate.PID.Known && (found == nil || candidate.PID.Value > found.PID.Value) {
 			found = candidate
 		}
@@ -48,8 +50,8 @@ func parseStatus(content json.RawMessage, redact func(string) string) fleet.Stat
 	}
 	status := fleet.Status{
 		State:        fleet.Stopped,
-		Hosted:       found.IsAuto.Value,
-		HostedKnown:  found.IsAuto.Known,
+		Hosted:       hosted,
+		HostedKnown:  found.IsAuto.Known || hosted,
 		PID:          found.PID.Int(),
 		Version:      redact(CleanVersion(string(found.Version))),
 		Health:       redact(strings.TrimSpace(string(found.Health))),

@@ -69,7 +69,8 @@ func TestParseStatus(t *testing.T) {
 		"pid-beyond-integers": {one(`{"pid":1e300,"isAuto":true}`), fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 1 << 53}},
 		"several-one-up":      {one(`{"pid":-1,"isAuto":false},{"pid":42,"isAuto":true},{"pid":-1,"isAuto":false}`), up},
 		"several-all-down":    {one(`{"pid":-1,"isAuto":true},{"pid":-1,"isAuto":false}`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}},
-		"several-one-broken":  {one(`{"pid":null,"isAuto":true},{"pid":-1,"isAuto":false},7`), fleet.Status{State: fleet.Stopped, HostedKnown: true, PID: -1}},
+		"several-one-broken":  {one(`{"pid":null,"isAuto":true},{"pid":-1,"isAuto":false},7`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}},
+		"several-one-hosted":  {one(`{"pid":-1,"isAuto":false},{"pid":-1,"isAuto":true}`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}},
 		"several-processes":   {`{"process":[{"instance":[{"pid":-1}]},{"instance":[{"pid":42,"isAuto":true}]}]}`, up},
 
 		"empty-text":       {`""`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},

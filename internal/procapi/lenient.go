@@ -34,6 +34,21 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 // counts one by one.
 func (n Number) Int() int64 { return int64(min(max(n.Value, -1<<53), 1<<53)) }
 
+// Code is a whole JSON number, or a string that holds one. What is nearly 0 is no success.
+type Code struct {
+	Value int64
+	Known bool
+}
+
+// UnmarshalJSON never fails.
+func (c *Code) UnmarshalJSON(raw []byte) error {
+	var n Number
+	_ = n.UnmarshalJSON(raw)
+	zero := strings.Trim(string(raw), `"-0. `) == ""
+	*c = Code{Value: n.Int(), Known: n.Known && n.Value == float64(n.Int()) && zero == (n.Value == 0)}
+	return nil
+}
+
 // Flag is a JSON boolean, a number (0 is false), or a string that holds either.
 type Flag struct{ Value, Known bool }
 

@@ -37,22 +37,22 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 
 // wireResult is a result as it is spelt.
 type wireResult struct {
-	ErrorCode Number          `json:"error_code"`
-	ErrCode   Number          `json:"errcode"`
+	ErrorCode Code            `json:"error_code"`
+	ErrCode   Code            `json:"errcode"`
 	ErrorMsg  Text            `json:"error_msg"`
 	ErrMsg    Text            `json:"errmsg"`
 	Content   json.RawMessage `json:"content"`
 }
 
-// result is nothing where there is no code.
+// result is nothing where there is no code. Of two, one that is no success counts.
 func (w wireResult) result() (result HostResult, known bool) {
-	if !w.ErrorCode.Known {
+	if !w.ErrorCode.Known || w.ErrorCode.Value == CodeOK && w.ErrCode.Known {
 		w.ErrorCode = w.ErrCode
 	}
 	if w.ErrorMsg == "" {
 		w.ErrorMsg = w.ErrMsg
 	}
-	return HostResult{Code: w.ErrorCode.Int(), Message: string(w.ErrorMsg), Content: w.Content}, w.ErrorCode.Known
+	return HostResult{Code: w.ErrorCode.Value, Message: string(w.ErrorMsg), Content: w.Content}, w.ErrorCode.Known
 }
 
 // saysNothing reports whether a result is a place that is kept for one, rather than one

@@ -12,8 +12,8 @@ import (
 
 // silentLooks is how many answers in a row may tell nothing of a host before its task
 // counts as forgotten, which looks like one that is still queued, for ever. By the default
-// pace that takes eleven seconds.
-const silentLooks = 20
+// pace that takes half a minute.
+const silentLooks = 30
 
 // Resumption asks how an operation ended that was sent before.
 type Resumption struct {

@@ -53,7 +53,7 @@ func TestTasks_Resume(t *testing.T) {
 		"empty":                  {[]answer{none}, true, fleet.Lost, "the platform's result did not mention the host", silentLooks, false},
 		"queued":                 {[]answer{failing(taskQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
 		"queued-in-other-words":  {[]answer{failing(ErrQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
-		"bad-gateway":            {[]answer{failing(badGateway)}, true, fleet.Lost, unread, silentLooks, false},
+		"bad-gateway":            {[]answer{failing(badGateway)}, true, fleet.Pending, unread, silentLooks, false},
 		"refused":                {[]answer{failing(noSuchTask)}, true, fleet.Lost, unread, 1, true},
 		"in-progress-to-refused": {[]answer{busy, failing(noSuchTask)}, true, fleet.Pending, "still in progress", 2, true},
 	} {

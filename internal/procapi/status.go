@@ -63,7 +63,10 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 				o.Message = cmp.Or(o.Message, o.Err.Error())
 			}
 		}
-		statuses[h] = fleet.Status{State: fleet.Unknown, Code: o.Code, Message: joinReason(o.Meaning, o.Message)}
+		statuses[h] = fleet.Status{
+			State: fleet.Unknown, Code: o.Code, Message: joinReason(o.Meaning, o.Message),
+			Refused: o.Verdict == fleet.Failed && o.Err == nil && o.Code != CodeAgentAbnormal,
+		}
 	}
 	if !answered && failed != nil {
 		return nil, failed

@@ -135,7 +135,8 @@ func (w *wait) end(ctx context.Context) []fleet.Results {
 func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, w.Options.Backoff, w.ask)
 	silence := silenceOf(err, w.passing)
-	forgotten := w.resumed && (err == nil && !w.once || err != nil && !fleet.Ended(err))
+	// That it could not be asked for does not say that it is forgotten.
+	forgotten := w.resumed && (err == nil && !w.once && !bkapi.IsTransient(w.passing) || isRefused(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
@@ -205,6 +206,12 @@ func (w *wait) over() bool {
 // passes reports whether an answer without a result is worth another look.
 func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
+}
+
+// isRefused reports whether the platform answered that it would not tell.
+func isRefused(err error) bool {
+	var failure *bkapi.Error
+	return errors.As(err, &failure) && failure.Kind == bkapi.KindRefused
 }
 
 func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCode(err, CodeTaskQueued) }

@@ -325,7 +325,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		"result-refused":    {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "the result could not be read", Err: refused}, fleet.Status{}, true},
 		"agent-says-no":     {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal", Message: "away"}, fleet.Status{Code: 117, Message: "the agent is abnormal: away"}, false},
 		"agent-is-silent":   {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal"}, fleet.Status{Code: 117, Message: "the agent is abnormal"}, false},
-		"no-meaning":        {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away"}, false},
+		"no-meaning":        {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away", Refused: true}, false},
 		"call-refused":      {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{}, true},
 		"lost":              {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{}, true},
 		"not-tried":         {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, fleet.Status{}, true},
