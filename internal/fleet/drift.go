@@ -96,6 +96,8 @@ type Report struct {
 	// Cached is what the platform has on file, by host, without the labels where the agent
 	// knows of a later registration.
 	Cached map[Host]Status
+	// Live is what the agents said that were asked.
+	Live map[Host]Status
 }
 
 // Inspect compares hosts with what is desired. One cached query comes first,
@@ -126,6 +128,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 		return report, nil
 	}
 	live, err := p.LiveStatus(ctx, suspects)
+	report.Live = live
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return report, fmt.Errorf("asking the agents of %d hosts that look changed: %w", len(suspects), err)
 	}

@@ -188,6 +188,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 			fleet.Reconcile(ctx, p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{Register: hosts(1), Order: hosts(1), Rollout: rollout})
 		}, []string{"register 1", "live 1"}},
 		"released": {func(ctx context.Context, p *process) {
+			p.hostingRegisters = true
 			fleet.Release(ctx, p, hosts(1), fleet.DestroyStop, nil, rollout)
 		}, []string{"stop 1", "unregister 1"}},
 		"running": {func(ctx context.Context, p *process) {

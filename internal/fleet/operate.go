@@ -23,7 +23,8 @@ func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroySto
 // Release unregisters hosts, wave by wave, after stopping or killing the process
 // where that is asked for; on the spared hosts it goes on running all the same. A
 // host whose process did not stop stays registered. Of hosts that could not be
-// unregistered the agents are asked, see settleStuck.
+// unregistered the agents are asked, see settleStuck, and of those that could, see
+// unhostUnregistered.
 func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, rollout Rollout) Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
 		results := Same(wave.Hosts, Outcome{Verdict: Done})
@@ -38,39 +39,46 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 		}
 		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
 			unregistered := p.Unregister(ctx, stopped)
-			absent := pickFunc(stopped, func(h Host) bool { return unregistered[h].OK() && unregistered[h].AlreadyDone })
+			gone := pickFunc(stopped, func(h Host) bool {
+				// Where to unregister is to unhost, the agents have done it themselves.
+				return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
+			})
 			settleStuck(ctx, p, stopped, unregistered)
-			unhostUnregistered(ctx, p, absent, unregistered)
+			unhostUnregistered(ctx, p, gone, unregistered)
 			results.Merge(unregistered)
 		}
 		return results
 	})
 }
 
-// unhostUnregistered ends the hosting on hosts of which the platform says that nothing is
-// registered there. Where registering is more than hosting, a process may be hosted
-// without: its agent would go on reviving it, and nobody would know whose it is. Elsewhere
-// that was to unhost it, and an agent that goes on hosting it shows that it did not.
-func unhostUnregistered(ctx context.Context, p Process, bare []Host, results Results) {
-	if len(bare) == 0 {
+// unhostUnregistered ends the hosting that is left on hosts where nothing is registered any
+// more. Where registering is more than hosting, a process may be hosted without: its agent
+// would go on reviving it, and nobody would know whose it is. Elsewhere that was to unhost
+// it, and an agent that goes on hosting it shows that it did not. Where the platform
+// unregistered nothing, an agent that cannot be asked leaves it open.
+func unhostUnregistered(ctx context.Context, p Process, gone []Host, results Results) {
+	if len(gone) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, aftermath)
 	defer cancel()
-	live, err := p.LiveStatus(ctx, bare)
+	live, err := p.LiveStatus(ctx, gone)
 	if errors.Is(err, ErrNoSpec) {
 		return // nobody can be asked, and what the platform says is all there is
 	}
-	for _, h := range bare {
-		// That it is not registered does not say that its agent has let go of it.
-		if s := live[h]; err != nil || s.State == Unknown {
+	var hosted []Host
+	for _, h := range gone {
+		s, absent := live[h], results[h].AlreadyDone
+		switch {
+		case absent && (err != nil || s.State == Unknown):
 			results[h] = Outcome{
-				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
+				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
 				Meaning: "not registered, and whether its agent hosts it all the same could not be asked",
 			}
+		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():
+			hosted = append(hosted, h)
 		}
 	}
-	hosted := pickFunc(bare, func(h Host) bool { return results[h].OK() && live[h].Hosted })
 	switch {
 	case len(hosted) == 0:
 	case p.HostingRegisters():
@@ -100,7 +108,7 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 		o := results[h]
 		switch s := live[h]; {
 		case s.State == Unknown:
-			o.Unreachable = true
+			o.Unreachable = s.Silent()
 		case p.HostingRegisters() && s.State != Running && s.HostedKnown && !s.Hosted && s.RegisterTime == 0:
 			o = Outcome{Verdict: Done, AlreadyDone: true}
 		}

@@ -39,8 +39,18 @@ func TestRelease(t *testing.T) {
 		results byHost
 	}{
 		"unregister": {
-			fleet.DestroyUnregister, fleet.Rollout{}, process{},
+			fleet.DestroyUnregister, fleet.Rollout{}, process{hostingRegisters: true},
 			[]string{"unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		// No document says that to unregister is to unhost.
+		"unregister-and-agents-go-on": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent}), operate: doneOps(byOp{fleet.Unsupervise: {1: away}})},
+			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: away, 2: well, 3: well},
+		},
+		"unregister-and-nobody-to-ask": {
+			fleet.DestroyUnregister, fleet.Rollout{}, process{live: cannotSay(errDown)},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		// An agent may host what is not registered.
 		"unregister-finds-nothing": {
@@ -50,7 +60,7 @@ func TestRelease(t *testing.T) {
 		},
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
-			[]string{"unregister 1 2 3", "live 1"}, byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
+			[]string{"unregister 1 2 3", "live 1 2 3"}, byHost{1: unasked(fleet.Outcome{Err: errDown}), 2: well, 3: well},
 		},
 		// It is hosted.
 		"unregister-fails": {
@@ -96,19 +106,19 @@ func TestRelease(t *testing.T) {
 			[]string{"unregister 1 2 3"}, byHost{1: {Verdict: fleet.Pending}, 2: {Verdict: fleet.Lost}, 3: {Verdict: fleet.NotTried}},
 		},
 		"stop": {
-			fleet.DestroyStop, fleet.Rollout{}, process{},
+			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true},
 			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"kill": {
-			fleet.DestroyKill, fleet.Rollout{}, process{},
+			fleet.DestroyKill, fleet.Rollout{}, process{hostingRegisters: true},
 			[]string{"kill 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"nothing-to-stop": {
-			fleet.DestroyStop, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Stop: {1: noop}})},
+			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}})},
 			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"stop-fails": {
-			fleet.DestroyStop, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
+			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
 			[]string{"stop 1 2 3", "unregister 2"}, byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
 		},
 		"every-stop-fails": {
@@ -121,11 +131,11 @@ func TestRelease(t *testing.T) {
 			[]string{"stop 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
 		"wave-by-wave": {
-			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{},
+			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{hostingRegisters: true},
 			[]string{"stop 1 2", "unregister 1 2", "stop 3", "unregister 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"stopped-by-failures": {
-			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{operate: doneOps(byOp{fleet.Stop: {2: away}})},
+			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {2: away}})},
 			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
 		},
 		"stopped-and-nothing-is": {
@@ -148,7 +158,7 @@ func TestRelease(t *testing.T) {
 func TestRelease_spared(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
-	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}})}
+	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}}), hostingRegisters: true}
 	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{Waves: fleet.BatchesOf(2)})
 	p.wantCalls(t, "kill 2", "unregister 1")
 	wantResults(t, byHost{
@@ -161,7 +171,7 @@ func TestRelease_spared(t *testing.T) {
 func TestRelease_sparedWave(t *testing.T) {
 	t.Parallel()
 	h := hosts(1)
-	p := &process{}
+	p := &process{hostingRegisters: true}
 	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, fleet.Rollout{})
 	p.wantCalls(t, "unregister 1")
 	wantResults(t, byHost{1: well}, results)

@@ -219,15 +219,16 @@ func byTime(hosts []fleet.Host, times map[string]int64) map[int64][]string {
 }
 
 // overtaken are the hosts of Overtaken after a look at the platform's file, which may be
-// older than our own registration. What is missing there has no owner, and changes nothing.
-func (a applied) overtaken(d fleet.Desired, onFile map[fleet.Host]fleet.Status) map[string]int64 {
+// older than our own registration: the agents tell, by their own clocks. What is missing
+// there has no owner, and changes nothing.
+func (a applied) overtaken(d fleet.Desired, onFile, live map[fleet.Host]fleet.Status) map[string]int64 {
 	held := a.held(d)
 	if a.Owner == "" {
 		return a.Overtaken
 	}
 	var suspects []fleet.Host
 	for host, file := range onFile {
-		if held.OwnedByOther(file) || len(a.Overtaken) > 0 && a.isOvertaken(host) {
+		if a.namesAnother(d, file) || len(a.Overtaken) > 0 && a.isOvertaken(host) {
 			suspects = append(suspects, host)
 		}
 	}
@@ -237,28 +238,20 @@ func (a applied) overtaken(d fleet.Desired, onFile map[fleet.Host]fleet.Status) 
 	overtaken, ours := make(map[string]int64), a.registeredAt()
 	maps.Copy(overtaken, a.Overtaken)
 	for _, host := range suspects {
-		at, file := host.Address(), onFile[host]
+		at, file, told := host.Address(), onFile[host], live[host].RegisterTime
 		since, was := overtaken[at]
+		later := file.RegisterTime >= ours[at]
+		if told != 0 && ours[at] != 0 {
+			later = told != ours[at]
+		}
 		switch {
-		case held.OwnedByOther(file) && file.RegisterTime >= ours[at]:
+		case a.namesAnother(d, file) && later:
 			overtaken[at] = max(since, file.RegisterTime)
-		case was && held.Owns(file) && (file.RegisterTime > since || ours[at] != 0 && file.RegisterTime == ours[at]):
+		case was && held.Owns(file) && (file.RegisterTime > since || ours[at] != 0 && file.RegisterTime == ours[at] && since <= ours[at]):
 			delete(overtaken, at)
 		}
 	}
 	return overtaken
-}
-
-// registeredBefore reports whether this object is known to have registered on a host before
-// the other one that has overtaken it, and not since.
-func (a applied) registeredBefore(host fleet.Host) bool {
-	at := host.Address()
-	for ours, hosts := range a.Registered {
-		if ours <= a.Overtaken[at] && slices.Contains(hosts, at) {
-			return true
-		}
-	}
-	return false
 }
 
 func (a applied) isOvertaken(host fleet.Host) bool {
@@ -282,11 +275,18 @@ func (a applied) held(d fleet.Desired) fleet.Desired {
 	return d
 }
 
+// namesAnother reports whether a registration names another object as its owner, by the label
+// of before or by that of today.
+func (a applied) namesAnother(d fleet.Desired, s fleet.Status) bool {
+	held := a.held(d)
+	d.Owner = a.Owner
+	return held.OwnedByOther(s) || held.OwnerLabel != "" && d.OwnedByOther(s)
+}
+
 // ownedByOther reports whether a registration is another object's. An object that does
 // not know its own id any more, as after a provider died, goes by the fingerprint.
 func (a applied) ownedByOther(d fleet.Desired, s fleet.Status) bool {
-	held := a.held(d)
-	return held.OwnedByOther(s) && (a.Owner != "" || !held.Ours(s))
+	return a.namesAnother(d, s) && (a.Owner != "" || !a.held(d).Ours(s))
 }
 
 // ours reports whether a registration is one that this object sent.

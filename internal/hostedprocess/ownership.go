@@ -157,13 +157,17 @@ func (c *claim) beside(ctx context.Context, hosts []fleet.Host) ([]fleet.Host, m
 // answers in a way of its own; then what is on file counts.
 func (c *claim) current(host fleet.Host, onFile fleet.Status) bool {
 	at, ours := c.live[host].RegisterTime, c.registered[host.Address()]
-	switch {
+	switch live := c.live[host]; {
+	case at == 0 && ours != 0 && (live.Unread || live.Hosted || !live.HostedKnown):
+		return false // it told before
 	case at == 0, at == ours:
 		return true
-	case onFile.State == fleet.Unknown: // no row of this file can be placed, so none is to be waited for
-		return ours == 0
+	case onFile.State == fleet.Unknown: // a row that cannot be placed never will be
+		return ours == 0 && !onFile.Unread
 	case onFile.State == fleet.Unregistered:
 		return false
+	case ours != 0: // two clocks are not compared, so it is the very same or waited for
+		return onFile.RegisterTime == 0 || onFile.RegisterTime == at
 	default:
 		return onFile.RegisterTime == 0 || onFile.RegisterTime >= at
 	}
@@ -175,20 +179,20 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 	hosts = h.notReplaced(hosts, l, gone)
 	if l.last.FingerprintLabel == "" || len(hosts) == 0 {
 		// Without labels nobody can tell, and what was registered counts as ours.
+		refused := keep(hosts, func(host fleet.Host) bool { return l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered })
+		h.askRefused(ctx, refused, gone)
 		return keep(hosts, func(host fleet.Host) bool {
-			return l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther
+			code := l.statuses[host.WithoutSupplier()].Code
+			return code != diagnose.RegisteredByOther && code != diagnose.NotRegistered
 		}), nil
 	}
 	onFile, err := h.Process.CachedStatus(ctx, hosts)
-	var (
-		ours, owned, strange, unsure, lapsed []fleet.Host
-		held                                 = l.last.held(h.Desired)
-	)
+	var ours, owned, strange, unsure, lapsed, refused []fleet.Host
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		// What this object registered in this run is its own, although the file lags.
-		other := held.OwnedByOther(file) && h.registrant(host.WithoutSupplier()) == ""
+		other := l.last.namesAnother(h.Desired, file) && h.registrant(host.WithoutSupplier()) == ""
 		foreign := out && status.Code == diagnose.RegisteredByOther
 		overtaken := l.last.isOvertaken(host)
 		doubtful := overtaken || out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
@@ -201,19 +205,15 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 		case err != nil && foreign, other:
 		case err != nil:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
-		case !doubtful, told && l.last.ours(h.Desired, file):
+		case !doubtful, told && l.last.ours(h.Desired, file) && (!overtaken || file.RegisterTime > l.last.Overtaken[host.Address()]):
 			ours = append(ours, host)
 		case foreign: // somebody else's
 		case told: // somebody else's by what is on file
 			strange = append(strange, host)
 		case status.Code == diagnose.NotRegistered && file.State == fleet.Unregistered:
-			// The platform refused to register it, and has nothing on file.
+			refused = append(refused, host)
 		case overtaken && file.State == fleet.Unregistered && status.Code != diagnose.Unconfirmed:
-			if l.last.registeredBefore(host) {
-				gone.lapsed = append(gone.lapsed, host)
-			} else {
-				lapsed = append(lapsed, host)
-			}
+			lapsed = append(lapsed, host)
 		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
 			// An agent cannot tell what is registered and not hosted from what never was.
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
@@ -221,10 +221,11 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 			unsure = append(unsure, host)
 		}
 	}
-	gone.owned = append(gone.owned, h.leaveAlone(ctx, owned, onFile, gone)...)
-	h.leaveAlone(ctx, strange, onFile, gone)
+	gone.owned = append(gone.owned, h.leaveAlone(ctx, owned, onFile, l.last.registeredAt(), gone)...)
+	h.leaveAlone(ctx, strange, onFile, l.last.registeredAt(), gone)
 	h.askAgents(ctx, unsure, gone)
 	h.askAgents(ctx, lapsed, gone)
+	h.askRefused(ctx, refused, gone)
 	gone.lapsed = append(gone.lapsed, keep(lapsed, func(host fleet.Host) bool { _, stays := gone.results[host]; return !stays })...)
 	return ours, onFile
 }
@@ -337,7 +338,7 @@ func (h hostedProcess) replaced(host fleet.Host, name fleet.HostID, l leave, gon
 // leaveAlone gives the hosts that are somebody else's, as is on file. Where the agent
 // knows of a later registration than the file, that may well be ours; and where it does
 // not answer, nobody knows how old the file is: these are failures.
-func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, gone *released) []fleet.Host {
+func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, registered map[string]int64, gone *released) []fleet.Host {
 	if len(hosts) == 0 || !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
 		return hosts
 	}
@@ -348,7 +349,7 @@ func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFil
 		case err != nil, s.State == fleet.Unknown:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
 				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not answer"}
-		case s.RegisterTime > onFile[host].RegisterTime:
+		case s.RegisterTime > onFile[host].RegisterTime, s.RegisterTime != 0 && s.RegisterTime == registered[host.Address()]:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
 		default:
 			return true
@@ -371,5 +372,19 @@ func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *
 		}
 		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
 			Unreachable: err == nil && s.State == fleet.Unknown}
+	}
+}
+
+// askRefused keeps hosts whose registration was refused, and of which the platform has nothing
+// on file, where their agents say that it took effect all the same, or that somebody's did.
+func (h hostedProcess) askRefused(ctx context.Context, hosts []fleet.Host, gone *released) {
+	if len(hosts) == 0 || !h.Desired.HasSpec {
+		return
+	}
+	live, _ := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts) // who does not answer was refused
+	for _, host := range hosts {
+		if s := live[host]; s.Hosted || s.RegisterTime > 0 {
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
+		}
 	}
 }

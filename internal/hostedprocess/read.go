@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -52,7 +53,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	// With something to be done before the process goes, it is not gone before that is
 	// done.
 	stays := state.OnDestroy.ValueString() != "" && state.OnDestroy.ValueString() != string(fleet.DestroyUnregister)
-	if model.vanishes() && !stays && agentsTell(h) && allGone(report, h.Hosts.Len()) {
+	if model.vanishes() && !stays && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -68,7 +69,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.Owner)
 	}
 	model.setWhole(ctx)
-	if overtaken := last.overtaken(held, report.Cached); everApplied && !maps.Equal(overtaken, last.Overtaken) {
+	if overtaken := last.overtaken(h.Desired, report.Cached, report.Live); everApplied && !maps.Equal(overtaken, last.Overtaken) {
 		last.Overtaken = overtaken
 		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
 	}
@@ -99,14 +100,14 @@ func agentsTell(h hostedProcess) bool {
 	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered)
 }
 
-func allGone(report fleet.Report, hosts int) bool {
-	gone := 0
-	for _, drift := range report.Drift {
-		if drift == fleet.NotRegistered {
-			gone++
-		}
-	}
-	return gone == hosts
+// allGone reports whether nothing is left on any host. An agent that does not say whether it
+// hosts the process has not said that it does not, and where to register is not to host, none
+// says that what nobody heard of since was not registered.
+func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h hostedProcess) bool {
+	return !slices.ContainsFunc(h.Hosts.Hosts(), func(host fleet.Host) bool {
+		doubtful := known[host.WithoutSupplier()].Code == diagnose.Unconfirmed && !h.Process.HostingRegisters()
+		return report.Drift[host] != fleet.NotRegistered || !report.Live[host].HostedKnown || doubtful
+	})
 }
 
 // driftStatuses keeps the longer story that state tells of the same drift, and

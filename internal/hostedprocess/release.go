@@ -2,7 +2,6 @@ package hostedprocess
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,7 +77,9 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 		logged.Operation = string(l.first) + " and unregister"
 	}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
-		return fleet.Release(ctx, h.Process, ours, l.first, spared, rollout)
+		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
+			return h.releaseWave(ctx, wave, l, spared, &gone)
+		})
 	}))
 	h.releasePerhaps(ctx, ours, l, gone.results)
 	h.dropTwins(ctx, l, &gone)
@@ -92,6 +93,22 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 		}
 	}
 	return gone
+}
+
+// releaseWave lets go of the hosts of one wave. Whose the later ones are is looked at once more:
+// between two waves somebody else may have registered there.
+func (h hostedProcess) releaseWave(ctx context.Context, wave fleet.Wave, l leave, spared map[fleet.Host]bool, gone *released) fleet.Results {
+	ours := wave.Hosts
+	if wave.Number > 1 {
+		ours = h.stillOurs(ctx, ours, l, gone)
+	}
+	results := fleet.Release(ctx, h.Process, ours, l.first, spared, fleet.Rollout{})
+	for _, host := range wave.Hosts {
+		if o, stays := gone.results[host]; stays {
+			results[host] = o
+		}
+	}
+	return results
 }
 
 // spared are the hosts on which nothing is to be stopped before they go. What never came to
@@ -143,7 +160,8 @@ func (h hostedProcess) releasePerhaps(ctx context.Context, hosts []fleet.Host, l
 	also := make(map[fleet.Host]fleet.Host)
 	for _, host := range hosts {
 		name := l.last.Perhaps[host.Address()]
-		if perhaps, err := fleet.ParseHost(name, host.SupplierID()); err == nil && perhaps != host && results[host].OK() {
+		o, called := results[host]
+		if perhaps, err := fleet.ParseHost(name, host.SupplierID()); err == nil && perhaps != host && called && o.OK() {
 			also[perhaps] = host
 		}
 	}
@@ -215,7 +233,7 @@ const patienceAfter = 15 * time.Second
 func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map[fleet.Host]bool {
 	var pending []fleet.Host
 	for host, o := range results {
-		if silent(o) && !o.Unreachable {
+		if silent(o) {
 			pending = append(pending, host)
 		}
 	}
@@ -224,10 +242,10 @@ func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map
 		return answering
 	}
 	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), h.Process, patienceAfter, pending)
-	unasked := err != nil && !errors.Is(err, context.DeadlineExceeded) // the platform's failure is no agent's silence
+	unasked := err != nil // the platform's failure is no agent's silence
 	for _, host := range pending {
 		s, known := live[host]
-		answering[host] = unasked || known && (s.State != fleet.Unknown || s.Unread)
+		answering[host] = unasked || known && !s.Silent()
 	}
 	return answering
 }

@@ -68,6 +68,9 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
 	})
 
+	if !anyRegistered(results) {
+		h.doubt(ctx, results)
+	}
 	failures := results.Failures()
 	if !anyRegistered(results) {
 		resp.State.RemoveResource(ctx)
@@ -126,7 +129,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
-		leave:     leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool()},
+		leave:     leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(), anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == ""},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
 		registered: last.registeredAt(),
@@ -263,6 +266,25 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 		return diags
 	}
 	return append(diags, to.Set(ctx, identity)...)
+}
+
+// doubt has the agents of hosts asked whose registration was refused. Where one has the process
+// all the same, it took effect, as nobody had it there before.
+func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
+	refused := h.Hosts.Pick(func(host fleet.Host) bool {
+		o := results[host]
+		return o.Verdict == fleet.Failed && o.Err == nil && o.Left == fleet.NotRegistered && !o.AlreadyDone && !o.Unreachable
+	})
+	if len(refused) == 0 {
+		return
+	}
+	live, _ := fleet.LiveStatusWithin(ctx, h.Process, patienceAfter, refused) // who does not answer was refused
+	for _, host := range refused {
+		if s, o := live[host], results[host]; s.Hosted || s.RegisterTime > 0 {
+			o.Verdict, o.Meaning = fleet.Lost, "refused, and its agent has the process all the same"
+			results[host] = o
+		}
+	}
 }
 
 // anyRegistered reports whether a create left anything that state must remember:

@@ -85,10 +85,7 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 		if u.prior.supplier != u.h.supplier {
 			address = host.String()
 		}
-		if _, taken := all[key]; taken {
-			key = host.String()
-		}
-		all[key] = address
+		all[freeKey(all, key, host)] = address
 	}
 	return reference.NewHostMap(all)
 }
@@ -98,11 +95,19 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 	tried := appliedAs(u.h.Desired, u.h.supplier)
 	tried.Earlier = u.last.Earlier
 	now := u.last
+	now.Owner = u.h.Desired.Owner // of hosts that could not go back
 	now.Earlier = tried.earlier(u.prior.Desired, statuses)
 	now.Due, now.Behind = make(map[string]fleet.Due), make(map[string][]string)
 	maps.Copy(now.Due, u.last.Due)
+	now.Perhaps = maps.Clone(u.last.Perhaps)
+	if now.Perhaps == nil {
+		now.Perhaps = make(map[string]string)
+	}
 	runs := u.last.runs()
 	for host, o := range u.back {
+		if u.prior.Hosts.Has(host) && u.prior.Hosts.SupplierOf(host) != host.SupplierID() {
+			now.Perhaps[host.Address()] = host.String()
+		}
 		delete(now.Due, host.Address())
 		delete(runs, host.Address())
 		if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {

@@ -130,7 +130,7 @@ func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {
 // doubt about: what could not be read makes it nobody else's.
 func (u *update) keepDoubt(results fleet.Results) {
 	for host, o := range results {
-		if o.Unread && u.statuses[host.WithoutSupplier()].Code == diagnose.Unconfirmed {
+		if code := u.statuses[host.WithoutSupplier()].Code; o.Unread && (code == diagnose.Unconfirmed || code == diagnose.NotRegistered) {
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread, Unread: true, Left: fleet.NotRegistered, RequestID: o.RequestID, Err: o.Err}
 		}
 	}
@@ -296,10 +296,20 @@ func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	}
 	for host := range stuck {
 		key, address := u.prior.Hosts.Key(host), addressOf(host)
-		if _, taken := all[key]; taken {
-			key = host.String()
-		}
-		all[key] = address
+		all[freeKey(all, key, host)] = address
 	}
 	return reference.NewHostMap(all)
+}
+
+// freeKey is a key for a host that stays in state: its own, or one made of its address where
+// another host has that.
+func freeKey(taken map[string]string, key string, host fleet.Host) string {
+	if _, found := taken[key]; !found {
+		return key
+	}
+	key = host.String()
+	for _, found := taken[key]; found; _, found = taken[key] {
+		key += "+"
+	}
+	return key
 }
