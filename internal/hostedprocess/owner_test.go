@@ -5,19 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// forgetOwner takes the owner out of state, as a release that had none has left it.
-func forgetOwner(c *providertest.Core) {
-	c.T.Helper()
-	attributes := providertest.AttributesOf(c.T, c.State)
-	attributes["owner"] = tftypes.NewValue(tftypes.String, nil)
-	c.State = tftypes.NewValue(c.State.Type(), attributes)
-}
 
 // letGo are the hosts that were unregistered, unhosted, stopped or killed, in order.
 func letGo(sim *providertest.Sim) []string {
@@ -143,7 +133,7 @@ func TestHostedProcess_stateWithoutOwner(t *testing.T) {
 	if owner == nil || owner != registered.Labels["tf_spec_owner"] {
 		t.Fatalf("the owner is %v in state, and registered with %v", owner, registered.Labels)
 	}
-	forgetOwner(resource)
+	resource.ForgetOwner()
 	kept.Tainted = true
 	sim.ResetCalls()
 
@@ -158,7 +148,7 @@ func TestHostedProcess_stateWithoutOwner(t *testing.T) {
 	if said.Failed() {
 		t.Fatal(said)
 	}
-	forgetOwner(again)
+	again.ForgetOwner()
 	if kind, said := again.ApplyUnrefreshed(config); kind != providertest.PlanNothing || len(said) > 0 {
 		t.Errorf("unrefreshed: %s: %s", kind, said)
 	}
@@ -179,12 +169,12 @@ func TestHostedProcess_updateWithoutOwner(t *testing.T) {
 	resource.Applied(providertest.FaceESB.Reference("./start.sh", 2))
 	owner := resource.Attribute("owner")
 	for name, start := range map[string]string{"as-declared": "./start.sh", "changed": "./other.sh"} {
-		forgetOwner(resource)
+		resource.ForgetOwner()
 		if err := sim.Unhost(providertest.Address(1), "web", "nginx"); err != nil {
 			t.Fatal(err)
 		}
 		resource.Refresh()
-		forgetOwner(resource)
+		resource.ForgetOwner()
 		if kind, said := resource.ApplyUnrefreshed(providertest.FaceESB.Reference(start, 2)); kind != providertest.PlanUpdate || said.Failed() {
 			t.Errorf("%s: %s: %s", name, kind, said)
 		}

@@ -1,0 +1,92 @@
+package hostile_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Where the platform keeps an entry for each name of a machine, an object lets go of its own
+// without touching the process that another configuration has registered by the other one: an
+// agent hosts one process, whoever registered it last.
+//
+// Promised in partial-failure.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
+func TestOvertaken_byTheOtherName(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	names := map[string]map[string]any{
+		"address":  {"hosts": providertest.HostsOf(1)},
+		"agent-id": {"hosts": map[string]string{"a": agent}},
+	}
+	for name, c := range map[string]struct {
+		own    string
+		turn   func(h hostile, own *providertest.Core)
+		leaves bool // it is taken out of hosts, and not destroyed
+		ours   bool
+	}{
+		"by-address":       {own: "address"},
+		"by-agent-id":      {own: "agent-id"},
+		"taken-out":        {own: "address", leaves: true},
+		"rows-by-agent-id": {own: "address", turn: func(h hostile, _ *providertest.Core) { h.sim.RowsWithoutHost = true }},
+		"unregistered": {own: "address", turn: func(h hostile, _ *providertest.Core) {
+			h.unregister()
+			if err := h.sim.Host(agent, "web", "nginx"); err != nil {
+				h.Fatal(err)
+			}
+		}},
+		"agents-know-no-names": {own: "address", turn: func(h hostile, _ *providertest.Core) {
+			theirs := h.sim.Machine(agent).Process("web", "nginx").Entries
+			latest := max(theirs[0].RegisterTime, theirs[1].RegisterTime)
+			h.sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(0), Content: map[string]any{"process": []any{
+				map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": 12, "isAuto": true, "register_time": latest}}},
+			}}})
+		}},
+		"imported": {own: "address", turn: func(h hostile, own *providertest.Core) {
+			own.State = tftypes.NewValue(own.State.Type(), nil)
+			own.Imports("web:nginx@" + providertest.Address(1))
+		}},
+		"registered-again": {own: "address", ours: true, turn: func(h hostile, own *providertest.Core) {
+			own.Applied(h.config("./newer.sh", "running", "kill", names["address"]))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t, providertest.FaceGateway)
+			h.sim.EntryPerName = true
+			h.sim.AddAgent(agent, providertest.Address(1))
+			other := map[string]string{"address": "agent-id", "agent-id": "address"}[c.own]
+			own := h.object()
+			own.Applied(h.config("./start.sh", "running", "kill", names[c.own]))
+			h.object().Applied(h.config("./theirs.sh", "running", "kill", names[other]))
+			if c.turn != nil {
+				c.turn(h, own)
+			}
+			before := h.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+			var (
+				said providertest.Diagnostics
+				next map[string]any
+			)
+			if c.leaves {
+				next = h.config("./start.sh", "running", "kill", map[string]any{"hosts": map[string]string{"b": providertest.Address(2)}})
+			}
+			_, said = own.Apply(next)
+			after := h.sim.Machine(providertest.Address(1)).Process("web", "nginx")
+			switch {
+			case said.Failed():
+				t.Errorf("said: %s", said)
+			case c.ours && (after.Hosted || after.Running || len(after.Entries) != 1):
+				t.Errorf("it is %+v", after)
+			case c.ours:
+			case !cmp.Equal(before, after):
+				t.Errorf("it was %+v\nit is  %+v", before, after)
+			case !strings.Contains(said.String(), "Machines Belong To Another Resource"):
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package hostile_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// That another object had registered a host, and this one has since, is not forgotten: what
+// the file does not show then is not let go as the other's.
+func TestOvertaken_noMore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		replaces bool // a start replaces the labels
+		ensure   string
+		others   string // their start command
+		again    func(hostile, *providertest.Core, map[string]any)
+		end      func(hostile) // nil where the file shows no row
+	}{
+		"its-answer-lost": {ensure: "hosted", others: "./other.sh", again: answerLost},
+		"its-answer-lost-and-a-console": {ensure: "hosted", others: "./other.sh", again: answerLost, end: func(h hostile) {
+			if err := h.sim.Register(providertest.Address(1), "web", "nginx", map[string]string{"by": "console"}, ""); err != nil {
+				h.Fatal(err)
+			}
+		}},
+		"started":         {ensure: "hosted", others: "./start.sh", again: raised},
+		"started-anew":    {replaces: true, ensure: "hosted", others: "./start.sh", again: raised},
+		"frozen":          {ensure: "hosted", others: "./other.sh", again: frozenAndMute},
+		"frozen-unhosted": {ensure: "registered", others: "./other.sh", again: frozenAndMute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onHostile(t, func(h hostile) {
+				h.sim.StartReplaces = c.replaces
+				first, second := h.object(), h.object()
+				config := h.config("./start.sh", c.ensure, "unregister")
+				first.Applied(config)
+				second.Applied(h.config(c.others, c.ensure, "unregister"))
+				c.again(h, first, config)
+				first.Apply(config)
+				if owner := h.process().Labels["tf_spec_owner"]; owner != first.Attribute("owner") {
+					h.Fatalf("the owner is %v", owner)
+				}
+				if c.end != nil {
+					c.end(h)
+				} else {
+					h.hide()
+				}
+				h.keeps(first)
+			})
+		})
+	}
+}
+
+// raised wants more than the other object's registration, which it has seen.
+func raised(h hostile, first *providertest.Core, _ map[string]any) {
+	first.Refresh()
+	first.Applied(h.config("./start.sh", "running", "unregister"))
+}
+
+// answerLost registers anew, and loses the answer.
+func answerLost(h hostile, first *providertest.Core, config map[string]any) {
+	h.onReregister(simulator.Fault{Drop: "after"})
+	first.Apply(config)
+	h.sim.Mend()
+	first.Apply(config)
+}
+
+// frozenAndMute registers anew while the file shows the other's registration, which a
+// refresh then takes for the latest, as the agent says nothing.
+func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
+	h.sim.FreezeStatus()
+	first.Apply(config)
+	h.sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal)})
+	first.Refresh()
+	h.sim.Mend()
+	h.sim.ThawStatus()
+	first.Apply(config)
+}
+
+// What another object had, and has let go of, is not killed: not where registering anew came
+// to no end, not by a destroy after one that failed, and not when the object is tainted.
+//
+// Promised in partial-failure.md: what is not on file any more is left running, with the warning *Processes Not Stopped*.
+func TestOvertaken_still(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(hostile, *providertest.Core, map[string]any){
+		"registering-anew-in-progress": func(h hostile, first *providertest.Core, config map[string]any) {
+			config["timeouts"] = map[string]any{"update": "2s"}
+			first.Refresh()
+			h.onReregister(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
+			first.Apply(config)
+		},
+		"a-destroy-that-failed": func(h hostile, first *providertest.Core, _ map[string]any) {
+			first.Refresh()
+			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
+			first.DestroyUnrefreshed()
+		},
+		"tainted": func(_ hostile, first *providertest.Core, _ map[string]any) {
+			first.Refresh()
+			first.Tainted = true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onHostile(t, func(h hostile) {
+				first, second := h.object(), h.object()
+				config := h.config("./start.sh", "hosted", "kill")
+				first.Applied(config)
+				second.Applied(h.config("./other.sh", "running", "unregister"))
+				meanwhile(h, first, config)
+				h.sim.Mend()
+				second.Applied(nil)
+				pid := h.process().PID
+				if !first.Tainted {
+					h.spares(first)
+				} else if _, said := first.Apply(config); said.Failed() || !h.process().Running || h.process().PID != pid || !strings.Contains(said.String(), "Processes Not Stopped") {
+					h.Errorf("it is %+v; said: %s", h.process(), said)
+				}
+			})
+		})
+	}
+}
