@@ -46,7 +46,7 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 				map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": 12, "isAuto": true, "register_time": latest}}},
 			}}})
 		}},
-		"imported": {own: "address", turn: func(h hostile, own *providertest.Core) {
+		"imported": {own: "address", turn: func(_ hostile, own *providertest.Core) {
 			own.State = tftypes.NewValue(own.State.Type(), nil)
 			own.Imports("web:nginx@" + providertest.Address(1))
 		}},

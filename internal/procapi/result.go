@@ -46,13 +46,15 @@ type wireResult struct {
 
 // result is nothing where there is no code. Of two, one that is no success counts.
 func (w wireResult) result() (result HostResult, known bool) {
-	if !w.ErrorCode.Known || w.ErrorCode.Value == CodeOK && w.ErrCode.Known {
-		w.ErrorCode = w.ErrCode
+	code := w.ErrorCode
+	if !code.Known || code.Value == CodeOK && w.ErrCode.Known {
+		code = w.ErrCode
 	}
-	if w.ErrorMsg == "" {
-		w.ErrorMsg = w.ErrMsg
+	message := w.ErrorMsg
+	if message == "" {
+		message = w.ErrMsg
 	}
-	return HostResult{Code: w.ErrorCode.Value, Message: string(w.ErrorMsg), Content: w.Content}, w.ErrorCode.Known
+	return HostResult{Code: code.Value, Message: string(message), Content: w.Content}, code.Known
 }
 
 // saysNothing reports whether a result is a place that is kept for one, rather than one
