@@ -3,6 +3,7 @@ package processoperation_test
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -274,6 +275,38 @@ func TestProcessOperation_underWayNoMore(t *testing.T) {
 				}
 				if diff := cmp.Diff([]string{operate + providertest.Addresses(2, 3)}, u.sim.Changes()); diff != "" {
 					t.Errorf("sent (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// Where nobody can be asked for the task, nothing says that the operation is over: it is not
+// sent again, and asked for by the run after that.
+func TestProcessOperation_underWayUnasked(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simulator.Fault{
+		"forbidden":   {HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`},
+		"bad-gateway": {HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"},
+	} {
+		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+			t.Run(name+"/"+string(by), func(t *testing.T) {
+				t.Parallel()
+				config := by.Reference("./start.sh", 1)
+				config["operation"] = "restart"
+				u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
+				fault.API, fault.Op = "get_proc*", new(simulator.OpRestart)
+				u.sim.Inject(fault)
+				if _, said := u.Apply(config); !said.Failed() || !strings.Contains(said.String(), "the platform's result could not be read") {
+					t.Errorf("said: %s", said)
+				}
+				u.sim.Mend()
+				u.late.Store(int64(2 * time.Hour))
+				if _, said := u.Apply(config); len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
+					t.Errorf("the apply after that: %s", said)
+				}
+				if sent := u.sim.Changes(); len(sent) > 0 {
+					t.Errorf("sent again: %v", sent)
 				}
 			})
 		}
