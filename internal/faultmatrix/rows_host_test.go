@@ -58,7 +58,7 @@ func idleFaults() []fault {
 		},
 		{
 			name: "idle-not-asked", title: "There is nothing to stop (829), and the agent does not say whether the process is still hosted",
-			says: "not running, but whether it is still hosted is not known", pattern: patternOperationFails, hit: []int{2},
+			says: "said not to run, but whether it does, or is still hosted, is not known", pattern: patternOperationFails, hit: []int{2},
 			arrange: after829(simulator.Fault{Op: new(simulator.OpQuery), Unreachable: "117"}), except: stopOnly,
 		},
 		{

@@ -36,6 +36,8 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 				results.Merge(p.Operate(ctx, Kill, ends, nil))
 			default: // it goes on running
 			}
+			_, amiss := askIdle(ctx, p, results, foundIdle(results, ends))
+			results.Merge(amiss)
 		}
 		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
 			unregistered := p.Unregister(ctx, stopped)
@@ -84,7 +86,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, results Res
 	case p.HostingRegisters():
 		results.Merge(Same(hosted, Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process"}))
 	default:
-		results.Merge(p.Operate(ctx, Unsupervise, hosted, nil))
+		results.Merge(unhost(ctx, p, hosted, live))
 	}
 }
 
@@ -209,9 +211,7 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	case t.op == Start:
 		sayWhatIsLeft(ctx, t.process, t.results, t.due)
 	case t.op == Stop, t.op == Kill:
-		t.results.Merge(unhostIdle(ctx, t.process, pickFunc(ran, func(h Host) bool {
-			return t.results[h].OK() && t.results[h].AlreadyDone
-		})))
+		t.results.Merge(unhostIdle(ctx, t.process, t.results, foundIdle(t.results, ran)))
 	}
 }
 
@@ -278,12 +278,9 @@ func unhostAgain(ctx context.Context, p Process, ran Results, hosts []Host) Resu
 	}
 	results := make(Results)
 	let := p.Operate(ctx, Unsupervise, hosts, nil)
-	after, _ := p.LiveStatus(ctx, let.Succeeded(hosts)) // who does not answer has said that it is unhosted
+	after, _ := p.LiveStatus(ctx, let.Succeeded(hosts))
 	for _, h := range hosts {
-		o := let[h]
-		if s := after[h]; o.OK() && s.State != Unknown && s.HostedKnown && s.Hosted {
-			o = Outcome{Verdict: Failed, TaskID: o.TaskID, RequestID: o.RequestID, Meaning: "asked afterwards, it is hosted all the same"}
-		}
+		o := let[h].unhosted(after[h])
 		if o.OK() || !ran[h].OK() {
 			continue
 		}
@@ -322,34 +319,6 @@ func askFirst(ctx context.Context, p Process, op Operation, hosts []Host) Result
 		case op == Start && s.State == Running, op != Start && s.State != Running && s.HostedKnown && !s.Hosted:
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
-	}
-	return results
-}
-
-// unhostIdle removes hosting from hosts whose process was found not running: a
-// stop that has nothing to stop leaves hosting on (observed in a client's logs),
-// and the agent would start the process again.
-func unhostIdle(ctx context.Context, p Process, hosts []Host) Results {
-	if len(hosts) == 0 {
-		return nil
-	}
-	status, err := p.LiveStatus(ctx, hosts)
-	if err != nil {
-		return Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "not running, but whether it is still hosted could not be asked"})
-	}
-	results := make(Results)
-	for _, h := range hosts {
-		if s := status[h]; s.State == Unknown {
-			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not running, but whether it is still hosted is not known"}
-		}
-	}
-	// Where the answer does not speak of hosting, unhosting does no harm.
-	hosted := pickFunc(hosts, func(h Host) bool {
-		s := status[h]
-		return s.State != Unknown && (s.Hosted || !s.HostedKnown)
-	})
-	if len(hosted) > 0 {
-		results.Merge(p.Operate(ctx, Unsupervise, hosted, nil))
 	}
 	return results
 }

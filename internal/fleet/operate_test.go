@@ -20,7 +20,6 @@ func TestRun(t *testing.T) {
 		maybeIdle = hostingUnknown(stopped)
 		silent    = fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found"}
 		already   = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
-		notAsked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: silent.Message, Meaning: "not running, but whether it is still hosted is not known"}
 	)
 	tests := map[string]struct {
 		op      fleet.Operation
@@ -53,12 +52,28 @@ func TestRun(t *testing.T) {
 		},
 		"idle-agent-silent": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
-			[]string{"stop 1 2", "live 1 2", "unhost 2"}, byHost{1: notAsked, 2: well},
+			[]string{"stop 1 2", "live 1 2", "unhost 2"}, byHost{1: restUnknown(silent), 2: well},
 		},
 		"idle-cannot-be-asked": {
 			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
 			[]string{"stop 1 2", "live 1"},
-			byHost{1: {Verdict: fleet.Failed, Err: errDown, Meaning: "not running, but whether it is still hosted could not be asked"}, 2: well},
+			byHost{1: restUnasked, 2: well},
+		},
+		"stop-found-nothing-and-it-runs": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: up, 2: idle})},
+			[]string{"stop 1 2", "live 1 2", "unhost 2"}, byHost{1: runsAfter(noop), 2: well},
+		},
+		"kill-found-nothing-and-it-runs-unhosted": {
+			fleet.Kill, nil, process{operate: doneOps(byOp{fleet.Kill: {1: noop}}), live: answer(live(fleet.Running, false, 5))},
+			[]string{"kill 1 2", "live 1"}, byHost{1: runsAfter(noop), 2: well},
+		},
+		"idle-stays-hosted": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: noop}}), live: answer(idle)},
+			[]string{"stop 1 2", "live 1", "unhost 1", "live 1"}, byHost{1: hostedAfter(noop), 2: well},
+		},
+		"idle-unhosting-found-nothing-where-hosting-is-never-said": {
+			fleet.Stop, nil, process{operate: doneOps(byOp{fleet.Stop: {1: noop}, fleet.Unsupervise: {1: noop}}), live: answer(maybeIdle)},
+			[]string{"stop 1 2", "live 1", "unhost 1"}, byHost{1: noop, 2: well},
 		},
 
 		"unsure-start-worked": {fleet.Start, []int{1}, process{live: answer(up)}, []string{"live 1", "start 2"}, byHost{1: already, 2: well}},
@@ -241,6 +256,11 @@ func TestRun_oneShot(t *testing.T) {
 		notRun  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "away", Meaning: "not run, because its agent does not say whether it hosts it"}
 		remains = fleet.Outcome{Verdict: fleet.Failed, Meaning: "it was run, and is hosted now, so the agent may run it again: asked afterwards, it is hosted all the same"}
 		stuck   = away
+		left    = func(why string) fleet.Outcome { // of an unhosting that found nothing to end
+			o := hostedAfter(noop)
+			o.Meaning = "it was run, and is hosted now, so the agent may run it again: " + why
+			return o
+		}
 	)
 	stuck.Meaning = "it was run, and is hosted now, so the agent may run it again"
 	if away.Meaning != "" {
@@ -260,6 +280,11 @@ func TestRun_oneShot(t *testing.T) {
 		"fails-and-hosts":   {fleet.Start, nil, nil, byOp{fleet.Start: {1: broken, 2: away}}, []string{"live 1 2", "start 1 2", "unhost 1", "live 1"}, byHost{1: broken, 2: away}},
 		"agent-silent":      {fleet.Start, map[int]fleet.Status{1: silent}, nil, nil, []string{"live 1 2", "start 2", "unhost 2", "live 2"}, byHost{1: notRun, 2: well}},
 		"not-unhosted":      {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: away}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 2"}, byHost{1: stuck, 2: well}},
+		"nothing-to-unhost": {fleet.Start, nil, nil, byOp{fleet.Unsupervise: {1: noop}}, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: well, 2: well}},
+		"nothing-to-unhost-and-hosted-or-silent": {
+			fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, byOp{fleet.Unsupervise: {1: noop, 2: noop}},
+			[]string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: left("asked afterwards, it is hosted all the same"), 2: left("said not to run, and whether it is still hosted is not known")},
+		},
 		"hosted-afterwards": {fleet.Start, nil, map[int]fleet.Status{1: hosted, 2: silent}, nil, []string{"live 1 2", "start 1 2", "unhost 1 2", "live 1 2"}, byHost{1: remains, 2: well}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -114,8 +114,22 @@ func TestRelease(t *testing.T) {
 			[]string{"kill 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"nothing-to-stop": {
-			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}})},
-			[]string{"stop 1 2 3", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: answer(idle)},
+			[]string{"stop 1 2 3", "live 1", "unregister 1 2 3"}, byHost{1: well, 2: well, 3: well},
+		},
+		"nothing-to-kill-and-it-runs": {
+			fleet.DestroyKill, fleet.Rollout{},
+			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Kill: {1: noop, 2: noop}}), live: says(map[int]fleet.Status{1: bare, 2: silent})},
+			[]string{"kill 1 2 3", "live 1 2", "unregister 3"}, byHost{1: runsAfter(noop), 2: restUnknown(silent), 3: well},
+		},
+		"nothing-to-stop-and-agents-cannot-be-asked": {
+			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: noop}}), live: cannotSay(errDown)},
+			[]string{"stop 1 2 3", "live 1", "unregister 2 3"}, byHost{1: restUnasked, 2: well, 3: well},
+		},
+		"unregister-finds-nothing-and-neither-does-unhosting": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: already}), operate: doneOps(byOp{fleet.Unsupervise: {1: noop}}), live: answer(idle)},
+			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1 2 3", "live 1"}, byHost{1: hostedAfter(noop), 2: well, 3: well},
 		},
 		"stop-fails": {
 			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},

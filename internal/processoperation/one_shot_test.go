@@ -2,12 +2,14 @@ package processoperation_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // A one-shot process has ended when its start is checked, and is hosted by it. What
@@ -52,5 +54,35 @@ func TestProcessOperation_oneShot(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// To unhost it has worked where the agent says so, and where nobody can be asked only if
+// there was something to end.
+func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"nothing-to-end": true, "ended": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const by = providertest.FaceESB
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 1)
+			if fails {
+				sim.Inject(notRunning(simulator.OpUnhost))
+			}
+			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Skip: 1, HTTPStatus: http.StatusBadGateway})
+			config := by.Reference("./start.sh", 1)
+			spec, _ := config["spec"].(map[string]any)
+			spec["monitor_policy"] = map[string]any{"auto_type": 2}
+			config["operation"] = "start"
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", &providertest.Kept{})
+
+			_, said := resource.Apply(config)
+
+			process, _ := sim.Process(providertest.Address(1), "web", "nginx")
+			if process.Hosted != fails || said.Failed() != fails || strings.Contains(said.String(), "whether it is still hosted is not known") != fails {
+				t.Errorf("hosted: %t; said: %s", process.Hosted, said)
+			}
+		})
 	}
 }

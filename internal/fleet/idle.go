@@ -1,0 +1,82 @@
+package fleet
+
+import "context"
+
+// foundIdle are the hosts on which a stop or a kill is said to have found nothing to end.
+func foundIdle(results Results, hosts []Host) []Host {
+	return pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
+}
+
+// askIdle asks the agents of such hosts, and gives what they say and the outcome of those on
+// which the process is not known to be at rest.
+func askIdle(ctx context.Context, p Process, found Results, hosts []Host) (map[Host]Status, Results) {
+	if len(hosts) == 0 {
+		return nil, nil
+	}
+	status, err := p.LiveStatus(ctx, hosts)
+	if err != nil {
+		return nil, Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "said not to run, but whether it does, or is still hosted, could not be asked"})
+	}
+	results := make(Results)
+	for _, h := range hosts {
+		switch s := status[h]; s.State {
+		case Unknown:
+			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "said not to run, but whether it does, or is still hosted, is not known"}
+		case Running:
+			o := found[h]
+			o.Verdict, o.AlreadyDone, o.Meaning = Failed, false, "said not to run, and its agent says afterwards that it runs"
+			results[h] = o
+		default: // at rest
+		}
+	}
+	return status, results
+}
+
+// unhostIdle removes hosting from hosts whose process was found not running: a
+// stop that has nothing to stop leaves hosting on (observed in a client's logs),
+// and the agent would start the process again.
+func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Results {
+	status, results := askIdle(ctx, p, found, hosts)
+	// Where the answer does not speak of hosting, unhosting does no harm.
+	hosted := pickFunc(hosts, func(h Host) bool {
+		_, amiss := results[h]
+		return !amiss && (status[h].Hosted || !status[h].HostedKnown)
+	})
+	if len(hosted) > 0 {
+		results.Merge(unhost(ctx, p, hosted, status))
+	}
+	return results
+}
+
+// unhost ends the hosting on hosts whose agents said so much before. Where one said that it
+// hosts the process, and the platform finds nothing to end, it is asked again.
+func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status) Results {
+	results := p.Operate(ctx, Unsupervise, hosts, nil)
+	doubted := pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone && before[h].Hosted })
+	if len(doubted) == 0 {
+		return results
+	}
+	after, _ := p.LiveStatus(ctx, doubted) // who does not answer has not said that it is unhosted
+	for _, h := range doubted {
+		results[h] = results[h].unhosted(after[h])
+	}
+	return results
+}
+
+// unhosted is the outcome of an unhosting once the agent was asked. Where it does not say,
+// that the platform has ended the hosting will do, and that it found nothing to end will not.
+func (o Outcome) unhosted(s Status) Outcome {
+	known := s.State != Unknown && s.HostedKnown
+	switch {
+	case !o.OK(), known && !s.Hosted:
+		return o
+	case known:
+		o.Meaning = "asked afterwards, it is hosted all the same"
+	case o.AlreadyDone:
+		o.Meaning = "said not to run, and whether it is still hosted is not known"
+	default:
+		return o
+	}
+	o.Verdict, o.AlreadyDone = Failed, false
+	return o
+}
