@@ -3,6 +3,7 @@ package processoperation
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -22,6 +23,20 @@ type doubt map[string]map[string]fleet.Task
 func (d doubt) at(p place) (fleet.Task, bool) {
 	task, found := d[p.process][p.host.Address()]
 	return task, found
+}
+
+// without is the doubt of hosts that there are no results of.
+func (d doubt) without(members []member, results outcome) doubt {
+	rest := make(doubt)
+	for process, tasks := range d {
+		rest[process] = maps.Clone(tasks)
+	}
+	for i, m := range members {
+		for host := range results[i] {
+			delete(rest[m.ID], host.WithoutSupplier().Address())
+		}
+	}
+	return rest
 }
 
 // doubtOf is what a run leaves in doubt. Where its turn did not come, what was in doubt

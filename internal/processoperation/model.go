@@ -3,6 +3,7 @@ package processoperation
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	actiontimeouts "github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
@@ -191,6 +192,18 @@ func (o outcome) failures() outcome {
 		failures[i] = results.Failures()
 	}
 	return failures
+}
+
+// mayHaveRun are those of operations that did not come out well and may have done something.
+func (o outcome) mayHaveRun() outcome {
+	ran := make(outcome, len(o))
+	for i, results := range o {
+		ran[i] = maps.Clone(results)
+		maps.DeleteFunc(ran[i], func(_ fleet.Host, one fleet.Outcome) bool {
+			return one.Verdict != fleet.Lost && one.Verdict != fleet.Pending && !one.Ran
+		})
+	}
+	return ran
 }
 
 // count is how many there are.

@@ -165,8 +165,11 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		}
 	}
 	state.KeepHosts(ctx, left)
-	state.values().FailedHosts = reference.StringMapValue(nil)
+	state.values().recordDestroy(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	doubt, diags := loadDoubt(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, doubt, doubt.without(o.members, failures.mayHaveRun()))...)
 	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }
 
@@ -177,6 +180,23 @@ func (m *resourceValues) record(o operation, failures outcome) {
 	for i, of := range failures {
 		for key, status := range diagnose.StatusesByKey(o.members[i].Hosts, diagnose.OperationStatuses(of)) {
 			failed[reference.HostKey(o.members[i].name, key)] = status
+		}
+	}
+	m.FailedHosts = reference.StringMapValue(failed)
+}
+
+// recordDestroy writes what a destroy has left undone into the model. If it is given up, the
+// operation is due where it was before, and where on_destroy may have undone it.
+func (m *resourceValues) recordDestroy(o operation, left outcome) {
+	before := reference.StringMap(m.FailedHosts)
+	m.record(o, left.mayHaveRun())
+	failed := reference.StringMap(m.FailedHosts)
+	for i, member := range o.members {
+		for host := range left[i] {
+			key := reference.HostKey(member.name, member.Hosts.Key(host))
+			if status, was := before[key]; was && failed[key] == "" {
+				failed[key] = status
+			}
 		}
 	}
 	m.FailedHosts = reference.StringMapValue(failed)

@@ -3,6 +3,7 @@ package processoperation_test
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -315,5 +316,63 @@ func TestProcessOperation_olderState(t *testing.T) {
 	// It runs, which is asked for and not brought about.
 	if changes := sim.Changes(); len(changes) > 0 || len(sim.Calls().OfOp(simulator.OpQuery)) == 0 {
 		t.Errorf("calls: %v", sim.Calls().APIs())
+	}
+}
+
+// A destroy that is given up has the operation run again where on_destroy may have undone it,
+// and where it was due before, and nowhere else.
+func TestProcessOperation_destroyGivenUp(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceESB
+	second := []string{providertest.Address(2)}
+	for name, c := range map[string]struct {
+		start   simulator.Fault // of the first run, if its API is set
+		stop    simulator.Fault
+		started []string // by the apply that follows
+	}{
+		"answers-lost": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Drop: "after"}, started: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)}},
+		"command-failed": {
+			stop:    simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Hosts: second, Code: new(simulator.CodeCommandFailed)},
+			started: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)},
+		},
+		"nothing-done": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`}},
+		"due-before": {
+			start:   simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Hosts: second, Code: new(117)},
+			stop:    simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`},
+			started: []string{"operate_proc_v2/0 " + providertest.Addresses(2)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.Registered(t, 2)
+			config := restartConfig(by, 2, map[string]any{"operation": "start", "on_destroy": "stop"})
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", &providertest.Kept{})
+			if c.start.API != "" {
+				sim.Inject(c.start)
+			}
+			resource.Apply(config)
+			sim.Mend()
+			sim.Inject(c.stop)
+			if _, said := resource.Apply(nil); !said.Failed() {
+				t.Fatal("the destroy went well")
+			}
+			sim.Mend()
+			sim.ResetCalls()
+			if _, said := resource.Apply(config); len(said) > 0 || len(resource.Reasons("failed_hosts")) > 0 {
+				t.Error(said)
+			}
+			if diff := cmp.Diff(c.started, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			for n := range 2 {
+				if process, _ := sim.Process(providertest.Address(n+1), "web", "nginx"); !process.Running {
+					t.Errorf("host %d does not run", n+1)
+				}
+			}
+			if kind, said := resource.Apply(config); kind != providertest.PlanNothing {
+				t.Errorf("after it: %s %s", kind, said)
+			}
+		})
 	}
 }
