@@ -149,8 +149,10 @@ type turn struct {
 	results Results
 	due     []Host // on which it has to run
 	resumed []Host // on which an earlier run of it has worked
-	// bare are hosts that a one-shot process is not hosted on.
+	// bare are hosts that a one-shot process is not hosted on, was what their agents said of
+	// it before.
 	bare map[Host]bool
+	was  map[Host]Status
 }
 
 // runsOnce reports whether the turn starts a process that ends by itself.
@@ -207,6 +209,7 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	ran := slices.Concat(t.resumed, t.due)
 	switch {
 	case t.runsOnce():
+		t.askRunAnew(ctx)
 		t.results.Merge(unhostAgain(ctx, t.process, t.results, pick(ran, t.bare)))
 	case t.op == Start:
 		sayWhatIsLeft(ctx, t.process, t.results, t.due)
@@ -259,6 +262,7 @@ func (t *turn) askHosted(ctx context.Context) {
 		t.due = nil
 		return
 	}
+	t.was = before
 	for _, h := range t.due {
 		s := before[h]
 		if s.State == Unknown {
@@ -267,6 +271,33 @@ func (t *turn) askHosted(ctx context.Context) {
 		t.bare[h] = t.bare[h] || s.HostedKnown && !s.Hosted // an earlier run may have hosted it
 	}
 	t.due = pickFunc(t.due, func(h Host) bool { return before[h].State != Unknown })
+}
+
+// askRunAnew asks whether a one-shot process that ran before its restart was run anew. That
+// it does not run when it is checked (836) is what it is for; the same code says that it
+// could not be stopped.
+func (t *turn) askRunAnew(ctx context.Context) {
+	doubted := pickFunc(t.due, func(h Host) bool {
+		o := t.results[h]
+		return t.op == Restart && o.OK() && o.Code != 0 && t.was[h].State == Running
+	})
+	if len(doubted) == 0 {
+		return
+	}
+	now, _ := t.process.LiveStatus(ctx, doubted) // who does not answer has not said that it ended
+	for _, h := range doubted {
+		o, s := t.results[h], now[h]
+		switch runs := s.State == Running; {
+		case s.State == Stopped, runs && s.PID > 0 && t.was[h].PID > 0 && s.PID != t.was[h].PID:
+			continue
+		case runs:
+			o.Meaning = "its check failed, and its agent says afterwards that it runs as before, so it was not run anew"
+		default:
+			o.Meaning = "its check failed, and whether it was run anew is not known"
+		}
+		o.Verdict, o.Ran = Failed, true
+		t.results[h] = o
+	}
 }
 
 // unhostAgain ends the hosting that running a one-shot process began, and asks whether it

@@ -309,6 +309,52 @@ func TestRun_oneShot(t *testing.T) {
 	}
 }
 
+// A one-shot process that runs as before its restart was not run anew, though its check
+// counts as done. Only where it ran before is that asked.
+func TestRun_oneShotNotStopped(t *testing.T) {
+	t.Parallel()
+	const as, unknown = "its check failed, and its agent says afterwards that it runs as before, so it was not run anew", "its check failed, and whether it was run anew is not known"
+	runs := func(pid int64) fleet.Status {
+		s := live(fleet.Running, true, 5)
+		s.PID = pid
+		return s
+	}
+	ended := live(fleet.Stopped, true, 5)
+	for name, test := range map[string]struct {
+		before, after fleet.Status
+		code          int64
+		calls         []string
+		meaning       string // of the failure, if it is one
+	}{
+		"same-pid":       {runs(7), runs(7), 836, []string{"live 1", "restart 1", "live 1"}, as},
+		"pid-not-said":   {runs(7), runs(0), 836, []string{"live 1", "restart 1", "live 1"}, as},
+		"pid-was-unsaid": {runs(0), runs(7), 836, []string{"live 1", "restart 1", "live 1"}, as},
+		"silent":         {runs(7), fleet.Status{State: fleet.Unknown}, 836, []string{"live 1", "restart 1", "live 1"}, unknown},
+		"ended":          {runs(7), ended, 836, []string{"live 1", "restart 1", "live 1"}, ""},
+		"other-pid":      {runs(7), runs(8), 836, []string{"live 1", "restart 1", "live 1"}, ""},
+		"checked":        {runs(7), runs(7), 0, []string{"live 1", "restart 1"}, ""},
+		"had-ended":      {ended, runs(7), 836, []string{"live 1", "restart 1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			restarted := fleet.Outcome{Verdict: fleet.Done, Code: test.code}
+			p := process{oneShot: true, operate: doneOps(byOp{fleet.Restart: {1: restarted}})}
+			said := test.before
+			p.live = func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
+				now := said
+				said = test.after
+				return map[fleet.Host]fleet.Status{host(1): now}, nil
+			}
+			results := fleet.Run(t.Context(), &p, fleet.Restart, hosts(1), nil, fleet.Rollout{})
+			if test.meaning != "" {
+				restarted.Verdict, restarted.Ran, restarted.Meaning = fleet.Failed, true, test.meaning
+			}
+			p.wantCalls(t, test.calls...)
+			wantResults(t, byHost{1: restarted}, results)
+		})
+	}
+}
+
 // Where nobody can be asked, nothing is run: what it leaves behind could not be told.
 func TestRun_oneShotUnasked(t *testing.T) {
 	t.Parallel()

@@ -86,3 +86,32 @@ func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 		})
 	}
 }
+
+// A restart that did not stop what ran did not run it anew, though a failed check (836) is
+// what a one-shot process comes to.
+func TestProcessOperation_oneShotNotStopped(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+		for _, fails := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%t", by, fails), func(t *testing.T) {
+				t.Parallel()
+				sim := hosted(t, by, 1)
+				if err := sim.StartProcess(providertest.Address(1), "web", "nginx"); err != nil {
+					t.Fatal(err)
+				}
+				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Code: new(836), Message: "stop process failed", Apply: !fails})
+				config := by.Reference("./start.sh", 1)
+				spec, _ := config["spec"].(map[string]any)
+				spec["monitor_policy"] = map[string]any{"auto_type": 2}
+				config["operation"] = "restart"
+				resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", &providertest.Kept{})
+
+				_, said := resource.Apply(config)
+
+				if said.Failed() != fails || strings.Contains(said.String(), "so it was not run anew") != fails {
+					t.Errorf("said: %s", said)
+				}
+			})
+		}
+	}
+}
