@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -59,9 +60,13 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 			}
 			f := filed{client: p.client, hosts: batch, unreadable: answer.ProcInfos.unreadable}
 			for _, row := range answer.ProcInfos.rows {
-				if string(row.Meta.Namespace) == meta.Namespace && string(row.Meta.Name) == meta.Name {
+				switch namespace, name := string(row.Meta.Namespace), string(row.Meta.Name); {
+				case namespace == meta.Namespace && name == meta.Name:
+					row = row.among(batch)
 					p.client.names(row)
 					f.rows = append(f.rows, row)
+				case namespace == "" || name == "":
+					f.unreadable = true // it may be of this process
 				}
 			}
 			mu.Lock()
@@ -116,9 +121,9 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 			other, named := f.client.alias(name)
 			switch {
 			case asked[name]:
-				placed[name], found = status, true
+				placed[name], found = later(placed, name, status), true
 			case named && asked[other]:
-				byAlias[other], found = status, true
+				byAlias[other], found = later(byAlias, other, status), true
 			}
 			// Two names of one kind are two machines.
 			known = known || named || f.sameKind(name)
@@ -131,6 +136,26 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 		}
 	}
 	return placed, lost
+}
+
+// later is the status of a host of which a row may be placed already. The later registration
+// counts; of two at one time that differ, nobody knows which does, unless one is what is left
+// of a registration.
+func later(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) fleet.Status {
+	before, twice := placed[host]
+	switch {
+	case !twice, before.RegisterTime < status.RegisterTime:
+		return status
+	case before.RegisterTime > status.RegisterTime, status.State == fleet.Unregistered,
+		before.State == status.State && maps.Equal(before.Labels, status.Labels):
+		return before
+	case before.State == fleet.Unregistered:
+		return status
+	}
+	return fleet.Status{
+		State: fleet.Unknown, RegisterTime: status.RegisterTime,
+		Message: "the platform has two registrations of this process on file for this host, and does not say which is the later one",
+	}
 }
 
 // sameKind reports whether a name is an agent id, or an address, as those of the request.

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,67 @@ func TestGateway_placing(t *testing.T) {
 			}
 			if n := len(script.Requests()); n != len(test.steps) {
 				t.Errorf("got %d requests, want %d", n, len(test.steps))
+			}
+		})
+	}
+}
+
+// Of two rows of one host the later registration counts, in whatever order they come.
+func TestCachedStatus_twoRows(t *testing.T) {
+	t.Parallel()
+	at := func(status, time int, labels string) string {
+		return strings.Replace(strings.Replace(onFile(1, status), `}`, `,"labels":`+labels+`}`, 1), `"status"`, `"register_time":`+strconv.Itoa(time)+`,"status"`, 1)
+	}
+	tests := map[string]struct {
+		one, other string
+		want       fleet.State
+	}{
+		"later":               {at(2, 200, `{}`), at(1, 100, `{}`), fleet.Stopped},
+		"later-is-gone":       {at(0, 200, `{}`), at(1, 100, `{}`), fleet.Unregistered},
+		"earlier-is-gone":     {at(1, 200, `{}`), at(0, 100, `{}`), fleet.Running},
+		"one-is-gone":         {at(1, 0, `{}`), at(0, 0, `{}`), fleet.Running},
+		"they-agree":          {at(1, 0, `{"a":"b"}`), at(1, 0, `{"a":"b"}`), fleet.Running},
+		"they-contradict":     {at(1, 100, `{}`), at(2, 100, `{}`), fleet.Unknown},
+		"of-different-owners": {at(1, 0, `{"tf_spec_owner":"a"}`), at(1, 0, `{"tf_spec_owner":"b"}`), fleet.Unknown},
+	}
+	for name, test := range tests {
+		for order, rows := range map[string][]string{"": {test.one, test.other}, "-backwards": {test.other, test.one}} {
+			t.Run(name+order, func(t *testing.T) {
+				t.Parallel()
+				_, url := newScript(t, cached(rows...))
+				got, err := quick(t, url).Process(sampleMeta, sampleSpec()).CachedStatus(t.Context(), hosts(1))
+				if err != nil || got[host(1)].State != test.want || (test.want == fleet.Unknown) != (got[host(1)].Message != "") {
+					t.Errorf("got %+v, %v, want %s", got[host(1)], err, test.want)
+				}
+			})
+		}
+	}
+}
+
+// An address without its cloud area is that of the one host that was asked that has it.
+func TestCachedStatus_rowWithoutCloud(t *testing.T) {
+	t.Parallel()
+	row := strings.Replace(onFile(1, 1), `,"bk_cloud_id":0`, "", 1)
+	for name, test := range map[string]struct {
+		asked []string
+		want  map[string]fleet.State
+	}{
+		"one-has-it":  {[]string{"5:10.0.0.1", "0:10.0.0.2"}, map[string]fleet.State{"5:10.0.0.1": fleet.Running, "0:10.0.0.2": fleet.Unregistered}},
+		"two-have-it": {[]string{"0:10.0.0.1", "5:10.0.0.1"}, map[string]fleet.State{"0:10.0.0.1": fleet.Unknown, "5:10.0.0.1": fleet.Unknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, cached(row))
+			got, err := quick(t, url).Process(sampleMeta, sampleSpec()).CachedStatus(t.Context(), procapitest.Parse(t, test.asked...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			states := make(map[string]fleet.State)
+			for address, status := range procapitest.ByAddress(got) {
+				states[address] = status.State
+			}
+			if diff := cmp.Diff(test.want, states); diff != "" {
+				t.Errorf("states (-want +got):\n%s", diff)
 			}
 		})
 	}

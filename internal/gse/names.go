@@ -83,7 +83,8 @@ func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 }
 
 // learnFrom takes the names of hosts from what their agents said: the key of a result
-// has one, and its content may have the other.
+// has one, and its content may have the other. What stands under the id of one agent and is
+// said by another is no answer of the first.
 func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	process := ":" + p.meta.Namespace + ":" + p.meta.Name
 	for key, answer := range answers {
@@ -95,31 +96,37 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 		if err != nil || host.Address() != name {
 			continue
 		}
-		id := host.WithoutSupplier()
+		id, said := host.WithoutSupplier(), rowNames(answer.Content)
+		agent, byAgent := said.agent()
+		if byAgent && id.IsAgentID() && agent.WithoutSupplier() != id {
+			answers[key] = procapi.HostResult{Code: -1, Message: "the answer is that of agent " + agent.AgentID()}
+			continue
+		}
 		if _, known := p.client.alias(id); known {
 			continue
 		}
-		said := rowNames(answer.Content)
-		if agent, ok := said.agent(); ok && host.AgentID() == "" {
+		if byAgent && !id.IsAgentID() {
 			p.client.learn(agent.WithoutSupplier(), id)
 		}
-		address, ok := said.host(0)
-		if !ok || host.AgentID() == "" {
+		if !id.IsAgentID() {
 			continue
 		}
-		if said.Host.CloudID.Known {
+		if address, ok := said.among(asked).host(0); ok {
 			p.client.learn(id, address.WithoutSupplier())
-			continue
-		}
-		// Without its cloud area, 0 being one like any other, an address is a host's only
-		// where one host alone was asked that has it.
-		if same := sameIP(asked, address); len(same) == 1 {
-			p.client.learn(id, same[0].WithoutSupplier())
 		}
 	}
 }
 
-// sameIP are the hosts with the IP of another, in any cloud area.
-func sameIP(hosts []fleet.Host, as fleet.Host) []fleet.Host {
-	return slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return h.IP() != as.IP() || h.AgentID() != "" })
+// among gives a row that does not tell its cloud area that of the hosts that were asked.
+// 0 is one like any other, so an address without it is a host's only where one host alone
+// was asked that has it.
+func (r procRow) among(asked []fleet.Host) procRow {
+	if r.Host.CloudID.Known || !r.ip().IsValid() {
+		return r
+	}
+	same := slices.DeleteFunc(slices.Clone(asked), func(h fleet.Host) bool { return h.IP() != r.ip() })
+	if len(same) == 1 {
+		r.Host.CloudID = procapi.Number{Value: float64(same[0].CloudID()), Known: true}
+	}
+	return r
 }

@@ -26,6 +26,7 @@ func TestGateway_otherNames(t *testing.T) {
 	const addressA = "0:10.0.0.1"
 	var (
 		both    = gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
+		noCloud = gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1"}`, 1)
 		refused = refusal(1306000, "null")
 		asked   = func(pairs ...string) []exchange { return []exchange{cached(), accepted, result(said(pairs...))} }
 	)
@@ -36,6 +37,8 @@ func TestGateway_otherNames(t *testing.T) {
 		fails bool
 	}{
 		"row-of-agent":            {agentA, []exchange{cached(both)}, addressA, false},
+		"row-without-cloud":       {addressA, []exchange{cached(noCloud)}, agentA, false},
+		"agent-without-cloud":     {agentA, []exchange{cached(noCloud), accepted, result(said(agentA+":gse:proc-test", code(117)))}, "", false},
 		"row-of-address":          {addressA, []exchange{cached(both)}, agentA, false},
 		"content-of-address":      {addressA, asked(named(addressA, `"ip":"10.0.0.1","bk_agent_id":"`+agentA+`"`)...), agentA, false},
 		"content-of-agent":        {agentA, asked(named(agentA, `"ip":"10.0.0.1","bk_cloud_id":0`)...), addressA, false},
@@ -68,6 +71,32 @@ func TestGateway_otherNames(t *testing.T) {
 			// What is known is not asked for.
 			if again, err := p.OtherNames(t.Context(), h); err != nil || len(again) != 1 {
 				t.Errorf("again: got %v, %v", again, err)
+			}
+		})
+	}
+}
+
+// What another agent says is no answer, under whatever name it comes.
+func TestGateway_contentOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		key, members string
+		unknown      bool
+	}{
+		"its-own":       {agentA, `"bk_agent_id":"` + agentA + `"`, false},
+		"unsaid":        {agentA, `"bk_agent_id":""`, false},
+		"address":       {agentA, `"bk_agent_id":"0:10.0.0.1"`, false},
+		"another":       {agentA, `"bk_agent_id":"` + agentB + `"`, true},
+		"by-other-name": {"0:10.0.0.1", `"bk_agent_id":"` + agentA + `"`, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newGateway(t, accepted, result(said(named(test.key, test.members)...)))
+			h := procapitest.Parse(t, agentA)[0]
+			got, err := gatewayProcess(t, url, sampleSpec()).LiveStatus(t.Context(), []fleet.Host{h})
+			if unknown := got[h].Message == "the answer is that of agent "+agentB; err != nil || unknown != test.unknown || (got[h].State == fleet.Unknown) != test.unknown {
+				t.Errorf("got %+v, %v", got[h], err)
 			}
 		})
 	}

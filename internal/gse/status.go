@@ -88,18 +88,25 @@ func rowNames(content json.RawMessage) procRow {
 	return row
 }
 
-// host is where a row belongs by its address. The gateway may leave the address
-// out, put the agent id inside it, or give it in place of the agent id.
+// host is where a row belongs by its address, which is one together with its cloud area.
+// The gateway may leave the address out, put the agent id inside it, or give it in place
+// of the agent id.
 func (r procRow) host(supplier int) (fleet.Host, bool) {
-	ip, err := netip.ParseAddr(string(r.Host.IP))
-	if err != nil {
+	ip, cloud := r.ip(), r.Host.CloudID
+	if whole := cloud.Known && cloud.Value == float64(cloud.Int()); !whole || !ip.IsValid() {
 		h, err := fleet.ParseHost(r.agentID(), supplier)
 		return h, err == nil && h.AgentID() == ""
 	}
 	if r.Host.SupplierID.Known {
 		supplier = int(r.Host.SupplierID.Int())
 	}
-	return fleet.NewHost(int(r.Host.CloudID.Int()), supplier, ip), true
+	return fleet.NewHost(int(cloud.Int()), supplier, ip), true
+}
+
+// ip is the zero Addr where a row has none.
+func (r procRow) ip() netip.Addr {
+	ip, _ := netip.ParseAddr(string(r.Host.IP))
+	return ip.Unmap()
 }
 
 // agent is where a row belongs by its agent id.

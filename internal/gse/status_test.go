@@ -68,6 +68,10 @@ func TestProcRow(t *testing.T) {
 		"ipv4-mapped":   {`{"host":{"ip":"::ffff:10.0.0.1","bk_cloud_id":0,"bk_supplier_id":0},"status":1}`, "0:0:10.0.0.1", fleet.Status{State: fleet.Running}},
 		"no-host":       {`{"status":1}`, "", fleet.Status{State: fleet.Running}},
 		"odd-ip":        {`{"host":{"ip":7,"bk_cloud_id":0},"status":1}`, "", fleet.Status{State: fleet.Running}},
+		"no-cloud":      {`{"host":{"ip":"10.0.0.1"},"status":1}`, "", fleet.Status{State: fleet.Running}},
+		"odd-cloud":     {`{"host":{"ip":"10.0.0.1","bk_cloud_id":"default area"},"status":1}`, "", fleet.Status{State: fleet.Running}},
+		"half-a-cloud":  {`{"host":{"ip":"10.0.0.1","bk_cloud_id":0.9},"status":1}`, "", fleet.Status{State: fleet.Running}},
+		"cloud-beside":  {`{"host":{"ip":"10.0.0.1"},"bk_agent_id":"1:10.0.0.1","status":1}`, "1:9:10.0.0.1", fleet.Status{State: fleet.Running}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +141,8 @@ func TestCachedStatus(t *testing.T) {
 		"no-rows":          {cached(), map[int]fleet.Status{1: absent, 2: absent}},
 		"null":             {exchange{API: apiStatus, Reply: procapitest.Data("null")}, map[int]fleet.Status{1: absent, 2: absent}},
 		"one-object":       {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":` + onFile(1, 1) + `}`)}, map[int]fleet.Status{1: running, 2: absent}},
+		"no-namespace":     {cached(strings.Replace(onFile(1, 1), `"namespace":"gse",`, "", 1), onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
+		"no-name":          {cached(strings.Replace(onFile(1, 1), `,"name":"proc-test"`, "", 1), onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
 		"broken-row":       {cached(`{"meta":7,"host":[]}`, `3`, onFile(2, 1)), map[int]fleet.Status{1: unread, 2: running}},
 		"no-list":          {exchange{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":"none"}`)}, map[int]fleet.Status{1: unread, 2: unread}},
 		"another-host":     {cached(onFile(1, 1), onFile(9, 2)), map[int]fleet.Status{1: running, 2: absent}},

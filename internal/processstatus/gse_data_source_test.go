@@ -245,6 +245,7 @@ func TestProcessStatusDataSource_unreadableFile(t *testing.T) {
 	for name, rows := range map[string]map[string]any{
 		"no-list": {"data/proc_infos": "none"},
 		"a-row":   {"data/proc_infos/*/meta": 7},
+		"no-meta": {"data/proc_infos/*/meta": nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
