@@ -217,6 +217,16 @@ var patternOnePage = &pattern{
 	cells: wellAfter(1, providertest.OnImport, providertest.OnList), never: onlyLists,
 }
 
+var patternShort = &pattern{
+	name: "short", title: "The listing of a namespace gives fewer rows than it counts",
+	about: "Some of the rows would look like all of them.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnImport: {ending: fails, tries: 2},
+		providertest.OnList:   {ending: fails, tries: 2},
+	},
+	never: onlyLists,
+}
+
 const onlyLists = "they do not list a namespace"
 
 var patternRowZero = &pattern{

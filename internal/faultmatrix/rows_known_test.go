@@ -127,8 +127,8 @@ func listFaults() []fault {
 			},
 		},
 		{
-			name: "count-grows", title: "The count is higher than the number of rows", pattern: patternPaged, faces: gseFaces,
-			fault: answer(map[string]any{"data/count": 1003}),
+			name: "count-grows", title: "The count is higher than the number of rows", pattern: patternShort, faces: gseFaces,
+			says: "rows that they count", fault: answer(map[string]any{"data/count": 1003}),
 		},
 		{
 			name: "rows-twice", title: "Rows move between pages while they are read, and appear twice", pattern: patternPaged, faces: gseFaces,
@@ -141,6 +141,9 @@ func listFaults() []fault {
 		{
 			name: "row-skipped", title: "A row moves between pages while they are read, and is on none: its host is not found", pattern: patternOnePage, faces: gseFaces,
 			hit: []int{2}, unlisted: []int{2}, fault: &simulator.Fault{Missing: -1},
+			arrange: func(r *faultRun) {
+				r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 2}})
+			},
 		},
 		{
 			name: "row-not-registered", title: "A row says that its process is not registered (status 0, in place of 1 or 2)", pattern: patternRowZero, faces: gseFaces,
@@ -158,7 +161,7 @@ func listFaults() []fault {
 	}
 }
 
-// repeatRows has a second page that holds the rows of the first.
+// repeatRows has a second page that holds the rows of hosts that are on the first as well.
 func (r *faultRun) repeatRows() {
 	r.t.Helper()
 	rows := []any{}
@@ -169,8 +172,16 @@ func (r *faultRun) repeatRows() {
 		}
 		rows = append(rows, row)
 	}
-	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 1003}})
-	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, Replace: map[string]any{"data/proc_infos": rows}})
+	others := make([]any, 1001-len(rows))
+	for n := range others {
+		others[n] = map[string]any{
+			"meta": map[string]any{"namespace": "web", "name": fmt.Sprintf("apache-%d", n)}, "host": map[string]any{"ip": "10.9.0.1", "bk_cloud_id": 0}, "status": 1,
+		}
+	}
+	first, second := slices.Concat(rows, others[1:]), slices.Concat(rows, others[:1])
+	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 1000 + len(rows)}})
+	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Times: 1, Replace: map[string]any{"data/proc_infos": first}})
+	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, Replace: map[string]any{"data/proc_infos": second}})
 }
 
 // declaredFaults are configurations that the platform would refuse, or silently

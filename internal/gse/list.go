@@ -81,14 +81,17 @@ func (e *UnplacedError) orNil() error {
 
 // List yields every process of a namespace, page by page. Rows move between
 // pages while others come and go, so a row that shows twice is yielded once; one
-// that is skipped cannot be known. supplier is the supplier id of rows without.
+// that is skipped cannot be known. Pages that give fewer rows than they count are an
+// error. supplier is the supplier id of rows without.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	type identity struct {
 		namespace, name, ip, agent string
 		cloud, supplier            int64
+		placed                     bool
 	}
 	seen := make(map[identity]bool)
 	unplaced := UnplacedError{Namespace: namespace}
+	rows := 0
 	for start := 0; ; start += pageLimit {
 		page, err := c.page(ctx, c.face.endpoint(apiSync, true), namespace, start)
 		if err != nil {
@@ -96,21 +99,25 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		}
 		fresh := false
 		unplaced.Unreadable = unplaced.Unreadable || page.ProcInfos.unreadable
+		rows += len(page.ProcInfos.rows)
 		for _, info := range page.ProcInfos.rows {
 			c.names(info)
 			host, ok := c.face.place(info, supplier)
 			id := identity{
 				namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
-				ip: string(info.Host.IP), agent: string(info.AgentID), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(),
+				ip: string(info.Host.IP), agent: info.agentID(), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(), placed: ok,
 			}
 			if seen[id] {
 				continue
 			}
 			seen[id], fresh = true, true
-			if id.namespace != namespace {
+			switch {
+			case id.namespace == "" || ok && id.name == "":
+				unplaced.Unreadable = true // it may be of any process
 				continue
-			}
-			if !ok {
+			case id.namespace != namespace:
+				continue
+			case !ok:
 				unplaced.Processes = append(unplaced.Processes, id.name) // seen for the first time
 				continue
 			}
@@ -120,9 +127,14 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 			}
 		}
 		// A server that pays no heed to the page's start would go on for ever.
-		if !fresh || (page.Count.Known && float64(start+pageLimit) >= page.Count.Value) {
-			return unplaced.orNil()
+		count := page.Count.Value // 0 where it is not known
+		if last := page.Count.Known && float64(start+pageLimit) >= count; fresh && !last {
+			continue
 		}
+		if short := float64(rows) < count || !fresh && float64(start) < count; short && !unplaced.Unreadable {
+			return fmt.Errorf("the pages of namespace %q have only %d of the %.0f rows that they count", namespace, len(seen), count)
+		}
+		return unplaced.orNil()
 	}
 }
 

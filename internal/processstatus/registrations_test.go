@@ -185,7 +185,15 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 	}{
 		"no-host":    {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("nginx", "", "", nil), row("redis", "", "10.0.0.1", nil)}}}, []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
 		"unreadable": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{7, row("redis", "", "10.0.0.1", nil)}}}, []any{}, false, "rows that could not be read"},
-		"refused":    {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
+		"no-cloud": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{
+			row("nginx", "", "", map[string]any{"host": map[string]any{"ip": "10.0.0.2"}}), row("redis", "", "10.0.0.1", nil),
+		}}}, []any{"nginx"}, false, `rows that name no host, of ["nginx"]`},
+		"no-namespace": {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{
+			row("nginx", "", "10.0.0.2", map[string]any{"meta": map[string]any{"name": "nginx"}}), row("redis", "", "10.0.0.1", nil),
+		}}}, []any{}, false, "rows that could not be read"},
+		"short":   {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{row("redis", "", "10.0.0.1", nil)}, "data/count": 900}}, nil, true, `pages of namespace "web" have only 1 of the 900 rows that they count`},
+		"empty":   {simulator.Fault{Replace: map[string]any{"data/proc_infos": []any{}, "data/count": 1500}}, nil, true, "only 0 of the 1500 rows"},
+		"refused": {simulator.Fault{EnvelopeCode: new(1306000), EnvelopeMessage: "no permission"}, nil, true, "no permission"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,6 +213,24 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 				t.Errorf("the others are not there: %v", values)
 			}
 		})
+	}
+}
+
+// A registration of which only the agent inside its host is told is one of its own.
+func TestRegistrationsDataSource_agentInHost(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	inHost := func(agent string) map[string]any {
+		return row("nginx", "", "", map[string]any{"host": map[string]any{"bk_agent_id": agent}})
+	}
+	sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/proc_infos": []any{inHost(agent1), inHost(agent2)}, "data/count": 2}})
+
+	values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", map[string]any{
+		"namespace": "web", "expected": map[string]any{"nginx": map[string]any{"a": agent1}},
+	})
+
+	if diff := cmp.Diff(any(map[string]any{"nginx": map[string]any{agent2: agent2}}), values["orphans"]); diff != "" || len(said) > 0 {
+		t.Errorf("orphans (-want +got):\n%s\nsaid: %s", diff, said)
 	}
 }
 
