@@ -37,7 +37,7 @@ var processFields = []string{
 // processRow is a row of list_process_related_info.
 type processRow struct {
 	Set struct {
-		ID   int64  `json:"bk_set_id"`
+		ID   *int64 `json:"bk_set_id"`
 		Name string `json:"bk_set_name"`
 	} `json:"set"`
 	Module struct {
@@ -67,10 +67,13 @@ type processRow struct {
 func (r processRow) id() int64 { return r.Process.ID }
 
 func (r processRow) process() Process {
-	p := r.Process
+	p, set := r.Process, int64(0)
+	if r.Set.ID != nil {
+		set = *r.Set.ID
+	}
 	return Process{
 		ID: p.ID, Name: p.Name, Host: r.Host.host(),
-		Place:    Place{SetID: r.Set.ID, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name},
+		Place:    Place{SetID: set, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name},
 		FuncName: p.FuncName, WorkPath: p.WorkPath, PIDFile: p.PIDFile, User: p.User,
 		StartCmd: p.StartCmd, StopCmd: p.StopCmd, RestartCmd: p.RestartCmd, ReloadCmd: p.ReloadCmd, FaceStop: p.FaceStop,
 		ProcNum: p.ProcNum, Priority: p.Priority, Timeout: p.Timeout, StartCheckSecs: p.StartCheckSecs,
@@ -140,6 +143,8 @@ func (c *Client) processes(ctx context.Context, biz int64, object, field string,
 			id = p.Place.SetID
 		}
 		switch {
+		case row.Set.ID == nil:
+			return nil, fmt.Errorf("the answer of %s does not say in which set %s is", listProcesses.name, p)
 		case p.Place.SetID == 0: // its service instance has no module any more
 		case p.ID <= 0 || p.Host.ID <= 0 || !asked[id]:
 			return nil, &BeyondError{API: listProcesses.name, What: p.String()}

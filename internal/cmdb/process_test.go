@@ -11,25 +11,43 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
-// A process whose service instance lost its module is in set 0, and is left out.
+// A process whose service instance lost its module is in set 0, and is left out. A row
+// that does not say its set is no such process.
 func TestProcesses_orphan(t *testing.T) {
 	t.Parallel()
 	const (
 		tree = `{"code": 0, "data": [{"bk_obj_id": "biz", "bk_inst_id": 3, "child": [{"bk_obj_id": "set", "bk_inst_id": 4, "child": [{"bk_obj_id": "module", "bk_inst_id": 5}]}]}]}`
-		rows = `{"code": 0, "data": {"count": 2, "info": [
-	  {"set": {"bk_set_id": 0}, "module": {"bk_module_id": 0}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 7}},
-	  {"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 8}}]}}`
+		rest = `"module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 7, "bk_process_name": "nginx"}}`
+		says = "the answer of list_process_related_info does not say in which set process 7 (nginx) of host 1"
 	)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "topoinst") {
-			_, _ = io.WriteString(w, tree)
-			return
-		}
-		_, _ = io.WriteString(w, rows)
-	}))
-	t.Cleanup(server.Close)
-	processes, err := newClient(t, server.URL, bkapi.APIGW).Processes(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
-	if err != nil || len(processes) != 1 || processes[0].ID != 8 {
-		t.Errorf("%v, said %v", processes, err)
+	for name, test := range map[string]struct{ row, says string }{
+		"set-0":       {`{"set": {"bk_set_id": 0}, "module": {"bk_module_id": 0}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 7}}`, ""},
+		"no-set":      {`{` + rest, says},
+		"set-null":    {`{"set": null, ` + rest, says},
+		"id-null":     {`{"set": {"bk_set_id": null}, ` + rest, says},
+		"id-misspelt": {`{"set": {"bk_set": 4}, ` + rest, says},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "topoinst") {
+					_, _ = io.WriteString(w, tree)
+					return
+				}
+				_, _ = io.WriteString(w, `{"code": 0, "data": {"count": 2, "info": [`+test.row+`,
+	  {"set": {"bk_set_id": 4}, "module": {"bk_module_id": 5}, "host": {"bk_host_id": 1}, "process": {"bk_process_id": 8}}]}}`)
+			}))
+			t.Cleanup(server.Close)
+			processes, err := newClient(t, server.URL, bkapi.APIGW).Processes(t.Context(), cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}})
+			if test.says != "" {
+				if processes != nil || err == nil || !strings.HasPrefix(err.Error(), test.says) {
+					t.Errorf("%v, said %v", processes, err)
+				}
+				return
+			}
+			if err != nil || len(processes) != 1 || processes[0].ID != 8 {
+				t.Errorf("%v, said %v", processes, err)
+			}
+		})
 	}
 }

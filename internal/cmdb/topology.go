@@ -133,8 +133,8 @@ func (c *Client) SetsOf(ctx context.Context, biz int64, environment string) ([]i
 // TemplatesOf are the service templates of modules, by the ids of these.
 func (c *Client) TemplatesOf(ctx context.Context, biz int64, modules []int64) (map[int64]int64, error) {
 	type module struct {
-		ID       int64 `json:"bk_module_id"`
-		Template int64 `json:"service_template_id"`
+		ID       int64  `json:"bk_module_id"`
+		Template *int64 `json:"service_template_id"` // 0 where it is of none
 	}
 	chunks := slices.Collect(slices.Chunk(modules, maxFilter))
 	answers := make([]rows[module], len(chunks))
@@ -153,7 +153,10 @@ func (c *Client) TemplatesOf(ctx context.Context, biz int64, modules []int64) (m
 			if !slices.Contains(chunks[i], m.ID) {
 				return nil, &BeyondError{API: findModules.name, What: fmt.Sprintf("module %d", m.ID)}
 			}
-			templates[m.ID] = m.Template
+			if m.Template == nil {
+				return nil, fmt.Errorf("the answer of %s does not say of which service template module %d is", findModules.name, m.ID)
+			}
+			templates[m.ID] = *m.Template
 		}
 	}
 	for _, id := range modules {

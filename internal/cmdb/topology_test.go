@@ -30,3 +30,27 @@ func TestTopology_builtIn(t *testing.T) {
 		t.Errorf("sets (-want +got):\n%s", diff)
 	}
 }
+
+// A module of no template says so by 0. One that says nothing may be of any.
+func TestTemplatesOf_unsaid(t *testing.T) {
+	t.Parallel()
+	const says = "the answer of find_module_batch does not say of which service template module 6 is"
+	for name, test := range map[string]struct{ module, says string }{
+		"of-none":  {`{"bk_module_id": 6, "service_template_id": 0}`, ""},
+		"missing":  {`{"bk_module_id": 6}`, says},
+		"null":     {`{"bk_module_id": 6, "service_template_id": null}`, says},
+		"misspelt": {`{"bk_module_id": 6, "template_id": 70}`, says},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, `{"code": 0, "data": {"count": 2, "info": [{"bk_module_id": 5, "service_template_id": 70}, `+test.module+`]}}`)
+			}))
+			t.Cleanup(server.Close)
+			templates, err := newClient(t, server.URL, bkapi.APIGW).TemplatesOf(t.Context(), 3, []int64{5, 6})
+			if (err != nil) != (test.says != "") || err != nil && err.Error() != test.says {
+				t.Errorf("%v, said %v, want %q", templates, err, test.says)
+			}
+		})
+	}
+}
