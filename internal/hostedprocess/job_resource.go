@@ -98,7 +98,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
 			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on "+
-			"unchanged, and then 1 stops the process and 2 asks for its status. Defaults to `"+string(job.RegisterByOperate)+"` for that reason.")
+			"unchanged, and then 1 stops the process and 2 asks for its status. So it counts as done only where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"` for that reason.")
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,

@@ -2,6 +2,7 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -272,4 +273,56 @@ func TestAccJob_noESB(t *testing.T) {
 			Config: block + providertest.JobConfig{Hosts: providertest.HostsConfig(1)}.String(), PlanOnly: true, ExpectError: providertest.Wrapped(`Set job_endpoint to the URL of the ESB`),
 		}},
 	})
+}
+
+// managed is a JOB process that is registered by manage_proc.
+func managed(t *testing.T, sim *providertest.Sim) (*providertest.Core, map[string]any) {
+	t.Helper()
+	config := providertest.FaceJOB.Reference("./start.sh", 1)
+	config["ensure"], config["registration_api"] = "registered", "manage_proc"
+	process, _ := config["process"].(map[string]any)
+	process["proc_owner"] = "sre"
+	return providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{}), config
+}
+
+// A manage_proc that asks in place of what it is to do has success to tell. Where no agent
+// confirms it, the host stays in state.
+func TestJobHostedProcessResource_manageProcUnconfirmed(t *testing.T) {
+	t.Parallel()
+	const says = "the agent has not confirmed it: some releases run its operations 1 and 2 as stop and query; set registration_api to operate_process"
+	for name, fault := range map[string]simulator.Fault{
+		"query-refused":     {EnvelopeCode: new(1210001), EnvelopeMessage: "GSE error"},
+		"query-bad-gateway": {HTTPStatus: http.StatusBadGateway},
+		"agent-away":        {Code: new(117)},
+		"hosting-unsaid":    {ContentShape: "no-isauto"},
+		"unreadable":        {ContentShape: "broken"},
+	} {
+		fault.API, fault.Op = "operate_process", new(simulator.OpQuery)
+		t.Run("create/"+name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			hosted, config := managed(t, sim)
+			sim.Inject(simulator.Fault{API: "manage_proc", Code: new(0)})
+			sim.Inject(fault)
+			_, said := hosted.Apply(config)
+			if !said.Failed() || !strings.Contains(said.String(), says) || hosted.State.IsNull() || hosted.Reasons("out_of_sync")["web-1"] == "" {
+				t.Errorf("out_of_sync %v; said: %s", hosted.Reasons("out_of_sync"), said)
+			}
+		})
+		t.Run("destroy/"+name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			hosted, config := managed(t, sim)
+			hosted.Applied(config)
+			sim.Inject(simulator.Fault{API: "manage_proc", Code: new(0)})
+			sim.Inject(fault)
+			said := hosted.DestroyUnrefreshed()
+			if !said.Failed() || !strings.Contains(said.String(), says) || hosted.State.IsNull() {
+				t.Errorf("said: %s", said)
+			}
+			if process, _ := sim.Process(providertest.Address(1), "job", "/srv/web/nginx"); !process.Hosted {
+				t.Error("it is not hosted")
+			}
+		})
+	}
 }

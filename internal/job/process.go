@@ -51,7 +51,8 @@ var (
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := p.register(ctx, hosts)
 	for h, o := range results {
-		if IsRemoved(o.Err) {
+		// For the ESB, a backend that is gone is in trouble, and could have acted.
+		if IsRemoved(o.Err) && (bkapi.HasCode(o.Err, esbBackendError) || !bkapi.MayHaveActed(o.Err)) {
 			continue
 		}
 		// Of trouble with GSE, JOB does not say which: it may have begun.
@@ -96,12 +97,16 @@ func (p *Process) OneShot() bool { return p.info.oneShot() }
 func (p *Process) HostingRegisters() bool { return true }
 
 // meaningManageBug is the one explanation for a manage_proc that worked and did
-// nothing of the kind.
-const meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
-	"set registration_api to operate_process"
+// nothing of the kind, meaningManageUnseen of one that nobody saw work.
+const (
+	meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
+		"set registration_api to operate_process"
+	meaningManageUnseen = "JOB answered as if manage_proc had worked, and the agent has not confirmed it: some releases run its operations 1 and 2 as stop and query; " +
+		"set registration_api to operate_process"
+)
 
 // readBack asks the agents whether manage_proc did what its document says, which
-// the servers whose code is public do not.
+// the servers whose code is public do not. What JOB says is no proof.
 func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []fleet.Host, hosted bool) fleet.Results {
 	for _, h := range hosts {
 		if o := results[h]; hosted && o.Code == procapi.CodeNotRunning && !o.OK() {
@@ -114,14 +119,22 @@ func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []f
 	if len(claimed) == 0 {
 		return results
 	}
-	live, err := p.LiveStatus(ctx, claimed)
-	if err != nil {
-		return results // what JOB said is all there is
+	unseen := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen}
+	if hosted {
+		unseen.Verdict = fleet.Lost // what may be registered is not forgotten
 	}
+	live, err := p.LiveStatus(ctx, claimed)
 	for _, h := range claimed {
-		if now := live[h]; now.State != fleet.Unknown && now.HostedKnown && now.Hosted != hosted {
-			results[h] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug, TaskID: results[h].TaskID}
+		o := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug}
+		switch now := live[h]; {
+		case err != nil || now.State == fleet.Unknown || !now.HostedKnown:
+			o = unseen
+			o.Message, o.Err = now.Message, err
+		case now.Hosted == hosted:
+			continue
 		}
+		o.TaskID = results[h].TaskID
+		results[h] = o
 	}
 	return results
 }

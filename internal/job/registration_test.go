@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
@@ -85,8 +87,8 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// What manage_proc claims is held against what the agents say of hosting, where
-// they say it, and on the hosts that it claims alone.
+// What manage_proc claims is held against what the agents say of hosting, on the hosts
+// that it claims alone. What they do not say is not known to be so.
 func TestRegistration_readBack(t *testing.T) {
 	t.Parallel()
 	var (
@@ -100,7 +102,16 @@ func TestRegistration_readBack(t *testing.T) {
 		hosted   = answered(hostedInstance)
 		unhosted = answered(unhostedInstance)
 		allDone  = map[int]fleet.Outcome{1: done, 2: done}
+		// lost may be registered, and stuck may be registered still.
+		lost  = fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningManageUnseen, TaskID: "T"}
+		stuck = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageUnseen, TaskID: "T"}
+		// So are those whose agents could not be asked.
+		lostUnasked, stuckUnasked = lost, stuck
+		away, blank               = lost, lost
 	)
+	lostUnasked.Err, stuckUnasked.Err = cmpopts.AnyError, cmpopts.AnyError
+	away.Message = "the agent is abnormal or not found: message 117"
+	blank.Message = "the agent's answer is not JSON"
 	const register, unregister, query = 1, 2, 2
 	tests := map[string]struct {
 		op     int
@@ -128,12 +139,12 @@ func TestRegistration_readBack(t *testing.T) {
 			register, result(said(key(1), code(117), key(2), code(117))), nil,
 			map[int]fleet.Outcome{1: outcome(fleet.Failed, 117), 2: outcome(fleet.Failed, 117)}, nil,
 		},
-		"hosting-unsaid":   {register, both, answers(answered(documentedInstance), hosted), allDone, []int{1, 2}},
-		"unhosting-unsaid": {unregister, both, answers(answered(documentedInstance), unhosted), allDone, []int{1, 2}},
-		"agent-unknown":    {register, both, answers(code(117), unhosted), map[int]fleet.Outcome{1: done, 2: denied}, []int{1, 2}},
-		"unreadable":       {register, both, answers(`{"error_code":0,"content":""}`, hosted), allDone, []int{1, 2}},
-		"query-refused":    {register, both, []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, allDone, []int{1, 2}},
-		"query-unread":     {unregister, both, []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, allDone, []int{1, 2}},
+		"hosting-unsaid":   {register, both, answers(answered(documentedInstance), hosted), map[int]fleet.Outcome{1: lost, 2: done}, []int{1, 2}},
+		"unhosting-unsaid": {unregister, both, answers(answered(documentedInstance), unhosted), map[int]fleet.Outcome{1: stuck, 2: done}, []int{1, 2}},
+		"agent-unknown":    {register, both, answers(code(117), unhosted), map[int]fleet.Outcome{1: away, 2: denied}, []int{1, 2}},
+		"unreadable":       {register, both, answers(`{"error_code":0,"content":""}`, hosted), map[int]fleet.Outcome{1: blank, 2: done}, []int{1, 2}},
+		"query-refused":    {register, both, []exchange{{API: apiOperate, Reply: refusal(1, "no")}}, map[int]fleet.Outcome{1: lostUnasked, 2: lostUnasked}, []int{1, 2}},
+		"query-unread":     {unregister, both, []exchange{accepted, {API: apiResult, Reply: refusal(1, "no")}}, map[int]fleet.Outcome{1: stuckUnasked, 2: stuckUnasked}, []int{1, 2}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +219,34 @@ func TestRegister_resent(t *testing.T) {
 			got := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))[host(1)]
 			if got.Verdict != fleet.Failed || !got.AlreadyDone || got.Repeated != test.want {
 				t.Errorf("got %+v, want registered already, Repeated %t", got, test.want)
+			}
+		})
+	}
+}
+
+// An endpoint that is gone has done nothing, unless it was there when it was called before.
+func TestRegister_removed(t *testing.T) {
+	t.Parallel()
+	var (
+		gone  = exchange{API: apiOperate, Reply: procapitest.Answer(http.StatusNotFound, "")}
+		lost  = exchange{API: apiOperate, Reply: procapitest.Gone}
+		known = exchange{API: apiOperate, Reply: refusal(esbBackendError, "Status Code: 404, Error Message: ...")}
+	)
+	for name, test := range map[string]struct {
+		steps []exchange
+		want  fleet.Verdict
+	}{
+		"at-once":             {[]exchange{gone}, fleet.Failed},
+		"behind-the-esb":      {[]exchange{known, known}, fleet.Failed},
+		"after-a-lost-answer": {[]exchange{lost, gone}, fleet.Lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, test.steps...)
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
+			got := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))[host(1)]
+			if got.Verdict != test.want || got.Meaning != meaningRemoved {
+				t.Errorf("got %+v, want verdict %d", got, test.want)
 			}
 		})
 	}
