@@ -95,8 +95,8 @@ func (p *Process) submitJointly(ctx context.Context, op fleet.Operation, shares 
 	for i, s := range shares {
 		defer s.changed()
 		body.Requests = append(body.Requests, s.request(op, s.hosts))
-		asked[i] = procapi.Part{Call: procapi.CallOf(op, s.spec.oneShot()), Keys: s.taskKeys, Hosts: s.hosts, Observe: parts[s.part].Observe}
 		readers[i] = &taskResults{Process: s.Process, hosts: s.hosts}
+		asked[i] = procapi.Part{Call: procapi.CallOf(op, s.spec.oneShot()), Keys: readers[i].keys, Hosts: s.hosts, Observe: parts[s.part].Observe}
 		all = append(all, s.hosts...)
 	}
 	api := p.client.face.endpoint(apiMulti, procapi.Repeatable(op))

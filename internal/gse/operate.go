@@ -45,7 +45,7 @@ func (p *Process) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, w
 	defer p.changed()
 	return procapi.InBatches(ctx, procapi.ByTask(tasks), func(ctx context.Context, hosts []fleet.Host) fleet.Results {
 		task, results := tasks[hosts[0]], &taskResults{Process: p, hosts: hosts}
-		return procapi.Tasks{Options: p.client.opts, Keys: p.taskKeys, Result: results.ask}.Resume(ctx, procapi.Resumption{
+		return procapi.Tasks{Options: p.client.opts, Keys: results.keys, Result: results.ask}.Resume(ctx, procapi.Resumption{
 			Task: task.ID, Call: procapi.CallOf(task.Operation, p.OneShot()), Hosts: hosts, Wait: wait, Observe: observe,
 		})
 	})
@@ -66,7 +66,7 @@ func (p *Process) submit(ctx context.Context, api bkapi.API, op fleet.Operation,
 	r.Call, r.Repeatable = procapi.CallOf(op, p.spec.oneShot()), api.Repeatable
 	r.Send = p.client.send(api, body)
 	results := &taskResults{Process: p, hosts: hosts, query: op == procapi.Query}
-	return procapi.Tasks{Options: p.client.opts, Keys: p.taskKeys, Result: results.ask}.Submit(ctx, r, hosts)
+	return procapi.Tasks{Options: p.client.opts, Keys: results.keys, Result: results.ask}.Submit(ctx, r, hosts)
 }
 
 // send sends a request that becomes a task.
@@ -84,21 +84,13 @@ func (c *Client) taskResult(ctx context.Context, id string) (answers procapi.Res
 	return answers, reply, err
 }
 
-func (p *Process) taskKeys(h fleet.Host) []string {
-	keys := []string{keyV2(h.WithoutSupplier(), p.meta)}
-	// The gateway falls back to the address for an agent id at times.
-	if other, known := p.client.alias(h.WithoutSupplier()); known {
-		keys = append(keys, keyV2(other, p.meta))
-	}
-	return append(keys, otherKey(h, keyV1(h, p.meta))...)
-}
-
 // taskResults are the results of one task.
 type taskResults struct {
 	*Process
 	hosts   []fleet.Host
 	query   bool
 	learned bool // whether other names were looked for
+	claims  map[fleet.HostID]int
 }
 
 // ask asks once.
@@ -108,9 +100,32 @@ func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bk
 	return answers, reply, err
 }
 
+// keys are those under which an answer may have the result of a host.
+func (t *taskResults) keys(h fleet.Host) []string {
+	keys := []string{keyV2(h.WithoutSupplier(), t.meta)}
+	// The gateway falls back to the address for an agent id at times.
+	if other, known := t.client.alias(h.WithoutSupplier()); known && t.claims[other] == 1 {
+		keys = append(keys, keyV2(other, t.meta))
+	}
+	return append(keys, otherKey(h, keyV1(h, t.meta))...)
+}
+
+// count counts the hosts that have each name. What is on file of a machine that was
+// installed anew may have its address for two agents: a result by that is neither's.
+func (t *taskResults) count() {
+	t.claims = make(map[fleet.HostID]int)
+	for _, h := range t.hosts {
+		t.claims[h.WithoutSupplier()]++
+		if other, known := t.client.alias(h.WithoutSupplier()); known {
+			t.claims[other]++
+		}
+	}
+}
+
 // look looks for the names of hosts, the first time that an answer seems to speak of some
 // by names that are not known.
 func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
+	defer t.count()
 	if t.query && t.client.face.renames() {
 		t.learnFrom(answers, t.hosts)
 	}

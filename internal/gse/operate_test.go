@@ -124,6 +124,35 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A machine that was installed anew has another agent id, and what is on file of the old
+// one has the same address: a result by that address is neither's where both are asked for.
+func TestResume_oneResultForTwoHosts(t *testing.T) {
+	t.Parallel()
+	both := procapitest.Parse(t, agentA, agentB)
+	for name, test := range map[string]struct {
+		hosts []fleet.Host
+		want  fleet.Verdict
+	}{"both": {both, fleet.Lost}, "first": {both[:1], fleet.Done}, "second": {both[1:], fleet.Done}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newGateway(t, procapitest.Times(procapitest.ForEver, result(`{"`+v2(9)+`":`+code(0)+`}`)))
+			p := gatewayProcess(t, url, sampleSpec())
+			tasks := make(map[fleet.Host]fleet.Task)
+			for _, h := range both {
+				p.client.learn(h.WithoutSupplier(), host(9).WithoutSupplier())
+			}
+			for _, h := range test.hosts {
+				tasks[h] = fleet.Task{ID: "T", Operation: fleet.Restart}
+			}
+			for h, got := range p.Resume(t.Context(), tasks, true, nil) {
+				if got.Verdict != test.want {
+					t.Errorf("%s: got %+v, want verdict %d", h, got, test.want)
+				}
+			}
+		})
+	}
+}
+
 // A process that is to run once has ended when its start is checked (836).
 func TestOperate_oneShot(t *testing.T) {
 	t.Parallel()
