@@ -289,7 +289,7 @@ func TestResume(t *testing.T) {
 		"looked-at":   {false, []exchange{about(115)}, fleet.Pending},
 		"left-out":    {true, forEver(result(said(key(9), code(0)))), fleet.Lost},
 		"queued":      {true, forEver(queued), fleet.Lost},
-		"gse-trouble": {true, forEver(gseTrouble), fleet.Lost},
+		"gse-trouble": {true, forEver(gseTrouble), fleet.Pending},
 		"removed":     {true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, "{}")}}, fleet.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {

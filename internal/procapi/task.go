@@ -136,7 +136,7 @@ func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, w.Options.Backoff, w.ask)
 	silence := silenceOf(err, w.passing)
 	// That it could not be asked for does not say that it is forgotten.
-	forgotten := w.resumed && (err == nil && !w.once && !bkapi.IsTransient(w.passing) || isRefused(err))
+	forgotten := w.resumed && (err == nil && !w.once && (w.passing == nil || isQueued(w.passing)) || isRefused(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
 		if w.passing != nil && fleet.Ended(err) {
@@ -208,10 +208,11 @@ func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
 }
 
-// isRefused reports whether the platform answered that it would not tell.
+// isRefused reports whether the platform answered that there is nothing to tell. That nobody
+// may ask is no such answer.
 func isRefused(err error) bool {
 	var failure *bkapi.Error
-	return errors.As(err, &failure) && failure.Kind == bkapi.KindRefused
+	return errors.As(err, &failure) && failure.Kind == bkapi.KindRefused && bkapi.DenialOf(err) == bkapi.NotDenied
 }
 
 func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCode(err, CodeTaskQueued) }
