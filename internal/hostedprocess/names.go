@@ -110,8 +110,8 @@ func (u *update) keepNames(n names, done fleet.Results) {
 
 // keepSuppliers keeps hosts in state under the supplier id that they were registered with,
 // where they could not be registered under another one: they are unregistered by it.
-func (u *update) keepSuppliers(reregister []fleet.Host, done fleet.Results) {
-	for _, host := range reregister {
+func (u *update) keepSuppliers(hosts []fleet.Host, done fleet.Results) {
+	for _, host := range hosts {
 		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
 		o := done[host]
 		if !before || o.OK() || registeredOnly[o.Left] {
