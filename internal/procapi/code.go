@@ -83,8 +83,8 @@ var knownCodes = []KnownCode{
 		Code:    CodeNotRunning,
 		Meaning: Words{"the process is not running", "进程未在运行"},
 		Todo: Words{
-			"Nothing after a stop or a kill, which count it as done. After a reload, start the process first.",
-			"停止、强制停止时无需处理，视为成功。重载时请先启动进程。",
+			"Nothing after a stop or a kill, which count it as done where the agent, asked then, says the same. After a reload, start the process first.",
+			"停止、强制停止时无需处理：随后询问 Agent，若它也说没有运行，即视为成功。重载时请先启动进程。",
 		},
 	},
 	{
