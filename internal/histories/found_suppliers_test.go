@@ -93,4 +93,16 @@ var foundWithSuppliers = map[string]finding{
 		{Do: SetSupplier, To: "0"},
 		{Do: Apply, On: B},
 	}}},
+	"in-doubt-and-found-under-another-supplier": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{2}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{2}, To: ByAddress},
+		{Do: SetSupplier, To: "2"},
+		{Do: SetLag, Times: 2},
+		{Do: Apply, On: B, Cut: 4, Late: true},
+		{Do: SetSupplier, To: "0"},
+		{Do: Apply, On: A},
+		{Do: Apply, On: B},
+	}}},
 }

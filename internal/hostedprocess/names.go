@@ -109,28 +109,31 @@ func (u *update) keepNames(n names, done fleet.Results) {
 }
 
 // keepSuppliers keeps hosts in state under the supplier id that they were registered with,
-// where they could not be registered under another one: they are unregistered by it.
-func (u *update) keepSuppliers(hosts []fleet.Host, done fleet.Results) {
-	for _, host := range hosts {
-		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
+// where they could not be registered under another one: they are unregistered by it. One that
+// was in doubt, and is there all the same, may have been registered under either.
+func (u *update) keepSuppliers(change fleet.Change, done fleet.Results) {
+	anew := make(map[string]bool)
+	for _, host := range slices.Concat(change.Register, change.Reregister) {
 		o := done[host]
-		if !before || o.OK() || registeredOnly[o.Left] {
-			continue
-		}
+		registered := o.OK() || registeredOnly[o.Left]
+		anew[host.Address()] = registered && u.statuses[host.WithoutSupplier()].Code != diagnose.Unconfirmed
+		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
 		old, _ := u.prior.Hosts.HostOf(key)
-		if old.SupplierID() == host.SupplierID() {
-			continue
-		}
-		u.unnamed[host] = old
-		if o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil {
-			u.perhaps[host.Address()] = host.String()
+		switch {
+		case !before, old.SupplierID() == host.SupplierID(), anew[host.Address()]:
+		case registered:
+			u.perhaps[host.Address()] = old.String()
+		default:
+			u.unnamed[host] = old
+			if o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil {
+				u.perhaps[host.Address()] = host.String()
+			}
 		}
 	}
-	for _, failed := range []fleet.Results{done.Failures(), u.gone.results.Failures()} {
-		for host := range failed {
-			if name, is := u.last.Perhaps[host.Address()]; is && u.perhaps[host.Address()] == "" {
-				u.perhaps[host.Address()] = name
-			}
+	for _, host := range slices.Concat(u.h.Hosts.Hosts(), slices.Collect(maps.Keys(u.gone.results.Failures()))) {
+		at := host.Address()
+		if name, is := u.last.Perhaps[at]; is && u.perhaps[at] == "" && !anew[at] {
+			u.perhaps[at] = name
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
 	u.keepNames(names, results)
-	u.keepSuppliers(slices.Concat(change.Register, change.Reregister), results)
+	u.keepSuppliers(change, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
 }
