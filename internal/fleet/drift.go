@@ -102,8 +102,8 @@ type Report struct {
 
 // Inspect compares hosts with what is desired. One cached query comes first,
 // because it is cheap; it may lag by minutes, so what looks wrong there is only
-// suspected, and asked of the agents before it counts. So are the hosts in doubt, however
-// they look.
+// suspected, and asked of the agents before it counts. So are the hosts in doubt, and those of
+// which another object is named as the owner, however they look.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool) (Report, error) {
 	report := Report{Drift: make(map[Host]Drift), Differs: make(map[Host][]Drift), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
@@ -119,7 +119,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 			report.Unreachable[h] = status
 			continue
 		case report.judged(h, want.differences(status)):
-		case status.State != Unknown && !inDoubt[h]:
+		case status.State != Unknown && !inDoubt[h] && !want.OwnedByOther(status):
 			continue
 		}
 		suspects = append(suspects, h)

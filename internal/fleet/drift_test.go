@@ -118,7 +118,7 @@ func TestInspect(t *testing.T) {
 		"labels/stale-but-unhosted":  {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, false, 6)), fleet.NotHosted},
 		"labels/agent-older":         {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 4)), fleet.OtherSpec},
 		"labels/owner":               {hosted, labelled(row(fleet.Running, true, 5), ownedBy("us")), nil, ""},
-		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), nil, ""},
+		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), says(live(fleet.Running, true, 5)), ""},
 		"labels/owner-lost":          {hosted, labelled(row(fleet.Running, true, 5), carrying(ownPrint)), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
 		// Without a time on file, nothing says that the row is an old one.
 		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec},

@@ -124,7 +124,11 @@ func (u *update) keepSuppliers(change fleet.Change, done fleet.Results) {
 		case registered:
 			u.perhaps[host.Address()] = old.String()
 		default:
-			u.unnamed[host] = old
+			if _, renamed := u.unnamed[host]; renamed { // state names both
+				u.besides[old] = o
+			} else {
+				u.unnamed[host] = old
+			}
 			if o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil {
 				u.perhaps[host.Address()] = host.String()
 			}
