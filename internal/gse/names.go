@@ -22,7 +22,9 @@ func (c *Client) names(row procRow) []fleet.Host {
 	address, byAddress := row.host(0)
 	switch {
 	case byAgent && byAddress:
-		c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
+		if !row.assumed { // that of an agent may be another machine's, in another area
+			c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
+		}
 		return []fleet.Host{agent, address}
 	case byAgent:
 		return []fleet.Host{agent}
@@ -126,7 +128,7 @@ func (r procRow) among(asked []fleet.Host) procRow {
 	}
 	same := slices.DeleteFunc(slices.Clone(asked), func(h fleet.Host) bool { return h.IP() != r.ip() })
 	if len(same) == 1 {
-		r.Host.CloudID = procapi.Number{Value: float64(same[0].CloudID()), Known: true}
+		r.Host.CloudID, r.assumed = procapi.Number{Value: float64(same[0].CloudID()), Known: true}, true
 	}
 	return r
 }

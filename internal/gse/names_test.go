@@ -37,7 +37,7 @@ func TestGateway_otherNames(t *testing.T) {
 		fails bool
 	}{
 		"row-of-agent":            {agentA, []exchange{cached(both)}, addressA, false},
-		"row-without-cloud":       {addressA, []exchange{cached(noCloud)}, agentA, false},
+		"row-without-cloud":       {addressA, []exchange{cached(noCloud), accepted, result(said(addressA+":gse:proc-test", code(117)))}, "", false},
 		"agent-without-cloud":     {agentA, []exchange{cached(noCloud), accepted, result(said(agentA+":gse:proc-test", code(117)))}, "", false},
 		"row-of-address":          {addressA, []exchange{cached(both)}, agentA, false},
 		"content-of-address":      {addressA, asked(named(addressA, `"ip":"10.0.0.1","bk_agent_id":"`+agentA+`"`)...), agentA, false},

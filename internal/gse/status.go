@@ -73,6 +73,8 @@ type procRow struct {
 	RegisterTime procapi.Number `json:"register_time"`
 	CPUUsage     procapi.Number `json:"cpu_usage"`
 	MemUsage     procapi.Number `json:"mem_usage"`
+
+	assumed bool // its cloud area is that of a host that was asked
 }
 
 // rowNames are the members of a content that name its host, which are those of a row
