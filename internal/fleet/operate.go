@@ -25,7 +25,10 @@ func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroySto
 // host whose process did not stop stays registered. Of hosts that could not be
 // unregistered the agents are asked, see settleStuck, and of those that could, see
 // unhostUnregistered.
-func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, rollout Rollout) Results {
+//
+// registered is when the process was registered on hosts, as their agents said before, where
+// that is known: what is hosted by another registration afterwards is somebody else's.
+func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, registered map[Host]int64, rollout Rollout) Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
 		results := Same(wave.Hosts, Outcome{Verdict: Done})
 		if ends := pickFunc(wave.Hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
@@ -46,7 +49,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 				return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
 			})
 			settleStuck(ctx, p, stopped, unregistered)
-			unhostUnregistered(ctx, p, gone, unregistered)
+			unhostUnregistered(ctx, p, gone, registered, unregistered)
 			results.Merge(unregistered)
 		}
 		return results
@@ -58,7 +61,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 // would go on reviving it, and nobody would know whose it is. Elsewhere that was to unhost
 // it, and an agent that goes on hosting it shows that it did not. Where the platform
 // unregistered nothing, an agent that cannot be asked leaves it open.
-func unhostUnregistered(ctx context.Context, p Process, gone []Host, results Results) {
+func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered map[Host]int64, results Results) {
 	if len(gone) == 0 {
 		return
 	}
@@ -77,6 +80,8 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, results Res
 				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
 				Meaning: "not registered, and whether its agent hosts it all the same could not be asked",
 			}
+		case s.Hosted && s.RegisterTime != 0 && registered[h] != 0 && s.RegisterTime != registered[h]:
+			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
 		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():
 			hosted = append(hosted, h)
 		}

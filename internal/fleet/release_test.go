@@ -161,7 +161,7 @@ func TestRelease(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, test.rollout)
+			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, nil, test.rollout)
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -173,7 +173,7 @@ func TestRelease_spared(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
 	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}}), hostingRegisters: true}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{Waves: fleet.BatchesOf(2)})
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, nil, fleet.Rollout{Waves: fleet.BatchesOf(2)})
 	p.wantCalls(t, "kill 2", "unregister 1")
 	wantResults(t, byHost{
 		1: well, 2: away,
@@ -186,7 +186,7 @@ func TestRelease_sparedWave(t *testing.T) {
 	t.Parallel()
 	h := hosts(1)
 	p := &process{hostingRegisters: true}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, fleet.Rollout{})
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, nil, fleet.Rollout{})
 	p.wantCalls(t, "unregister 1")
 	wantResults(t, byHost{1: well}, results)
 }
@@ -197,7 +197,7 @@ func TestRelease_leftOut(t *testing.T) {
 	none := func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil }
 	for _, p := range []*process{{live: none, hostingRegisters: true}, {live: answer(live(fleet.Stopped, false, 0)), cached: none}} {
 		p.unregister = done(byHost{1: away})
-		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{})
+		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil, fleet.Rollout{})
 		wantResults(t, byHost{1: away}, results)
 	}
 }
@@ -208,9 +208,21 @@ func TestRelease_silence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{unregister: done(byHost{1: away}), waits: true}
 		began := time.Now()
-		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, fleet.Rollout{}))
+		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil, fleet.Rollout{}))
 		if waited := time.Since(began); waited > 15*time.Second {
 			t.Errorf("waited for %s", waited)
 		}
 	})
+}
+
+// What is hosted by a registration that was made meanwhile is somebody else's.
+func TestRelease_registeredMeanwhile(t *testing.T) {
+	t.Parallel()
+	h := hosts(1, 2, 3)
+	p := &process{live: says(map[int]fleet.Status{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]int64{h[0]: 5, h[1]: 5}, fleet.Rollout{})
+	p.wantCalls(t, "unregister 1 2 3", "live 1 2 3", "unhost 2 3")
+	if o := results[h[0]]; o.OK() || !results[h[1]].OK() || !results[h[2]].OK() {
+		t.Errorf("got %+v", results)
+	}
 }

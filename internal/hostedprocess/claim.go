@@ -47,6 +47,9 @@ func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leav
 	for _, host := range c.open {
 		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: c.undecided(host)}
 	}
+	for host := range c.still {
+		gone.tell(host, c.live[host].RegisterTime)
+	}
 	return keep(hosts, func(host fleet.Host) bool { return c.still[host] })
 }
 
@@ -114,7 +117,7 @@ func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	return keep(hosts, func(host fleet.Host) bool {
 		s := live[host]
 		if err != nil || s.State == fleet.Unknown && !s.Unread {
-			c.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil, Meaning: meaningSilent}
+			c.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(), Meaning: meaningSilent}
 			return false
 		}
 		c.live[host] = s

@@ -26,6 +26,9 @@ const meaningNameUnread = "whether another resource has just registered it by an
 const meaningNotRecognised = "it may be somebody else's registration, because state does not say with which owner this resource registered; " +
 	"`terraform apply -refresh-only` writes that into state"
 
+// meaningRefused: what an agent has may be of a registration that took effect all the same.
+const meaningRefused = "registering it was refused, its agent has the process all the same, and whose that is could not be read; apply once more before it goes"
+
 // ours are the hosts on which the registration is this object's, as far as the platform's
 // file and state say, and what is on file. What is not known cannot go.
 func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, gone *released) ([]fleet.Host, map[fleet.Host]fleet.Status) {
@@ -200,8 +203,8 @@ func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFil
 		s := live[host]
 		switch {
 		case err != nil, s.State == fleet.Unknown:
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil,
-				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not answer"}
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
+				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not tell"}
 		case s.RegisterTime > onFile[host].RegisterTime, s.RegisterTime != 0 && s.RegisterTime == registered[host.Address()]:
 			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
 		default:
@@ -224,7 +227,7 @@ func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *
 			continue
 		}
 		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
-			Unreachable: err == nil && s.State == fleet.Unknown}
+			Unreachable: err == nil && s.Silent()}
 	}
 }
 
@@ -237,7 +240,7 @@ func (h hostedProcess) askRefused(ctx context.Context, hosts []fleet.Host, gone 
 	live, _ := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts) // who does not answer was refused
 	for _, host := range hosts {
 		if s := live[host]; s.Hosted || s.RegisterTime > 0 {
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
+			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRefused}
 		}
 	}
 }

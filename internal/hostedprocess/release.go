@@ -39,6 +39,8 @@ type released struct {
 	// beside were left alone because another object has registered since by the other name of
 	// the machine, which is that name.
 	beside map[fleet.Host]fleet.HostID
+	// registered is when their agents said that the process was registered.
+	registered map[fleet.Host]int64
 	// lapsed were another object's, and nothing is on file now.
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
@@ -52,6 +54,13 @@ func (r *released) add(results fleet.Results) {
 		r.results = make(fleet.Results)
 	}
 	r.results.Merge(results)
+}
+
+func (r *released) tell(host fleet.Host, registered int64) {
+	if r.registered == nil {
+		r.registered = make(map[fleet.Host]int64)
+	}
+	r.registered[host] = registered
 }
 
 func (r *released) leaveBeside(host fleet.Host, other fleet.HostID) {
@@ -102,7 +111,7 @@ func (h hostedProcess) releaseWave(ctx context.Context, wave fleet.Wave, l leave
 	if wave.Number > 1 {
 		ours = h.stillOurs(ctx, ours, l, gone)
 	}
-	results := fleet.Release(ctx, h.Process, ours, l.first, spared, fleet.Rollout{})
+	results := fleet.Release(ctx, h.Process, ours, l.first, spared, gone.registered, fleet.Rollout{})
 	for _, host := range wave.Hosts {
 		if o, stays := gone.results[host]; stays {
 			results[host] = o

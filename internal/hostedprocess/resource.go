@@ -269,7 +269,7 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 }
 
 // doubt has the agents of hosts asked whose registration was refused. Where one has the process
-// all the same, it took effect, as nobody had it there before.
+// all the same, it may have taken effect.
 func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	refused := h.Hosts.Pick(func(host fleet.Host) bool {
 		o := results[host]

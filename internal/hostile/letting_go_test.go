@@ -1,6 +1,8 @@
 package hostile_test
 
 import (
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -249,5 +251,25 @@ func TestLetGo_unregisteredAndHosted(t *testing.T) {
 	_, said := resource.Apply(nil)
 	if said.Failed() || h.process().Hosted || !h.process().Running {
 		t.Errorf("it is %+v; said: %s", h.process(), said)
+	}
+}
+
+// What another object has registered while this one unregisters is its own, and hosted on.
+func TestLetGo_registeredMeanwhile(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t, providertest.FaceESB)
+	resource := h.object()
+	resource.Applied(h.config("./start.sh", "running", "unregister"))
+	var once sync.Once
+	h.sim.OnCall = func(call simulator.Call) {
+		if call.API == "unregister_proc_info" {
+			once.Do(func() { h.other(1) })
+		}
+	}
+	if _, said := resource.Apply(nil); !h.process().Hosted || !h.process().Running || !strings.Contains(said.String(), "somebody else's is left alone") {
+		t.Errorf("it is %+v; said: %s", h.process(), said)
+	}
+	if _, said := resource.Apply(nil); said.Failed() || !h.process().Hosted {
+		t.Errorf("then it is %+v; said: %s", h.process(), said)
 	}
 }
