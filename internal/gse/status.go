@@ -163,7 +163,7 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 	if p.spec == nil {
 		return nil, fleet.ErrNoSpec
 	}
-	var kept procapi.Contents
+	kept := procapi.Contents{Name: p.meta.Name}
 	results := p.operate(ctx, procapi.Query, hosts, procapi.Request{Contents: &kept})
 	return kept.Statuses(hosts, results)
 }

@@ -200,6 +200,7 @@ func TestLiveStatus(t *testing.T) {
 	t.Parallel()
 	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
 	first, second := answered(1, `{"pid":42,"isAuto":true}`), answered(2, `{"pid":42,"isAuto":true}`)
+	besides := `{"process":[{"procname":"proc-test","instance":[{"pid":42,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99,"isAuto":false}]}]}`
 	tests := map[string]struct {
 		steps []exchange
 		want  map[int]fleet.Status
@@ -212,9 +213,10 @@ func TestLiveStatus(t *testing.T) {
 			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1", Refused: true},
 		}},
 		// 828 and 829 answer operations; of a query they say nothing.
-		"odd-success":  {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}}},
-		"odd-content":  {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
-		"first-answer": {[]exchange{accepted, result(said(first...)), result(said(append(answered(1, `{"pid":-1}`), second...)...))}, map[int]fleet.Status{1: up, 2: up}},
+		"odd-success":   {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}}},
+		"odd-content":   {[]exchange{accepted, result(said(append(first, v2(2), code(0))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the agent's answer is not JSON", Unread: true}}},
+		"several-names": {[]exchange{accepted, result(said(append(first, v2(2), `{"error_code":0,"content":`+asText(besides)+`}`)...))}, map[int]fleet.Status{1: up, 2: up}},
+		"first-answer":  {[]exchange{accepted, result(said(first...)), result(said(append(answered(1, `{"pid":-1}`), second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

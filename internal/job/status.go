@@ -31,7 +31,7 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 // returned only where no host got an answer because the call itself failed.
 func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	var (
-		kept             procapi.Contents
+		kept             = procapi.Contents{Name: p.info.ProcName}
 		addressed, other = split(hosts)
 		results          = p.operate(ctx, procapi.Query, addressed, procapi.Request{Contents: &kept})
 	)

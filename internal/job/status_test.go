@@ -39,6 +39,10 @@ func TestStatus(t *testing.T) {
 			`{"error_code":0,"content":` + strconv.Quote(contentOf(`{"pid":42,"isAuto":true}`)) + `}`,
 			fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}, fleet.Running,
 		},
+		"several-names": {
+			`{"error_code":0,"content":{"process":[{"procname":"gseagent","instance":[{"pid":42,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99}]}]}}`,
+			fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}, fleet.Running,
+		},
 		"content-empty":   {`{"error_code":0,"content":""}`, unreadable, fleet.Unknown},
 		"content-null":    {`{"error_code":0,"content":null}`, unreadable, fleet.Unknown},
 		"content-missing": {`{"error_code":0}`, unreadable, fleet.Unknown},

@@ -2,6 +2,7 @@ package procapi
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,17 +21,27 @@ type instance struct {
 	RegisterTime Number `json:"register_time"`
 }
 
-// parseStatus reads the content of a finished query. The platform sends it as a
-// JSON document inside a string; some of its faces as an object. What is quoted of it
-// goes through redact.
-func parseStatus(content json.RawMessage, redact func(string) string) fleet.Status {
+// process is an element of process[] in the content of a query.
+type process struct {
+	Name      Text // of its meta or of its identity: releases differ
+	Instances []instance
+}
+
+// parseStatus reads the content of a finished query about the process of this name. The
+// platform sends it as a JSON document inside a string; some of its faces as an object.
+// What is quoted of it goes through redact.
+func parseStatus(content json.RawMessage, name string, redact func(string) string) fleet.Status {
 	var document string
 	if json.Unmarshal(content, &document) == nil {
 		content = json.RawMessage(document)
 	}
-	instances, err := instancesIn(content)
+	processes, err := processesIn(content)
 	if err != nil {
 		return unreadable("is not JSON", redact(string(content)))
+	}
+	instances, told := instancesOf(name, processes)
+	if !told {
+		return unreadable("is about other processes", redact(string(content)))
 	}
 	var found *instance
 	hosted := false
@@ -65,32 +76,46 @@ func parseStatus(content json.RawMessage, redact func(string) string) fleet.Stat
 	return status
 }
 
-// instancesIn are all instances of a content.
-func instancesIn(content json.RawMessage) ([]instance, error) {
+// processesIn are the processes that a content is about.
+func processesIn(content json.RawMessage) ([]process, error) {
 	// As a rule there are lists where there should be; looking for more takes three times
 	// as long.
 	var listed struct {
 		Process []struct {
+			Name     Text       `json:"procname"`
 			Instance []instance `json:"instance"`
 		} `json:"process"`
 	}
-	var instances []instance
+	var processes []process
 	if json.Unmarshal(content, &listed) == nil {
-		for _, process := range listed.Process {
-			instances = append(instances, process.Instance...)
+		for _, p := range listed.Process {
+			processes = append(processes, process{p.Name, p.Instance})
 		}
-		return instances, nil
+		return processes, nil
 	}
 	var wire struct {
 		Process Many[struct {
+			Name     Text           `json:"procname"`
 			Instance Many[instance] `json:"instance"`
 		}] `json:"process"`
 	}
 	err := json.Unmarshal(content, &wire)
-	for _, process := range wire.Process {
-		instances = append(instances, process.Instance...)
+	for _, p := range wire.Process {
+		processes = append(processes, process{p.Name, p.Instance})
 	}
-	return instances, err
+	return processes, err
+}
+
+// instancesOf are the instances of the process of this name. Where there is one name
+// only, it is taken for the one that was asked about, whatever it is.
+func instancesOf(name string, processes []process) (instances []instance, told bool) {
+	several := slices.ContainsFunc(processes, func(p process) bool { return p.Name != processes[0].Name })
+	for _, p := range processes {
+		if !several || string(p.Name) == name {
+			instances, told = append(instances, p.Instances...), true
+		}
+	}
+	return instances, told || !several
 }
 
 // unreadable quotes a content, whole and redacted: a quotation may end in the middle of

@@ -71,7 +71,20 @@ func TestParseStatus(t *testing.T) {
 		"several-all-down":    {one(`{"pid":-1,"isAuto":true},{"pid":-1,"isAuto":false}`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}},
 		"several-one-broken":  {one(`{"pid":null,"isAuto":true},{"pid":-1,"isAuto":false},7`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}},
 		"several-one-hosted":  {one(`{"pid":-1,"isAuto":false},{"pid":-1,"isAuto":true}`), fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1}},
-		"several-processes":   {`{"process":[{"instance":[{"pid":-1}]},{"instance":[{"pid":42,"isAuto":true}]}]}`, up},
+		"several-names": {
+			`{"process":[{"procname":"nginx","instance":[{"pid":-1,"isAuto":true}]},{"procname":"redis","instance":[{"pid":99,"isAuto":false}]}]}`,
+			fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1},
+		},
+		"several-names-not-lists": {
+			`{"process":[{"procname":"nginx","instance":{"pid":-1,"isAuto":true}},{"procname":"redis","instance":{"pid":99,"isAuto":false}}]}`,
+			fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1},
+		},
+		"several-others": {
+			`{"process":[{"procname":"mysql","instance":[{"pid":-1}]},{"procname":"redis","instance":[{"pid":99}]}]}`,
+			fleet.Status{State: fleet.Unknown, Message: `the agent's answer is about other processes: {"process":[{"procname":"mysql","instance":[{"pid":-1}]},{"procname":"redis","instance":[{"pid":99}]}]}`},
+		},
+		"another-name":      {`{"process":[{"procname":"java","instance":[{"pid":42,"isAuto":true}]}]}`, up},
+		"several-processes": {`{"process":[{"instance":[{"pid":-1}]},{"instance":[{"pid":42,"isAuto":true}]}]}`, up},
 
 		"empty-text":       {`""`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
 		"null":             {`null`, fleet.Status{State: fleet.Unknown, Message: "the agent's answer is not JSON"}},
@@ -93,7 +106,7 @@ func TestParseStatus(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, parseStatus(json.RawMessage(test.content), bkapi.Printable)); diff != "" {
+			if diff := cmp.Diff(test.want, parseStatus(json.RawMessage(test.content), "nginx", bkapi.Printable)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -108,7 +121,7 @@ func FuzzParseStatus(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		status := parseStatus(content, bkapi.Printable)
+		status := parseStatus(content, "nginx", bkapi.Printable)
 		procapitest.WantSound(t, status)
 		if status.State == fleet.Running && status.PID <= 0 {
 			t.Errorf("running with pid %d", status.PID)

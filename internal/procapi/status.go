@@ -8,9 +8,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Contents keeps what the contents of query results say, by host. The zero value
-// is empty.
+// Contents keeps what the contents of query results say, by host.
 type Contents struct {
+	// Name is what contents about several processes call the one that is asked about.
+	Name string
+
 	mu     sync.Mutex
 	byHost map[fleet.Host]fleet.Status
 }
@@ -21,7 +23,7 @@ func (c *Contents) keep(answers ResultMap, hosts []fleet.Host, keys Keys, redact
 	said := make(map[fleet.Host]fleet.Status, len(hosts))
 	for _, h := range hosts {
 		if answer, found := answers.find(keys(h)); found && answer.Code == CodeOK {
-			said[h] = parseStatus(answer.Content, redact)
+			said[h] = parseStatus(answer.Content, c.Name, redact)
 		}
 	}
 	c.mu.Lock()
