@@ -214,9 +214,10 @@ func Bug(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(SummaryBug, Sentence(err.Error())+" "+ReportBug)
 }
 
-// Sentence gives text, such as an error's, a capital letter and a full stop.
+// Sentence gives text, such as an error's, a capital letter and a full stop. Errors may
+// quote names that somebody gave on the platform.
 func Sentence(text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(bkapi.Printable(text))
 	if text == "" {
 		return text
 	}

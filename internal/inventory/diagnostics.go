@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
@@ -90,6 +91,7 @@ func (g *processGroups) faults() diag.Diagnostics {
 // maxRows is how many hosts one error names.
 const maxRows = 20
 
+// rows are lines about what has names in CMDB that anybody may have given.
 func rows(lines []string) string {
 	var text strings.Builder
 	for i, line := range lines {
@@ -97,7 +99,7 @@ func rows(lines []string) string {
 			fmt.Fprintf(&text, "  and %d more\n", len(lines)-maxRows)
 			break
 		}
-		text.WriteString("  " + line + "\n")
+		text.WriteString("  " + bkapi.Printable(line) + "\n")
 	}
 	return text.String()
 }

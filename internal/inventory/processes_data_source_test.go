@@ -109,6 +109,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		want   string
 	}{
 		"business":   {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
+		"steers":     {config: in("*", object{"bk_biz_id": 9}), fault: &simulator.Fault{API: "search_business", Replace: map[string]any{"data/info": []any{object{"bk_biz_id": 3, "bk_biz_name": "ga\u009b2Jme"}}}}, want: "there are 3 (ga2Jme)."},
 		"set":        {config: object{"bk_biz_id": 3, "topology": object{"set": "sz"}}, want: `Not Found in CMDB: Business 3 has no set "sz"; there are gz-1, gz-2, odd.`},
 		"module":     {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, template.`},
 		"group":      {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
@@ -123,6 +124,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"no-address": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": nil}, want: "  host 1: CMDB has no inner address for it\n"},
 		"dynamic":    {config: in("web"), host: object{"bk_addressing": "dynamic"}, want: "  host 1 (10.3.0.1): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
 		"host-twice": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
+		"steering":   {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
 		"no-key":     {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
 		"page":       {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
 		"unfiltered": {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
