@@ -262,12 +262,21 @@ func TestAccOwnership_labelsInThePlan(t *testing.T) {
 	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}.String()
 	cli := providertest.NewCLI(t, sim, config)
 	sim.FailHosts("register_proc_info", []int{3}, 117, "agent is away")
-	cli.Expect(0, "apply", "-auto-approve")
+	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "agent is away") {
+		t.Fatalf("no host is out of sync:\n%s", out)
+	}
 	cli.ConfigureWith("provider \"bk\" {\n  default_labels = { tier = \"gold\" }\n}\n", config)
 	out := cli.Expect(2, "plan", "-detailed-exitcode")
 	for _, line := range []string{"labels_all", `"gold"`, "fingerprint"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("the plan does not show %s:\n%s", line, out)
+		}
+	}
+	sim.Mend()
+	cli.Expect(0, "apply", "-auto-approve")
+	for n := 1; n <= 3; n++ {
+		if p, _ := sim.Process(providertest.Address(n), "web", "nginx"); p.Labels["tier"] != "gold" {
+			t.Errorf("web-%d is registered with %v", n, p.Labels)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,40 @@ func TestAccRegisteredWith_supplierOfBefore(t *testing.T) {
 	}
 }
 
+// A changed default label registers every host anew, and the plan says so while a host is out
+// of sync.
+func TestHostedProcess_defaultLabels(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	kept := &providertest.Kept{}
+	config := providertest.HostedConfigOf(providertest.HostsOf(3))
+	labelled := func(tier string) *providertest.Core {
+		return sim.Configured(t, map[string]any{"default_labels": map[string]string{"tier": tier}}).CoreOf(providertest.HostedType, kept)
+	}
+	sim.FailHosts("register_proc_info", []int{3}, simulator.CodeAgentAbnormal, "agent is away")
+	before := labelled("silver")
+	before.Apply(config)
+	if reasons := before.Reasons("out_of_sync"); len(reasons) != 1 {
+		t.Fatalf("out of sync: %v", reasons)
+	}
+	marked := before.Attribute("fingerprint")
+	after := labelled("gold")
+	plan, said := after.Plan(config)
+	planned := plan.Planned(t)
+	labels := providertest.Plain(t, planned["labels_all"])
+	mark := providertest.Plain(t, planned["fingerprint"])
+	if diff := cmp.Diff(map[string]any{"tier": "gold"}, labels); diff != "" || mark == marked {
+		t.Errorf("planned %v, it was %v; labels (-want +got):\n%s\nsaid: %s", mark, marked, diff, said)
+	}
+	sim.Mend()
+	after.Applied(config)
+	for n := 1; n <= 3; n++ {
+		if p, _ := sim.Process(providertest.Address(n), "web", "nginx"); p.Labels["tier"] != "gold" {
+			t.Errorf("web-%d is registered with %v", n, p.Labels)
+		}
+	}
+}
+
 // Through the gateway a changed op_timeout is a line of the plan, and reaches the platform.
 func TestAccRegisteredWith_opTimeout(t *testing.T) {
 	t.Parallel()
@@ -177,7 +212,9 @@ func TestAccRegisteredWith_opTimeout(t *testing.T) {
 	cli.ConfigureWith(block, config("30"))
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.ConfigureWith(block, config("90"))
-	cli.Expect(0, "apply", "-auto-approve")
+	if out := cli.Expect(0, "apply", "-auto-approve"); !regexp.MustCompile(`op_timeout += 30 -> 90`).MatchString(out) {
+		t.Errorf("the plan does not tell:\n%s", out)
+	}
 	for n := 1; n <= 2; n++ {
 		if p, _ := sim.Process(providertest.Address(n), "web", "nginx"); !strings.Contains(string(p.Spec), `"op_timeout":90`) {
 			t.Errorf("web-%d is registered with %s", n, p.Spec)
