@@ -220,4 +220,14 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: Console, Hosts: []int{2}, To: actRegister},
 	}}},
+	"started-blindly-where-a-console-has-unregistered-it": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: SetOnDestroy, On: B, To: "stop"},
+		{Do: Join, On: B, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: B},
+		{Do: Console, Hosts: []int{1}, To: actUnregister},
+		{Do: Apply, On: A, Blind: true},
+	}}},
 }

@@ -270,12 +270,15 @@ const ownerLabel = "tf_spec_owner"
 // nowhere any more is no resource.
 func (u unit) anyLeft() bool {
 	for machine := range u.had {
-		if is := u.before[machine]; is.Hosted || is.Registered() {
+		if held(u.before[machine]) {
 			return true
 		}
 	}
 	return false
 }
+
+// held tells whether anybody has hosted or registered a process.
+func held(is Truth) bool { return is.Hosted || is.Registered() }
 
 // registers tells whether a machine was registered.
 func registers(e simulator.Execution) bool {
@@ -286,7 +289,8 @@ func registers(e simulator.Execution) bool {
 // create that it has it.
 func (m model) learn(u unit, machine int) {
 	c := m[machine]
-	registered := slices.ContainsFunc(u.done[machine], registers)
+	// To start what nobody holds hosts it too, by the labels that the start was sent with.
+	registered := slices.ContainsFunc(u.done[machine], registers) || !held(u.before[machine]) && held(u.after[machine])
 	taken := u.first && u.want.has(machine) && !u.failed && u.named[machine] && !u.outOfSync[machine] && c.owner != console
 	if u.sees(machine) && c.owner != u.object {
 		delete(c.unheard, u.object)
@@ -297,7 +301,7 @@ func (m model) learn(u unit, machine int) {
 	if leftOthers(u.before[machine], u.after[machine]) || c.owner == u.object && !u.named[machine] && u.leftTheirs(u.after[machine]) {
 		c = claim{unsure: true}
 	}
-	if is := u.after[machine]; c.owner == u.object && u.named[machine] && !is.Hosted && !is.Registered() {
+	if is := u.after[machine]; c.owner == u.object && u.named[machine] && !held(is) {
 		c.unheard = c.overtaken("") // it was let go of, and the object has not heard of that
 	}
 	if c.lapsed == u.object && !u.named[machine] {
@@ -315,7 +319,7 @@ func (u unit) sees(machine int) bool {
 
 // nowThat drops a claim to what is not there any more.
 func (c claim) nowThat(is Truth) claim {
-	if is.Hosted || is.Registered() {
+	if held(is) {
 		return c
 	}
 	return claim{lapsed: c.lapsed, unheard: c.unheard}
@@ -333,7 +337,7 @@ func (m model) forgotten(u unit, machine int) *Breach {
 // registered is nobody's: an operation is no registration, and names no owner.
 func (m model) note(machine int, is Truth) {
 	c := m[machine]
-	if c.owner == "" && (is.Hosted || is.Registered()) {
+	if c.owner == "" && held(is) {
 		c.unsure = true
 	}
 	m[machine] = c.nowThat(is)
@@ -356,7 +360,7 @@ func (m model) acted(act string, machine int, before, after Truth, objects []str
 			c.unsure = true
 		}
 	}
-	if !after.Hosted && !after.Registered() {
+	if !held(after) {
 		lapsed := c.lapsed
 		if c.owner != console && c.owner != "" {
 			lapsed = c.owner
