@@ -189,7 +189,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 		}, []string{"register 1", "live 1"}},
 		"released": {func(ctx context.Context, p *process) {
 			p.hostingRegisters = true
-			fleet.Release(ctx, p, hosts(1), fleet.DestroyStop, nil, nil, rollout)
+			release(ctx, p, hosts(1), fleet.DestroyStop, nil, rollout)
 		}, []string{"stop 1", "unregister 1"}},
 		"running": {func(ctx context.Context, p *process) {
 			p.register = done(map[int]fleet.Outcome{2: {Verdict: fleet.Failed}})

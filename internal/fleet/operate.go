@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
 // OnDestroy is what becomes of the process itself when it is unregistered.
@@ -20,40 +22,42 @@ const (
 // OnDestroys are all of them, the gentlest first.
 func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
 
-// Release unregisters hosts, wave by wave, after stopping or killing the process
-// where that is asked for; on the spared hosts it goes on running all the same. A
-// host whose process did not stop stays registered. Of hosts that could not be
-// unregistered the agents are asked, see settleStuck, and of those that could, see
-// unhostUnregistered.
+// Release unregisters the hosts of a wave, after stopping or killing the process where that
+// is asked for; on the spared hosts it goes on running all the same. A host whose process
+// did not stop stays registered. Of hosts that could not be unregistered the agents are
+// asked, see settleStuck, and of those that could, see unhostUnregistered.
 //
 // registered is when the process was registered on hosts, as their agents said before, where
 // that is known: what is hosted by another registration afterwards is somebody else's.
-func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, registered map[Host]int64, rollout Rollout) Results {
-	return rollout.Run(ctx, hosts, func(ctx context.Context, wave Wave) Results {
-		results := Same(wave.Hosts, Outcome{Verdict: Done})
-		if ends := pickFunc(wave.Hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
-			switch first {
-			case DestroyStop:
-				results.Merge(p.Operate(ctx, Stop, ends, nil))
-			case DestroyKill:
-				results.Merge(p.Operate(ctx, Kill, ends, nil))
-			default: // it goes on running
-			}
-			_, amiss := askIdle(ctx, p, results, foundIdle(results, ends))
-			results.Merge(amiss)
+func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, registered map[Host]int64) Results {
+	if err := poll.Pause(ctx, 0); err != nil {
+		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
+	}
+	results := Same(hosts, Outcome{Verdict: Done})
+	if ends := pickFunc(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
+		switch first {
+		case DestroyStop:
+			results.Merge(p.Operate(ctx, Stop, ends, nil))
+		case DestroyKill:
+			results.Merge(p.Operate(ctx, Kill, ends, nil))
+		default: // it goes on running
 		}
-		if stopped := results.Succeeded(wave.Hosts); len(stopped) > 0 {
-			unregistered := p.Unregister(ctx, stopped)
-			gone := pickFunc(stopped, func(h Host) bool {
-				// Where to unregister is to unhost, the agents have done it themselves.
-				return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
-			})
-			settleStuck(ctx, p, stopped, unregistered)
-			unhostUnregistered(ctx, p, gone, registered, unregistered)
-			results.Merge(unregistered)
-		}
+		_, amiss := askIdle(ctx, p, results, foundIdle(results, ends))
+		results.Merge(amiss)
+	}
+	stopped := results.Succeeded(hosts)
+	if len(stopped) == 0 {
 		return results
+	}
+	unregistered := p.Unregister(ctx, stopped)
+	gone := pickFunc(stopped, func(h Host) bool {
+		// Where to unregister is to unhost, the agents have done it themselves.
+		return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
 	})
+	settleStuck(ctx, p, stopped, unregistered)
+	unhostUnregistered(ctx, p, gone, registered, unregistered)
+	results.Merge(unregistered)
+	return results
 }
 
 // unhostUnregistered ends the hosting that is left on hosts where nothing is registered any

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,24 @@ import (
 func unasked(o fleet.Outcome) fleet.Outcome {
 	o.Verdict, o.Meaning = fleet.Failed, "not registered, and whether its agent hosts it all the same could not be asked"
 	return o
+}
+
+// release lets go of hosts wave by wave, as the provider does.
+func release(ctx context.Context, p *process, hosts []fleet.Host, first fleet.OnDestroy, spared map[fleet.Host]bool, rollout fleet.Rollout) fleet.Results {
+	return rollout.Run(ctx, hosts, func(ctx context.Context, wave fleet.Wave) fleet.Results {
+		return fleet.Release(ctx, p, wave.Hosts, first, spared, nil)
+	})
+}
+
+// What was not begun before the end of its time is not begun after it.
+func TestRelease_ended(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := &process{}
+	results := fleet.Release(ctx, p, hosts(1), fleet.DestroyStop, nil, nil)
+	p.wantCalls(t)
+	wantResults(t, byHost{1: {Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}}, results)
 }
 
 func TestRelease(t *testing.T) {
@@ -161,7 +180,7 @@ func TestRelease(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results := fleet.Release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, nil, test.rollout)
+			results := release(t.Context(), &test.process, hosts(1, 2, 3), test.first, nil, test.rollout)
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -173,7 +192,7 @@ func TestRelease_spared(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3, 4)
 	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}}), hostingRegisters: true}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, nil, fleet.Rollout{Waves: fleet.BatchesOf(2)})
+	results := release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{Waves: fleet.BatchesOf(2)})
 	p.wantCalls(t, "kill 2", "unregister 1")
 	wantResults(t, byHost{
 		1: well, 2: away,
@@ -186,7 +205,7 @@ func TestRelease_sparedWave(t *testing.T) {
 	t.Parallel()
 	h := hosts(1)
 	p := &process{hostingRegisters: true}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, nil, fleet.Rollout{})
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyStop, map[fleet.Host]bool{h[0]: true}, nil)
 	p.wantCalls(t, "unregister 1")
 	wantResults(t, byHost{1: well}, results)
 }
@@ -197,7 +216,7 @@ func TestRelease_leftOut(t *testing.T) {
 	none := func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { return map[fleet.Host]fleet.Status{}, nil }
 	for _, p := range []*process{{live: none, hostingRegisters: true}, {live: answer(live(fleet.Stopped, false, 0)), cached: none}} {
 		p.unregister = done(byHost{1: away})
-		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil, fleet.Rollout{})
+		results := fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil)
 		wantResults(t, byHost{1: away}, results)
 	}
 }
@@ -208,7 +227,7 @@ func TestRelease_silence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{unregister: done(byHost{1: away}), waits: true}
 		began := time.Now()
-		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil, fleet.Rollout{}))
+		wantResults(t, byHost{1: away}, fleet.Release(t.Context(), p, hosts(1), fleet.DestroyUnregister, nil, nil))
 		if waited := time.Since(began); waited > 15*time.Second {
 			t.Errorf("waited for %s", waited)
 		}
@@ -220,7 +239,7 @@ func TestRelease_registeredMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := hosts(1, 2, 3)
 	p := &process{live: says(map[int]fleet.Status{1: live(fleet.Running, true, 7), 2: live(fleet.Running, true, 5), 3: live(fleet.Running, true, 9)})}
-	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]int64{h[0]: 5, h[1]: 5}, fleet.Rollout{})
+	results := fleet.Release(t.Context(), p, h, fleet.DestroyUnregister, nil, map[fleet.Host]int64{h[0]: 5, h[1]: 5})
 	p.wantCalls(t, "unregister 1 2 3", "live 1 2 3", "unhost 2 3")
 	if o := results[h[0]]; o.OK() || !results[h[1]].OK() || !results[h[2]].OK() {
 		t.Errorf("got %+v", results)

@@ -77,7 +77,7 @@ func TestGatewayFlow_life(t *testing.T) {
 					t.Errorf("got %+v, %v, want no drift", report, err)
 				}
 				wantCounts(t, sim, map[string]int{apiStatus: 1}, test.batches)
-				if failures := fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, nil, fleet.Rollout{}).Failures(); len(failures) > 0 {
+				if failures := fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, nil).Failures(); len(failures) > 0 {
 					t.Error(failures)
 				}
 				for _, h := range inventory {

@@ -87,7 +87,7 @@ func TestFlow_life(t *testing.T) {
 				t.Errorf("got %+v, %v, want no drift", report, err)
 			}
 			wantAPIs(t, sim, apiStatus)
-			if failures := fleet.Release(t.Context(), p, hosts(3), fleet.DestroyStop, nil, nil, fleet.Rollout{}).Failures(); len(failures) > 0 {
+			if failures := fleet.Release(t.Context(), p, hosts(3), fleet.DestroyStop, nil, nil).Failures(); len(failures) > 0 {
 				t.Error(failures)
 			}
 			for n := 1; n <= 3; n++ {

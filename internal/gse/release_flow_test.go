@@ -68,7 +68,7 @@ func TestFlow_releaseFails(t *testing.T) {
 			if test.specless {
 				p.spec = nil
 			}
-			got := fleet.Release(t.Context(), p, inventory, fleet.DestroyUnregister, nil, nil, fleet.Rollout{})[inventory[0]]
+			got := fleet.Release(t.Context(), p, inventory, fleet.DestroyUnregister, nil, nil)[inventory[0]]
 			if got.Verdict != test.want.Verdict || got.Unreachable != test.want.Unreachable {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}

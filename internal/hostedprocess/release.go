@@ -111,7 +111,7 @@ func (h hostedProcess) releaseWave(ctx context.Context, wave fleet.Wave, l leave
 	if wave.Number > 1 {
 		ours = h.stillOurs(ctx, ours, l, gone)
 	}
-	results := fleet.Release(ctx, h.Process, ours, l.first, spared, gone.registered, fleet.Rollout{})
+	results := fleet.Release(ctx, h.Process, ours, l.first, spared, gone.registered)
 	for _, host := range wave.Hosts {
 		if o, stays := gone.results[host]; stays {
 			results[host] = o

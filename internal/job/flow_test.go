@@ -72,7 +72,7 @@ func TestFlow_life(t *testing.T) {
 						if failures := p.Reregister(t.Context(), hosts(count)).Failures(); len(failures) > 0 {
 							t.Error(failures)
 						}
-						if failures := fleet.Release(t.Context(), p, hosts(count), fleet.DestroyStop, nil, nil, fleet.Rollout{}).Failures(); len(failures) > 0 {
+						if failures := fleet.Release(t.Context(), p, hosts(count), fleet.DestroyStop, nil, nil).Failures(); len(failures) > 0 {
 							t.Error(failures)
 						}
 						for n := 1; n <= count; n++ {
