@@ -185,7 +185,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 			fleet.Run(ctx, p, fleet.Kill, hosts(1), nil, rollout)
 		}, []string{"kill 1"}},
 		"hosted": {func(ctx context.Context, p *process) {
-			fleet.Reconcile(ctx, p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{Register: hosts(1), Order: hosts(1), Rollout: rollout})
+			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureHosted}, fleet.Change{Register: hosts(1), Order: hosts(1), Rollout: rollout}).Run(ctx)
 		}, []string{"register 1", "live 1"}},
 		"released": {func(ctx context.Context, p *process) {
 			p.hostingRegisters = true
@@ -193,7 +193,7 @@ func TestGate_watchesWhatIsMeantToRun(t *testing.T) {
 		}, []string{"stop 1", "unregister 1"}},
 		"running": {func(ctx context.Context, p *process) {
 			p.register = done(map[int]fleet.Outcome{2: {Verdict: fleet.Failed}})
-			fleet.Reconcile(ctx, p, fleet.Desired{Ensure: fleet.EnsureRunning}, fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout})
+			fleet.NewReconciliation(p, fleet.Desired{Ensure: fleet.EnsureRunning}, fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout}).Run(ctx)
 		}, append([]string{"register 1 2", "live 1"}, slices.Repeat([]string{"live 1"}, 11)...)},
 	}
 	for name, test := range tests {
@@ -217,7 +217,7 @@ func TestReconcile_gateLeavesUnhealthy(t *testing.T) {
 		p := &process{live: lives(time.Now(), map[int]life{2: flaps(time.Second)})}
 		want := fleet.Desired{Ensure: fleet.EnsureRunning}
 		change := fleet.Change{Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: rollout}
-		results := fleet.Reconcile(t.Context(), p, want, change)
+		results := fleet.NewReconciliation(p, want, change).Run(t.Context())
 		if o := results[host(2)]; !results[host(1)].OK() || o.Verdict != fleet.Failed || o.Left != fleet.Unhealthy {
 			t.Errorf("got %+v", byNumber(results))
 		}

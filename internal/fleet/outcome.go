@@ -56,7 +56,7 @@ type Outcome struct {
 	// RegisterTime is the agent's, where it refused to register because of a registration
 	// and told it.
 	RegisterTime int64
-	// Left is what is still not as desired after a Reconcile; empty where the
+	// Left is what is still not as desired after a [Reconciliation]; empty where the
 	// host is.
 	Left Drift
 	// PID is that of the process before an operation that did not come out well, 0 where it

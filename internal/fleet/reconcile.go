@@ -31,11 +31,6 @@ type Change struct {
 	Rollout Rollout
 }
 
-// Reconcile makes hosts as desired, wave by wave, and gives the outcome of each.
-func Reconcile(ctx context.Context, p Process, want Desired, c Change) Results {
-	return NewReconciliation(p, want, c).Run(ctx)
-}
-
 // Reconciliation makes hosts as desired, wave by wave, and can take that back.
 type Reconciliation struct {
 	process                      Process

@@ -287,7 +287,7 @@ func TestReconcile(t *testing.T) {
 			if test.change.Order == nil {
 				test.change.Order = hosts(1, 2, 3, 4)
 			}
-			results := fleet.Reconcile(t.Context(), &test.process, test.want, test.change)
+			results := fleet.NewReconciliation(&test.process, test.want, test.change).Run(t.Context())
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -305,7 +305,7 @@ func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 		t.Run(string(ensure), func(t *testing.T) {
 			t.Parallel()
 			p := &process{register: done(byHost{1: away})}
-			results := fleet.Reconcile(t.Context(), p, desired(ensure), change)
+			results := fleet.NewReconciliation(p, desired(ensure), change).Run(t.Context())
 			p.wantCalls(t, "register 1")
 			stopped := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 			wantResults(t, byHost{
@@ -323,10 +323,10 @@ func TestReconcile_waves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{live: answer(row(fleet.Stopped, false, 5))}
 		start := time.Now()
-		results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureRunning), fleet.Change{
+		results := fleet.NewReconciliation(p, desired(fleet.EnsureRunning), fleet.Change{
 			Register: hosts(1, 2, 3), Reregister: hosts(4), Order: hosts(4, 7, 3, 8, 2, 1),
 			Rollout: fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: time.Minute},
-		})
+		}).Run(t.Context())
 		p.wantCalls(t,
 			"register 3", "reregister 4", "live 4 3", "start 4 3",
 			"register 2 1", "live 2 1", "start 2 1",
@@ -350,9 +350,9 @@ func TestReconcile_interrupted(t *testing.T) {
 			return fleet.Same(hosts, fleet.Outcome{Verdict: fleet.Pending, Err: ctx.Err()})
 		},
 	}
-	results := fleet.Reconcile(ctx, p, desired(fleet.EnsureHosted), fleet.Change{
+	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
-	})
+	}).Run(ctx)
 	p.wantCalls(t, "register 1", "live 1", "host 1")
 	wantResults(t, byHost{
 		1: {Verdict: fleet.Pending, Err: context.Canceled, Left: fleet.NotHosted},
@@ -363,7 +363,7 @@ func TestReconcile_interrupted(t *testing.T) {
 func TestReconcile_keepsTheCallersSlices(t *testing.T) {
 	t.Parallel()
 	order := hosts(1, 2, 3, 4)
-	fleet.Reconcile(t.Context(), &process{}, desired(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order})
+	fleet.NewReconciliation(&process{}, desired(fleet.EnsureRegistered), fleet.Change{Register: hosts(4), Order: order}).Run(t.Context())
 	if diff := cmp.Diff(hosts(1, 2, 3, 4), order, byString); diff != "" {
 		t.Errorf("Order (-want +got):\n%s", diff)
 	}
@@ -382,7 +382,7 @@ func TestReconcile_mute(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		p := &process{live: says(map[int]fleet.Status{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
-		results := fleet.Reconcile(ctx, p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)})
+		results := fleet.NewReconciliation(p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)}).Run(ctx)
 		p.wantCalls(t, "register 1 2", "live 1 2", "start 1")
 		if ctx.Err() != nil || !results[host(1)].OK() || results[host(2)].Left != fleet.NotRunning {
 			t.Errorf("%v: %v", ctx.Err(), byNumber(results))

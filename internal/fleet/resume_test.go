@@ -231,7 +231,7 @@ func TestReconcile_resumes(t *testing.T) {
 			if test.again {
 				change.Reregister, change.Settle = change.Settle, nil
 			}
-			results := fleet.Reconcile(t.Context(), &test.process, desired(fleet.EnsureHosted), change)
+			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, byHost{1: test.result}, results)
 			test.process.wantCalls(t, test.calls...)
 			if due := change.Due[host(1)]; due.Task != task || !due.InDoubt {
@@ -245,10 +245,10 @@ func TestReconcile_resumes(t *testing.T) {
 func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(runsAs(7))}
-	fleet.Reconcile(t.Context(), p, desired(fleet.EnsureHosted), fleet.Change{
+	fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Settle: hosts(1), Order: hosts(1), Operation: fleet.Restart,
 		Due: map[fleet.Host]fleet.Due{host(1): {PID: 7, Task: fleet.Task{ID: "T", Operation: fleet.Restart}}},
-	})
+	}).Run(t.Context())
 	p.wantCalls(t, "live 1", "restart 1", "live 1")
 }
 
@@ -329,7 +329,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.change.Order, test.change.Starts = hosts(1, 2), map[fleet.Host]fleet.Task{host(1): task}
-			results := fleet.Reconcile(t.Context(), &test.process, desired(fleet.EnsureRunning), test.change)
+			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureRunning), test.change).Run(t.Context())
 			wantResults(t, byHost{1: test.result, 2: well}, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -340,9 +340,9 @@ func TestReconcile_resumesStarts(t *testing.T) {
 func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
-	results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureHosted), fleet.Change{
+	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Settle: hosts(1), Order: hosts(1), Starts: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}},
-	})
+	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
 	p.wantCalls(t, "live 1")
 }

@@ -119,7 +119,7 @@ func TestReconcile_operation(t *testing.T) {
 				Reregister: test.reregister, Settle: test.settle, Order: hosts(1, 2, 3),
 				Operation: test.operation, Due: test.due,
 			}
-			results := fleet.Reconcile(t.Context(), &test.process, desired(fleet.EnsureHosted), change)
+			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureHosted), change).Run(t.Context())
 			wantResults(t, test.results, results)
 			test.process.wantCalls(t, test.calls...)
 		})
@@ -134,11 +134,11 @@ func TestReconcile_operationInWaves(t *testing.T) {
 	stopped := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}
 	prior := &process{live: answer(runsAs(7))}
 	p := &process{operate: doneOps(byOp{fleet.Restart: {2: broken}})}
-	results := fleet.Reconcile(t.Context(), p, desired(fleet.EnsureHosted), fleet.Change{
+	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Reregister: hosts(1, 2, 3), Settle: hosts(4), Order: hosts(1, 2, 3, 4), Operation: fleet.Restart, Prior: prior,
 		Due:     map[fleet.Host]fleet.Due{host(1): {}, host(2): {}, host(3): {}, host(4): {}},
 		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
-	})
+	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
 	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2")
 	broken.Left, broken.PID = fleet.NotOperated, 7

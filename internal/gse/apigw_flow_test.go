@@ -61,7 +61,7 @@ func TestGatewayFlow_life(t *testing.T) {
 				p := gatewaySim(t, sim, 0)
 				want := declare(t, p, ensure)
 				inventory := procapitest.Parse(t, test.hosts...)
-				results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory})
+				results := fleet.NewReconciliation(p, want, fleet.Change{Register: inventory, Order: inventory}).Run(t.Context())
 				if failures := results.Failures(); len(failures) > 0 || len(results) != len(inventory) {
 					t.Fatalf("got %d results, failures %v", len(results), failures)
 				}
@@ -147,7 +147,7 @@ func TestGatewayFlow_createAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second create finds the hosts of the first, which are its own
-		results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory})
+		results := fleet.NewReconciliation(p, want, fleet.Change{Register: inventory, Order: inventory}).Run(t.Context())
 		if got := results[inventory[1]]; got.OK() || !got.AlreadyDone || got.Left != fleet.Foreign || got.TaskID != "" {
 			t.Errorf("%s: got %+v, want it to be another's", agentB, got)
 		}
@@ -158,7 +158,7 @@ func TestGatewayFlow_createAgain(t *testing.T) {
 	if calls := sim.Calls(); calls.Count(apiMulti) != 2 || len(calls.Of(apiMulti).On(agentB)) > 0 {
 		t.Errorf("got %d requests, %d of them for %s", calls.Count(apiMulti), len(calls.Of(apiMulti).On(agentB)), agentB)
 	}
-	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: inventory, Order: inventory, Adopt: true})
+	results := fleet.NewReconciliation(p, want, fleet.Change{Register: inventory, Order: inventory, Adopt: true}).Run(t.Context())
 	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(at(sim, inventory[1]).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want %s to be adopted", failures, agentB)
 	}

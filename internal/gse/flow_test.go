@@ -53,7 +53,7 @@ func wantAPIs(t *testing.T, sim *simulator.Server, want ...string) {
 
 func reconcile(t *testing.T, p *Process, want fleet.Desired, n int) fleet.Results {
 	t.Helper()
-	return fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(n), Order: hosts(n)})
+	return fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(n), Order: hosts(n)}).Run(t.Context())
 }
 
 // A process is registered, brought up, found as declared, and released.
@@ -200,7 +200,7 @@ func TestFlow_createAgain(t *testing.T) {
 			t.Errorf("failures: %v", failures)
 		}
 	}
-	results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: true})
+	results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: true}).Run(t.Context())
 	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(on(sim, 2).Labels, want.AllLabels()) {
 		t.Errorf("got %v, want host 2 to be adopted", failures)
 	}

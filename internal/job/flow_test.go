@@ -56,7 +56,7 @@ func TestFlow_life(t *testing.T) {
 						sim.Inject(simulator.Fault{API: apiOperate, Op: new(simulator.OpQuery), ContentShape: shape})
 						p := simProcess(t, sim, scope, by)
 						want := fleet.Desired{Ensure: ensure, HasSpec: true}
-						results := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(count), Order: hosts(count)})
+						results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(count), Order: hosts(count)}).Run(t.Context())
 						if failures := results.Failures(); len(failures) > 0 {
 							t.Fatal(failures)
 						}
@@ -103,7 +103,7 @@ func TestFlow_drift(t *testing.T) {
 			sim := &simulator.Server{}
 			p := simProcess(t, sim, scope, "")
 			want := fleet.Desired{Ensure: fleet.EnsureRunning, HasSpec: true}
-			if failures := fleet.Reconcile(t.Context(), p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Failures(); len(failures) > 0 {
+			if failures := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Run(t.Context()).Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
 			if err := test.disturb(sim, host(2).Address()); err != nil {
@@ -244,7 +244,7 @@ func TestFlow_manageProcBug(t *testing.T) {
 		t.Errorf("got %v, %v, want it not to be registered", statuses, err)
 	}
 	want := fleet.Desired{Ensure: fleet.EnsureRunning, HasSpec: true}
-	if failures := fleet.Reconcile(t.Context(), p, want, fleet.Change{Settle: hosts(1), Order: hosts(1)}).Failures(); len(failures) > 0 {
+	if failures := fleet.NewReconciliation(p, want, fleet.Change{Settle: hosts(1), Order: hosts(1)}).Run(t.Context()).Failures(); len(failures) > 0 {
 		t.Error(failures)
 	}
 	if got := on(t, sim, 1); !got.Running || !got.Hosted {

@@ -97,7 +97,7 @@ func TestReconcile(t *testing.T) {
 			default:
 				change.Settle = one
 			}
-			if failures := fleet.Reconcile(t.Context(), p, want, change).Failures(); len(failures) > 0 {
+			if failures := fleet.NewReconciliation(p, want, change).Run(t.Context()).Failures(); len(failures) > 0 {
 				t.Errorf("got %v", failures)
 			}
 			if diff := cmp.Diff(test.done, told.done); diff != "" {
