@@ -48,7 +48,7 @@ func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leav
 		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: c.undecided(host)}
 	}
 	for host := range c.still {
-		gone.tell(host, c.live[host].RegisterTime)
+		gone.registered[host] = c.live[host].RegisterTime
 	}
 	return keep(hosts, func(host fleet.Host) bool { return c.still[host] })
 }
@@ -93,7 +93,7 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 			c.registrant(c.others[host]) == "" // a machine that this object has renamed is its own
 		switch {
 		case overtaken && c.live[host].RegisterTime <= theirs.RegisterTime:
-			c.gone.leaveBeside(host, c.others[host])
+			c.gone.beside[host] = c.others[host]
 		case overtaken && own.State != fleet.Unknown: // the file is to catch up
 			c.open = append(c.open, host)
 		case c.current(host, own):

@@ -65,10 +65,9 @@ func (u *update) claimNames(ctx context.Context, n names) error {
 	if len(n.now) == 0 {
 		return nil
 	}
-	l := u.leave
-	l.statuses = u.statuses
 	var ours, both []fleet.Host // by their old names, and by both
-	renamed, _ := u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), l, &released{results: make(fleet.Results)})
+	unasked := newReleased()    // nothing is let go here
+	renamed, _ := u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), u.leave, &unasked)
 	for _, old := range renamed {
 		if now := n.now[old]; !u.prior.Hosts.Has(now) || u.statuses[now.WithoutSupplier()].Code == diagnose.Unconfirmed {
 			ours = append(ours, old)
@@ -161,21 +160,15 @@ func otherForm(hosts, others []fleet.Host) []fleet.Host {
 // platform keeps one entry for both names, that undoes the new one as well: so it is asked
 // for afterwards, and put back.
 func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
-	prior := u.prior
-	if !prior.Desired.HasSpec { // imported and never applied
-		prior.Process = u.h.Process
-	}
 	var old []fleet.Host
 	for was, is := range n.now {
 		if o, touched := done[is]; !touched || o.OK() { // the old name goes once the new one stands
 			old = append(old, was)
 		}
 	}
-	l := u.leave
-	l.statuses = u.statuses
-	ours := prior.stillOurs(ctx, old, l, &u.gone)
+	ours := u.prior.stillOurs(ctx, old, u.leave, &u.gone)
 	if len(ours) > 0 {
-		u.gone.add(prior.Process.Unregister(ctx, ours))
+		u.gone.results.Merge(u.prior.Process.Unregister(ctx, ours))
 	}
 	var again []fleet.Host
 	for _, was := range ours {

@@ -49,25 +49,11 @@ type released struct {
 	forgotten fleet.Results
 }
 
-func (r *released) add(results fleet.Results) {
-	if r.results == nil {
-		r.results = make(fleet.Results)
+func newReleased() released {
+	return released{
+		results: make(fleet.Results), forgotten: make(fleet.Results), twins: make(map[fleet.Host]platform.Claim),
+		beside: make(map[fleet.Host]fleet.HostID), registered: make(map[fleet.Host]int64),
 	}
-	r.results.Merge(results)
-}
-
-func (r *released) tell(host fleet.Host, registered int64) {
-	if r.registered == nil {
-		r.registered = make(map[fleet.Host]int64)
-	}
-	r.registered[host] = registered
-}
-
-func (r *released) leaveBeside(host fleet.Host, other fleet.HostID) {
-	if r.beside == nil {
-		r.beside = make(map[fleet.Host]fleet.HostID)
-	}
-	r.beside[host] = other
 }
 
 // silent reports whether a host could not be let go because its agent does not answer.
@@ -78,7 +64,7 @@ func silent(o fleet.Outcome) bool {
 // release lets go of hosts. Only what is ours is touched: what was never registered by
 // this object, and what another owns by now, is left as it is.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave, rollout fleet.Rollout) released {
-	gone := released{results: make(fleet.Results), forgotten: make(fleet.Results), twins: make(map[fleet.Host]platform.Claim)}
+	gone := newReleased()
 	ours := h.stillOurs(ctx, h.notRenamed(ctx, hosts, l, &gone), l, &gone)
 	ours, spared := h.spared(ctx, ours, l, &gone)
 	logged := platform.Run{Process: h.ID, Operation: "unregister", Keys: h.Hosts, Rollout: rollout}

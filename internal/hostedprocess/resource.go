@@ -126,10 +126,17 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
+	if !prior.Desired.HasSpec { // imported and never applied: what is declared now lets go of its hosts
+		prior.Process = h.Process
+	}
+	statuses := before.lifecycle().statuses(prior.Hosts)
 	u := update{
-		h: h, prior: prior, last: last, everApplied: everApplied, statuses: before.lifecycle().statuses(prior.Hosts),
+		h: h, prior: prior, last: last, everApplied: everApplied, statuses: statuses,
 		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
-		leave:     leave{last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(), anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == ""},
+		leave: leave{
+			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
+			statuses: statuses, anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == "",
+		},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
 		registered: last.registeredAt(),
@@ -154,7 +161,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model.setSent(h.Desired)
 	model.SetHosts(ctx, u.withStuck(model.HostsMap(ctx), before.HostsMap(ctx)))
 	model.setWhole(ctx)
-	statuses := statusesOf(u.failures)
+	statuses = statusesOf(u.failures)
 	maps.Copy(statuses, u.stuckStatuses())
 	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.supplier)
 	plan.setStatuses(left, statuses)

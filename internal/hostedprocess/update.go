@@ -207,28 +207,25 @@ func (u *update) release(ctx context.Context, names names, done fleet.Results) r
 		_, renamed := names.now[host]
 		return renamed
 	})
-	prior, rollout := u.prior, u.h.rollout
-	if !prior.Desired.HasSpec { // imported and never applied
-		prior.Process = u.h.Process
-	}
+	rollout := u.h.rollout
 	if rollout.InWaves() {
 		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - len(done.Failures())
 		if patience < 0 {
-			return released{results: fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})}
+			gone := newReleased()
+			gone.results = fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})
+			return gone
 		}
 		rollout.MaxFailed = fleet.UpTo(patience)
 	}
-	l := u.leave
-	l.statuses = u.statuses
-	if l.first != fleet.DestroyUnregister && len(names.unresolved) > 0 {
+	if u.leave.first != fleet.DestroyUnregister && len(names.unresolved) > 0 {
 		// It may be the machine that another name is new for.
 		unsure := slices.DeleteFunc(slices.Clone(removed), func(h fleet.Host) bool { return !names.unresolved[h] })
 		removed = slices.DeleteFunc(removed, func(h fleet.Host) bool { return names.unresolved[h] })
-		gone := prior.release(ctx, removed, l, rollout)
+		gone := u.prior.release(ctx, removed, u.leave, rollout)
 		gone.results.Merge(fleet.Same(unsure, fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningMayBeRenamed}))
 		return gone
 	}
-	return prior.release(ctx, removed, l, rollout)
+	return u.prior.release(ctx, removed, u.leave, rollout)
 }
 
 // meaningMayBeRenamed: nothing tells whether a host left or changed its name.
