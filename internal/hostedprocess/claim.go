@@ -21,9 +21,7 @@ const meaningSilent = meaningUnread + ": its agent did not tell when it was regi
 // claim finds out on which hosts the registration is still this object's. The file says
 // whose it was when the file was written; the agents say when it was made.
 type claim struct {
-	hostedProcess
-	leave leave
-	gone  *released
+	letting
 
 	open       []fleet.Host                // not decided
 	still      map[fleet.Host]bool         // decided: ours
@@ -37,18 +35,18 @@ type claim struct {
 // stillOurs are the hosts on which the registration is this object's, and nobody's who
 // registered since. Where the agent knows of a later registration than the file, the file
 // is awaited.
-func (h hostedProcess) stillOurs(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
+func (l letting) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	if l.last.FingerprintLabel == "" { // nobody can tell
-		ours, _ := h.ours(ctx, hosts, l, gone)
+		ours, _ := l.ours(ctx, hosts)
 		return ours
 	}
-	c := claim{hostedProcess: h, leave: l, gone: gone, open: hosts, still: make(map[fleet.Host]bool), registered: l.last.registeredAt()}
+	c := claim{letting: l, open: hosts, still: make(map[fleet.Host]bool), registered: l.last.registeredAt()}
 	err := c.decide(ctx)
 	for _, host := range c.open {
-		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: c.undecided(host)}
+		l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: c.undecided(host)}
 	}
 	for host := range c.still {
-		gone.registered[host] = c.live[host].RegisterTime
+		l.gone.registered[host] = c.live[host].RegisterTime
 	}
 	return keep(hosts, func(host fleet.Host) bool { return c.still[host] })
 }
@@ -80,7 +78,7 @@ func (c *claim) undecided(host fleet.Host) string {
 
 // look reads the file, and is done when nothing is open or it has looked often enough.
 func (c *claim) look(ctx context.Context) (done bool, _ error) {
-	ours, onFile := c.ours(ctx, c.open, c.leave, c.gone)
+	ours, onFile := c.ours(ctx, c.open)
 	c.open, c.onFile = nil, onFile
 	if c.live == nil {
 		ours = c.ask(ctx, ours)
@@ -89,7 +87,7 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 	ours, beside := c.beside(ctx, ours)
 	for _, host := range ours {
 		own, theirs := onFile[host], beside[host]
-		overtaken := c.leave.last.ownedByOther(c.Desired, theirs) && own.RegisterTime < theirs.RegisterTime &&
+		overtaken := c.last.ownedByOther(c.Desired, theirs) && own.RegisterTime < theirs.RegisterTime &&
 			c.registrant(c.others[host]) == "" // a machine that this object has renamed is its own
 		switch {
 		case overtaken && c.live[host].RegisterTime <= theirs.RegisterTime:

@@ -65,9 +65,9 @@ func (u *update) claimNames(ctx context.Context, n names) error {
 	if len(n.now) == 0 {
 		return nil
 	}
+	unmoved := newReleased() // nothing is let go here
+	renamed, _ := letting{u.prior, u.leave, &unmoved}.ours(ctx, slices.Collect(maps.Keys(n.now)))
 	var ours, both []fleet.Host // by their old names, and by both
-	unasked := newReleased()    // nothing is let go here
-	renamed, _ := u.prior.ours(ctx, slices.Collect(maps.Keys(n.now)), u.leave, &unasked)
 	for _, old := range renamed {
 		if now := n.now[old]; !u.prior.Hosts.Has(now) || u.statuses[now.WithoutSupplier()].Code == diagnose.Unconfirmed {
 			ours = append(ours, old)
@@ -166,7 +166,7 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 			old = append(old, was)
 		}
 	}
-	ours := u.prior.stillOurs(ctx, old, u.leave, &u.gone)
+	ours := letting{u.prior, u.leave, &u.gone}.stillOurs(ctx, old)
 	if len(ours) > 0 {
 		u.gone.results.Merge(u.prior.Process.Unregister(ctx, ours))
 	}

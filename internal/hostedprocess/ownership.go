@@ -31,37 +31,37 @@ const meaningRefused = "registering it was refused, its agent has the process al
 
 // ours are the hosts on which the registration is this object's, as far as the platform's
 // file and state say, and what is on file. What is not known cannot go.
-func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, gone *released) ([]fleet.Host, map[fleet.Host]fleet.Status) {
-	hosts = h.notReplaced(hosts, l, gone)
+func (l letting) ours(ctx context.Context, hosts []fleet.Host) ([]fleet.Host, map[fleet.Host]fleet.Status) {
+	hosts = l.notReplaced(hosts)
 	if l.last.FingerprintLabel == "" || len(hosts) == 0 {
 		// Without labels nobody can tell, and what was registered counts as ours.
 		refused := keep(hosts, func(host fleet.Host) bool { return l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered })
-		h.askRefused(ctx, refused, gone)
+		l.askRefused(ctx, refused)
 		return keep(hosts, func(host fleet.Host) bool {
 			code := l.statuses[host.WithoutSupplier()].Code
 			return code != diagnose.RegisteredByOther && code != diagnose.NotRegistered
 		}), nil
 	}
-	onFile, err := h.Process.CachedStatus(ctx, hosts)
+	onFile, err := l.Process.CachedStatus(ctx, hosts)
 	var ours, owned, strange, unsure, lapsed, refused []fleet.Host
 	for _, host := range hosts {
 		status, out := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		// What this object registered in this run is its own, although the file lags.
-		other := l.last.namesAnother(h.Desired, file) && h.registrant(host.WithoutSupplier()) == ""
+		other := l.last.namesAnother(l.Desired, file) && l.registrant(host.WithoutSupplier()) == ""
 		foreign := out && status.Code == diagnose.RegisteredByOther
 		overtaken := l.last.isOvertaken(host)
 		doubtful := overtaken || out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
 		switch {
 		case other && l.anonymous && !foreign:
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
+			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
 		case other && !foreign:
 			owned = append(owned, host)
 		case err != nil && foreign, other:
 		case err != nil:
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
-		case !doubtful, told && l.last.ours(h.Desired, file) && (!overtaken || file.RegisterTime > l.last.Overtaken[host.Address()]):
+			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
+		case !doubtful, told && l.last.ours(l.Desired, file) && (!overtaken || file.RegisterTime > l.last.Overtaken[host.Address()]):
 			ours = append(ours, host)
 		case foreign: // somebody else's
 		case told: // somebody else's by what is on file
@@ -70,19 +70,19 @@ func (h hostedProcess) ours(ctx context.Context, hosts []fleet.Host, l leave, go
 			refused = append(refused, host)
 		case overtaken && file.State == fleet.Unregistered && status.Code != diagnose.Unconfirmed:
 			lapsed = append(lapsed, host)
-		case file.State == fleet.Unknown && !h.Process.HostingRegisters():
+		case file.State == fleet.Unknown && !l.Process.HostingRegisters():
 			// An agent cannot tell what is registered and not hosted from what never was.
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
+			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread}
 		default:
 			unsure = append(unsure, host)
 		}
 	}
-	gone.owned = append(gone.owned, h.leaveAlone(ctx, owned, onFile, l.last.registeredAt(), gone)...)
-	h.leaveAlone(ctx, strange, onFile, l.last.registeredAt(), gone)
-	h.askAgents(ctx, unsure, gone)
-	h.askAgents(ctx, lapsed, gone)
-	h.askRefused(ctx, refused, gone)
-	gone.lapsed = append(gone.lapsed, keep(lapsed, func(host fleet.Host) bool { _, stays := gone.results[host]; return !stays })...)
+	l.gone.owned = append(l.gone.owned, l.leaveAlone(ctx, owned, onFile)...)
+	l.leaveAlone(ctx, strange, onFile)
+	l.askAgents(ctx, unsure)
+	l.askAgents(ctx, lapsed)
+	l.askRefused(ctx, refused)
+	l.gone.lapsed = append(l.gone.lapsed, keep(lapsed, func(host fleet.Host) bool { _, stays := l.gone.results[host]; return !stays })...)
 	return ours, onFile
 }
 
@@ -97,31 +97,31 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 
 // notReplaced leaves out the hosts that another object has registered in this run. That
 // takes no label, and no file.
-func (h hostedProcess) notReplaced(hosts []fleet.Host, l leave, gone *released) []fleet.Host {
-	return keep(hosts, func(host fleet.Host) bool { return !h.replaced(host, host.WithoutSupplier(), l, gone) })
+func (l letting) notReplaced(hosts []fleet.Host) []fleet.Host {
+	return keep(hosts, func(host fleet.Host) bool { return !l.replaced(host, host.WithoutSupplier()) })
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run by the
 // other name of the machine. To let go of one name may be to let go of both.
-func (h hostedProcess) notRenamed(ctx context.Context, hosts []fleet.Host, l leave, gone *released) []fleet.Host {
-	if h.owners == nil {
+func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+	if l.owners == nil {
 		return hosts
 	}
-	suspects := otherForm(hosts, h.owners.OfOthers(h.ID, l.last.Owner))
+	suspects := otherForm(hosts, l.owners.OfOthers(l.ID, l.last.Owner))
 	if len(suspects) == 0 {
 		return hosts
 	}
-	others, err := h.Process.OtherNames(ctx, suspects)
+	others, err := l.Process.OtherNames(ctx, suspects)
 	if err != nil {
-		gone.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
+		l.gone.results.Merge(fleet.Same(suspects, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningNameUnread}))
 		return keep(hosts, func(host fleet.Host) bool { return !slices.Contains(suspects, host) })
 	}
 	return keep(hosts, func(host fleet.Host) bool {
 		other, known := others[host]
-		if !known || !h.replaced(host, other, l, gone) {
+		if !known || !l.replaced(host, other) {
 			return true
 		}
-		gone.twins[host] = h.owners.Of(h.ID, other)
+		l.gone.twins[host] = l.owners.Of(l.ID, other)
 		return false
 	})
 }
@@ -131,31 +131,31 @@ func (h hostedProcess) notRenamed(ctx context.Context, hosts []fleet.Host, l lea
 // name, and nobody else would let go of the old one. That the file has the new one, which is
 // of this run, shows that it does not lag. Where letting go of the old one may have undone the
 // new one as well, it is put back.
-func (h hostedProcess) dropTwins(ctx context.Context, l leave, gone *released) {
-	if l.last.FingerprintLabel == "" || len(gone.twins) == 0 {
+func (l letting) dropTwins(ctx context.Context) {
+	if l.last.FingerprintLabel == "" || len(l.gone.twins) == 0 {
 		return
 	}
-	both := make([]fleet.Host, 0, 2*len(gone.twins))
-	for old, claim := range gone.twins {
+	both := make([]fleet.Host, 0, 2*len(l.gone.twins))
+	for old, claim := range l.gone.twins {
 		both = append(both, old, claim.Host)
 	}
-	onFile, err := h.Process.CachedStatus(ctx, both)
+	onFile, err := l.Process.CachedStatus(ctx, both)
 	if err != nil {
 		return // they are left alone, as is said
 	}
-	held := l.last.held(h.Desired)
-	for old, claim := range gone.twins {
+	held := l.last.held(l.Desired)
+	for old, claim := range l.gone.twins {
 		if !held.Owns(onFile[old]) || onFile[claim.Host].Labels[held.OwnerLabel] != claim.Owner {
 			continue
 		}
-		o := h.Process.Unregister(ctx, []fleet.Host{old})[old]
-		gone.owned = keep(gone.owned, func(host fleet.Host) bool { return host != old })
-		gone.results[old] = o
+		o := l.Process.Unregister(ctx, []fleet.Host{old})[old]
+		l.gone.owned = keep(l.gone.owned, func(host fleet.Host) bool { return host != old })
+		l.gone.results[old] = o
 		if o.Verdict == fleet.Failed && o.Err == nil {
 			continue // the platform refused, and undid nothing
 		}
 		if again := stands(ctx, claim); !again.OK() {
-			gone.results[old] = again
+			l.gone.results[old] = again
 		}
 	}
 }
@@ -180,13 +180,13 @@ func stands(ctx context.Context, c platform.Claim) fleet.Outcome {
 
 // replaced reports whether another object has registered a host in this run by a name of
 // its machine, and notes that it was left alone.
-func (h hostedProcess) replaced(host fleet.Host, name fleet.HostID, l leave, gone *released) bool {
-	registrant := h.registrant(name)
+func (l letting) replaced(host fleet.Host, name fleet.HostID) bool {
+	registrant := l.registrant(name)
 	if registrant == "" || registrant == l.last.Owner {
 		return false
 	}
 	if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {
-		gone.owned = append(gone.owned, host)
+		l.gone.owned = append(l.gone.owned, host)
 	}
 	return true
 }
@@ -194,19 +194,20 @@ func (h hostedProcess) replaced(host fleet.Host, name fleet.HostID, l leave, gon
 // leaveAlone gives the hosts that are somebody else's, as is on file. Where the agent
 // knows of a later registration than the file, that may well be ours; and where it does
 // not answer, nobody knows how old the file is: these are failures.
-func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status, registered map[string]int64, gone *released) []fleet.Host {
-	if len(hosts) == 0 || !h.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
+func (l letting) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status) []fleet.Host {
+	if len(hosts) == 0 || !l.Desired.HasSpec { // no agent can be asked, and nothing was registered by this object yet
 		return hosts
 	}
-	live, err := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, l.Process, patience, hosts)
+	registered := l.last.registeredAt()
 	return keep(hosts, func(host fleet.Host) bool {
 		s := live[host]
 		switch {
 		case err != nil, s.State == fleet.Unknown:
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
+			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
 				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not tell"}
 		case s.RegisterTime > onFile[host].RegisterTime, s.RegisterTime != 0 && s.RegisterTime == registered[host.Address()]:
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
+			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
 		default:
 			return true
 		}
@@ -216,31 +217,31 @@ func (h hostedProcess) leaveAlone(ctx context.Context, hosts []fleet.Host, onFil
 
 // askAgents settles hosts of which nobody knows whether they were registered. What is
 // not hosted was not, or is no more; what is hosted may be anybody's.
-func (h hostedProcess) askAgents(ctx context.Context, hosts []fleet.Host, gone *released) {
+func (l letting) askAgents(ctx context.Context, hosts []fleet.Host) {
 	if len(hosts) == 0 {
 		return
 	}
-	live, err := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, l.Process, patience, hosts)
 	for _, host := range hosts {
 		s := live[host]
 		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 {
 			continue
 		}
-		gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
+		l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
 			Unreachable: err == nil && s.Silent()}
 	}
 }
 
 // askRefused keeps hosts whose registration was refused, and of which the platform has nothing
 // on file, where their agents say that it took effect all the same, or that somebody's did.
-func (h hostedProcess) askRefused(ctx context.Context, hosts []fleet.Host, gone *released) {
-	if len(hosts) == 0 || !h.Desired.HasSpec {
+func (l letting) askRefused(ctx context.Context, hosts []fleet.Host) {
+	if len(hosts) == 0 || !l.Desired.HasSpec {
 		return
 	}
-	live, _ := fleet.LiveStatusWithin(ctx, h.Process, patience, hosts) // who does not answer was refused
+	live, _ := fleet.LiveStatusWithin(ctx, l.Process, patience, hosts) // who does not answer was refused
 	for _, host := range hosts {
 		if s := live[host]; s.Hosted || s.RegisterTime > 0 {
-			gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRefused}
+			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRefused}
 		}
 	}
 }

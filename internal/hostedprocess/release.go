@@ -61,23 +61,30 @@ func silent(o fleet.Outcome) bool {
 	return !o.OK() && (o.Unreachable || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
 }
 
+// letting is hosts of a process being let go: how, and what has become of them.
+type letting struct {
+	hostedProcess
+	leave
+	gone *released
+}
+
 // release lets go of hosts. Only what is ours is touched: what was never registered by
 // this object, and what another owns by now, is left as it is.
-func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave, rollout fleet.Rollout) released {
+func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
-	ours := h.stillOurs(ctx, h.notRenamed(ctx, hosts, l, &gone), l, &gone)
-	ours, spared := h.spared(ctx, ours, l, &gone)
+	l := letting{h, how, &gone}
+	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, hosts)))
 	logged := platform.Run{Process: h.ID, Operation: "unregister", Keys: h.Hosts, Rollout: rollout}
 	if l.first != fleet.DestroyUnregister {
 		logged.Operation = string(l.first) + " and unregister"
 	}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
-			return h.releaseWave(ctx, wave, l, spared, &gone)
+			return l.releaseWave(ctx, wave, spared)
 		})
 	}))
-	h.releasePerhaps(ctx, ours, l, gone.results)
-	h.dropTwins(ctx, l, &gone)
+	l.releasePerhaps(ctx, ours)
+	l.dropTwins(ctx)
 	if l.forget {
 		answering := h.answering(ctx, gone.results)
 		for host, o := range gone.results {
@@ -92,14 +99,14 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, l leave,
 
 // releaseWave lets go of the hosts of one wave. Whose the later ones are is looked at once more:
 // between two waves somebody else may have registered there.
-func (h hostedProcess) releaseWave(ctx context.Context, wave fleet.Wave, l leave, spared map[fleet.Host]bool, gone *released) fleet.Results {
+func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
 	ours := wave.Hosts
 	if wave.Number > 1 {
-		ours = h.stillOurs(ctx, ours, l, gone)
+		ours = l.stillOurs(ctx, ours)
 	}
-	results := fleet.Release(ctx, h.Process, ours, l.first, spared, gone.registered)
+	results := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.registered)
 	for _, host := range wave.Hosts {
-		if o, stays := gone.results[host]; stays {
+		if o, stays := l.gone.results[host]; stays {
 			results[host] = o
 		}
 	}
@@ -109,21 +116,21 @@ func (h hostedProcess) releaseWave(ctx context.Context, wave fleet.Wave, l leave
 // spared are the hosts on which nothing is to be stopped before they go. What never came to
 // be registered was not started by us, and is not ours to stop; and a machine that state
 // has by both of its names is stopped by one of them.
-func (h hostedProcess) spared(ctx context.Context, ours []fleet.Host, l leave, gone *released) ([]fleet.Host, map[fleet.Host]bool) {
+func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
 	}
 	if l.unkept && l.first != fleet.DestroyUnregister {
-		onFile, err := h.Process.CachedStatus(ctx, ours)
+		onFile, err := l.Process.CachedStatus(ctx, ours)
 		if err != nil {
-			gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
+			l.gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
 			return nil, spared
 		}
 		for _, host := range ours {
 			if onFile[host].State == fleet.Unregistered {
 				spared[host] = true
-				gone.unstopped = append(gone.unstopped, host)
+				l.gone.unstopped = append(l.gone.unstopped, host)
 			}
 		}
 	}
@@ -131,9 +138,9 @@ func (h hostedProcess) spared(ctx context.Context, ours []fleet.Host, l leave, g
 	if l.first == fleet.DestroyUnregister || len(mixed) == 0 {
 		return ours, spared
 	}
-	others, err := h.Process.OtherNames(ctx, mixed)
+	others, err := l.Process.OtherNames(ctx, mixed)
 	if err != nil {
-		gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTwinsUnread}))
+		l.gone.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningTwinsUnread}))
 		return nil, spared // all of them, as both forms are there
 	}
 	stopped := make(map[fleet.HostID]bool)
@@ -151,11 +158,11 @@ const meaningTwinsUnread = "not stopped, because whether another of the hosts is
 
 // releasePerhaps unregisters hosts under the supplier id as well under which they may have
 // been registered since: the answer to that was lost.
-func (h hostedProcess) releasePerhaps(ctx context.Context, hosts []fleet.Host, l leave, results fleet.Results) {
+func (l letting) releasePerhaps(ctx context.Context, hosts []fleet.Host) {
 	also := make(map[fleet.Host]fleet.Host)
 	for _, host := range hosts {
 		name := l.last.Perhaps[host.Address()]
-		o, called := results[host]
+		o, called := l.gone.results[host]
 		if perhaps, err := fleet.ParseHost(name, host.SupplierID()); err == nil && perhaps != host && called && o.OK() {
 			also[perhaps] = host
 		}
@@ -163,9 +170,9 @@ func (h hostedProcess) releasePerhaps(ctx context.Context, hosts []fleet.Host, l
 	if len(also) == 0 {
 		return
 	}
-	for perhaps, o := range h.Process.Unregister(ctx, slices.Collect(maps.Keys(also))) {
+	for perhaps, o := range l.Process.Unregister(ctx, slices.Collect(maps.Keys(also))) {
 		if !o.OK() {
-			results[also[perhaps]] = o
+			l.gone.results[also[perhaps]] = o
 		}
 	}
 }
