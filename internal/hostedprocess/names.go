@@ -99,7 +99,7 @@ func (u *update) keepNames(n names, done fleet.Results) {
 		if !touched || o.OK() || u.statuses[was.WithoutSupplier()].Code == diagnose.RegisteredByOther {
 			continue
 		}
-		if registeredOnly[o.Left] || o.Verdict == fleet.Lost || o.Verdict == fleet.Pending {
+		if stands(o) || o.Verdict == fleet.Lost || o.Verdict == fleet.Pending {
 			u.besides[was] = o
 			continue
 		}
@@ -114,7 +114,7 @@ func (u *update) keepSuppliers(change fleet.Change, done fleet.Results) {
 	anew := make(map[string]bool)
 	for _, host := range slices.Concat(change.Register, change.Reregister) {
 		o := done[host]
-		registered := o.OK() || registeredOnly[o.Left]
+		registered := stands(o)
 		anew[host.Address()] = registered && u.statuses[host.WithoutSupplier()].Code != diagnose.Unconfirmed
 		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
 		old, _ := u.prior.Hosts.HostOf(key)

@@ -15,6 +15,9 @@ var registeredOnly = map[fleet.Drift]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
+// stands reports whether a host came out registered as declared, whatever else is left to do.
+func stands(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
+
 // specChanges reports whether the agents are to run something else. A changed label or
 // limit of the operation's time is nothing that they run.
 func (u *update) specChanges() bool {
@@ -64,6 +67,9 @@ func (u *update) remains() remains {
 // on reports whether it is due on a host, and what of it was tried there.
 func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 	status := r.statuses[host.WithoutSupplier()]
+	if unproven(status.Code) { // and so is what runs there
+		return fleet.Due{}, false
+	}
 	due, begun := r.due[host.Address()]
 	spec, behind := r.runs[host.Address()]
 	// A trace of an operation for another declaration says nothing of this one.
@@ -71,8 +77,6 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
 	}
 	switch status.Code {
-	case diagnose.NotRegistered, diagnose.Unconfirmed, diagnose.RegisteredByOther:
-		return fleet.Due{}, false // not known to be ours, so neither is what runs there
 	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
 		return due, true
 	case diagnose.OtherSpec:

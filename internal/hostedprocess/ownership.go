@@ -45,13 +45,13 @@ func (l letting) ours(ctx context.Context, hosts []fleet.Host) ([]fleet.Host, ma
 	onFile, err := l.Process.CachedStatus(ctx, hosts)
 	var ours, owned, strange, unsure, lapsed, refused []fleet.Host
 	for _, host := range hosts {
-		status, out := l.statuses[host.WithoutSupplier()]
+		status := l.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		// What this object registered in this run is its own, although the file lags.
 		other := l.last.namesAnother(l.Desired, file) && l.registrant(host.WithoutSupplier()) == ""
-		foreign := out && status.Code == diagnose.RegisteredByOther
+		foreign := status.Code == diagnose.RegisteredByOther
 		overtaken := l.last.isOvertaken(host)
-		doubtful := overtaken || out && (foreign || status.Code == diagnose.NotRegistered || status.Code == diagnose.Unconfirmed)
+		doubtful := overtaken || unproven(status.Code)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
 		switch {
 		case other && l.anonymous && !foreign:
@@ -154,15 +154,15 @@ func (l letting) dropTwins(ctx context.Context) {
 		if o.Verdict == fleet.Failed && o.Err == nil {
 			continue // the platform refused, and undid nothing
 		}
-		if again := stands(ctx, claim); !again.OK() {
+		if again := stillHosted(ctx, claim); !again.OK() {
 			l.gone.results[old] = again
 		}
 	}
 }
 
-// stands asks whether what an object has registered is still hosted, and registers it once
+// stillHosted asks whether what an object has registered is still hosted, and registers it once
 // more where it is not.
-func stands(ctx context.Context, c platform.Claim) fleet.Outcome {
+func stillHosted(ctx context.Context, c platform.Claim) fleet.Outcome {
 	live, err := fleet.LiveStatusWithin(ctx, c.With, patience, []fleet.Host{c.Host})
 	switch s := live[c.Host]; {
 	case err != nil, s.State == fleet.Unknown:

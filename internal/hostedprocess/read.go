@@ -82,15 +82,20 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 }
 
-// inDoubt are the hosts of which state says that their registration is not ours, or may not
-// be. A file that lags may still show one of ours from before.
+// inDoubt are the hosts whose registration is unproven. A file that lags may still show one
+// of ours from before.
 func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
-		code := statuses[host.WithoutSupplier()].Code
-		doubt[host] = code == diagnose.RegisteredByOther || code == diagnose.NotRegistered || code == diagnose.Unconfirmed
+		doubt[host] = unproven(statuses[host.WithoutSupplier()].Code)
 	}
 	return doubt
+}
+
+// unproven reports whether state says of a host that a registration there is not this
+// object's, or does not know that it is.
+func unproven(code diagnose.Code) bool {
+	return code == diagnose.NotRegistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther
 }
 
 // agentsTell reports whether agents can tell that nothing is left. A file without a row is

@@ -236,7 +236,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 	if h.owners != nil {
 		var registered []fleet.Host
 		for host, o := range results {
-			if o.OK() || !slices.Contains(notRegistered, o.Left) {
+			if stands(o) {
 				registered = append(registered, host)
 			}
 		}
@@ -304,9 +304,6 @@ func anyRegistered(results fleet.Results) bool {
 	}
 	return false
 }
-
-// notRegistered is what is left to do where a declaration could not be registered.
-var notRegistered = []fleet.Drift{fleet.NotRegistered, fleet.Foreign, fleet.OtherSpec}
 
 func anyTakenOver(results fleet.Results) bool {
 	for _, o := range results {

@@ -114,8 +114,7 @@ func (u *update) keepTimes(r *fleet.Reconciliation) {
 func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
-		o, failed := u.failures[host]
-		registered[host] = !failed || registeredOnly[o.Left]
+		registered[host] = stands(u.failures[host]) // the zero value where it did not fail: Done
 	}
 	overtaken := make(map[string]int64)
 	for _, host := range hosts {
@@ -164,10 +163,10 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		status, out := u.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		switch code := status.Code; {
-		case out && (code == diagnose.NotRegistered || code == diagnose.Unregistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther),
+		case unproven(code), code == diagnose.Unregistered,
 			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
-		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), out && (code == diagnose.OtherSpec || code == diagnose.OtherLabels),
+		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), code == diagnose.OtherSpec, code == diagnose.OtherLabels,
 			(out || raised) && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
 			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
