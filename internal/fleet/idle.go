@@ -21,7 +21,7 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host) (map[H
 	for _, h := range hosts {
 		switch s := status[h]; s.State {
 		case Unknown:
-			results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Unreachable: s.Silent(), Meaning: "said not to run, but whether it does, or is still hosted, is not known"}
+			results[h] = Untold(s, nil, "said not to run, but whether it does, or is still hosted, is not known")
 		case Running:
 			o := found[h]
 			o.Verdict, o.AlreadyDone, o.Meaning = Failed, false, "said not to run, and its agent says afterwards that it runs"

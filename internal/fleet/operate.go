@@ -80,10 +80,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 		s, absent := live[h], results[h].AlreadyDone
 		switch {
 		case absent && (err != nil || s.State == Unknown):
-			results[h] = Outcome{
-				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
-				Meaning: "not registered, and whether its agent hosts it all the same could not be asked",
-			}
+			results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
 		case s.Hosted && s.RegisterTime != 0 && registered[h] != 0 && s.RegisterTime != registered[h]:
 			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
 		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():

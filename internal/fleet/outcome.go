@@ -42,8 +42,8 @@ type Outcome struct {
 	// Repeated: the call was made more than once for this host, so "already done"
 	// may well be our own doing.
 	Repeated bool
-	// Unreachable: after a failed unregistering the agent did not answer either. The
-	// process may well be there.
+	// Unreachable: the agent did not answer when it was asked what is there, before or after
+	// the call. The process may well be there.
 	Unreachable bool
 	// Blocked: not tried, because on this host a process whose turn is before did not come
 	// out well.
@@ -74,6 +74,15 @@ type Outcome struct {
 
 // OK reports whether the host is as it was asked to be.
 func (o Outcome) OK() bool { return o.Verdict == Done }
+
+// Untold is the outcome of a host whose agent was asked and did not tell what decides about
+// it: s is what it said, err why it could not be asked.
+func Untold(s Status, err error, meaning string) Outcome {
+	return Outcome{
+		Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaning,
+		Unreachable: err == nil && s.Silent(),
+	}
+}
 
 // Results are the outcomes of one call by host.
 type Results map[Host]Outcome

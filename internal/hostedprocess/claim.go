@@ -115,7 +115,7 @@ func (c *claim) ask(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	return keep(hosts, func(host fleet.Host) bool {
 		s := live[host]
 		if err != nil || s.State == fleet.Unknown && !s.Unread {
-			c.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(), Meaning: meaningSilent}
+			c.gone.results[host] = fleet.Untold(s, err, meaningSilent)
 			return false
 		}
 		c.live[host] = s

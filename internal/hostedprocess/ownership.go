@@ -204,8 +204,7 @@ func (l letting) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[
 		s := live[host]
 		switch {
 		case err != nil, s.State == fleet.Unknown:
-			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Unreachable: err == nil && s.Silent(),
-				Meaning: meaningUnread + ": what is on file is somebody else's and may be old, and its agent does not tell"}
+			l.gone.results[host] = fleet.Untold(s, err, meaningUnread+": what is on file is somebody else's and may be old, and its agent does not tell")
 		case s.RegisterTime > onFile[host].RegisterTime, s.RegisterTime != 0 && s.RegisterTime == registered[host.Address()]:
 			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
 		default:
@@ -227,8 +226,7 @@ func (l letting) askAgents(ctx context.Context, hosts []fleet.Host) {
 		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 {
 			continue
 		}
-		l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaningUnread,
-			Unreachable: err == nil && s.Silent()}
+		l.gone.results[host] = fleet.Untold(s, err, meaningUnread)
 	}
 }
 
