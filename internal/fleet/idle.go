@@ -13,7 +13,7 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host) (map[H
 	if len(hosts) == 0 {
 		return nil, nil
 	}
-	status, err := p.LiveStatus(ctx, hosts)
+	status, err := LiveStatusWithin(ctx, p, patience, hosts)
 	if err != nil {
 		return nil, Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "said not to run, but whether it does, or is still hosted, could not be asked"})
 	}

@@ -35,7 +35,7 @@ func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		}
 	}
 	if len(ask) > 0 && p.spec != nil && p.client.face.renames() {
-		_, _ = p.LiveStatus(ctx, ask) // who does not answer tells no name
+		_, _ = fleet.LiveStatusWithin(ctx, p, p.client.askPatience, ask) // who does not answer tells no name
 		statuses, _ = placeAll(files)
 	}
 	return statuses, nil

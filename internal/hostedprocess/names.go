@@ -185,38 +185,37 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 	for _, host := range again {
 		delete(u.registered, host.Address())
 	}
-	u.h.putBack(ctx, again, done)
+	stood := keep(again, func(host fleet.Host) bool { o, touched := done[host]; return !touched || o.OK() })
+	done.Merge(putBack(ctx, u.h.Process, stood))
 }
 
-// putBack registers hosts once more that were found not to be hosted any more.
-func (h hostedProcess) putBack(ctx context.Context, hosts []fleet.Host, done fleet.Results) {
+// putBack registers hosts once more that are not hosted any more since they lost another name,
+// and gives the outcomes of all but those that are.
+func putBack(ctx context.Context, p fleet.Process, hosts []fleet.Host) fleet.Results {
 	if len(hosts) == 0 {
-		return
+		return nil
 	}
-	live, err := h.Process.LiveStatus(ctx, hosts)
+	live, err := fleet.LiveStatusWithin(ctx, p, patience, hosts)
+	results := make(fleet.Results)
 	var again []fleet.Host
 	for _, host := range hosts {
-		s := live[host]
-		if o, touched := done[host]; touched && !o.OK() {
-			continue
-		}
-		if err != nil || s.State == fleet.Unknown {
-			done[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Left: fleet.NotHosted,
+		switch s := live[host]; {
+		case err != nil, s.State == fleet.Unknown:
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Left: fleet.NotHosted,
 				Meaning: "its old name was unregistered, and whether it is still hosted under the new one could not be asked"}
-			continue
+		case !s.HostedKnown, !s.Hosted:
+			again = append(again, host)
 		}
-		if s.HostedKnown && s.Hosted {
-			continue
-		}
-		again = append(again, host)
 	}
 	if len(again) == 0 {
-		return
+		return results
 	}
-	for host, o := range h.Process.Reregister(ctx, again) {
+	for host, o := range p.Reregister(ctx, again) {
 		if !o.OK() {
 			o.Left = fleet.NotRegistered
+			o.Meaning = strings.TrimSuffix("its old name was unregistered, and the new one could not be put back: "+o.Meaning, ": ")
 		}
-		done[host] = o
+		results[host] = o
 	}
+	return results
 }

@@ -3,12 +3,10 @@ package hostedprocess
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
 // patience is how long agents are asked before their hosts are let go. One that says
@@ -154,28 +152,10 @@ func (l letting) dropTwins(ctx context.Context) {
 		if o.Verdict == fleet.Failed && o.Err == nil {
 			continue // the platform refused, and undid nothing
 		}
-		if again := stillHosted(ctx, claim); !again.OK() {
+		if again, gone := putBack(ctx, claim.With, []fleet.Host{claim.Host})[claim.Host]; gone && !again.OK() {
 			l.gone.results[old] = again
 		}
 	}
-}
-
-// stillHosted asks whether what an object has registered is still hosted, and registers it once
-// more where it is not.
-func stillHosted(ctx context.Context, c platform.Claim) fleet.Outcome {
-	live, err := fleet.LiveStatusWithin(ctx, c.With, patience, []fleet.Host{c.Host})
-	switch s := live[c.Host]; {
-	case err != nil, s.State == fleet.Unknown:
-		return fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message,
-			Meaning: "its old name was unregistered, and whether it is still hosted under the new one could not be asked"}
-	case s.HostedKnown && s.Hosted:
-		return fleet.Outcome{Verdict: fleet.Done}
-	}
-	again := c.With.Reregister(ctx, []fleet.Host{c.Host})[c.Host]
-	if !again.OK() {
-		again.Meaning = strings.TrimSuffix("its old name was unregistered, and the new one could not be put back: "+again.Meaning, ": ")
-	}
-	return again
 }
 
 // replaced reports whether another object has registered a host in this run by a name of
