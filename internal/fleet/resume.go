@@ -9,6 +9,17 @@ type Task struct {
 	Operation Operation `json:"operation"`
 	// Bare: a one-shot process was not hosted before, and is not to be afterwards.
 	Bare bool `json:"bare,omitempty"`
+	// As is the name by which the operation was sent to its host, where the host has another
+	// one now: results come under that, and nothing may tell it any more.
+	As string `json:"as,omitempty"`
+}
+
+// SentTo is the task for a host that has another name now.
+func (t Task) SentTo(was Host) Task {
+	if t.ID != "" && t.As == "" {
+		t.As = was.WithoutSupplier().Address()
+	}
+	return t
 }
 
 // underWay notes the task of an operation whose end was not seen.

@@ -3,6 +3,7 @@ package gse
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -44,7 +45,8 @@ func (p *Process) operate(ctx context.Context, op fleet.Operation, hosts []fleet
 func (p *Process) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, wait bool, observe fleet.Observer) fleet.Results {
 	defer p.changed()
 	return procapi.InBatches(ctx, procapi.ByTask(tasks), func(ctx context.Context, hosts []fleet.Host) fleet.Results {
-		task, results := tasks[hosts[0]], &taskResults{Process: p, hosts: hosts}
+		task := tasks[hosts[0]]
+		results := &taskResults{Process: p, hosts: hosts, as: task.As}
 		return procapi.Tasks{Options: p.client.opts, Keys: results.keys, Result: results.ask}.Resume(ctx, procapi.Resumption{
 			Task: task.ID, Call: procapi.CallOf(task.Operation, p.OneShot()), Hosts: hosts, Wait: wait, Observe: observe,
 		})
@@ -88,6 +90,7 @@ func (c *Client) taskResult(ctx context.Context, id string) (answers procapi.Res
 type taskResults struct {
 	*Process
 	hosts   []fleet.Host
+	as      string // fleet.Task's
 	query   bool
 	learned bool // whether other names were looked for
 	claims  map[fleet.HostID]int
@@ -103,6 +106,9 @@ func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bk
 // keys are those under which an answer may have the result of a host.
 func (t *taskResults) keys(h fleet.Host) []string {
 	keys := []string{keyV2(h.WithoutSupplier(), t.meta)}
+	if t.as != "" {
+		keys = append(keys, strings.Join([]string{t.as, t.meta.Namespace, t.meta.Name}, ":"))
+	}
 	// The gateway falls back to the address for an agent id at times.
 	if other, known := t.client.alias(h.WithoutSupplier()); known && t.claims[other] == 1 {
 		keys = append(keys, keyV2(other, t.meta))

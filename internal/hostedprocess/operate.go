@@ -44,6 +44,9 @@ func (u *update) stillDue(hosts []fleet.Host, names names) map[fleet.Host]fleet.
 			continue // it joins, or is not to be operated unasked
 		}
 		if due, is := still.on(was); is {
+			if was != host {
+				due.Task = due.Task.SentTo(was)
+			}
 			all[host] = due
 		}
 	}

@@ -180,6 +180,11 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
 	change.Operation, change.Due = u.operation, u.due
 	change.Starts = u.last.startsOn(slices.Concat(change.Reregister, change.Settle))
+	for was, is := range names.now {
+		if task, sent := u.last.Starts[was.Address()]; sent && change.Starts[is].ID == "" {
+			change.Starts[is] = task.SentTo(was)
+		}
+	}
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}

@@ -175,7 +175,11 @@ func (c *change) due() []duty {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
 			// Another operation than the one in doubt has not run yet.
-			if task, kept := c.doubt.at(at); !c.everywhere && failed && (kept || status.Code.InDoubt()) {
+			task, kept := c.doubt.at(at)
+			if task.ID != "" && task.As == "" && at.host != host.WithoutSupplier() {
+				task.As = at.host.Address()
+			}
+			if !c.everywhere && failed && (kept || status.Code.InDoubt()) {
 				duties[i].unsure[host] = task
 			}
 			if failed && status.Code == diagnose.NoVerdict {
