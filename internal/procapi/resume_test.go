@@ -42,7 +42,7 @@ func TestTasks_Resume(t *testing.T) {
 		"look-missing":     {[]answer{first}, false, fleet.Pending, "the platform's result did not mention the host", 1, false},
 		"look-queued":      {[]answer{failing(taskQueued)}, false, fleet.Pending, "the task was still queued", 1, false},
 		"look-bad-gateway": {[]answer{failing(badGateway)}, false, fleet.Pending, unread, 1, false},
-		"look-refused":     {[]answer{failing(noSuchTask)}, false, fleet.Lost, unread, 1, true},
+		"look-refused":     {[]answer{failing(noSuchTask)}, false, fleet.Pending, unread, 1, false},
 
 		"done":                   {[]answer{both}, true, fleet.Done, "", 1, false},
 		"in-progress-for-long":   {later(busy, 30), true, fleet.Done, "", 31, false},
@@ -54,8 +54,9 @@ func TestTasks_Resume(t *testing.T) {
 		"queued":                 {[]answer{failing(taskQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
 		"queued-in-other-words":  {[]answer{failing(ErrQueued)}, true, fleet.Lost, "the task was still queued", silentLooks, false},
 		"bad-gateway":            {[]answer{failing(badGateway)}, true, fleet.Pending, unread, silentLooks, false},
-		"refused":                {[]answer{failing(noSuchTask)}, true, fleet.Lost, unread, 1, true},
-		"in-progress-to-refused": {[]answer{busy, failing(noSuchTask)}, true, fleet.Pending, "still in progress", 2, true},
+		"refused":                {[]answer{failing(noSuchTask)}, true, fleet.Lost, unread, silentLooks, true},
+		"refused-at-first":       {later(failing(noSuchTask), silentLooks-1), true, fleet.Done, "", silentLooks, false},
+		"in-progress-to-refused": {[]answer{busy, failing(noSuchTask)}, true, fleet.Pending, "still in progress", silentLooks + 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

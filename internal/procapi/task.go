@@ -113,7 +113,9 @@ type wait struct {
 	once    bool // one look is enough
 	parts   []waitingPart
 	looks   int
-	passing error // what was wrong with the last answer, if anything was
+	// refusals counts answers in a row that there is nothing to tell.
+	refusals int
+	passing  error // what was wrong with the last answer, if anything was
 }
 
 type waitingPart struct {
@@ -168,11 +170,16 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	answers, reply, err := w.Result(ctx, w.task)
 	switch {
 	case err == nil:
-		w.passing = nil
+		w.passing, w.refusals = nil, 0
 	case w.passes(err):
 		w.passing = err
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return w.over(), nil
+	case w.resumed && isRefused(err) && w.refusals < silentLooks-1:
+		// A platform in trouble refuses as well. What it has forgotten it refuses for good.
+		w.refusals++
+		w.passing = err
+		return w.once, nil
 	default:
 		return false, err
 	}
