@@ -295,8 +295,9 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 				config := by.Reference("./start.sh", 1)
 				config["operation"] = "restart"
 				u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
-				fault.API, fault.Op = "get_proc*", new(simulator.OpRestart)
-				u.sim.Inject(fault)
+				unasked := fault
+				unasked.API, unasked.Op = "get_proc*", new(simulator.OpRestart)
+				u.sim.Inject(unasked)
 				if _, said := u.Apply(config); !said.Failed() || !strings.Contains(said.String(), "the platform's result could not be read") {
 					t.Errorf("said: %s", said)
 				}

@@ -1,0 +1,41 @@
+package providertest
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// Cut interrupts applies in their middle.
+type Cut struct {
+	isTime func(simulator.Call) bool
+	end    atomic.Pointer[context.CancelFunc]
+}
+
+// CutAt interrupts applies while such a call waits for its answer. The simulator has not been
+// called before.
+func (s *Sim) CutAt(isTime func(simulator.Call) bool) *Cut {
+	c := &Cut{isTime: isTime}
+	s.OnCall = c.called
+	return c
+}
+
+func (c *Cut) called(call simulator.Call) {
+	if end := c.end.Load(); end != nil && c.isTime(call) {
+		(*end)()
+	}
+}
+
+// Apply is that of the core until it is time.
+func (c *Cut) Apply(core *Core, config map[string]any) Diagnostics {
+	core.T.Helper()
+	ctx, end := context.WithCancel(core.T.Context())
+	defer end()
+	c.end.Store(&end)
+	core.Until = ctx
+	_, said := core.Apply(config)
+	core.Until = nil
+	c.end.Store(nil)
+	return said
+}
