@@ -2,7 +2,7 @@ package hostedprocess_test
 
 import (
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -84,23 +84,22 @@ func TestAccGateway_leavesOthersAlone(t *testing.T) {
 			}
 			theirs := map[string]string{"team": "other"}
 			sim.Colleague(t, "web", "nginx", theirs, 2)
-			if err := sim.Host(providertest.Address(2), "web", "nginx"); err != nil {
-				t.Fatal(err)
-			}
+			run(t, sim, 2)
+			before, _ := sim.Process(providertest.Address(2), "web", "nginx")
 			cli := providertest.NewCLI(t, sim, "")
 			block := providertest.ProviderBlock(`gateway = "apigw"`)
-			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
+			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "on_destroy = \"kill\""}.String())
 			if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "adopt_existing = true") {
 				t.Errorf("said:\n%s", out)
 			}
-			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !maps.Equal(p.Labels, theirs) || !p.Hosted {
-				t.Errorf("the colleague's process is %+v now", p)
+			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !cmp.Equal(before, p) {
+				t.Errorf("the colleague's process was %+v and is %+v", before, p)
 			}
 			sim.ThawStatus()
 			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1)}.String())
 			cli.Expect(0, "apply", "-auto-approve")
-			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !maps.Equal(p.Labels, theirs) || !p.Hosted {
-				t.Errorf("once it was taken out of hosts, the colleague's process is %+v", p)
+			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !cmp.Equal(before, p) {
+				t.Errorf("once it was taken out of hosts, the colleague's process was %+v and is %+v", before, p)
 			}
 			sim.Colleague(t, "web", "nginx", theirs, 1)
 			if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, "other_spec") {
@@ -146,5 +145,163 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 				t.Errorf("sent %d starts", len(sent))
 			}
 		})
+	}
+}
+
+// A machine that is called otherwise is the same machine: nothing is stopped, started,
+// restarted or unhosted for good. One under both of its names is refused before anything
+// is called.
+func TestAccOwnership_renamed(t *testing.T) {
+	t.Parallel()
+	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.EntryPerName = perName
+			agents := []string{"0200000007525400f355781710390005465c", "0200000007525400f355781710390005465d"}
+			byAgent := "{\n"
+			for i, id := range agents {
+				sim.AddAgent(id, providertest.Address(i+1))
+				byAgent += fmt.Sprintf("web-%d = %q\n", i+1, id)
+			}
+			byAgent += "}"
+			provider := "provider \"bk\" {\n  gateway = \"apigw\"\n}\n"
+			process := func(hosts string) string {
+				return providertest.HostedConfig{Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String() + `
+resource "bk_process_operation" "restart" {
+  meta      = bk_hosted_process.test.meta
+  hosts     = bk_hosted_process.test.hosts
+  spec      = bk_hosted_process.test.spec
+  operation = "restart"
+}
+`
+			}
+			cli := providertest.NewCLI(t, sim, "")
+			refused := func() {
+				t.Helper()
+				sim.ResetCalls()
+				cli.ConfigureWith(provider, process("{ web-1 = \""+providertest.Address(1)+"\", twin = \""+agents[0]+"\" }"))
+				if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, "name each machine once") {
+					t.Errorf("said:\n%s", out)
+				}
+				if calls := sim.Changes(); len(calls) > 0 {
+					t.Errorf("called %v", calls)
+				}
+			}
+			refused()
+			cli.ConfigureWith(provider, process(providertest.HostsConfig(2)))
+			cli.Expect(0, "apply", "-auto-approve")
+			before := pids(t, sim, 2)
+			some := "{ web-1 = \"" + agents[0] + "\", web-2 = \"" + providertest.Address(2) + "\" }"
+			for _, hosts := range []string{some, byAgent, providertest.HostsConfig(2)} {
+				sim.ResetCalls()
+				cli.ConfigureWith(provider, process(hosts))
+				cli.Expect(0, "apply", "-auto-approve")
+				if after := pids(t, sim, 2); !slices.Equal(before, after) {
+					t.Errorf("processes %v became %v", before, after)
+				}
+				for _, m := range sim.Machines() {
+					for _, p := range m.Processes {
+						if !p.Hosted || !p.Running {
+							t.Errorf("it is %+v", p)
+						}
+					}
+				}
+				cli.Expect(0, "plan", "-detailed-exitcode")
+			}
+			refused() // web-2 leaves in it, and is not stopped
+			if after := pids(t, sim, 2); !slices.Equal(before, after) {
+				t.Errorf("processes %v became %v", before, after)
+			}
+		})
+	}
+}
+
+// A machine that another configuration has registered since by its agent id goes on running
+// what that one declares, although the platform keeps an entry for its address as well.
+func TestAccOwnership_theOtherName(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	sim := providertest.NewSim(t)
+	sim.EntryPerName = true
+	sim.AddAgent(agent, providertest.Address(1))
+	cli := func(hosts string) *providertest.CLI {
+		c := providertest.NewCLI(t, sim, "")
+		c.ConfigureWith(providertest.ProviderBlock(`gateway = "apigw"`), providertest.HostedConfig{
+			Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"kill\"\n  adopt_existing = true",
+		}.String())
+		c.Expect(0, "apply", "-auto-approve")
+		return c
+	}
+	first := cli(providertest.HostsConfigOf(1))
+	second := cli(fmt.Sprintf("{ a = %q }", agent))
+	before := pids(t, sim, 1)
+	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Machines Belong To Another Resource") || !strings.Contains(out, "since, as "+agent) {
+		t.Errorf("the first said nothing:\n%s", out)
+	}
+	expectHosted(t, sim, 1)
+	if after := pids(t, sim, 1); !slices.Equal(before, after) {
+		t.Errorf("processes %v became %v", before, after)
+	}
+	second.Expect(0, "plan", "-detailed-exitcode")
+}
+
+// Where the names of hosts cannot be asked, nothing is done to hosts that are named in both
+// ways: two of them may be one machine.
+func TestHostedProcess_namesUnread(t *testing.T) {
+	t.Parallel()
+	const agent, by = "0200000007525400f355781710390005465c", providertest.FaceGateway
+	mixed := fleetOf(by, 2, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "web-2": agent}})
+	for name, before := range map[string]map[string]any{"create": nil, "update": fleetOf(by, 1, nil)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.AddAgent(agent, providertest.Address(2))
+			resource := hostedBy(t, sim, by)
+			if before != nil {
+				resource.Applied(before)
+			}
+			sim.ResetCalls()
+			resource.Between = func() { sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}) }
+			_, said := resource.Apply(mixed)
+			if !said.Failed() || !strings.Contains(said.String(), "Unable to Tell Hosts Apart") || !strings.Contains(said.String(), "whether two of them are one machine could not be asked") {
+				t.Errorf("said: %s", said)
+			}
+			if calls := sim.Changes(); len(calls) > 0 || resource.State.IsNull() != (before == nil) {
+				t.Errorf("called %v; state is %s", calls, resource.State)
+			}
+			sim.Mend()
+			resource.Between = nil
+			resource.Tainted = false
+			resource.Applied(mixed)
+		})
+	}
+}
+
+// A host that leaves is not stopped while nothing tells whether it is the machine that
+// another name has come for; it is once it leaves in an apply of its own.
+func TestHostedProcess_mayBeRenamed(t *testing.T) {
+	t.Parallel()
+	const agent, by = "0200000007525400f355781710390005465c", providertest.FaceGateway
+	sim := providertest.NewSim(t)
+	sim.AdmitAgents, sim.RowsWithoutHost = true, true
+	config := fleetOf(by, 2, map[string]any{"ensure": "running", "on_destroy": "stop"})
+	resource := hostedBy(t, sim, by)
+	resource.Applied(config)
+	_, said := resource.Apply(with(config, "hosts", map[string]string{"web-1": agent, "web-2": providertest.Address(2)}))
+	if !said.Failed() || !strings.Contains(words(said.String()), "web-1 ("+providertest.Address(1)+"): not stopped, because nothing tells whether it is the machine") {
+		t.Errorf("said: %s", said)
+	}
+	if undone := letGo(sim); len(undone) > 0 {
+		t.Errorf("let go of %v", undone)
+	}
+	if diff := cmp.Diff(map[string]string{"web-1": agent, "0:0:10.0.0.2": providertest.Address(1), "web-2": providertest.Address(2)}, resource.Reasons("hosts")); diff != "" {
+		t.Errorf("hosts in state (-want +got):\n%s", diff)
+	}
+	resource.Applied(with(config, "hosts", map[string]string{"web-2": providertest.Address(2)}))
+	for name, runs := range map[string]bool{providertest.Address(1): false, providertest.Address(2): true, agent: false} {
+		if p, _ := sim.Process(name, "web", "nginx"); p.Running != runs || p.Hosted != runs {
+			t.Errorf("%s has %+v", name, p)
+		}
 	}
 }

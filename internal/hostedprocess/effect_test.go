@@ -162,25 +162,41 @@ func TestSafety_unprotected(t *testing.T) {
 	}
 }
 
-// A machine whose address becomes its agent id does not leave: the platform is asked.
+// A machine whose address becomes its agent id does not leave: the platform is asked. Its old
+// name is unregistered once the new one is, which is put back where that undoes it; nothing
+// else is done to it, and nothing to any other machine.
 func TestSafety_renamed(t *testing.T) {
 	t.Parallel()
 	const agent, by = "0200000007525400b95ba81710390009e1d7", providertest.FaceGateway
-	none := map[string]any{"max_removed_hosts": "0"}
+	more := map[string]any{"safety": map[string]any{"max_removed_hosts": "0"}, "ensure": "running", "on_destroy": "stop"}
 	for name, c := range map[string]struct {
 		machine string // of the agent
 		refused bool
-	}{"same": {providertest.Address(1), false}, "another": {"0:10.0.0.99", true}} {
+		called  []string
+	}{"same": {providertest.Address(1), false, []string{"operate_proc_multi/3 " + agent, "operate_proc_multi/3 " + agent, "operate_proc_multi/4 " + providertest.Address(1)}}, "another": {"0:10.0.0.99", true, []string{}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			sim.AddAgent(agent, c.machine)
 			resource := hostedBy(t, sim, by)
-			resource.Applied(fleetOf(by, 2, safety(none)))
-			after := fleetOf(by, 2, safety(none))
+			resource.Applied(fleetOf(by, 2, more))
+			before := pids(t, sim, 2)
+			sim.ResetCalls()
+			after := fleetOf(by, 2, more)
 			after["hosts"] = map[string]string{"web-1": agent, "web-2": providertest.Address(2)}
 			if _, said := resource.Apply(after); said.Failed() != c.refused {
 				t.Errorf("said %s", said)
+			}
+			if diff := cmp.Diff(c.called, sim.Changes()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if after := pids(t, sim, 2); !slices.Equal(before, after) {
+				t.Errorf("processes %v became %v", before, after)
+			}
+			for _, address := range providertest.AddressList([]int{1, 2}) {
+				if p := sim.Machine(address).Process("web", "nginx"); !p.Hosted || !p.Running {
+					t.Errorf("%s has %+v", address, p)
+				}
 			}
 		})
 	}

@@ -364,3 +364,29 @@ func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 		t.Errorf("let go of %v; said: %s", letGo(sim), said)
 	}
 }
+
+// A rename without a moved block whose destroy comes first: in one run the hosts are let go
+// and registered once more, and what runs there runs on.
+func TestHostedProcess_replacedAfterwards(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			config := fleetOf(by, 2, map[string]any{"ensure": "running"})
+			old, renamed := hostedBy(t, sim, by), &providertest.Kept{}
+			old.Applied(config)
+			before := pids(t, sim, 2)
+			said := old.DestroyUnrefreshed()
+			resource := old.CoreOf(providertest.HostedType, renamed)
+			resource.Applied(config)
+			expectHosted(t, sim, 2)
+			if after := pids(t, sim, 2); len(said) > 0 || !slices.Equal(before, after) {
+				t.Errorf("processes %v became %v; said: %s", before, after, said)
+			}
+			if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
+				t.Errorf("%s: %s", kind, said)
+			}
+		})
+	}
+}

@@ -1,11 +1,12 @@
 package hostedprocess_test
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -19,6 +20,16 @@ func pids(t *testing.T, sim *providertest.Sim, n int) []int {
 		found = append(found, sim.Machine(providertest.Address(host)).Process("web", "nginx").PID)
 	}
 	return found
+}
+
+// run hosts and starts what is registered on a host, as somebody else.
+func run(t *testing.T, sim *providertest.Sim, host int) {
+	t.Helper()
+	for _, act := range []func(string, string, string) error{sim.Host, sim.StartProcess} {
+		if err := act(providertest.Address(host), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // expectHosted fails the test where hosts 1 to n are not hosted.
@@ -37,24 +48,80 @@ func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
 // *Hosts Belong To Another Resource*.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  lifecycle { create_before_destroy = true }"}.String()
-	cli := providertest.NewCLI(t, sim, config)
-	cli.Expect(0, "apply", "-auto-approve")
-	before := pids(t, sim, 3)
-	cli.Expect(0, "taint", "bk_hosted_process.test")
-	out := cli.Expect(0, "apply", "-auto-approve")
-	if !strings.Contains(out, "Hosts Belong To Another Resource") {
-		t.Errorf("the old object said nothing:\n%s", out)
+	for name, c := range map[string]struct{ own, dependent string }{
+		"its-own":             {createFirst, ""},
+		"that-of-a-dependent": {"", dependent("triggers_replace = bk_hosted_process.test.owner\n  " + createFirst)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  " + c.own}.String()+c.dependent)
+			cli.Expect(0, "apply", "-auto-approve")
+			before := pids(t, sim, 3)
+			cli.Expect(0, "taint", "bk_hosted_process.test")
+			out := cli.Expect(0, "apply", "-auto-approve")
+			if !strings.Contains(out, "Hosts Belong To Another Resource") {
+				t.Errorf("the old object said nothing:\n%s", out)
+			}
+			expectHosted(t, sim, 3)
+			if after := pids(t, sim, 3); !slices.Equal(before, after) {
+				t.Errorf("processes %v became %v", before, after)
+			}
+			cli.Expect(0, "plan", "-detailed-exitcode")
+			cli.Expect(0, "destroy", "-auto-approve")
+			if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
+				t.Errorf("left behind: %+v", left)
+			}
+		})
 	}
-	expectHosted(t, sim, 3)
-	if after := pids(t, sim, 3); !slices.Equal(before, after) {
-		t.Errorf("processes %v became %v", before, after)
-	}
-	cli.Expect(0, "plan", "-detailed-exitcode")
-	cli.Expect(0, "destroy", "-auto-approve")
-	if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
-		t.Errorf("left behind: %+v", left)
+}
+
+const createFirst = "lifecycle { create_before_destroy = true }"
+
+// dependent is an object that depends on the process, or the process on it.
+func dependent(more string) string {
+	return "resource \"terraform_data\" \"dependent\" {\n  " + more + "\n}\n"
+}
+
+// A rename without a moved block is a create and a destroy, which come in either order. A
+// dependent settles which: one that is replaced before it is destroyed has the destroy wait,
+// and one that the new object depends on the create.
+func TestAccOwnership_renamedWithoutMoved(t *testing.T) {
+	t.Parallel()
+	renamed := strings.NewReplacer(`"bk_hosted_process" "test"`, `"bk_hosted_process" "renamed"`, "process.test", "process.renamed")
+	for name, c := range map[string]struct {
+		before, after, more string
+		letsGo              []string
+	}{
+		"create-first": {
+			dependent("triggers_replace = [1, bk_hosted_process.test.owner]\n  " + createFirst),
+			dependent("triggers_replace = [2, bk_hosted_process.test.owner]\n  " + createFirst), "", []string{},
+		},
+		"destroy-first": {
+			dependent("input = bk_hosted_process.test.owner"), dependent("input = 2"),
+			"depends_on = [terraform_data.dependent]", providertest.AddressList([]int{1, 2}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			process := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "ensure = \"running\""}
+			cli := providertest.NewCLI(t, sim, process.String()+c.before)
+			cli.Expect(0, "apply", "-auto-approve")
+			before := pids(t, sim, 2)
+			sim.ResetCalls()
+			process.More += "\n  " + c.more
+			cli.Configure(renamed.Replace(process.String() + c.after))
+			out := cli.Expect(0, "apply", "-auto-approve")
+			if undone := letGo(sim); !slices.Equal(undone, c.letsGo) || strings.Contains(out, "Hosts Belong To Another Resource") != (len(undone) == 0) {
+				t.Errorf("let go of %v, and said:\n%s", undone, out)
+			}
+			expectHosted(t, sim, 2)
+			if after := pids(t, sim, 2); !slices.Equal(before, after) {
+				t.Errorf("processes %v became %v", before, after)
+			}
+			cli.Expect(0, "plan", "-detailed-exitcode")
+		})
 	}
 }
 
@@ -161,39 +228,59 @@ func TestAccOwnership_addedHost(t *testing.T) {
 	sim := providertest.NewSim(t)
 	theirs := map[string]string{"team": "other"}
 	sim.Colleague(t, "web", "nginx", theirs, 2)
+	run(t, sim, 2)
+	before, _ := sim.Process(providertest.Address(2), "web", "nginx")
+	untouched := func() {
+		t.Helper()
+		if after, _ := sim.Process(providertest.Address(2), "web", "nginx"); !cmp.Equal(before, after) {
+			t.Errorf("the colleague's process was %+v and is %+v", before, after)
+		}
+	}
 	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String())
 	cli.Expect(0, "apply", "-auto-approve")
-	cli.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
-	cli.Expect(1, "apply", "-auto-approve")
-	if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); p.Labels["team"] != "other" || p.Labels["tf_spec"] != "" {
-		t.Errorf("the colleague's registration is %+v now", p)
+	cli.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "on_destroy = \"kill\""}.String())
+	if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, "web-2 ("+providertest.Address(2)+"): the process is registered already") {
+		t.Errorf("it is refused for something else:\n%s", out)
 	}
+	untouched()
 	cli.Expect(0, "destroy", "-auto-approve")
-	if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !p.Registered {
-		t.Errorf("the colleague's registration is gone: %+v", p)
-	}
+	untouched()
 }
 
-// A destroy is over when the platform says so, whatever a file that lags shows.
+// A destroy is over when the platform says so, whatever a file shows that lags, or whose
+// rows name no host.
 func TestAccOwnership_destroyRefused(t *testing.T) {
 	t.Parallel()
+	refused := simulator.Fault{EnvelopeCode: new(1306101), EnvelopeMessage: "no permission"}
 	for name, c := range map[string]struct {
-		fault simulator.Fault
-		says  string
+		fault   simulator.Fault
+		says    string
+		args    []string
+		unnamed bool // rows name no host, of which the gateway alone has any; otherwise the file never hears of it
 	}{
-		"per-host": {simulator.Fault{Code: new(117), Message: "agent is away"}, "agent is away"},
-		"as-whole": {simulator.Fault{HTTPStatus: 403, Body: `{"code": 1640301, "message": "app has no permission"}`}, "app has no permission"},
+		"per-host":          {simulator.Fault{Code: new(117), Message: "agent is away"}, "agent is away", []string{"-refresh=false"}, false},
+		"as-whole":          {simulator.Fault{HTTPStatus: 403, Body: `{"code": 1640301, "message": "app has no permission"}`}, "app has no permission", nil, false},
+		"result-is-false":   {refused, "no permission", nil, false},
+		"rows-without-host": {refused, "no permission", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			sim.RegisterHosts = true // so its own registration is known by its time
-			cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
-			sim.FreezeStatus() // the file never hears of it
-			cli.Expect(0, "apply", "-auto-approve")
+			cli := providertest.NewCLI(t, sim, "")
+			block := "provider \"bk\" {}\n"
 			c.fault.API, c.fault.Op = providertest.FaultOn("unregister_proc_info")
+			if c.unnamed {
+				sim.RowsWithoutHost, sim.RowsWithoutAgentID = true, true
+				block = providertest.ProviderBlock(`gateway = "apigw"`)
+				c.fault.API, c.fault.Op = "operate_proc_multi", new(simulator.OpUnhost)
+			} else {
+				sim.FreezeStatus()
+			}
+			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String())
+			cli.Expect(0, "apply", "-auto-approve")
 			sim.Inject(c.fault)
-			if out := words(cli.Expect(1, "destroy", "-auto-approve", "-refresh=false")); !strings.Contains(out, c.says) {
+			if out := words(cli.Expect(1, append([]string{"destroy", "-auto-approve"}, c.args...)...)); !strings.Contains(out, c.says) {
 				t.Errorf("it is refused for something else:\n%s", out)
 			}
 			if out := cli.Expect(0, "state", "list"); !strings.Contains(out, "bk_hosted_process.test") {
@@ -203,6 +290,9 @@ func TestAccOwnership_destroyRefused(t *testing.T) {
 			sim.Mend()
 			sim.ThawStatus()
 			cli.Expect(0, "destroy", "-auto-approve")
+			if left := sim.Processes(); slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Registered || p.Hosted }) {
+				t.Errorf("left behind: %+v", left)
+			}
 		})
 	}
 }
@@ -217,12 +307,19 @@ func TestAccOwnership_stopsWhatWasUnregistered(t *testing.T) {
 		if err := sim.Unregister(providertest.Address(n), "web", "nginx"); err != nil {
 			t.Fatal(err)
 		}
+		if p := sim.Machine(providertest.Address(n)).Process("web", "nginx"); !p.Running || p.Hosted {
+			t.Fatalf("what somebody unregistered is %+v", p)
+		}
 	}
+	sim.ResetCalls()
 	cli.Expect(0, "destroy", "-auto-approve")
 	for _, m := range sim.Machines() {
 		if p := m.Process("web", "nginx"); p.Running {
 			t.Errorf("it goes on running: %+v", p)
 		}
+	}
+	if stop, changes := "operate_proc_v2/1 "+providertest.Addresses(1, 2), sim.Changes(); !slices.Contains(changes, stop) {
+		t.Errorf("%v were called, and not %s", changes, stop)
 	}
 }
 
@@ -250,6 +347,13 @@ func TestAccOwnership_forgetUnreachable(t *testing.T) {
 		t.Errorf("the host is not named:\n%s", out)
 	}
 	cli.Expect(0, "plan", "-detailed-exitcode")
+	sim.SetReachable(providertest.Address(1), false)
+	if out := words(cli.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Unreachable Hosts Forgotten") || !strings.Contains(out, "web-1 ("+providertest.Address(1)+"): ") {
+		t.Errorf("the destroy did not name the host:\n%s", out)
+	}
+	if out := cli.Expect(0, "state", "list"); out != "" {
+		t.Errorf("state holds %s", out)
+	}
 }
 
 // A changed default label is a line of the plan, also while a host is out of sync.
@@ -279,88 +383,4 @@ func TestAccOwnership_labelsInThePlan(t *testing.T) {
 			t.Errorf("web-%d is registered with %v", n, p.Labels)
 		}
 	}
-}
-
-// A machine that is called otherwise is the same machine: nothing is stopped, started,
-// restarted or unhosted for good.
-func TestAccOwnership_renamed(t *testing.T) {
-	t.Parallel()
-	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.EntryPerName = perName
-			agents := []string{"0200000007525400f355781710390005465c", "0200000007525400f355781710390005465d"}
-			byAgent := "{\n"
-			for i, id := range agents {
-				sim.AddAgent(id, providertest.Address(i+1))
-				byAgent += fmt.Sprintf("web-%d = %q\n", i+1, id)
-			}
-			byAgent += "}"
-			provider := "provider \"bk\" {\n  gateway = \"apigw\"\n}\n"
-			process := func(hosts string) string {
-				return providertest.HostedConfig{Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String() + `
-resource "bk_process_operation" "restart" {
-  meta      = bk_hosted_process.test.meta
-  hosts     = bk_hosted_process.test.hosts
-  spec      = bk_hosted_process.test.spec
-  operation = "restart"
-}
-`
-			}
-			cli := providertest.NewCLI(t, sim, "")
-			cli.ConfigureWith(provider, process(providertest.HostsConfig(2)))
-			cli.Expect(0, "apply", "-auto-approve")
-			before := pids(t, sim, 2)
-			for _, hosts := range []string{byAgent, providertest.HostsConfig(2)} {
-				sim.ResetCalls()
-				cli.ConfigureWith(provider, process(hosts))
-				cli.Expect(0, "apply", "-auto-approve")
-				if after := pids(t, sim, 2); !slices.Equal(before, after) {
-					t.Errorf("processes %v became %v", before, after)
-				}
-				for _, m := range sim.Machines() {
-					for _, p := range m.Processes {
-						if !p.Hosted || !p.Running {
-							t.Errorf("it is %+v", p)
-						}
-					}
-				}
-				cli.Expect(0, "plan", "-detailed-exitcode")
-			}
-			cli.ConfigureWith(provider, process("{ web-1 = \""+providertest.Address(1)+"\", twin = \""+agents[0]+"\" }"))
-			if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(strings.Join(strings.Fields(out), " "), "name each machine once") {
-				t.Errorf("said:\n%s", out)
-			}
-		})
-	}
-}
-
-// A machine that another configuration has registered since by its agent id goes on running
-// what that one declares, although the platform keeps an entry for its address as well.
-func TestAccOwnership_theOtherName(t *testing.T) {
-	t.Parallel()
-	const agent = "0200000007525400f355781710390005465c"
-	sim := providertest.NewSim(t)
-	sim.EntryPerName = true
-	sim.AddAgent(agent, providertest.Address(1))
-	cli := func(hosts string) *providertest.CLI {
-		c := providertest.NewCLI(t, sim, "")
-		c.ConfigureWith(providertest.ProviderBlock(`gateway = "apigw"`), providertest.HostedConfig{
-			Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"kill\"\n  adopt_existing = true",
-		}.String())
-		c.Expect(0, "apply", "-auto-approve")
-		return c
-	}
-	first := cli(providertest.HostsConfigOf(1))
-	second := cli(fmt.Sprintf("{ a = %q }", agent))
-	before := pids(t, sim, 1)
-	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Machines Belong To Another Resource") || !strings.Contains(out, "since, as "+agent) {
-		t.Errorf("the first said nothing:\n%s", out)
-	}
-	expectHosted(t, sim, 1)
-	if after := pids(t, sim, 1); !slices.Equal(before, after) {
-		t.Errorf("processes %v became %v", before, after)
-	}
-	second.Expect(0, "plan", "-detailed-exitcode")
 }
