@@ -166,6 +166,11 @@ func TestAccExitCodes_createNowhere(t *testing.T) {
 			config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  adopt_existing = true"}
 			if adopts {
 				sim.Colleague(t, "web", "nginx", nil, 1, 2, 3)
+				for _, host := range providertest.AddressList(providertest.HostNumbers(3)) {
+					if err := sim.Host(host, "web", "nginx"); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			cli := providertest.NewCLI(t, sim, config.String())
 			sim.FailOperation(simulator.OpStart, providertest.HostNumbers(3), 65535, "exit status 1")
@@ -173,10 +178,63 @@ func TestAccExitCodes_createNowhere(t *testing.T) {
 			if _, status := cli.InState(); (status == "tainted") == adopts {
 				t.Errorf("the status in state is %q", status)
 			}
+			undone := letGo(sim)
 			sim.Mend()
 			cli.Expect(0, "apply", "-auto-approve")
+			if undone = append(undone, letGo(sim)...); (len(undone) == 0) != adopts {
+				t.Errorf("let go of %v", undone)
+			}
+			expectHosted(t, sim, 3)
 			cli.Expect(0, "plan", "-detailed-exitcode")
 		})
+	}
+}
+
+// A start command that exits 1 on every host, at each way into the platform. What the process
+// was taken over from goes on hosting it.
+func TestHostedProcess_startsNowhere(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {
+			t.Run(string(by)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				namespace, process := by.Process()
+				config := fleetOf(by, 3, map[string]any{"ensure": "running", "adopt_existing": true})
+				if adopts {
+					sim.Colleague(t, namespace, process, nil, 1, 2, 3)
+					for _, host := range providertest.AddressList(providertest.HostNumbers(3)) {
+						if err := sim.Host(host, namespace, process); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if by == providertest.FaceJOB { // where it is the server's to say
+						sim.Inject(simulator.Fault{API: "operate_process", Op: new(simulator.OpHost), Code: new(850), Times: 3})
+					}
+				}
+				sim.Inject(simulator.Fault{API: "operate_proc*", Op: new(simulator.OpStart), Code: new(65535), Message: "exit status 1"})
+				resource := hostedBy(t, sim, by)
+
+				_, said := resource.Apply(config)
+
+				if said.Failed() == adopts || resource.Tainted == adopts || !strings.Contains(said.String(), "exit status 1") {
+					t.Errorf("tainted: %t; said: %s", resource.Tainted, said)
+				}
+				want := map[string]string{"web-1": "not_running", "web-2": "not_running", "web-3": "not_running"}
+				reasons := resource.Reasons("out_of_sync")
+				for key, reason := range reasons {
+					reasons[key], _, _ = strings.Cut(reason, ":")
+				}
+				if diff := gocmp.Diff(want, reasons); diff != "" {
+					t.Errorf("out_of_sync (-want +got):\n%s", diff)
+				}
+				for _, host := range providertest.AddressList(providertest.HostNumbers(3)) {
+					if p, _ := sim.Process(host, namespace, process); p.Hosted != (adopts || by != providertest.FaceESB) { // the ESB registers without hosting
+						t.Errorf("%s has %+v", host, p)
+					}
+				}
+			})
+		}
 	}
 }
 

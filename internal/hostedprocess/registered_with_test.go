@@ -144,11 +144,13 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	}
 }
 
-// A fleet that was registered with one bk_supplier_id is unregistered with it.
+// A fleet that was registered with one bk_supplier_id is unregistered with it. Told of
+// another one, the platform knows nothing to unregister.
 func TestAccRegisteredWith_supplierOfBefore(t *testing.T) {
 	t.Parallel()
 	providertest.ESBOnly(t, "the gateway knows no supplier ids")
 	sim := providertest.NewSim(t)
+	sim.SuppliersApart = true
 	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()
 	cli := providertest.NewCLI(t, sim, "")
 	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 3"), config)
