@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
@@ -324,5 +325,35 @@ func TestJobHostedProcessResource_manageProcUnconfirmed(t *testing.T) {
 				t.Error("it is not hosted")
 			}
 		})
+	}
+}
+
+// Over JOB the server says whether somebody hosts the process already, of a host that is
+// added as at create: what is theirs is neither replaced nor let go.
+func TestJobHostedProcessResource_addedHost(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceJOB
+	sim := providertest.NewSim(t)
+	namespace, name := by.Process()
+	sim.Colleague(t, namespace, name, nil, 2)
+	for _, act := range []func(string, string, string) error{sim.Host, sim.StartProcess} {
+		if err := act(providertest.Address(2), namespace, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, _ := sim.Process(providertest.Address(2), namespace, name)
+	sim.Inject(simulator.Fault{API: "operate_process", Op: new(simulator.OpHost), Hosts: []string{providertest.Address(2)}, Code: new(850)})
+	kill := map[string]any{"on_destroy": "kill"}
+	resource := hostedBy(t, sim, by)
+	resource.Applied(fleetOf(by, 1, kill))
+	_, said := resource.Apply(fleetOf(by, 2, kill))
+	if reasons := resource.Reasons("out_of_sync"); !said.Failed() || len(reasons) != 1 || !strings.HasPrefix(reasons["web-2"], "registered_by_other: 850") {
+		t.Errorf("out_of_sync is %v; said: %s", reasons, said)
+	}
+	if _, said := resource.Apply(nil); said.Failed() {
+		t.Error(said)
+	}
+	if after, _ := sim.Process(providertest.Address(2), namespace, name); !cmp.Equal(before, after) {
+		t.Errorf("the colleague's process was %+v and is %+v", before, after)
 	}
 }
