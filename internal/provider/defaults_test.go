@@ -163,7 +163,8 @@ func onExisting(t *testing.T, typ string, value any) string {
 	return fmt.Sprint(slices.Sorted(maps.Keys(resource.Reasons("out_of_sync"))))
 }
 
-// onDeadHosts destroys where an agent does not answer.
+// onDeadHosts destroys where an agent does not answer. Its host is forgotten with a warning,
+// or kept with an error: both name it.
 func onDeadHosts(t *testing.T, typ string, value any) string {
 	t.Helper()
 	sim, p := stageFor(t, typ)
@@ -171,6 +172,16 @@ func onDeadHosts(t *testing.T, typ string, value any) string {
 	resource.Applied(declaring(typ, with("forget_unreachable", value)))
 	sim.SetReachable(providertest.Address(2), false)
 	said := resource.DestroyUnrefreshed()
+	says, kept := "set forget_unreachable = true", map[string]string{"web-2": providertest.Address(2)}
+	if value == true {
+		says, kept = "Unreachable Hosts Forgotten", nil
+	}
+	if said.Failed() != (kept != nil) || !strings.Contains(said.String(), says) || !strings.Contains(said.String(), "web-2 ("+providertest.Address(2)+"): ") {
+		t.Errorf("%s = %v said: %s", typ, value, said)
+	}
+	if hosts := resource.Reasons("hosts"); !maps.Equal(hosts, kept) {
+		t.Errorf("%s = %v keeps %v", typ, value, hosts)
+	}
 	return fmt.Sprint(said.Failed(), resource.State.IsNull())
 }
 
