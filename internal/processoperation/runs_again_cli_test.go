@@ -3,7 +3,9 @@ package processoperation_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -93,4 +95,41 @@ resource "bk_process_operation" "test" {
 		t.Errorf("said:\n%s", out)
 	}
 	operated(t, sim)
+}
+
+// A first run that came to no end on any host is red, and is remembered: once it is
+// untainted, the platform is asked what became of it, and nothing runs again.
+func TestAccRunsAgain_firstRunTimedOut(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	var late atomic.Bool
+	sim.Now = func() time.Time {
+		if late.Load() {
+			return time.Now().Add(2 * time.Hour)
+		}
+		return time.Now()
+	}
+	registerAll(t, sim, 2)
+	sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Takes: time.Hour})
+	cli := providertest.NewCLI(t, sim, fmt.Sprintf(`
+resource "bk_process_operation" "test" {
+  meta      = { namespace = "web", name = "nginx" }
+  hosts     = %s
+  spec      = %s
+  operation = "restart"
+  timeouts  = { create = "1s" }
+}
+`, providertest.HostsConfig(2), providertest.SpecConfig("./start.sh")))
+	sim.ResetCalls()
+	cli.Expect(1, "apply", "-auto-approve")
+	operated(t, sim, "operate_proc_v2/7 "+providertest.Addresses(1, 2))
+	if _, status := cli.InState(); status != "tainted" {
+		t.Errorf("the status in state is %q", status)
+	}
+	late.Store(true)
+	sim.Mend()
+	cli.Expect(0, "untaint", providertest.OperationAddress)
+	cli.Expect(0, "apply", "-auto-approve")
+	operated(t, sim)
+	cli.Expect(0, "plan", "-detailed-exitcode")
 }
