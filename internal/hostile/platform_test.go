@@ -122,11 +122,17 @@ func (h hostile) unregister() {
 	}
 }
 
-// keeps fails the test where a destroy forgets what is there.
+// keeps fails the test where a destroy forgets what is there, and where what it kept cannot be
+// let go once the platform is well again.
 func (h hostile) keeps(resource *providertest.Core) {
 	h.Helper()
-	if _, said := resource.Apply(nil); !said.Failed() && resource.State.IsNull() && (h.process().Registered || h.process().Hosted) {
+	if _, said := resource.Apply(nil); resource.State.IsNull() && (h.process().Registered || h.process().Hosted) {
 		h.Errorf("our own registration is forgotten: %+v; said: %s", h.process(), said)
+	}
+	h.sim.Mend()
+	h.sim.ThawStatus()
+	if _, said := resource.Apply(nil); said.Failed() || !resource.State.IsNull() || h.process().Registered || h.process().Hosted {
+		h.Errorf("it is well again, and it is %+v; said: %s", h.process(), said)
 	}
 }
 
