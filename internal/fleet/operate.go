@@ -24,8 +24,9 @@ func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroySto
 
 // Release unregisters the hosts of a wave, after stopping or killing the process where that
 // is asked for; on the spared hosts it goes on running all the same. A host whose process
-// did not stop stays registered. Of hosts that could not be unregistered the agents are
-// asked, see settleStuck, and of those that could, see unhostUnregistered.
+// did not stop stays registered. Of hosts that could not be stopped the agents are asked, see
+// askStuck, of those that could not be unregistered as well, see settleStuck, and of those
+// that could, see unhostUnregistered.
 //
 // registered is when the process was registered on hosts, as their agents said before, where
 // that is known: what is hosted by another registration afterwards is somebody else's.
@@ -42,6 +43,7 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 			results.Merge(p.Operate(ctx, Kill, ends, nil))
 		default: // it goes on running
 		}
+		askStuck(ctx, p, ends, results)
 		_, amiss := askIdle(ctx, p, results, foundIdle(results, ends))
 		results.Merge(amiss)
 	}
@@ -96,31 +98,38 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 	}
 }
 
-// settleStuck says of hosts that could not be unregistered what their agents say.
-// Where registering is no more than hosting, one that neither hosts nor runs the
-// process has nothing to let go of. Elsewhere the failure stands: an agent cannot tell
-// what is registered and neither hosted nor running from what is not, and a file without
-// a row may lag. A call that failed as a whole proves nothing.
-func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
+// askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which
+// of them do not answer. A call that failed as a whole proves nothing.
+func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map[Host]Status {
 	stuck := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
 	if len(stuck) == 0 {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, aftermath)
 	defer cancel()
 	live, err := p.LiveStatus(ctx, stuck)
 	if err != nil {
-		return
+		return nil
 	}
 	for _, h := range stuck {
 		o := results[h]
-		switch s := live[h]; {
-		case s.State == Unknown:
-			o.Unreachable = s.Silent()
-		case p.HostingRegisters() && s.State != Running && s.HostedKnown && !s.Hosted && s.RegisterTime == 0:
-			o = Outcome{Verdict: Done, AlreadyDone: true}
-		}
+		o.Unreachable = live[h].Silent()
 		results[h] = o
+	}
+	return live
+}
+
+// settleStuck says of hosts that could not be unregistered what their agents say.
+// Where registering is no more than hosting, one that neither hosts nor runs the
+// process has nothing to let go of. Elsewhere the failure stands: an agent cannot tell
+// what is registered and neither hosted nor running from what is not, and a file without
+// a row may lag.
+func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
+	for h, s := range askStuck(ctx, p, hosts, results) {
+		known := s.State != Unknown && s.HostedKnown
+		if p.HostingRegisters() && known && s.State != Running && !s.Hosted && s.RegisterTime == 0 {
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+		}
 	}
 }
 

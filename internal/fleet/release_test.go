@@ -152,16 +152,21 @@ func TestRelease(t *testing.T) {
 		},
 		"stop-fails": {
 			fleet.DestroyStop, fleet.Rollout{}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 3: {Verdict: fleet.Lost}}})},
-			[]string{"stop 1 2 3", "unregister 2"}, byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
+			[]string{"stop 1 2 3", "live 1", "unregister 2"}, byHost{1: away, 2: well, 3: {Verdict: fleet.Lost}},
+		},
+		"stop-fails-and-agents-are-silent": {
+			fleet.DestroyStop, fleet.Rollout{},
+			process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {1: away, 2: away}}), live: says(map[int]fleet.Status{1: silent, 2: idle})},
+			[]string{"stop 1 2 3", "live 1 2", "unregister 3"}, byHost{1: unreachable, 2: away, 3: well},
 		},
 		"every-stop-fails": {
 			fleet.DestroyKill, fleet.Rollout{}, process{operate: doneOps(byOp{fleet.Kill: {1: away, 2: away, 3: away}})},
-			[]string{"kill 1 2 3"}, byHost{1: away, 2: away, 3: away},
+			[]string{"kill 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
 		"every-stop-fails-where-nothing-is": {
 			fleet.DestroyStop, fleet.Rollout{},
 			process{operate: doneOps(byOp{fleet.Stop: {1: away, 2: away, 3: away}}), live: answer(gone), cached: answer(absent), hostingRegisters: true},
-			[]string{"stop 1 2 3"}, byHost{1: away, 2: away, 3: away},
+			[]string{"stop 1 2 3", "live 1 2 3"}, byHost{1: away, 2: away, 3: away},
 		},
 		"wave-by-wave": {
 			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{hostingRegisters: true},
@@ -169,7 +174,7 @@ func TestRelease(t *testing.T) {
 		},
 		"stopped-by-failures": {
 			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)}, process{hostingRegisters: true, operate: doneOps(byOp{fleet.Stop: {2: away}})},
-			[]string{"stop 1 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
+			[]string{"stop 1 2", "live 2", "unregister 1"}, byHost{1: well, 2: away, 3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}},
 		},
 		"stopped-and-nothing-is": {
 			fleet.DestroyStop, fleet.Rollout{Waves: fleet.BatchesOf(2)},
@@ -193,7 +198,7 @@ func TestRelease_spared(t *testing.T) {
 	h := hosts(1, 2, 3, 4)
 	p := &process{operate: doneOps(byOp{fleet.Kill: {2: away}}), hostingRegisters: true}
 	results := release(t.Context(), p, h, fleet.DestroyKill, map[fleet.Host]bool{h[0]: true, h[3]: true}, fleet.Rollout{Waves: fleet.BatchesOf(2)})
-	p.wantCalls(t, "kill 2", "unregister 1")
+	p.wantCalls(t, "kill 2", "live 2", "unregister 1")
 	wantResults(t, byHost{
 		1: well, 2: away,
 		3: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures}, 4: {Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures},

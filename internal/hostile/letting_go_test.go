@@ -1,6 +1,7 @@
 package hostile_test
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -183,6 +184,41 @@ func TestLetGo_unconfirmedByRefresh(t *testing.T) {
 	reasons := resource.Reasons("out_of_sync")
 	if said := resource.Refresh(); resource.State.IsNull() && h.process().Registered {
 		h.Errorf("it was %v, and is %+v; said: %s", reasons, h.process(), said)
+	}
+}
+
+// forget_unreachable forgets a host that leaves and whose agent does not answer, and no other.
+// Without it the host stays.
+func TestLetGo_forgetsWhoIsAway(t *testing.T) {
+	t.Parallel()
+	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t, by)
+			resource := providertest.ConfiguredWith(t, h.settings).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+			config := func(forget bool, hosts map[string]string) map[string]any {
+				return h.config("./start.sh", "hosted", "stop", map[string]any{"forget_unreachable": forget, "hosts": hosts})
+			}
+			resource.Applied(config(false, providertest.HostsOf(3)))
+			h.sim.SetReachable(providertest.Address(3), false)
+			_, said := resource.Apply(config(false, providertest.HostsOf(1)))
+			if hosts := resource.Reasons("hosts"); !said.Failed() || len(hosts) != 2 || hosts["web-3"] != providertest.Address(3) {
+				t.Errorf("hosts are %v; said: %s", hosts, said)
+			}
+			_, said = resource.Apply(config(true, providertest.HostsOf(1)))
+			if said.Failed() || !strings.Contains(said.String(), "Unreachable Hosts Forgotten") || !strings.Contains(said.String(), "web-3 ("+providertest.Address(3)+"): ") {
+				t.Errorf("said: %s", said)
+			}
+			if hosts := resource.Reasons("hosts"); !maps.Equal(hosts, providertest.HostsOf(1)) {
+				t.Errorf("hosts are %v", hosts)
+			}
+			namespace, name := by.Process()
+			for n, hosted := range map[int]bool{1: true, 2: false, 3: true} {
+				if p, _ := h.sim.Process(providertest.Address(n), namespace, name); p.Hosted != hosted {
+					t.Errorf("web-%d has %+v", n, p)
+				}
+			}
+		})
 	}
 }
 
