@@ -378,6 +378,9 @@ func TestHostedProcess_replacedAfterwards(t *testing.T) {
 			old.Applied(config)
 			before := pids(t, sim, 2)
 			said := old.DestroyUnrefreshed()
+			if undone := slices.Compact(letGo(sim)); !slices.Equal(undone, providertest.AddressList([]int{1, 2})) {
+				t.Errorf("let go of %v", undone)
+			}
 			resource := old.CoreOf(providertest.HostedType, renamed)
 			resource.Applied(config)
 			expectHosted(t, sim, 2)
