@@ -343,7 +343,7 @@ func TestAccOwnership_forgetUnreachable(t *testing.T) {
 		t.Errorf("the way out is not named:\n%s", out)
 	}
 	cli.Configure(providertest.HostedConfig{Hosts: providertest.HostsConfig(1), More: more}.String())
-	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "Unreachable Hosts Forgotten") || !strings.Contains(out, "web-2") {
+	if out := words(cli.Expect(0, "apply", "-auto-approve")); !strings.Contains(out, "Unreachable Hosts Forgotten") || !strings.Contains(out, "web-2 ("+providertest.Address(2)+"): ") {
 		t.Errorf("the host is not named:\n%s", out)
 	}
 	cli.Expect(0, "plan", "-detailed-exitcode")
