@@ -33,8 +33,10 @@ var cliCells = map[string]providertest.PlanKind{
 	"closed-after/esb/status-cached":         providertest.PlanNothing,
 	"command-failed/esb/create-running":      providertest.PlanUpdate,
 	"host-twice/esb/update":                  providertest.PlanUpdate,
+	"machine-gone/esb/destroy":               providertest.PlanNothing,
 	"pending-for-ever/esb/destroy":           providertest.PlanDestroy,
 	"poison/esb/create":                      providertest.PlanCreate,
+	"refused-without-hosts/esb/destroy":      providertest.PlanDestroy,
 	"stopped-during-plan/esb/update-running": providertest.PlanNothing,
 	"unregistered/esb/refresh":               providertest.PlanUpdate,
 
@@ -251,7 +253,7 @@ func (r *cliRun) meetingPlan() providertest.PlanKind {
 	switch {
 	case r.cell.ending == drifts:
 		return providertest.PlanUpdate
-	case r.cell.ending == stays, r.cell.ending == refused, r.on.Refreshes(), r.on.Reads():
+	case r.cell.ending == stays && !r.cell.planned, r.cell.ending == refused, r.on.Refreshes(), r.on.Reads():
 		return providertest.PlanNothing
 	case r.on.Updates():
 		return providertest.PlanUpdate

@@ -3,6 +3,7 @@ package faultmatrix
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -23,6 +24,7 @@ type faultRun struct {
 	cell     cell
 	settings map[string]any // of the run that meets the fault
 	kept     *providertest.Kept
+	pids     []int // of the processes before the fault, where a row looks at them
 
 	asked atomic.Int64              // so often for results, since there is a deadline
 	over  atomic.Pointer[untilThen] // the deadline
@@ -240,7 +242,9 @@ func (r *faultRun) config(o providertest.Operation) map[string]any {
 	config := r.face.Reference(start, matrixHosts)
 	hosts := make(map[string]string)
 	for _, n := range providertest.HostNumbers(r.hosts()) {
-		hosts[providertest.HostKey(n)] = r.addressFor(o, n)
+		if o.Updates() || !slices.Contains(r.fault.joins, n) {
+			hosts[providertest.HostKey(n)] = r.addressFor(o, n)
+		}
 	}
 	config["hosts"] = hosts
 	switch o {

@@ -204,7 +204,7 @@ func (c matrixCell) state() string {
 		return "what it held"
 	case c.cell.ending == drifts:
 		return "the hosts hit in " + reasons
-	case c.cell.ending == well && c.on.Destroys():
+	case (c.cell.ending == well || c.cell.ending == warns) && c.on.Destroys():
 		return "nothing"
 	case c.cell.ending == well:
 		return "all as declared"
@@ -240,7 +240,7 @@ func (c matrixCell) next() string {
 		return "reads it again"
 	case c.cell.ending == drifts:
 		return "an update of the hosts hit"
-	case c.cell.ending == well:
+	case c.cell.ending == well, c.cell.ending == warns && c.on.Destroys():
 		return "no changes"
 	case c.on.Refreshes():
 		return "as before"

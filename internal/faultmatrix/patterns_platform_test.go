@@ -66,7 +66,7 @@ const agentSilent = "not registered, because its agent does not say whether it a
 // register | ends with a warning, exit code 0.
 var patternOneFails = &pattern{
 	name: "one-fails", title: "A host fails",
-	about: "The others are done. The next apply calls the failed host alone.",
+	about: "The others are done. The next apply calls the failed host alone. A machine that is gone for good leaves state if `forget_unreachable` is true; without it the error of the destroy names this way out.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate:   {ending: warns, reason: notRegistered, tries: 1},
 		providertest.OnRead:     onJOB(cell{ending: warns, says: "Agents Not Reachable", tries: 2}),
@@ -88,7 +88,7 @@ const noCommand = "no command of the process runs"
 
 var patternOperationFails = &pattern{
 	name: "operation-fails", title: "A command fails on a host",
-	about: "What it printed is shown. The next apply runs it on that host alone.",
+	about: "What it printed is shown, without control characters and without the provider's credentials, encoded ones among them. The next apply runs it on that host alone.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnRun:     {ending: warns, reason: notRunning, tries: 1},
 		providertest.OnOperate: {ending: warns, tries: 1},
@@ -135,7 +135,8 @@ var patternNoTask = &pattern{
 
 var patternTaken = &pattern{
 	name: "taken", title: "Somebody else registered the process",
-	about: "Before a create: the host is left alone, unless `adopt_existing` is true. Afterwards: it is drift, and the next apply registers it again.",
+	about: "Before a create, or before the host is added: it is left alone, unless `adopt_existing` is true. Afterwards: it is drift, and the next apply registers it again. " +
+		"A destroy leaves alone what another resource has registered since, whose `owner` is on file. A registration that names no owner is let go.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate: {ending: warns, reason: "registered_by_other", tries: 1},
 		providertest.OnRead:   {ending: drifts, reason: "other_spec", tries: 1},
@@ -147,7 +148,7 @@ var patternTaken = &pattern{
 
 var patternUnregistered = &pattern{
 	name: "unregistered", title: "Somebody unregistered the process",
-	about: "It is drift once the agents have confirmed it, and the next apply registers it again.",
+	about: "It is drift once the agents have confirmed it, and the next apply registers it again. A destroy does what `on_destroy` says to a process that runs there.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnRead:   {ending: drifts, reason: "unregistered", tries: 1, triesBy: map[providertest.Face]int{providertest.FaceJOB: 2}},
 		providertest.OnUpdate: {ending: well, tries: 2, triesBy: map[providertest.Face]int{providertest.FaceESB: 1}},
@@ -159,7 +160,8 @@ var patternUnregistered = &pattern{
 var patternLag = &pattern{
 	name: "lag", title: "What the platform has on file is out of date or cannot be read",
 	about: "A host that looks changed there is only suspected. The agents are asked before it counts. A destroy leaves a registration alone that is " +
-		"on file as another object's; where nothing is on file, what was registered by this object still counts as its own.",
+		"on file as another object's; where nothing is on file, what was registered by this object still counts as its own, and stays in state until the platform or " +
+		"the agent says that it is gone.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnRead:      {ending: well, tries: 1},
 		providertest.OnAsk:       {ending: well, tries: 1},
@@ -262,10 +264,13 @@ var patternFromFile = &pattern{
 	never: "they read the file anyway, or their configuration has the spec",
 }
 
-var patternSelector = &pattern{
-	name: "selector", title: "A host has two names",
-	about: "To the platform the new name is another host: the process is registered under it, and then unregistered under the old one. It goes on running.",
-	cells: wellAfter(1, providertest.OnUpdate, providertest.OnKeepRun),
+var patternNames = &pattern{
+	name: "names", title: "A host has two names",
+	about: "A machine has an address and, at the gateway, an agent id as well. Where the platform tells which belong together, a host that is given by its other name " +
+		"is renamed: nothing is operated, and its process keeps its pid. It is registered under the new name first, then the old entry is removed, and what that unhosts " +
+		"is hosted again. Where the platform does not tell, the new name is another host: the process is registered under it, and then unregistered under the old one. " +
+		"It goes on running. One machine under both of its names is refused before anything is changed.",
+	cells: wellAfter(2, providertest.OnUpdate, providertest.OnKeepRun),
 	never: "they name a host once",
 }
 

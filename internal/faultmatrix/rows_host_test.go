@@ -2,6 +2,7 @@ package faultmatrix
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -72,6 +73,13 @@ func idleFaults() []fault {
 			fault:  &simulator.Fault{Code: new(65535), Message: "no such file", StillHosts: true},
 			except: map[providertest.Operation]cell{providertest.OnStop: {}, providertest.OnKill: {}, providertest.OnRestart: {}, providertest.OnReload: {}},
 		},
+		{
+			name: "command-failed-everywhere", title: "The command fails on every host (65535)", says: "65535, the command failed", pattern: patternOperationFails,
+			fault: &simulator.Fault{Code: new(65535), Message: "no space left on device"},
+			except: nothingBut(patternOperationFails, map[providertest.Operation]cell{
+				providertest.OnRun: {ending: taints, reason: notRunning, tries: 1}, providertest.OnOperate: {ending: fails, tries: 1},
+			}),
+		},
 		mixed("mixed-start", "Every code in one answer to a start: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", providertest.OnOperate, 3),
 		mixed("mixed-stop", "Every code in one answer to a stop: 0, 115 forever, 828, 829, 836, 850, 65535 and -1", providertest.OnStop, 0),
 	}
@@ -119,6 +127,29 @@ func outputFaults() []fault {
 			"ÃÃ\uFFFD[31m", "Ã\u0084Ã\u009c\uFFFD\x1b[31m\x07", "\x1b", "\x07", "\u0084", "\u009c"),
 		row("output-secret", "A command fails (65535) and prints the credentials of the provider", "secret=***",
 			"secret="+simulator.DefaultAppSecret, simulator.DefaultAppSecret),
+		spelt(),
+	}
+}
+
+// spelt has a command print a credential in spellings in which it does not stand in the
+// configuration.
+func spelt() fault {
+	const token = "geh\u00e9im<&>token"
+	var url, decimal, python strings.Builder
+	for _, octet := range []byte(token) {
+		fmt.Fprintf(&url, "%%%02X", octet)
+		fmt.Fprintf(&python, `\x%02x`, octet)
+	}
+	for _, char := range token {
+		fmt.Fprintf(&decimal, "&#%d;", char)
+	}
+	spellings := []string{url.String(), decimal.String(), python.String(), strings.ReplaceAll(token, "\u00e9", "\u00c3\u00a9")}
+	return fault{
+		name: "output-secret-spelt", title: "A command fails (65535) and prints a credential percent-encoded, in decimal entities, with Python's escapes and as mojibake", says: "q=*** html=*** b'***' token=***",
+		pattern: patternOperationFails, hit: []int{2}, faces: esbOnlyFace, hides: append(spellings, "token<", "&>token"),
+		prepare: func(r *faultRun) { delete(r.settings, "username"); r.settings["token"] = token },
+		fault:   &simulator.Fault{Code: new(65535), Message: fmt.Sprintf("q=%s\nhtml=%s\nb'%s'\ntoken=%s\n", spellings[0], spellings[1], spellings[2], spellings[3])},
+		except:  nothingBut(patternOperationFails, nil, providertest.OnRun, providertest.OnOperate),
 	}
 }
 

@@ -13,14 +13,6 @@ import (
 
 // keyFaults are the ways in which an answer can name hosts.
 func keyFaults() []fault {
-	agentID := func(_ providertest.Operation, n int) string {
-		return fmt.Sprintf("0200000007525400f3557817103900054%03d", n)
-	}
-	machines := func(r *faultRun) {
-		for _, n := range providertest.HostNumbers(r.hosts()) {
-			r.sim.AddAgent(agentID(r.on, n), providertest.Address(n))
-		}
-	}
 	return []fault{
 		{
 			name: "keys-supplier", title: "Every key has the supplier's id, whatever the document says", pattern: patternAsked, faces: esbOnlyFace,
@@ -41,11 +33,11 @@ func keyFaults() []fault {
 		},
 		{
 			name: "keys-of-agents", title: "Hosts are given by address, and their keys have the agent ids", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
-			prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "agent"}) },
+			prepare: (*faultRun).addAgents, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "agent"}) },
 		},
 		{
 			name: "keys-of-addresses", title: "Hosts are given by agent id, and their keys fall back to `cloud:ip`", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway},
-			address: agentID, prepare: machines, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "address"}) },
+			address: func(_ providertest.Operation, n int) string { return agentID(n) }, prepare: (*faultRun).addAgents, arrange: func(r *faultRun) { r.sim.Inject(simulator.Fault{Keys: "address"}) },
 		},
 		{
 			name: "keys-ipv6", title: "IPv6 addresses, whose colons are in the keys", pattern: patternAsked, faces: []providertest.Face{providertest.FaceGateway, providertest.FaceJOB},
@@ -238,25 +230,7 @@ func declaredFaults() []fault {
 
 // selectorFaults are about calls that lead elsewhere than they say.
 func selectorFaults() []fault {
-	agentID := func(n int) string { return fmt.Sprintf("0200000007525400f3557817103900054%03d", n) }
 	return []fault{
-		{
-			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform treats them as other hosts", pattern: patternSelector,
-			faces: []providertest.Face{providertest.FaceGateway}, prepare: func(r *faultRun) { r.sim.AdmitAgents = true },
-			address: func(o providertest.Operation, n int) string {
-				if o.Updates() {
-					return agentID(n)
-				}
-				return providertest.Address(n)
-			},
-			after: func(r *faultRun) {
-				for _, p := range r.sim.Processes() {
-					if slices.Contains(providertest.AddressList(allHosts), p.Host) && (p.Registered || p.Hosted) {
-						r.t.Errorf("%s has a twin: %+v", p.Host, p)
-					}
-				}
-			},
-		},
 		{
 			name: "manage-proc", title: "JOB's `manage_proc` stops the process where it should register it, and asks for its status where it should unregister it: it is not called",
 			pattern: patternControl, faces: jobFace, arrange: func(r *faultRun) { r.sim.ManageProcBug = true },

@@ -6,5 +6,5 @@ import "slices"
 func faultTable() []fault {
 	control := fault{name: "none", title: "Nothing (the control of this table)", pattern: patternControl}
 	return append(slices.Concat(networkFaults(), statusFaults(), formFaults(), lateFaults(), hostFaults(), contentFaults(), keyFaults(), idleFaults(), outputFaults(), taskFaults(), ownerFaults(),
-		consoleFaults(), listFaults(), declaredFaults(), selectorFaults()), control)
+		ownershipFaults(), consoleFaults(), listFaults(), declaredFaults(), nameFaults(), selectorFaults()), control)
 }

@@ -46,6 +46,8 @@ type fault struct {
 	// and always as long as the process is what is odd.
 	declare func(config map[string]any)
 	always  bool
+	// joins are hosts that come with the update.
+	joins []int
 	// prepare makes the platform what it is before anything else.
 	prepare func(r *faultRun)
 	// between happens between the plan and its apply.
@@ -82,7 +84,8 @@ const (
 	// stays: an error before anything was done, and state is as it was.
 	stays ending = "stays"
 	// warns: a create or a first operation that did, or may have done, something:
-	// the hosts that were hit stand in state with their reason. A refresh keeps state.
+	// the hosts that were hit stand in state with their reason. A refresh keeps state,
+	// and a destroy leaves the hosts that were hit as they are and lets them go from it.
 	warns ending = "warns"
 	// taints: an error of a create that may have registered: the hosts that were hit
 	// stand in state with their reason, and Terraform taints the resource.
@@ -105,6 +108,8 @@ type cell struct {
 	triesBy map[providertest.Face]int
 	// timeUp: the time is up when the result was asked for enough times.
 	timeUp bool
+	// planned: the apply refuses what a plan cannot tell.
+	planned bool
 	// next is the plan after the fault has gone, where it is not what the ending
 	// makes it, and touches are the hosts that its apply calls, where they are not
 	// those hit.

@@ -1,0 +1,228 @@
+package faultmatrix
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// nothingBut are the exceptions of a fault that meets these operations and, as usual in its
+// pattern, some more.
+func nothingBut(p *pattern, cells map[providertest.Operation]cell, usual ...providertest.Operation) map[providertest.Operation]cell {
+	except := make(map[providertest.Operation]cell)
+	for on := range p.cells {
+		if !slices.Contains(usual, on) {
+			except[on] = cell{}
+		}
+	}
+	maps.Copy(except, cells)
+	return except
+}
+
+// ownershipFaults are about whose a registration is, and about what a destroy leaves.
+func ownershipFaults() []fault {
+	onDestroy := func(p *pattern, c cell) map[providertest.Operation]cell {
+		return nothingBut(p, map[providertest.Operation]cell{providertest.OnDelete: c})
+	}
+	reachable := func(is bool) func(r *faultRun) {
+		return func(r *faultRun) { r.sim.SetReachable(providertest.Address(2), is) }
+	}
+	return []fault{
+		{
+			name: "other-resource", title: "Another resource has registered the process on a host since", says: "Hosts Belong To Another Resource",
+			pattern: patternTaken, hit: []int{2}, faces: gseFaces, arrange: (*faultRun).takeOver,
+			except: nothingBut(patternTaken, map[providertest.Operation]cell{providertest.OnDelete: {ending: warns, tries: 1}}, providertest.OnRead),
+			after:  (*faultRun).expectTheirs,
+		},
+		{
+			name: "added-where-taken", title: "A host is added on which somebody else has registered the process", says: "the process is registered already",
+			pattern: patternTaken, hit: []int{3}, faces: gseFaces, joins: []int{3},
+			arrange: func(r *faultRun) {
+				r.sim.Colleague(r.t, "web", "nginx", map[string]string{"team": "other"}, 3)
+			},
+			gone: func(r *faultRun) {
+				if p := r.at(3); p.Labels["team"] != "other" || strings.Contains(string(p.Spec), "./other.sh") {
+					r.t.Errorf("somebody else's registration is %+v", p)
+				}
+				if err := r.sim.Unregister(providertest.Address(3), "web", "nginx"); err != nil {
+					r.t.Fatal(err)
+				}
+			},
+			except: nothingBut(patternTaken, map[providertest.Operation]cell{
+				providertest.OnUpdate: {ending: fails, reason: "registered_by_other", tries: 1},
+			}),
+		},
+		{
+			name: "unregistered-on-destroy", title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same",
+			pattern: patternUnregistered, hit: []int{2}, always: true, declare: func(config map[string]any) { config["on_destroy"] = "stop" },
+			arrange: func(r *faultRun) {
+				namespace, name := r.face.Process()
+				r.each(func(address string) error { return r.sim.StartProcess(address, namespace, name) })
+				err := errors.Join(r.sim.Unregister(providertest.Address(2), namespace, name), r.sim.Unhost(providertest.Address(2), namespace, name))
+				if err != nil || !r.at(2).Running {
+					r.t.Fatalf("%v: it is %+v", err, r.at(2))
+				}
+			},
+			except: onDestroy(patternUnregistered, cell{ending: well, tries: 1}),
+			after: func(r *faultRun) {
+				for _, n := range allHosts {
+					if r.at(n).Running {
+						r.t.Errorf("%s goes on running", providertest.HostKey(n))
+					}
+				}
+			},
+		},
+		{
+			name: "machine-silent", title: "A host's agent answers no call (117)", says: "If a machine is gone for good, set forget_unreachable = true",
+			pattern: patternOneFails, hit: []int{2}, faces: gseFaces, arrange: reachable(false), gone: reachable(true),
+			except: onDestroy(patternOneFails, cell{ending: fails, tries: 1}),
+		},
+		{
+			name: "machine-gone", title: "A host's agent answers no call (117), and `forget_unreachable` is true", says: "Unreachable Hosts Forgotten",
+			pattern: patternOneFails, hit: []int{2}, faces: gseFaces, arrange: reachable(false),
+			always: true, declare: func(config map[string]any) { config["forget_unreachable"] = true },
+			except: onDestroy(patternOneFails, cell{ending: warns, tries: 1}),
+		},
+		{
+			name: "refused-while-frozen", title: "The platform refuses to let hosts go (HTTP 403), and what is on file has no row for them yet", says: "that the application may call",
+			pattern: patternLag, faces: gseFaces, fault: &simulator.Fault{HTTPStatus: 403},
+			prepare: func(r *faultRun) { r.sim.RegisterHosts = true; r.sim.FreezeStatus() }, gone: func(r *faultRun) { r.sim.ThawStatus() },
+			always: true, declare: func(config map[string]any) { config["ensure"] = "hosted" },
+			except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
+		},
+		{
+			name: "refused-without-hosts", title: "The platform refuses to let hosts go (`result` is false), and rows of the file name no host", says: "refused by the platform: app not allowed (code 1306402",
+			pattern: patternLag, faces: gseFaces, fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
+			arrange: func(r *faultRun) {
+				r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/host": nil, "data/proc_infos/*/bk_agent_id": nil}})
+			},
+			except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
+		},
+	}
+}
+
+// takeOver has another resource, of another configuration, register the process on host 2.
+func (r *faultRun) takeOver() {
+	r.t.Helper()
+	config := r.face.Reference("./theirs.sh", matrixHosts)
+	config["hosts"], config["adopt_existing"] = map[string]string{"theirs": providertest.Address(2)}, true
+	theirs := providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)).CoreOf(providertest.HostedType, &providertest.Kept{})
+	if _, said := theirs.Apply(config); len(said) > 0 {
+		r.t.Fatal(said)
+	}
+	r.sim.ResetCalls()
+}
+
+// expectTheirs: what another resource registered is left where this one is destroyed.
+func (r *faultRun) expectTheirs() {
+	r.t.Helper()
+	if p := r.at(2); r.on.Destroys() && (!p.Registered || !p.Hosted || !strings.Contains(string(p.Spec), "./theirs.sh")) {
+		r.t.Errorf("the other resource's is %+v", p)
+	}
+}
+
+// expectNothing: nothing is left in the end.
+func (r *faultRun) expectNothing() {
+	r.t.Helper()
+	for _, p := range r.sim.Processes() {
+		if p.Registered || p.Hosted {
+			r.t.Errorf("left: %+v", p)
+		}
+	}
+}
+
+func agentID(n int) string { return fmt.Sprintf("0200000007525400f3557817103900054%03d", n) }
+
+// addAgents gives every machine an agent id beside its address.
+func (r *faultRun) addAgents() {
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		r.sim.AddAgent(agentID(n), providertest.Address(n))
+	}
+}
+
+// agentIDInUpdates: hosts are created by address, and called by agent id from then on.
+func agentIDInUpdates(o providertest.Operation, n int) string {
+	if o.Updates() {
+		return agentID(n)
+	}
+	return providertest.Address(n)
+}
+
+// nameFaults are about machines that have an address and an agent id.
+func nameFaults() []fault {
+	gateway := []providertest.Face{providertest.FaceGateway}
+	renamed := fault{
+		name: "renamed", title: "Hosts that were given by address are now given by agent id, and the platform knows both",
+		pattern: patternNames, faces: gateway, address: agentIDInUpdates, prepare: (*faultRun).addAgents,
+		arrange: (*faultRun).notePIDs, after: (*faultRun).expectRenamed,
+	}
+	perName := renamed
+	perName.name, perName.title = "renamed-entries", "Hosts that were given by address are now given by agent id, and the platform keeps an entry for each"
+	perName.prepare = func(r *faultRun) { r.sim.EntryPerName = true; r.addAgents() }
+	once := wellAfter(1, providertest.OnUpdate, providertest.OnKeepRun)
+	return []fault{
+		renamed,
+		perName,
+		{
+			name: "machine-twice", title: "A machine is given by its address and by its agent id", says: "name each machine once",
+			pattern: patternNames, faces: gateway, prepare: (*faultRun).addAgents,
+			declare: func(config map[string]any) {
+				hosts, _ := config["hosts"].(map[string]string)
+				hosts["twin"] = agentID(1)
+			},
+			except: nothingBut(patternNames, map[providertest.Operation]cell{
+				providertest.OnCreate:  {ending: fails},
+				providertest.OnUpdate:  {ending: stays, planned: true},
+				providertest.OnRestart: {ending: fails, says: "name the same machine"},
+			}),
+		},
+		{
+			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform treats them as other hosts", pattern: patternNames,
+			faces: gateway, prepare: func(r *faultRun) { r.sim.AdmitAgents = true }, address: agentIDInUpdates, except: once,
+			after: func(r *faultRun) {
+				for _, p := range r.sim.Processes() {
+					if slices.Contains(providertest.AddressList(allHosts), p.Host) && (p.Registered || p.Hosted) {
+						r.t.Errorf("%s has a twin: %+v", p.Host, p)
+					}
+				}
+			},
+		},
+	}
+}
+
+// pidsNow are the process ids on all machines, whatever they are called.
+func (r *faultRun) pidsNow() []int {
+	var pids []int
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		pids = append(pids, r.machine(n).PID)
+	}
+	return pids
+}
+
+func (r *faultRun) machine(n int) simulator.MachineProcess {
+	namespace, name := r.Process()
+	return r.sim.Machine(providertest.Address(n)).Process(namespace, name)
+}
+
+func (r *faultRun) notePIDs() { r.pids = r.pidsNow() }
+
+// expectRenamed: the process is hosted and on file once, and nothing was done to it.
+func (r *faultRun) expectRenamed() {
+	r.t.Helper()
+	if diff := gocmp.Diff(r.pids, r.pidsNow()); diff != "" {
+		r.t.Errorf("process ids (-before +after):\n%s", diff)
+	}
+	for _, n := range providertest.HostNumbers(r.hosts()) {
+		p := r.machine(n)
+		if !p.Hosted || len(p.Entries) != 1 || r.sim.EntryPerName && p.Entries[0].Host != agentID(n) {
+			r.t.Errorf("%s is %+v", providertest.HostKey(n), p)
+		}
+	}
+}
