@@ -50,7 +50,7 @@ var behaviours = []behaviour{
 		"manage-proc", "manage-proc-chosen", "job-no-pid-path", "job-no-setup-path", "job-cpu-150", "job-status", "gse-error", "404-job",
 	}, false},
 	{"One host has two names, and a platform may keep an entry for each, or take them for two hosts",
-		[]string{"renamed", "renamed-entries", "other-selector", "machine-twice", "agent-id-esb", "host-twice"}, false},
+		[]string{"renamed", "renamed-entries", "names-unread", "other-selector", "machine-twice", "agent-id-esb", "host-twice"}, false},
 	{"Others act on the same processes", []string{
 		"taken", "other-resource", "added-where-taken", "unregistered", "unregistered-on-destroy", "stopped-at-console", "stopped-at-console-job", "stopped-during-plan", "unregistered-during-plan", "unregistered-during-plan-esb",
 	}, false},

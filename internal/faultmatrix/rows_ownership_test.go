@@ -60,6 +60,8 @@ func ownershipFaults() []fault {
 			}),
 		},
 		{
+			// Promised in partial-failure.md: What runs where somebody has unregistered the process is
+			// still stopped or killed, as `on_destroy` says
 			name: "unregistered-on-destroy", title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same",
 			pattern: patternUnregistered, hit: []int{2}, always: true, declare: func(config map[string]any) { config["on_destroy"] = "stop" },
 			arrange: func(r *faultRun) {
@@ -156,6 +158,10 @@ func agentIDInUpdates(o providertest.Operation, n int) string {
 }
 
 // nameFaults are about machines that have an address and an agent id.
+//
+// Promised in partial-failure.md: Its process goes on running with the same PID, and no operation runs on it.
+// Promised in partial-failure.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
+// Promised in partial-failure.md: One machine under both of its names is refused before anything is changed.
 func nameFaults() []fault {
 	gateway := []providertest.Face{providertest.FaceGateway}
 	renamed := fault{
@@ -182,6 +188,12 @@ func nameFaults() []fault {
 				providertest.OnUpdate:  {ending: stays, planned: true},
 				providertest.OnRestart: {ending: fails, says: "name the same machine"},
 			}),
+		},
+		{
+			name: "names-unread", title: "Hosts that were given by address are now given by agent id, and the names cannot be asked for (HTTP 403)",
+			says: "asking whether hosts are called by another name now", pattern: patternNames, faces: gateway, address: agentIDInUpdates, prepare: (*faultRun).addAgents,
+			between: func(r *faultRun) { r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}) },
+			except:  nothingBut(patternNames, map[providertest.Operation]cell{providertest.OnUpdate: {ending: stays, planned: true}}),
 		},
 		{
 			name: "other-selector", title: "Hosts that were given by address are now given by agent id, and the platform treats them as other hosts", pattern: patternNames,

@@ -14,6 +14,9 @@ import (
 
 // A host is unregistered with the supplier id that it was registered with, whatever the
 // provider block says by then.
+//
+// Promised in partial-failure.md: Every host is unregistered by the `bk_supplier_id` that it was
+// registered with, whatever the provider block says by then.
 func TestHostedProcess_supplierOfBefore(t *testing.T) {
 	t.Parallel()
 	providertest.ESBOnly(t, "the gateway knows no supplier ids")
@@ -49,6 +52,9 @@ func TestHostedProcess_supplierOfBefore(t *testing.T) {
 
 // A host that could not be registered under another supplier id stays under its own, and
 // is unregistered under both where nobody knows.
+//
+// Promised in partial-failure.md: Where an answer got lost, so that it may be registered under either id,
+// it is unregistered under both.
 func TestHostedProcess_supplierNotChanged(t *testing.T) {
 	t.Parallel()
 	providertest.ESBOnly(t, "the gateway knows no supplier ids")
@@ -99,6 +105,8 @@ func TestHostedProcess_supplierNotChanged(t *testing.T) {
 
 // Registering at the gateway is hosting, which sends op_timeout: a change of it reaches
 // the platform, although no registration of the ESB would carry it.
+//
+// Promised in partial-failure.md: a changed `op_timeout` is registered on every host all the same.
 func TestHostedProcess_opTimeoutReachesTheGateway(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -132,6 +140,8 @@ func TestHostedProcess_opTimeoutReachesTheGateway(t *testing.T) {
 }
 
 // Labels that the platform adds by itself are no drift.
+//
+// Promised in partial-failure.md: Labels that the platform adds by itself are no drift.
 func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -170,6 +180,9 @@ func TestAccRegisteredWith_supplierOfBefore(t *testing.T) {
 
 // A changed default label registers every host anew, and the plan says so while a host is out
 // of sync.
+//
+// Promised in partial-failure.md: A changed `spec` or label, the provider's `default_labels` among them,
+// registers all of the resource's hosts anew, not only those in `out_of_sync`.
 func TestHostedProcess_defaultLabels(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -39,6 +39,9 @@ func registerAll(t *testing.T, sim *providertest.Sim, n int) {
 
 // An operation runs again when its triggers, the operation or the process's name change.
 // No other change runs it: a changed limit must not restart a fleet.
+//
+// Promised in partial-failure.md: An operation runs again on all of its hosts only when `triggers`,
+// `operation` or the process's name changes.
 func TestProcessOperation_runsAgain(t *testing.T) {
 	t.Parallel()
 	spec := providertest.WholeSpec("./start.sh")
@@ -96,6 +99,9 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 }
 
 // A failed host is retried however its address is spelt by then.
+//
+// Promised in partial-failure.md: What failed on a host is retried there, whatever the host is
+// called by then.
 func TestProcessOperation_respeltHostIsRetried(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
