@@ -288,12 +288,15 @@ func TestHostedProcess_mayBeRenamed(t *testing.T) {
 	config := fleetOf(by, 2, map[string]any{"ensure": "running", "on_destroy": "stop"})
 	resource := hostedBy(t, sim, by)
 	resource.Applied(config)
-	_, said := resource.Apply(with(config, "hosts", map[string]string{"web-1": agent, "web-2": providertest.Address(2)}))
-	if !said.Failed() || !strings.Contains(words(said.String()), "web-1 ("+providertest.Address(1)+"): not stopped, because nothing tells whether it is the machine") {
-		t.Errorf("said: %s", said)
-	}
-	if undone := letGo(sim); len(undone) > 0 {
-		t.Errorf("let go of %v", undone)
+	next := with(config, "hosts", map[string]string{"web-1": agent, "web-2": providertest.Address(2)})
+	for try := 1; try <= 2; try++ { // it is told by nothing the second time either
+		_, said := resource.Apply(next)
+		if !said.Failed() || !strings.Contains(words(said.String()), providertest.Address(1)+"): not stopped, because nothing tells whether it is the machine") {
+			t.Errorf("try %d: said: %s", try, said)
+		}
+		if undone := letGo(sim); len(undone) > 0 {
+			t.Errorf("try %d: let go of %v", try, undone)
+		}
 	}
 	if diff := cmp.Diff(map[string]string{"web-1": agent, "0:0:10.0.0.2": providertest.Address(1), "web-2": providertest.Address(2)}, resource.Reasons("hosts")); diff != "" {
 		t.Errorf("hosts in state (-want +got):\n%s", diff)

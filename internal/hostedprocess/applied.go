@@ -28,6 +28,9 @@ type applied struct {
 	// Perhaps are the hosts as they were to be registered under another supplier id, by
 	// address, kept while nobody knows whether they were.
 	Perhaps map[string]string `json:"perhaps,omitempty"`
+	// PerhapsNamed are hosts that stayed, by address, with the hosts that came while they were
+	// to leave: these may be other names of the same machines.
+	PerhapsNamed map[string][]string `json:"perhaps_named,omitempty"`
 	// Owner is the id of this resource object, which its registrations carry: what the
 	// attribute says, kept here too for state of a release that had no such attribute.
 	Owner string `json:"owner,omitempty"`

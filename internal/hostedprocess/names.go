@@ -18,15 +18,16 @@ type names struct {
 	now map[fleet.Host]fleet.Host
 	// ours are the new names of machines on which the registration is ours.
 	ours map[fleet.Host]bool
-	// unresolved are hosts that left while others of the other form came, of which
-	// nothing tells whether they are the same machines.
-	unresolved map[fleet.Host]bool
+	// unresolved are hosts that left while others of the other form came, with those: nothing
+	// tells whether they are the same machines.
+	unresolved map[fleet.Host][]fleet.Host
 }
 
-// renamed finds them among the hosts that left and those that are declared.
-func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory) (names, error) {
-	found := names{now: make(map[fleet.Host]fleet.Host), ours: make(map[fleet.Host]bool), unresolved: make(map[fleet.Host]bool)}
-	removed, added := prior.Without(h.Hosts), h.Hosts.Without(prior)
+// renamed finds them among the hosts that left and those that are declared. perhaps are the
+// names that came while hosts could not leave, see applied.PerhapsNamed.
+func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory, perhaps map[string][]string) (names, error) {
+	found := names{now: make(map[fleet.Host]fleet.Host), ours: make(map[fleet.Host]bool), unresolved: make(map[fleet.Host][]fleet.Host)}
+	removed := prior.Without(h.Hosts)
 	suspects := otherForm(removed, h.Hosts.Hosts())
 	if len(suspects) == 0 {
 		return found, nil
@@ -47,12 +48,15 @@ func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory) (name
 		if other, known := others[old]; !same && known {
 			host, same = byID[other]
 		}
-		_, known := others[old]
-		switch {
-		case same:
+		if same {
 			found.now[old] = host
-		case !known && len(otherForm([]fleet.Host{old}, added)) > 0:
-			found.unresolved[old] = true
+			continue
+		}
+		came := keep(otherForm(h.Hosts.Hosts(), []fleet.Host{old}), func(host fleet.Host) bool {
+			return !prior.Has(host) || slices.Contains(perhaps[old.Address()], host.Address())
+		})
+		if _, known := others[old]; !known && len(came) > 0 {
+			found.unresolved[old] = came
 		}
 	}
 	return found, nil
@@ -141,6 +145,19 @@ func (u *update) keepSuppliers(change fleet.Change, done fleet.Results) {
 	}
 }
 
+// perhapsNamed is applied.PerhapsNamed from now on, for the hosts that are in state.
+func (u *update) perhapsNamed(hosts fleet.Inventory) map[string][]string {
+	named := make(map[string][]string)
+	for was, came := range u.unresolved {
+		for _, host := range came {
+			if hosts.Has(was) && hosts.Has(host) {
+				named[was.Address()] = append(named[was.Address()], host.Address())
+			}
+		}
+	}
+	return named
+}
+
 // otherForm are those of the hosts that are named in another form than some of others.
 func otherForm(hosts, others []fleet.Host) []fleet.Host {
 	var byID, byAddress bool
@@ -174,10 +191,9 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 	for _, was := range ours {
 		again = append(again, n.now[was])
 	}
-	for was := range n.unresolved {
+	for was, came := range n.unresolved {
 		if o, left := u.gone.results[was]; left && o.OK() {
-			// Whichever of the added hosts it may have been.
-			again = append(again, otherForm(u.h.Hosts.Without(u.prior.Hosts), []fleet.Host{was})...)
+			again = append(again, came...) // whichever of them it may have been
 		}
 	}
 	slices.SortFunc(again, func(a, b fleet.Host) int { return strings.Compare(a.String(), b.String()) })

@@ -140,7 +140,7 @@ func (r *hostedResource) checkSafety(ctx context.Context, plan hostedModel, does
 	if failed.HasError() {
 		return diags
 	}
-	names, err := h.renamed(ctx, does.prior)
+	names, err := h.renamed(ctx, does.prior, last.PerhapsNamed)
 	if err != nil {
 		return diags
 	}

@@ -171,6 +171,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	u.keepDue(now)
 	now.keepStarts(last, u.failures)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
+	now.PerhapsNamed = u.perhapsNamed(left)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }

@@ -120,6 +120,7 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 		now.setBehind(host, spec)
 	}
 	now.Registered, now.Overtaken = byTime(hosts.Hosts(), u.registered), u.overtaken(hosts.Hosts())
+	now.PerhapsNamed = u.perhapsNamed(hosts)
 	return now
 }
 

@@ -41,8 +41,9 @@ type update struct {
 	unsure []fleet.Host
 	// back is what became of the hosts that were to get the previous declaration back, nil
 	// where the update was not rolled back.
-	back    fleet.Results
-	perhaps map[string]string // applied.Perhaps from now on
+	back       fleet.Results
+	perhaps    map[string]string           // applied.Perhaps from now on
+	unresolved map[fleet.Host][]fleet.Host // as of names
 	// registered is when this object registered hosts, by address and their agents' time.
 	registered map[string]int64
 }
@@ -58,10 +59,11 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	names, err := u.h.renamed(ctx, u.prior.Hosts)
+	names, err := u.h.renamed(ctx, u.prior.Hosts, u.last.PerhapsNamed)
 	if err != nil {
 		return err
 	}
+	u.unresolved = names.unresolved
 	if err := u.claimNames(ctx, names); err != nil {
 		return err
 	}
@@ -223,8 +225,8 @@ func (u *update) release(ctx context.Context, names names, done fleet.Results) r
 	}
 	if u.leave.first != fleet.DestroyUnregister && len(names.unresolved) > 0 {
 		// It may be the machine that another name is new for.
-		unsure := slices.DeleteFunc(slices.Clone(removed), func(h fleet.Host) bool { return !names.unresolved[h] })
-		removed = slices.DeleteFunc(removed, func(h fleet.Host) bool { return names.unresolved[h] })
+		unsure := slices.DeleteFunc(slices.Clone(removed), func(h fleet.Host) bool { return len(names.unresolved[h]) == 0 })
+		removed = slices.DeleteFunc(removed, func(h fleet.Host) bool { return len(names.unresolved[h]) > 0 })
 		gone := u.prior.release(ctx, removed, u.leave, rollout)
 		gone.results.Merge(fleet.Same(unsure, fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningMayBeRenamed}))
 		return gone
@@ -234,7 +236,7 @@ func (u *update) release(ctx context.Context, names names, done fleet.Results) r
 
 // meaningMayBeRenamed: nothing tells whether a host left or changed its name.
 const meaningMayBeRenamed = "not stopped, because nothing tells whether it is the machine that another of the hosts is a new name for; " +
-	"take it out of hosts in an apply of its own"
+	"if it is, apply once with on_destroy = \"unregister\", and if it is not, once without the new host"
 
 // stuckStatuses is what state says of hosts that could not leave, and might come back.
 // Where there was nothing of ours, that goes on to decide what may be done to them.
