@@ -20,9 +20,16 @@ import (
 type effect struct {
 	id          string
 	prior, next fleet.Inventory
-	// added hosts are new, changed ones are registered with something else, of mended ones
-	// it is not known that they are as declared, removed ones leave.
-	added, changed, mended, removed []fleet.Host
+	// register, reregister and settle are those of a fleet.Change, removed hosts leave.
+	register, reregister, settle, removed []fleet.Host
+	// changed hosts stay, and what is declared for them is something else than before.
+	changed []fleet.Host
+	// ensure is how far those that stay are brought up, leaving how the others are let go.
+	ensure  fleet.Ensure
+	leaving fleet.OnDestroy
+	// unsure are the removed hosts on which the registration may not be ours, refused those
+	// on which we never came to register.
+	unsure, refused []fleet.Host
 	// operation, if there is one, runs on the operated ones of these where the process runs.
 	operation fleet.Operation
 	operated  []fleet.Host
@@ -31,7 +38,7 @@ type effect struct {
 // created is the effect of a create.
 func created(ctx context.Context, plan hostedModel) effect {
 	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
-	return effect{id: plan.Identifier(ctx).ValueString(), next: next, added: next.Hosts()}
+	return effect{id: plan.Identifier(ctx).ValueString(), next: next, register: next.Hosts(), ensure: plan.lifecycle().ensures()}
 }
 
 // destroyed is the effect of a destroy.
@@ -56,21 +63,40 @@ func (r *hostedResource) suppliers(last applied) suppliers {
 }
 
 // updated is the effect of an update, in which what is registered changes or not.
-func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, changes bool) effect {
-	e := effect{id: plan.Identifier(ctx).ValueString()}
+func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, last applied, changes bool) effect {
+	after, before := plan.lifecycle(), state.lifecycle()
+	e := effect{id: plan.Identifier(ctx).ValueString(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), supplier.now)
 	e.prior, _ = reference.InventoryOf(state.HostsMap(ctx), supplier.before)
-	e.added, e.removed = e.next.Without(e.prior), e.prior.Without(e.next)
-	statuses := state.lifecycle().statuses(e.prior)
-	raised := slices.Index(fleet.Ensures(), fleet.Ensure(plan.lifecycle().Ensure.ValueString())) >
-		slices.Index(fleet.Ensures(), fleet.Ensure(state.lifecycle().Ensure.ValueString()))
+	e.register = e.next.Without(e.prior)
+	statuses, raised := before.statuses(e.prior), raises(before.ensures(), e.ensure)
 	for _, host := range e.next.Pick(e.prior.Has) {
-		_, out := statuses[host.WithoutSupplier()]
-		switch {
-		case changes, e.prior.SupplierOf(host) != host.SupplierID():
+		status, out := statuses[host.WithoutSupplier()]
+		another := changes || e.prior.SupplierOf(host) != host.SupplierID()
+		if another {
 			e.changed = append(e.changed, host)
+		}
+		switch {
+		case unheld(status.Code):
+			e.register = append(e.register, host)
+		case another, outdated(status.Code), (out || raised) && last.isOvertaken(host):
+			e.reregister = append(e.reregister, host)
 		case out, raised:
-			e.mended = append(e.mended, host)
+			e.settle = append(e.settle, host)
+		}
+	}
+	return e.removing(e.prior.Without(e.next), statuses, last)
+}
+
+// removing is the effect with hosts that leave.
+func (e effect) removing(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last applied) effect {
+	e.removed = hosts
+	for _, host := range hosts {
+		switch code := statuses[host.WithoutSupplier()].Code; {
+		case code == diagnose.NotRegistered:
+			e.refused = append(e.refused, host)
+		case unproven(code), last.isOvertaken(host):
+			e.unsure = append(e.unsure, host)
 		}
 	}
 	return e
@@ -80,8 +106,8 @@ func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, c
 // decides it.
 func (e effect) operating(operation fleet.Operation, still remains) effect {
 	e.operation = operation
-	for _, host := range slices.Concat(e.changed, e.mended) {
-		if _, due := still.on(host); due {
+	for _, host := range e.touched() {
+		if _, due := still.on(host); due && e.prior.Has(host) {
 			e.operated = append(e.operated, host)
 		}
 	}
@@ -93,33 +119,73 @@ func (e effect) renames() bool { return len(otherForm(e.removed, e.next.Hosts())
 
 // describe is the effect in the words of rollout_plan, "" for none.
 func (e effect) describe(rollout fleet.Rollout) string {
-	var counts []string
-	for _, part := range []struct {
-		what  string
-		hosts []fleet.Host
-	}{{"register", e.added}, {"register anew", e.changed}, {"mend", e.mended}} {
-		if len(part.hosts) > 0 {
-			counts = append(counts, fmt.Sprintf("%s %s", part.what, diagnose.Hosts(len(part.hosts))))
-		}
-	}
-	if len(e.operated) > 0 {
-		counts = append(counts, fmt.Sprintf("%s what runs on %s", e.operation, diagnose.Hosts(len(e.operated))))
-	}
-	touched := e.touched()
 	var steps []string
-	if len(touched) > 0 {
-		steps = append(steps, strings.Join(counts, ", ")+wavesOf(rollout, e.next, touched))
+	if does := e.brings(); does != "" {
+		steps = append(steps, does+wavesOf(rollout, e.next, e.touched()))
 	}
-	if len(e.removed) > 0 {
-		steps = append(steps, "unregister "+diagnose.Hosts(len(e.removed))+wavesOf(rollout, e.prior, e.removed))
+	if does := e.lets(); does != "" {
+		steps = append(steps, does+wavesOf(rollout, e.prior, e.removed))
 	}
 	return strings.Join(steps, "; then ")
+}
+
+// part is something that is done, to so many hosts.
+type part struct {
+	does  string
+	hosts int
+}
+
+// parts tell of those that are done to any host.
+func parts(all ...part) string {
+	var texts []string
+	for _, p := range all {
+		if p.hosts > 0 {
+			texts = append(texts, p.does+" "+diagnose.Hosts(p.hosts))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// brings is what is done to hosts that stay or come, in the order in which it is done. To
+// register is also to host there, as far as ensure asks for it.
+func (e effect) brings() string {
+	hosted, started, idle := len(e.settle), 0, 0
+	switch e.ensure {
+	case fleet.EnsureRegistered:
+		hosted = 0
+		idle = len(keep(e.settle, func(host fleet.Host) bool { return !slices.Contains(e.operated, host) }))
+	case fleet.EnsureHosted:
+	case fleet.EnsureRunning:
+		started = len(e.register) + len(e.reregister) + len(e.settle)
+	}
+	called := parts(
+		part{"register", len(e.register)},
+		part{"register anew", len(e.reregister)},
+		part{string(e.operation) + " what runs on", len(e.operated)},
+		part{"host what is not hosted on", hosted},
+		part{"start what does not run on", started},
+	)
+	if called != "" && idle > 0 { // they have their place in the waves
+		called += ", " + parts(part{"leave alone", idle})
+	}
+	return called
+}
+
+// lets is what is done to hosts that leave.
+func (e effect) lets() string {
+	ends, unsure, refused := wordsOf(e.leaving), len(e.unsure), len(e.refused)
+	const ours = " what is this resource's on"
+	sure := len(e.removed) - unsure - refused
+	if ends == wordsOf(fleet.DestroyUnregister) {
+		return parts(part{ends, sure}, part{ends + ours, unsure + refused})
+	}
+	return parts(part{ends, sure}, part{ends + ours, unsure}, part{wordsOf(fleet.DestroyUnregister) + ours, refused})
 }
 
 // touched are the hosts that something is registered on, in the order of their keys.
 func (e effect) touched() []fleet.Host {
 	touched := make(map[fleet.Host]bool)
-	for _, host := range slices.Concat(e.added, e.changed, e.mended) {
+	for _, host := range slices.Concat(e.register, e.reregister, e.settle) {
 		touched[host] = true
 	}
 	return e.next.Pick(func(host fleet.Host) bool { return touched[host] })

@@ -3,7 +3,6 @@ package hostedprocess_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -287,7 +286,17 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 			fleetOf(by, 2, nil), fleetOf(by, 2, with(with(one, "on_update", "restart"), "meta", map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": "sre"}})),
 			"register anew 2 hosts: web-1, web-2",
 		},
-		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "running"}), "mend 2 hosts: web-1, web-2"},
+		"raised": {fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "running"}), "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"hosted": {
+			fleetOf(by, 2, map[string]any{"ensure": "registered"}), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "hosted"}),
+			"host what is not hosted on 2 hosts: web-1, web-2",
+		},
+		"lowered":          {fleetOf(by, 2, with(one, "ensure", "running")), fleetOf(by, 2, with(one, "ensure", "hosted")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"created-to-run":   {nil, fleetOf(by, 2, with(one, "ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"changed-to-run":   {fleetOf(by, 2, with(one, "ensure", "running")), restartedBy(by, 2, with(one, "ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"killed":           {fleetOf(by, 3, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "kill")), "kill and unregister 2 hosts: web-2, web-3"},
+		"stopped-now":      {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "stop")), "stop and unregister 1 host: web-2"},
+		"no-longer-killed": {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, one), "unregister 1 host: web-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -311,45 +320,65 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 	}
 }
 
-// A change of many hosts without waves is warned of.
-func TestHostedProcess_manyAtOnce(t *testing.T) {
+// Of hosts out of sync the plan tells what their update does: it registers, hosts and starts
+// what is missing, leaves alone where nothing is, and ends what it knows to be its own.
+func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	t.Parallel()
-	hosts := make(map[string]string)
-	for n := range 101 {
-		hosts[fmt.Sprintf("web-%03d", n+1)] = providertest.Address(n + 1)
-	}
-	fewer := maps.Clone(hosts)
-	delete(fewer, "web-101")
-	const by = providertest.FaceESB
-	stop, all := map[string]any{"on_destroy": "stop"}, map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
-	with := func(config map[string]any, hosts map[string]string) map[string]any {
-		config["hosts"] = hosts
-		return config
-	}
-	sim := providertest.NewSim(t)
-	resource := hostedBy(t, sim, by)
-	if kind, said := resource.Apply(with(fleetOf(by, 0, stop), hosts)); len(said) > 0 {
-		t.Fatal(kind, said)
-	}
+	const by, namespace, nginx = providertest.FaceESB, "web", "nginx"
+	one, two := providertest.Address(1), providertest.Address(2)
 	for name, c := range map[string]struct {
-		config map[string]any
-		warns  string
+		before, after string // ensure
+		hosts         int
+		gone          string // unregistered behind its back, where the second one was stopped
+		refused       []int  // when it was created
+		want          string
+		calls         []string
 	}{
-		"changed":   {with(restartedBy(by, 0, nil), hosts), "web:nginx: 101 hosts are registered with something else at the same time: web-001…web-101. With waves"},
-		"fewer":     {with(restartedBy(by, 0, nil), fewer), ""},
-		"all":       {with(restartedBy(by, 0, all), hosts), ""},
-		"leave":     {with(fleetOf(by, 0, nil), map[string]string{"other": providertest.Address(200)}), ""},
-		"end":       {with(fleetOf(by, 0, stop), map[string]string{"other": providertest.Address(200)}), `101 hosts are let go of, with on_destroy = "stop", at the same time`},
-		"unchanged": {with(fleetOf(by, 0, nil), hosts), ""},
+		"hosted":     {"hosted", "hosted", 3, one, nil, "register 1 host, host what is not hosted on 1 host in 2 waves of 1: web-1, web-2", []string{"operate_proc_v2/3 " + one, "operate_proc_v2/3 " + two, "register_proc_info " + one}},
+		"running":    {"running", "running", 3, one, nil, "register 1 host, host what is not hosted on 1 host, start what does not run on 2 hosts in 2 waves of 1: web-1, web-2", []string{"operate_proc_v2/0 " + two, "operate_proc_v2/3 " + one, "register_proc_info " + one}},
+		"left-alone": {"hosted", "registered", 3, one, nil, "register 1 host, leave alone 1 host in 2 waves of 1: web-1, web-2", []string{"register_proc_info " + one}},
+		"all-left":   {"hosted", "registered", 3, "", nil, "register 3 hosts in 3 waves of 1: web-1…web-3", []string{}},
+		"never-ours": {"hosted", "registered", 1, "", []int{3}, "kill and unregister 1 host, unregister what is this resource's on 1 host in 2 waves of 1: web-2, web-3", []string{"operate_proc_v2/9 " + two, "unregister_proc_info " + two}},
 	} {
-		_, said := resource.Plan(c.config)
-		if warned := strings.HasPrefix(said.String(), "WARNING"); warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
-			t.Errorf("%s: said %s", name, said)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := hostedBy(t, sim, by)
+			more := map[string]any{"rollout": map[string]any{"batch_size": 1, "max_failed_hosts": "100%"}, "on_destroy": "kill"}
+			if len(c.refused) > 0 {
+				sim.FailHosts("register_proc_info", c.refused, 1, "no")
+			}
+			resource.Apply(fleetOf(by, 3, with(more, "ensure", c.before)))
+			sim.Mend()
+			if c.gone != "" {
+				_ = sim.Unregister(c.gone, namespace, nginx)
+			}
+			_ = sim.StopProcess(two, namespace, nginx)
+			sim.ResetCalls()
+			resource.Apply(fleetOf(by, c.hosts, with(more, "ensure", c.after)))
+			if got := resource.Attribute("rollout_plan"); got != c.want {
+				t.Errorf("planned %q, want %q", got, c.want)
+			}
+			if diff := cmp.Diff(c.calls, sim.Changes()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
 	}
-	if diff := cmp.Diff([]string{}, slices.DeleteFunc(sim.Changes(), func(call string) bool {
-		return strings.HasPrefix(call, "register") || strings.HasPrefix(call, "operate_proc_v2/3")
-	})); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+}
+
+// What a plan does once more is a line of it: a value that stays is none.
+func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceESB
+	resource := hostedBy(t, providertest.NewSim(t), by)
+	one := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
+	const started = "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"
+	for i, step := range []struct{ ensure, want string }{
+		{"hosted", "register 2 hosts: web-1, web-2"}, {"running", started}, {"hosted", started}, {"running", "again: " + started}, {"hosted", "again: " + started}, {"running", started},
+	} {
+		resource.Applied(fleetOf(by, 2, with(one, "ensure", step.ensure)))
+		if got := resource.Attribute("rollout_plan"); got != step.want {
+			t.Errorf("step %d: planned %q, want %q", i, got, step.want)
+		}
 	}
 }

@@ -58,6 +58,8 @@ type lifecycleModel struct {
 
 func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
 
+func (m *lifecycleModel) ensures() fleet.Ensure { return fleet.Ensure(m.Ensure.ValueString()) }
+
 // statuses are what out_of_sync says of the hosts.
 func (m *lifecycleModel) statuses(hosts fleet.Inventory) map[fleet.HostID]diagnose.HostStatus {
 	return diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, diagnose.NotRegistered)

@@ -41,7 +41,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	desired, known := r.planSent(ctx, plan, resp)
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, true, resp)...)
+		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), true, resp)...)
 		return
 	}
 
@@ -76,12 +76,12 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	changes := everApplied && known && !last.registeredAs(desired)
-	does := updated(ctx, plan, state, r.suppliers(last), changes)
+	does := updated(ctx, plan, state, r.suppliers(last), last, changes)
 	resp.Diagnostics.Append(r.checkSafety(ctx, plan, does, last)...)
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && everApplied && known {
 		does = does.operating(operation, r.remains(ctx, state, last, desired))
 	}
-	resp.Diagnostics.Append(planRollout(ctx, does, plan, everApplied && known && !does.renames(), resp)...)
+	resp.Diagnostics.Append(planRollout(ctx, does, plan, state.lifecycle().RolloutPlan, everApplied && known && !does.renames(), resp)...)
 	if does.describe(fleet.Rollout{}) == "" && (everApplied && known || req.Plan.Raw.Equal(req.State.Raw)) {
 		// Nothing is called, and the last change is what state tells.
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.lifecycle().RolloutPlan)...)
@@ -90,17 +90,22 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 
 // planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,
 // and warns of one that reaches many hosts at once. Without a rollout there is nothing to
-// tell that the plan does not show anyway.
-func planRollout(ctx context.Context, e effect, plan hostedModel, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+// tell that the plan does not show anyway. told is what state tells, of the change before: what
+// is the same once more would be no line of the plan.
+func planRollout(ctx context.Context, e effect, plan hostedModel, told types.String, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.lifecycle()
 	if values.Rollout.IsNull() {
 		return append(resp.Plan.SetAttribute(ctx, at, types.StringNull()), e.manyAtOnce(values)...)
 	}
-	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure, values.OnUpdate) {
+	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure, values.OnUpdate, values.OnDestroy) {
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
 	}
 	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, values.Rollout)
-	diags.Append(resp.Plan.SetAttribute(ctx, at, e.describe(rollout))...)
+	text := e.describe(rollout)
+	if text != "" && text == told.ValueString() {
+		text = "again: " + text
+	}
+	diags.Append(resp.Plan.SetAttribute(ctx, at, text)...)
 	diags.Append(e.manyAtOnce(values)...)
 	return diags
 }

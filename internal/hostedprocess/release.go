@@ -74,10 +74,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 	gone := newReleased()
 	l := letting{h, how, &gone}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, hosts)))
-	logged := platform.Run{Process: h.ID, Operation: "unregister", Keys: h.Hosts, Rollout: rollout}
-	if l.first != fleet.DestroyUnregister {
-		logged.Operation = string(l.first) + " and unregister"
-	}
+	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
 			return l.releaseWave(ctx, wave, spared)
@@ -95,6 +92,14 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 		}
 	}
 	return gone
+}
+
+// wordsOf says what is done to hosts that are let go.
+func wordsOf(first fleet.OnDestroy) string {
+	if first == fleet.DestroyStop || first == fleet.DestroyKill {
+		return string(first) + " and unregister"
+	}
+	return "unregister"
 }
 
 // releaseWave lets go of the hosts of one wave. Whose the later ones are is looked at once more:

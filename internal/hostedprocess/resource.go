@@ -120,7 +120,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if !everApplied && prior.Desired.HasSpec {
 		last = appliedAs(prior.Desired, prior.supplier)
 	}
-	does := updated(ctx, model, before, r.suppliers(last), everApplied && !last.registeredAs(h.Desired))
+	does := updated(ctx, model, before, r.suppliers(last), last, everApplied && !last.registeredAs(h.Desired))
 	resp.Diagnostics.Append(r.checkSafety(ctx, model, does, last)...) // not all may have been known to the plan
 	if resp.Diagnostics.HasError() {
 		return
@@ -132,7 +132,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	statuses := before.lifecycle().statuses(prior.Hosts)
 	u := update{
 		h: h, prior: prior, last: last, everApplied: everApplied, statuses: statuses,
-		priorEnsure: fleet.Ensure(before.lifecycle().Ensure.ValueString()), adopt: plan.AdoptExisting.ValueBool(),
+		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		leave: leave{
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
 			statuses: statuses, anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == "",

@@ -95,7 +95,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
 		MarkdownDescription: "What the plan that last called hosts does to them, in which waves, for those who review it: such as " +
-			"`register anew 1000 hosts, restart what runs on 1000 hosts in 5 waves of 1, 100, 200, 400, 299, first the canary web-7: web-1…web-1000`. Null without `rollout`. It is for people; its wording may change.",
+			"`register anew 1000 hosts, restart what runs on 1000 hosts in 5 waves of 1, 100, 200, 400, 299, first the canary web-7: web-1…web-1000`. To register includes to host, where `ensure` asks for that. " +
+			"Where the plan before told the same, it begins with `again:`. Null without `rollout`. It is for people; its wording may change.",
 		Computed: true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{

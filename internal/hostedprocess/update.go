@@ -100,10 +100,24 @@ func (u *update) effect() effect {
 			removed = append(removed, host)
 		}
 	}
-	return effect{
-		id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, added: u.did.Register, changed: u.did.Reregister, mended: u.did.Settle, removed: removed,
-		operation: u.operation, operated: slices.Collect(maps.Keys(u.due)),
+	did := effect{
+		id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, register: u.did.Register, reregister: u.did.Reregister, settle: u.did.Settle,
+		ensure: u.h.Desired.Ensure, leaving: u.leave.first, operation: u.operation, operated: slices.Collect(maps.Keys(u.due)),
 	}
+	return did.removing(removed, u.statuses, u.last)
+}
+
+// unheld reports whether nothing of ours is known to be registered on a host of that code,
+// outdated whether it is with something else than is declared.
+func unheld(code diagnose.Code) bool { return unproven(code) || code == diagnose.Unregistered }
+
+func outdated(code diagnose.Code) bool {
+	return code == diagnose.OtherSpec || code == diagnose.OtherLabels
+}
+
+// raises reports whether a process is to be looked after further than it was.
+func raises(from, to fleet.Ensure) bool {
+	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
 }
 
 // keepTimes notes when hosts were registered. What is not known any more is forgotten.
@@ -156,7 +170,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 	}
 	var (
 		changed = !u.last.registeredAs(u.h.Desired)
-		raised  = slices.Index(fleet.Ensures(), u.h.Desired.Ensure) > slices.Index(fleet.Ensures(), u.priorEnsure)
+		raised  = raises(u.priorEnsure, u.h.Desired.Ensure)
 	)
 	for _, host := range kept {
 		if names.ours[host] {
@@ -164,11 +178,11 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		}
 		status, out := u.statuses[host.WithoutSupplier()]
 		file := onFile[host]
-		switch code := status.Code; {
-		case unproven(code), code == diagnose.Unregistered,
+		switch {
+		case unheld(status.Code),
 			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
-		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), code == diagnose.OtherSpec, code == diagnose.OtherLabels,
+		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), outdated(status.Code),
 			(out || raised) && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
 			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
@@ -252,7 +266,7 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	for host, o := range left {
 		id := host.WithoutSupplier()
 		status, out := u.statuses[id]
-		nothingOfOurs := out && status.Code != diagnose.OtherSpec && status.Code != diagnose.OtherLabels && !registeredOnly[fleet.Drift(status.Code)]
+		nothingOfOurs := out && !outdated(status.Code) && !registeredOnly[fleet.Drift(status.Code)]
 		switch {
 		case nothingOfOurs:
 			statuses[id] = status

@@ -100,7 +100,7 @@ func TestOnUpdate_goesOn(t *testing.T) {
 			r.sim.Mend()
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
-			r.wantPlanned("mend 3 hosts, restart what runs on 3 hosts in 3 waves of 1: web-2…web-4")
+			r.wantPlanned("register anew 2 hosts, restart what runs on 3 hosts, host what is not hosted on 1 host in 3 waves of 1: web-2…web-4")
 			r.wantSettled()
 		})
 	}
