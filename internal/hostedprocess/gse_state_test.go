@@ -117,6 +117,30 @@ func TestHostedProcess_stopsBeforeItGoes(t *testing.T) {
 	}
 }
 
+// What was applied last is what the destroy of a replacement does, whatever its plan declares.
+func TestHostedProcess_replacedAsApplied(t *testing.T) {
+	t.Parallel()
+	for ending, after := range map[string]string{"kill": "unregister", "unregister": "kill"} {
+		t.Run(ending, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+			config := providertest.FaceESB.Reference("./start.sh", 1)
+			config["ensure"], config["on_destroy"] = "running", ending
+			resource.Applied(config)
+			config["on_destroy"], config["meta"] = after, map[string]any{"namespace": "web", "name": "other"}
+
+			if _, said := resource.Apply(config); said.Failed() {
+				t.Fatal(said)
+			}
+
+			if killed := sim.Calls().OfOp(simulator.OpKill).HostCalls("operate_*"); killed > 0 != (ending == "kill") {
+				t.Errorf("%d hosts were killed", killed)
+			}
+		})
+	}
+}
+
 // Hosts that leave are released as they were registered. Where state does not tell
 // that any more, as after an edit by hand, nothing is begun and nothing forgotten.
 func TestHostedProcess_unreadableState(t *testing.T) {

@@ -40,7 +40,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	attributes["on_destroy"] = reference.ChoiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
 		"What becomes of the process when its host is unregistered, by a destroy or by leaving `hosts`. `"+
 			string(fleet.DestroyUnregister)+"`: it goes on running, and nobody revives it. `"+string(fleet.DestroyStop)+"` or `"+
-			string(fleet.DestroyKill)+"`: it is stopped or killed first; where that fails, the host stays registered. Defaults to `"+
+			string(fleet.DestroyKill)+"`: it is stopped or killed first; where that fails, the host stays registered. A destroy, also that of a replacement, has no configuration: it does what was "+
+			"applied last, so a changed value has to be applied before it. For hosts that leave `hosts` it counts at once. Defaults to `"+
 			string(fleet.DestroyUnregister)+"`.")
 	attributes["forget_unreachable"] = schema.BoolAttribute{
 		MarkdownDescription: "Let hosts that leave `hosts`, or are destroyed, go from state although their agent does not answer, with a warning that names " +
