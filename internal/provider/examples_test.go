@@ -99,6 +99,9 @@ func TestAccExamples(t *testing.T) {
 }
 
 // What the first steps show is what a newcomer sees.
+//
+// Promised in first-steps.md: by default (`on_destroy = "unregister"`) the processes run on, and
+// nobody revives them.
 func TestAccExamples_firstSteps(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "first-steps.md.tmpl"))
@@ -128,6 +131,11 @@ func TestAccExamples_firstSteps(t *testing.T) {
 		t.Errorf("the apply should have called web-2 alone:\n%s", changes)
 	}
 	cli.Expect(0, "destroy", "-auto-approve")
+	for _, address := range []string{"0:10.0.0.1", "0:10.0.0.2"} {
+		if process, _ := sim.Process(address, "web", "nginx"); process.Registered || process.Hosted || !process.Running {
+			t.Errorf("after the destroy, %s has %+v", address, process)
+		}
+	}
 }
 
 // The ids of the import example lead to the process of the resource example.
