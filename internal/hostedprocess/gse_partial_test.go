@@ -287,7 +287,7 @@ func TestAccHostedProcessResource_unreachableIsNotDrift(t *testing.T) {
 }
 
 // Promised in partial-failure.md: A host on which the process is registered already fails a
-// create with code 850.
+// create (`the process is registered already`).
 func TestAccHostedProcessResource_existing(t *testing.T) {
 	t.Parallel()
 	occupy := func(t *testing.T, sim *providertest.Sim) func() {
