@@ -85,6 +85,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // for the resolver to say, so it is the socket that is asked in the end.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w; take another port, or 0 for one that is free: -listen 127.0.0.1:0, or make simulator SIMFLAGS='… -listen 127.0.0.1:0'", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +22,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// asCommand has this binary be the command itself.
+const asCommand = "BK_TEST_AS_SIMULATOR"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -315,6 +325,40 @@ func TestListen_asksTheSocket(t *testing.T) {
 }
 
 // What anybody can send comes to the terminal of whoever runs the simulator.
+// Who asks it to end has not met a failure.
+func TestMain_endsWhenAsked(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals can be sent")
+	}
+	for _, asked := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-listen", "127.0.0.1:0", "-hosts", "0:10.0.0.1")
+		cmd.Env = append(os.Environ(), asCommand+"=1")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_, unread := out.Read(make([]byte, 1)) // it is ready
+		sent := cmd.Process.Signal(asked)
+		if err := cmd.Wait(); unread != nil || sent != nil || err != nil {
+			t.Errorf("%v: it ended with %v (%v, %v)", asked, err, unread, sent)
+		}
+	}
+}
+
+// A port that is taken is told with how to take another.
+func TestRun_portIsTaken(t *testing.T) {
+	t.Parallel()
+	url, _ := start(t, io.Discard, "-hosts", "0:10.0.0.1")
+	err := run(t.Context(), []string{"-listen", strings.TrimPrefix(url, "http://"), "-hosts", "0:10.0.0.1"}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "make simulator SIMFLAGS='… -listen 127.0.0.1:0'") {
+		t.Errorf("said %v", err)
+	}
+}
+
 func TestCallLine_isOneLineOfText(t *testing.T) {
 	t.Parallel()
 	line := callLine(simulator.Call{API: "x\n\x1b[2Jforged", Namespace: "web\r", Name: "nginx", Op: -1, Message: "\x1b", Code: 1, Status: 200})
