@@ -71,11 +71,18 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 	return ""
 }
 
-func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo string) diag.Diagnostic {
+// Ways out where a machine is gone for good, of a host that was to leave and of a destroy.
+// After a destroy the hosts that are done are in the configuration still, and not in state.
+const (
+	goneLeaves    = "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent."
+	goneDestroyed = "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent: reduce hosts to " +
+		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
+)
+
+func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo, gone string) diag.Diagnostic {
 	for _, o := range stuck {
 		if silent(o) {
-			todo += "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent; for a destroy, " +
-				"apply that first."
+			todo += gone
 			break
 		}
 	}

@@ -77,6 +77,9 @@ func TestHostedDiagnostics(t *testing.T) {
 	}}
 	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
 	unread := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Unread: true, Code: 850, Meaning: "by whom could not be read", Left: fleet.Foreign}}
+	unanswered := away[hosts[1]]
+	unanswered.Unreachable = true
+	silentOnes := fleet.Results{hosts[1]: unanswered}
 	unconfirmed := fleet.Results{hosts[1]: away[hosts[1]]}
 	o := unconfirmed[hosts[1]]
 	o.Left = fleet.OperationUnconfirmed
@@ -135,8 +138,14 @@ func TestHostedDiagnostics(t *testing.T) {
 				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before, which a reload may well leave. " +
 				"To leave such hosts alone, apply once with on_update = \"register\".",
 		},
+		"release-silent": {
+			releaseFailed(h, inventory, 3, silentOnes, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), diag.SeverityError, "Unable to Unregister Hosted Process",
+			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
+				"\nFix the cause and destroy again: only these hosts are called.\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state " +
+				"without an answer of its agent: reduce hosts to the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew.",
+		},
 		"release-failed": {
-			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone), diag.SeverityError, "Unable to Unregister Hosted Process",
+			releaseFailed(h, inventory, 3, away, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), diag.SeverityError, "Unable to Unregister Hosted Process",
 			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
 				"\nFix the cause and destroy again: only these hosts are called.",
 		},

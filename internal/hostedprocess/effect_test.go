@@ -3,6 +3,7 @@ package hostedprocess_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
