@@ -167,7 +167,7 @@ func (c *change) retries() bool {
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
-		duties[i].unsure = make(map[fleet.Host]fleet.Task)
+		duties[i].unsure, duties[i].watched = make(map[fleet.Host]fleet.Task), make(map[fleet.Host]string)
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
@@ -175,12 +175,13 @@ func (c *change) due() []duty {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
 			// Another operation than the one in doubt has not run yet.
-			task, kept := c.doubt.at(at)
+			known, kept := c.doubt.at(at)
+			task := known.Task
 			if task.ID != "" && task.As == "" && at.host != host.WithoutSupplier() {
 				task.As = at.host.Address()
 			}
 			if !c.everywhere && failed && (kept || status.Code.InDoubt()) {
-				duties[i].unsure[host] = task
+				duties[i].unsure[host], duties[i].watched[host] = task, known.Watched
 			}
 			if failed && status.Code == diagnose.NoVerdict {
 				duties[i].silent = append(duties[i].silent, host.WithoutSupplier())

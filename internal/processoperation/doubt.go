@@ -17,12 +17,29 @@ const doubtKey = "doubt"
 
 // doubt are the operations whose end was not seen, by process and address, with their tasks
 // where these are known.
-type doubt map[string]map[string]fleet.Task
+type doubt map[string]map[string]inDoubt
+
+// inDoubt is one of them.
+type inDoubt struct {
+	fleet.Task
+	// Watched is the fingerprint of the spec where the operation has worked, and its host was
+	// not watched for as long as rollout.healthy wants: with another spec, that is no use.
+	Watched string `json:"watched,omitempty"`
+}
 
 // at is what is known of a process on a host.
-func (d doubt) at(p place) (fleet.Task, bool) {
-	task, found := d[p.process][p.host.Address()]
-	return task, found
+func (d doubt) at(p place) (inDoubt, bool) {
+	known, found := d[p.process][p.host.Address()]
+	return known, found
+}
+
+// asDeclared is the doubt without what has worked with another spec than the members'.
+func (d doubt) asDeclared(members []member) doubt {
+	rest := d.without(nil, nil)
+	for _, m := range members {
+		maps.DeleteFunc(rest[m.ID], func(_ string, known inDoubt) bool { return known.Watched != "" && known.Watched != m.Desired.Spec })
+	}
+	return rest
 }
 
 // without is the doubt of hosts that there are no results of.
@@ -41,24 +58,28 @@ func (d doubt) without(members []member, results outcome) doubt {
 
 // doubtOf is what a run leaves in doubt. Where its turn did not come, what was in doubt
 // before still is.
-func doubtOf(members []member, duties []duty, results outcome) doubt {
+func doubtOf(o operation, duties []duty, results outcome) doubt {
 	d := make(doubt)
-	for i, m := range members {
-		for host, o := range results[i] {
-			task := o.Underway
-			if o.Verdict == fleet.NotTried {
-				earlier, was := duties[i].unsure[host]
-				if !was {
-					continue
+	for i, m := range o.members {
+		for host, r := range results[i] {
+			earlier, was := duties[i].unsure[host]
+			left := inDoubt{Task: r.Underway}
+			switch {
+			case r.Verdict == fleet.NotTried && was:
+				left = inDoubt{earlier, duties[i].watched[host]}
+			case r.Verdict == fleet.Pending && r.Left == fleet.Unhealthy:
+				left = inDoubt{Task: fleet.Task{ID: r.TaskID, Operation: o.name}, Watched: m.Desired.Spec}
+				if earlier.ID == r.TaskID {
+					left.Task = earlier // and how it was sent
 				}
-				task = earlier
-			} else if task.ID == "" {
+			}
+			if left.ID == "" && (r.Verdict != fleet.NotTried || !was) {
 				continue // failed_hosts says it all
 			}
 			if d[m.ID] == nil {
-				d[m.ID] = make(map[string]fleet.Task)
+				d[m.ID] = make(map[string]inDoubt)
 			}
-			d[m.ID][host.WithoutSupplier().Address()] = task
+			d[m.ID][host.WithoutSupplier().Address()] = left
 		}
 	}
 	return d

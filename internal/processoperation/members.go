@@ -23,9 +23,10 @@ type member struct {
 // duty is what an operation does for a member: on which hosts it runs, and on which of
 // them it may have worked before, with its task where that is known.
 type duty struct {
-	hosts  []fleet.Host
-	unsure map[fleet.Host]fleet.Task
-	silent []fleet.HostID // no agent of these gave the last run a result
+	hosts   []fleet.Host
+	unsure  map[fleet.Host]fleet.Task
+	watched map[fleet.Host]string // inDoubt's
+	silent  []fleet.HostID        // no agent of these gave the last run a result
 }
 
 // everyHost is the duty of each member when the operation runs everywhere.

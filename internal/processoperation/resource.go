@@ -68,7 +68,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	plan.values().record(o, failures)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o.members, everyHost(o.members), results))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o, everyHost(o.members), results))...)
 	switch {
 	case failures.count() == 0:
 	case failures.count() == results.count() && !failures.interrupted():
@@ -102,7 +102,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	before, diags := loadDoubt(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	change := r.changeOf(ctx, plan, state)
-	change.doubt = before
+	change.doubt = before.asDeclared(o.members)
 	if err := change.findRenamed(ctx, o.members); err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
 		return
@@ -118,7 +118,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if results.count() > 0 {
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
-	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, doubtOf(o.members, due, results))...)
+	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, doubtOf(o, due, results))...)
 	if failures.count() > 0 {
 		resp.Diagnostics.Append(runFailed(o, results, diagnose.RetriedAlone, o.applied()))
 	}

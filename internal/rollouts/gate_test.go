@@ -240,3 +240,43 @@ func TestGate_onDestroy(t *testing.T) {
 	}
 	r.wantExecuted("stop", "2", "3")
 }
+
+// A restart that has worked, and was not watched to its end, is not sent again: its task tells,
+// and the host is watched. With another spec it has to be.
+func TestGate_cutOff(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{"same-spec": "./start.sh", "another-spec": "./start.sh -v"} {
+		for _, face := range faces {
+			t.Run(name+"/"+string(face), func(t *testing.T) {
+				t.Parallel()
+				r := begin(t, face, face.TypeName(providertest.OnRestart))
+				restart := func(command string) map[string]any {
+					config := face.Reference(command, 2)
+					config["operation"], config["rollout"] = "restart", stableRollout()
+					return config
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				r.core.Until = ctx
+				r.clock.OnPause = func(pauses int) {
+					if pauses == 3 { // at the gate
+						cancel()
+					}
+				}
+				r.core.Apply(restart("./start.sh"))
+				r.core.Until, r.clock.OnPause = nil, nil
+				if r.core.Tainted {
+					r.core.Untaint()
+				}
+				if _, said := r.core.Apply(restart(command)); len(said) > 0 {
+					t.Errorf("said: %s", said)
+				}
+				times := []string{"2", "3"}
+				if command != "./start.sh" {
+					times = []string{"2", "2", "3", "3"}
+				}
+				r.wantExecuted("restart", times...)
+				r.wantReasons("failed_hosts", map[string]string{})
+			})
+		}
+	}
+}
