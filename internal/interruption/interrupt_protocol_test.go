@@ -39,8 +39,8 @@ func stopWhen(p *providertest.Protocol, isTime func() bool) (stopped func() time
 // Whatever the provider is at and however long that would take, an interrupt ends
 // it within a second, no further wave begins, and what is known by then is kept.
 //
-// Promised in partial-failure.md: a create that Ctrl-C or its deadline cut off | ends with a
-// warning.
+// Promised in partial-failure.md: a create that Ctrl-C or its deadline cut off once a host was
+// done | ends with a warning.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	const later = "not tried: interrupted before its wave"
