@@ -165,8 +165,17 @@ func TestReconcile(t *testing.T) {
 		},
 		"repeated-taken-by-another": {
 			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: repeated(takenAt(5))}), cached: answer(foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(takenAt(5)), fleet.Foreign)},
+		},
+		// The file may show who was there before.
+		"repeated-taken-by-nobody-known": {
+			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: repeated(taken)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(taken), fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: {
+				Verdict: fleet.Lost, Code: 850, Repeated: true, Left: fleet.NotRegistered,
+				Meaning: "registered already, and whether by an earlier request of this apply could not be read",
+			}},
 		},
 		"repeated-without-fingerprints": {
 			fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},

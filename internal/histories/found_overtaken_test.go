@@ -230,4 +230,13 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actUnregister},
 		{Do: Apply, On: A, Blind: true},
 	}}},
+	"registered-while-the-file-shows-who-was-there-before": {"", 0, "", History{Machines: 2, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Console, Hosts: []int{2}, To: actRegister},
+		{Do: Join, On: A, Hosts: []int{2}, To: ByAddress},
+		{Do: Freeze},
+		{Do: Inject, To: "register-lost", Times: 1},
+		{Do: Console, Hosts: []int{2}, To: actUnregister},
+		{Do: Apply, On: A},
+	}}},
 }
