@@ -215,8 +215,8 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		// registration before that, it did not.
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case o.Repeated && (unread || o.RegisterTime == 0 && !d.Ours(onFile) && !d.Owns(onFile)):
-		// Somebody's, or our own from the time before: a file that lags is no proof of
-		// either, shows who was there before, and the next apply asks again.
+		// Somebody's, or our own from the time before. A file that lags proves neither, whether
+		// it shows nobody or who was there until then: the next apply asks again.
 		o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
 		o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"
 		return o, false

@@ -205,8 +205,8 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 	done.Merge(putBack(ctx, u.h.Process, stood))
 }
 
-// putBack registers hosts once more that are not hosted any more since they lost another name,
-// and gives the outcomes of all but those that are.
+// putBack registers hosts once more that are not hosted any more since they lost another name.
+// Of hosts that still are, it gives no outcome.
 func putBack(ctx context.Context, p fleet.Process, hosts []fleet.Host) fleet.Results {
 	if len(hosts) == 0 {
 		return nil
@@ -216,7 +216,7 @@ func putBack(ctx context.Context, p fleet.Process, hosts []fleet.Host) fleet.Res
 	var again []fleet.Host
 	for _, host := range hosts {
 		switch s := live[host]; {
-		case err != nil, s.State == fleet.Unknown:
+		case err != nil, s.State == fleet.Unknown: // it is not Unreachable: nothing of it may be forgotten
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Code: s.Code, Message: s.Message, Left: fleet.NotHosted,
 				Meaning: "its old name was unregistered, and whether it is still hosted under the new one could not be asked"}
 		case !s.HostedKnown, !s.Hosted:

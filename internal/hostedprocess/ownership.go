@@ -152,7 +152,7 @@ func (l letting) dropTwins(ctx context.Context) {
 		if o.Verdict == fleet.Failed && o.Err == nil {
 			continue // the platform refused, and undid nothing
 		}
-		if again, gone := putBack(ctx, claim.With, []fleet.Host{claim.Host})[claim.Host]; gone && !again.OK() {
+		if again, asked := putBack(ctx, claim.With, []fleet.Host{claim.Host})[claim.Host]; asked && !again.OK() {
 			l.gone.results[old] = again
 		}
 	}
