@@ -239,4 +239,25 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{2}, To: actUnregister},
 		{Do: Apply, On: A},
 	}}},
+	"renamed-once-a-console-has-unregistered-it": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{2}, To: actUnregister},
+		{Do: Rename, On: A, Hosts: []int{2}, To: ByAddress},
+	}}},
+	"renamed-once-it-was-refused": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
+		{Do: Inject, Hosts: []int{2}, To: "register-fails"},
+		{Do: Apply, On: A},
+		{Do: Mend},
+		{Do: Rename, On: A, Hosts: []int{2}, To: ByAddress},
+	}}},
+	"left-once-a-console-has-unregistered-it": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: SetGateway, To: "esb"},
+		{Do: Console, Hosts: []int{1, 2}, To: actUnregister},
+		{Do: Operate, To: "restart"},
+		{Do: Leave, On: A, Hosts: []int{2}},
+	}}},
 }

@@ -217,6 +217,36 @@ resource "bk_process_operation" "restart" {
 	}
 }
 
+// A console has unregistered a machine by the name that the configuration takes from it. It is
+// registered by the new one, and the agent that hosts it for that reason does not keep the old
+// one in state.
+func TestAccOwnership_renamedOnceUnregistered(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	sim := providertest.NewSim(t)
+	sim.EntryPerName = true
+	sim.AddAgent(agent, providertest.Address(1))
+	cli := providertest.NewCLI(t, sim, "")
+	by := func(name string) {
+		cli.ConfigureWith("provider \"bk\" {\n  gateway = \"apigw\"\n}\n", providertest.HostedConfig{Hosts: fmt.Sprintf("{ web-1 = %q, web-2 = %q }", name, providertest.Address(2))}.String())
+	}
+	by(agent)
+	cli.Expect(0, "apply", "-auto-approve")
+	if err := sim.Unregister(agent, "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	by(providertest.Address(1))
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	if p := sim.Machine(agent).Process("web", "nginx"); !p.Hosted || len(p.Entries) != 1 || p.Entries[0].Host != providertest.Address(1) {
+		t.Errorf("it is %+v", p)
+	}
+	cli.Expect(0, "destroy", "-auto-approve")
+	if p := sim.Machine(agent).Process("web", "nginx"); p.Hosted || len(p.Entries) != 0 {
+		t.Errorf("it is %+v", p)
+	}
+}
+
 // A machine that another configuration has registered since by its agent id goes on running
 // what that one declares, although the platform keeps an entry for its address as well.
 func TestAccOwnership_theOtherName(t *testing.T) {

@@ -94,6 +94,8 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 			c.gone.beside[host] = c.others[host]
 		case overtaken && own.State != fleet.Unknown: // the file is to catch up
 			c.open = append(c.open, host)
+		case own.State == fleet.Unregistered && c.live[host].RegisterTime == 0 && c.last.held(c.Desired).Owns(theirs):
+			c.still[host] = true // what the machine hosts is this object's, by the other name
 		case c.current(host, own):
 			c.still[host] = true
 		default:

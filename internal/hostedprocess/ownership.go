@@ -201,9 +201,10 @@ func (l letting) askAgents(ctx context.Context, hosts []fleet.Host) {
 		return
 	}
 	live, err := fleet.LiveStatusWithin(ctx, l.Process, patience, hosts)
+	otherwise := l.heldOtherwise(ctx, hosts, live)
 	for _, host := range hosts {
 		s := live[host]
-		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 {
+		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 || otherwise[host] {
 			continue
 		}
 		l.gone.results[host] = fleet.Untold(s, err, meaningUnread)
@@ -217,9 +218,40 @@ func (l letting) askRefused(ctx context.Context, hosts []fleet.Host) {
 		return
 	}
 	live, _ := fleet.LiveStatusWithin(ctx, l.Process, patience, hosts) // who does not answer was refused
+	otherwise := l.heldOtherwise(ctx, hosts, live)
 	for _, host := range hosts {
-		if s := live[host]; s.Hosted || s.RegisterTime > 0 {
+		if s := live[host]; (s.Hosted || s.RegisterTime > 0) && !otherwise[host] {
 			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRefused}
 		}
 	}
+}
+
+// heldOtherwise are hosts of which the agents know no registration, and which are hosted
+// all the same because this object registered the machine by its other name. That counts
+// only where the agent tells when that was: one that tells no times tells none here either.
+func (l letting) heldOtherwise(ctx context.Context, hosts []fleet.Host, live map[fleet.Host]fleet.Status) map[fleet.Host]bool {
+	others := l.Process.KnownNames(hosts)
+	var named, twins []fleet.Host
+	for _, host := range hosts {
+		if other, known := others[host]; known && live[host].Hosted && live[host].RegisterTime == 0 {
+			named, twins = append(named, host), append(twins, host.Named(other))
+		}
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	onFile, err := l.Process.CachedStatus(ctx, twins)
+	if err != nil {
+		return nil // nothing shows it
+	}
+	told, err := fleet.LiveStatusWithin(ctx, l.Process, patience, twins)
+	if err != nil {
+		return nil
+	}
+	held, otherwise := l.last.held(l.Desired), make(map[fleet.Host]bool)
+	for i, host := range named {
+		twin := twins[i]
+		otherwise[host] = held.Owns(onFile[twin]) && told[twin].Hosted && told[twin].RegisterTime != 0
+	}
+	return otherwise
 }
