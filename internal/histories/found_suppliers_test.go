@@ -105,4 +105,12 @@ var foundWithSuppliers = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: Apply, On: B},
 	}}},
+	"destroyed-where-its-supplier-is-forgotten": {"", 0, "", History{Machines: 1, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAddress},
+		{Do: Apply, On: A, Cut: 4},
+		{Do: Apply, On: A, Cut: 4},
+		{Do: SetSupplier, To: "3"},
+		{Do: Destroy, On: A},
+	}}},
 }

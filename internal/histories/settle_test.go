@@ -2,6 +2,7 @@ package histories
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,8 +75,14 @@ func (w *world) compete() bool {
 	return false
 }
 
-// converge applies twice at most, after which there is nothing left to do.
+// converge applies twice at most, after which there is nothing left to do. To replace what was
+// registered under several suppliers takes an apply for each.
 func (w *world) converge(c *config) {
+	for range c.object.suppliers {
+		if w.history.SuppliersApart && c.object.kept.Tainted {
+			w.apply(c, Step{})
+		}
+	}
 	w.apply(c, Step{})
 	ended := w.apply(c, Step{Planned: true})
 	if c.object.kept.Tainted && w.undecided(nil, c.object) {
@@ -121,9 +128,22 @@ func (w *world) concede(c *config, machine int) {
 }
 
 // ends tells whether a configuration can be destroyed. Where a platform keeps an entry for each
-// name, a machine may first have to be let go of by one of them.
+// name, a machine may first have to be let go of by one of them. Where it keeps suppliers apart,
+// an object whose own was lost needs bk_supplier_id to be what it was.
 func (w *world) ends(c *config) bool {
-	return !w.destroy(c, Step{}) || w.undecided(nil, c.objectsLeft()...) || w.history.EntryPerName && !w.destroy(c, Step{})
+	ended := func() bool { return !w.destroy(c, Step{}) || w.undecided(nil, c.objectsLeft()...) }
+	if ended() || w.history.EntryPerName && ended() {
+		return true
+	}
+	for _, o := range c.objectsLeft() {
+		for _, machine := range slices.Sorted(maps.Keys(o.suppliers)) {
+			w.settings["bk_supplier_id"] = o.suppliers[machine]
+			if ended() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // undecided tells whether objects are right to let nothing go of what is not declared: the agents
@@ -138,12 +158,13 @@ func (w *world) undecided(declared *declaration, objects ...*object) bool {
 	}
 	truths, left := w.look(process), 0
 	for _, o := range objects {
+		owner, _ := w.idle.CoreOf(providertest.HostedType, o.kept).Attribute("owner").(string)
 		for name := range w.namesInState(o) {
 			is := truths[machineOf(name)]
 			if stays[name] {
 				continue
 			}
-			if !is.Hosted || slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Host == name }) {
+			if !is.Hosted || slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Host == name || owner != "" && e.Labels[ownerLabel] == owner }) {
 				return false
 			}
 			left++

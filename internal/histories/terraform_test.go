@@ -3,6 +3,7 @@ package histories
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -108,16 +109,7 @@ func (s *session) bury(c *config) {
 func (w *world) apply(c *config, s Step) (promised bool) {
 	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
 	if c.object.kept.Tainted {
-		// Terraform hands on nothing but the attributes of an object that is tainted and
-		// replaced: by which supplier it was registered nobody knows then. It takes the one
-		// of before to replace it, which may not be that of all machines.
-		w.settings["bk_supplier_id"] = c.object.supplier
-		for machine, supplier := range c.object.suppliers {
-			if claim := w.model[machine]; supplier != c.object.supplier && claim.owner == c.object.id {
-				claim.unsure = true
-				w.model[machine] = claim
-			}
-		}
+		w.settings["bk_supplier_id"] = w.supplierOf(c.object)
 	}
 	before := w.look(process)
 	run, done := w.session(s)
@@ -130,6 +122,22 @@ func (w *world) apply(c *config, s Step) (promised bool) {
 		w.unchanged(before)
 	}
 	return promised
+}
+
+// supplierOf is the bk_supplier_id with which a tainted object is replaced. Terraform hands on
+// nothing but its attributes, and by which one a machine was registered nobody knows then: people
+// take the latest, and then those of the machines that stay.
+func (w *world) supplierOf(o *object) any {
+	supplier := o.supplier
+	for _, machine := range slices.Sorted(maps.Keys(w.inState(o, "hosts"))) {
+		switch of, registered := o.suppliers[machine]; {
+		case registered && of == o.supplier:
+			return of
+		case registered:
+			supplier = of
+		}
+	}
+	return supplier
 }
 
 // plansNothing tells whether a plan has nothing to do. It leaves no trace in state.

@@ -355,3 +355,28 @@ func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
 		}
 	}
 }
+
+// A tainted object that is replaced does not know any more under which bk_supplier_id it
+// registered, and is not taken for gone where the platform finds nothing under another.
+func TestAccRegisteredWith_supplierForgotten(t *testing.T) {
+	t.Parallel()
+	providertest.ESBOnly(t, "the gateway knows no supplier ids")
+	sim := providertest.NewSim(t)
+	sim.SuppliersApart = true
+	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()
+	cli := providertest.NewCLI(t, sim, "")
+	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 3"), config)
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "taint", "bk_hosted_process.test")
+	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 5"), config)
+	if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, "set bk_supplier_id to what it was then") {
+		t.Errorf("said:\n%s", out)
+	}
+	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 3"), config)
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	cli.Expect(0, "destroy", "-auto-approve")
+	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Registered {
+		t.Errorf("it is %+v", p)
+	}
+}

@@ -109,10 +109,45 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 	if wave.Number > 1 {
 		ours = l.stillOurs(ctx, ours)
 	}
-	results := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.registered)
+	process := l.Process
+	if l.unkept && !process.HostingRegisters() { // the gateway knows no supplier ids
+		process = forgetful{process, l}
+	}
+	results := fleet.Release(ctx, process, ours, l.first, spared, l.gone.registered)
 	for _, host := range wave.Hosts {
 		if o, stays := l.gone.results[host]; stays {
 			results[host] = o
+		}
+	}
+	return results
+}
+
+// meaningUnderOther: 829 counts under the supplier id alone that was sent.
+const meaningUnderOther = "the platform knows of no registration under the provider's bk_supplier_id, and has one on file all the same: it may have been made under another. " +
+	"Under which one, state does not say; set bk_supplier_id to what it was then, and do this again"
+
+// forgetful is a process of an object that does not know under which supplier id it
+// registered, as nothing of it was kept. A platform that keeps them apart finds nothing under
+// any other, so what it has on file counts as well.
+type forgetful struct {
+	fleet.Process
+	letting letting
+}
+
+// Unregister implements fleet.Process.
+func (f forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	results := f.Process.Unregister(ctx, hosts)
+	absent := keep(results.Succeeded(hosts), func(host fleet.Host) bool { return results[host].AlreadyDone })
+	if len(absent) == 0 {
+		return results
+	}
+	onFile, err := f.CachedStatus(ctx, absent)
+	for _, host := range absent {
+		switch file := onFile[host]; {
+		case err != nil:
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
+		case file.State != fleet.Unregistered && file.State != fleet.Unknown && !f.letting.last.ownedByOther(f.letting.Desired, file):
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
 		}
 	}
 	return results
