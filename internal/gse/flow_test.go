@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -245,7 +246,11 @@ func TestFlow_stillUnderWay(t *testing.T) {
 	for _, gateway := range []bool{false, true} {
 		t.Run(fmt.Sprintf("gateway-%t", gateway), func(t *testing.T) {
 			t.Parallel()
-			var late, polls atomic.Int64
+			var (
+				late, waits atomic.Int64
+				mu          sync.Mutex
+				polled      = make(map[string]bool)
+			)
 			sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
 			process := func() *Process {
 				if gateway {
@@ -258,10 +263,12 @@ func TestFlow_stillUnderWay(t *testing.T) {
 				if call.API != apiResult || call.Op != restart {
 					return
 				}
-				switch polls.Add(1) {
-				case 4:
-					end()
-				case 10: // while the next run waits
+				mu.Lock()
+				defer mu.Unlock()
+				if polled[call.TaskID] = true; len(polled) < 2 { // the other host's has not been sent yet
+					return
+				}
+				if end(); waits.Add(1) == 10 { // while the next run waits
 					late.Store(int64(2 * time.Hour))
 				}
 			}

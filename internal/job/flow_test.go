@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -188,18 +189,24 @@ func TestFlow_lostAnswer(t *testing.T) {
 // run waits for it.
 func TestFlow_stillUnderWay(t *testing.T) {
 	t.Parallel()
-	var late, polls atomic.Int64
-	restart := simulator.OpRestart
+	var (
+		late, waits atomic.Int64
+		mu          sync.Mutex
+		polled      = make(map[string]bool)
+		restart     = simulator.OpRestart
+	)
 	sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
 	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 	sim.OnCall = func(call simulator.Call) {
 		if call.API != apiResult || call.Op != restart {
 			return
 		}
-		switch polls.Add(1) {
-		case 4:
-			end()
-		case 10: // while the next run waits
+		mu.Lock()
+		defer mu.Unlock()
+		if polled[call.TaskID] = true; len(polled) < 2 { // the other batch has not been sent yet
+			return
+		}
+		if end(); waits.Add(1) == 10 { // while the next run waits
 			late.Store(int64(2 * time.Hour))
 		}
 	}
