@@ -230,6 +230,8 @@ func (c matrixCell) sent() string {
 		return "once"
 	case c.cell.tries == 2:
 		return "twice"
+	case c.cell.tries%2 == 0 && c.on.Stateless(): // two pages of a listing
+		return map[int]string{4: "each page twice", 6: "each page three times"}[c.cell.tries]
 	}
 	return "up to `max_retries` times more"
 }

@@ -209,8 +209,24 @@ var patternConsoleGone = &pattern{
 
 var patternPaged = &pattern{
 	name: "paged", title: "The listing of a namespace has more than one page",
-	about: "Every page is read. A row that appears twice is taken once.",
+	about: "Every page is read.",
 	cells: wellAfter(2, providertest.OnImport, providertest.OnList), never: onlyLists,
+}
+
+var patternMoved = &pattern{
+	name: "moved", title: "The listing of a namespace changes while it is read",
+	about: "It is read again: where one row appears twice, another may be on no page.",
+	cells: wellAfter(4, providertest.OnImport, providertest.OnList), never: onlyLists,
+}
+
+var patternMoving = &pattern{
+	name: "moving", title: "The listing of a namespace changes each time that it is read",
+	about: "It is read three times.",
+	cells: map[providertest.Operation]cell{
+		providertest.OnImport: {ending: fails, tries: 6},
+		providertest.OnList:   {ending: fails, tries: 6},
+	},
+	never: onlyLists,
 }
 
 var patternOnePage = &pattern{
@@ -221,10 +237,10 @@ var patternOnePage = &pattern{
 
 var patternShort = &pattern{
 	name: "short", title: "The listing of a namespace gives fewer rows than it counts",
-	about: "Some of the rows would look like all of them.",
+	about: "Some of the rows would look like all of them. It is read again, and then refused.",
 	cells: map[providertest.Operation]cell{
-		providertest.OnImport: {ending: fails, tries: 2},
-		providertest.OnList:   {ending: fails, tries: 2},
+		providertest.OnImport: {ending: fails, tries: 4},
+		providertest.OnList:   {ending: fails, tries: 4},
 	},
 	never: onlyLists,
 }

@@ -123,8 +123,12 @@ func listFaults() []fault {
 			says: "rows that they count", fault: answer(map[string]any{"data/count": 1003}),
 		},
 		{
-			name: "rows-twice", title: "Rows move between pages while they are read, and appear twice", pattern: patternPaged, faces: gseFaces,
-			arrange: (*faultRun).repeatRows,
+			name: "rows-twice", title: "A row moves between pages while they are read: one appears twice, and another on none", pattern: patternMoved, faces: gseFaces,
+			arrange: func(r *faultRun) { r.moveRows(1) },
+		},
+		{
+			name: "rows-moving", title: "Rows move between pages whenever they are read", pattern: patternMoving, faces: gseFaces, says: "so that rows may be missing",
+			arrange: func(r *faultRun) { r.moveRows(3) },
 		},
 		{
 			name: "count-shrinks", title: "The count is lower than the number of rows", pattern: patternOnePage, faces: gseFaces,
@@ -153,8 +157,9 @@ func listFaults() []fault {
 	}
 }
 
-// repeatRows has a second page that holds the rows of hosts that are on the first as well.
-func (r *faultRun) repeatRows() {
+// moveRows has a namespace of two pages. For so many readings a row of the first page stands
+// on the second as well, another one each time, where one that is on no page should be.
+func (r *faultRun) moveRows(readings int) {
 	r.t.Helper()
 	rows := []any{}
 	for _, n := range providertest.HostNumbers(r.hosts()) {
@@ -170,10 +175,15 @@ func (r *faultRun) repeatRows() {
 			"meta": map[string]any{"namespace": "web", "name": fmt.Sprintf("apache-%d", n)}, "host": map[string]any{"ip": "10.9.0.1", "bk_cloud_id": 0}, "status": 1,
 		}
 	}
-	first, second := slices.Concat(rows, others[1:]), slices.Concat(rows, others[:1])
-	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 1000 + len(rows)}})
-	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Times: 1, Replace: map[string]any{"data/proc_infos": first}})
-	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: 1, Replace: map[string]any{"data/proc_infos": second}})
+	pages := [][]any{}
+	for n := range readings {
+		pages = append(pages, slices.Concat(others[1:], rows), others[1+n:2+n])
+	}
+	pages = append(pages, slices.Concat(others[1:], rows), others[:1])
+	r.sim.Inject(simulator.Fault{API: "sync_proc_status", Replace: map[string]any{"data/count": 1001}})
+	for n, page := range pages {
+		r.sim.Inject(simulator.Fault{API: "sync_proc_status", Skip: n, Times: 1, Replace: map[string]any{"data/proc_infos": page}})
+	}
 }
 
 // declaredFaults are configurations that the platform would refuse, or silently

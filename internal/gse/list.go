@@ -79,63 +79,130 @@ func (e *UnplacedError) orNil() error {
 	return e
 }
 
-// List yields every process of a namespace, page by page. Rows move between
-// pages while others come and go, so a row that shows twice is yielded once; one
-// that is skipped cannot be known. Pages that give fewer rows than they count are an
-// error. supplier is the supplier id of rows without.
+// readings is how often a namespace that changes while it is listed is listed before that is
+// an error.
+const readings = 3
+
+// List yields every process of a namespace, page by page, each row once. Rows move between
+// pages while others come and go, and a row that shows on two pages, or a count that changes
+// from one to the next, tells that another may have slipped past: then all is listed once more,
+// and at last that is an error. So are pages that give fewer rows than they count. supplier is
+// the supplier id of rows without.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
-	type identity struct {
-		namespace, name, ip, agent string
-		cloud, supplier            int64
-		placed                     bool
-	}
-	seen := make(map[identity]bool)
-	unplaced := UnplacedError{Namespace: namespace}
-	rows := 0
-	for start := 0; ; start += pageLimit {
-		page, err := c.page(ctx, c.face.endpoint(apiSync, true), namespace, start)
-		if err != nil {
-			return fmt.Errorf("listing namespace %q from row %d: %w", namespace, start, err)
+	l := roll{client: c, namespace: namespace, supplier: supplier, yield: yield, told: make(map[rowID]bool), unplaced: UnplacedError{Namespace: namespace}}
+	var before []rowID
+	for left := readings - 1; ; left-- {
+		r, err := l.read(ctx)
+		if err != nil || l.stopped {
+			return err
 		}
-		fresh := false
-		unplaced.Unreadable = unplaced.Unreadable || page.ProcInfos.unreadable
-		rows += len(page.ProcInfos.rows)
-		for _, info := range page.ProcInfos.rows {
-			c.names(info)
-			host, ok := c.face.place(info, supplier)
-			id := identity{
-				namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
-				ip: string(info.Host.IP), agent: info.agentID(), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(), placed: ok,
-			}
-			if seen[id] {
-				continue
-			}
-			seen[id], fresh = true, true
-			switch {
-			case id.namespace == "" || ok && id.name == "":
-				unplaced.Unreadable = true // it may be of any process
-				continue
-			case id.namespace != namespace:
-				continue
-			case !ok:
-				unplaced.Processes = append(unplaced.Processes, id.name) // seen for the first time
-				continue
-			}
-			other, _ := c.alias(host.WithoutSupplier())
-			if !yield(Row{Name: id.name, Host: host, Status: c.statusOf(info), Other: other}) {
-				return nil
-			}
-		}
-		// A server that pays no heed to the page's start would go on for ever.
-		count := page.Count.Value // 0 where it is not known
-		if last := page.Count.Known && float64(start+pageLimit) >= count; fresh && !last {
+		same := left < readings-1 && slices.Equal(r.ids, before) // nothing moves: rows are there twice
+		if left > 0 && !same && !l.unplaced.Unreadable && (r.moved || r.short()) {
+			before = r.ids
 			continue
 		}
-		if short := float64(rows) < count || !fresh && float64(start) < count; short && !unplaced.Unreadable {
-			return fmt.Errorf("the pages of namespace %q have only %d of the %.0f rows that they count", namespace, len(seen), count)
+		switch {
+		case l.unplaced.Unreadable:
+		case r.moved && !same:
+			return fmt.Errorf("namespace %q changed each of the %d times that it was listed, so that rows may be missing", namespace, readings)
+		case r.short():
+			return fmt.Errorf("the pages of namespace %q have only %d of the %.0f rows that they count", namespace, r.distinct, r.count)
 		}
-		return unplaced.orNil()
+		return l.unplaced.orNil()
 	}
+}
+
+// rowID is what tells rows apart.
+type rowID struct {
+	namespace, name, ip, agent string
+	cloud, supplier            int64
+	placed                     bool
+}
+
+// roll is a namespace that is being listed.
+type roll struct {
+	client    *Client
+	namespace string
+	supplier  int
+	yield     func(Row) bool
+
+	told     map[rowID]bool // in any reading
+	unplaced UnplacedError
+	stopped  bool // nobody wants more
+}
+
+// reading is what one listing from the first page to the last has shown.
+type reading struct {
+	ids      []rowID
+	distinct int
+	count    float64 // by the last page, 0 where it is not known
+	moved    bool    // a row stood on two pages, or the count changed
+	starved  bool    // a page that was to have more rows had none that is new
+}
+
+func (r *reading) short() bool { return float64(len(r.ids)) < r.count || r.starved }
+
+// read lists the namespace once.
+func (l *roll) read(ctx context.Context) (reading, error) {
+	var (
+		r    reading
+		page = make(map[rowID]int) // on which a row stood
+	)
+	for start := 0; ; start += pageLimit {
+		answer, err := l.client.page(ctx, l.client.face.endpoint(apiSync, true), l.namespace, start)
+		if err != nil {
+			return r, fmt.Errorf("listing namespace %q from row %d: %w", l.namespace, start, err)
+		}
+		l.unplaced.Unreadable = l.unplaced.Unreadable || answer.ProcInfos.unreadable
+		for _, info := range answer.ProcInfos.rows {
+			id := l.tell(info)
+			if l.stopped {
+				return r, nil
+			}
+			r.ids = append(r.ids, id)
+			if on, stood := page[id]; stood {
+				r.moved = r.moved || on != start
+				continue
+			}
+			page[id] = start
+		}
+		fresh := len(page) > r.distinct
+		r.distinct = len(page)
+		count := answer.Count.Value // 0 where it is not known
+		r.moved = r.moved || start > 0 && count != r.count
+		r.count = count
+		// A server that pays no heed to the page's start would go on for ever.
+		if last := answer.Count.Known && float64(start+pageLimit) >= count; fresh && !last {
+			continue
+		}
+		r.starved = !fresh && float64(start) < count
+		return r, nil
+	}
+}
+
+// tell yields a row that it has not told yet, or notes that nobody knows whose it is.
+func (l *roll) tell(info procRow) rowID {
+	l.client.names(info)
+	host, placed := l.client.face.place(info, l.supplier)
+	id := rowID{
+		namespace: string(info.Meta.Namespace), name: string(info.Meta.Name),
+		ip: string(info.Host.IP), agent: info.agentID(), cloud: info.Host.CloudID.Int(), supplier: info.Host.SupplierID.Int(), placed: placed,
+	}
+	if l.told[id] {
+		return id
+	}
+	l.told[id] = true
+	switch {
+	case id.namespace == "" || placed && id.name == "":
+		l.unplaced.Unreadable = true // it may be of any process
+	case id.namespace != l.namespace:
+	case !placed:
+		l.unplaced.Processes = append(l.unplaced.Processes, id.name)
+	default:
+		other, _ := l.client.alias(host.WithoutSupplier())
+		l.stopped = !l.yield(Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other})
+	}
+	return id
 }
 
 // page asks for one page of a namespace.
