@@ -16,7 +16,7 @@ const looks = 60
 const meaningOutdated = "its agent knows of a later registration, and whose that is cannot be told while the platform's file has not heard of it yet, which may take minutes"
 
 // meaningSilent: nobody knows how old the platform's file is.
-const meaningSilent = meaningUnread + ": its agent did not tell when it was registered"
+const meaningSilent = meaningUnread + ": its agent did not answer, or did not say when that was"
 
 // claim finds out on which hosts the registration is still this object's. The file says
 // whose it was when the file was written; the agents say when it was made.

@@ -79,6 +79,17 @@ const (
 		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
 )
 
+// goneAnswered is in their place where forget_unreachable is set already.
+const goneAnswered = "\n\nforget_unreachable is set, and lets go of no host whose agent answers when it is asked once more, or cannot be asked because the platform fails."
+
+// wayOut is what to do about machines that may be gone for good, gone where that was not said yet.
+func (l leave) wayOut(gone string) string {
+	if l.forget {
+		return goneAnswered
+	}
+	return gone
+}
+
 func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet.Results, purpose, todo, gone string) diag.Diagnostic {
 	for _, o := range stuck {
 		if silent(o) {

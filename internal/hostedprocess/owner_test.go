@@ -305,7 +305,7 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		"nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, true, "has not heard of it yet", 60},
 		"agent-silent": {esb, nil, func(sim *providertest.Sim) {
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"})
-		}, false, "its agent did not tell when it was registered", 1},
+		}, false, "did not say when that was", 1},
 		"agent-unreadable": {esb, nil, func(sim *providertest.Sim) {
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), ContentShape: "broken"})
 		}, false, "", 1},

@@ -184,7 +184,7 @@ func (l letting) leaveAlone(ctx context.Context, hosts []fleet.Host, onFile map[
 		s := live[host]
 		switch {
 		case err != nil, s.State == fleet.Unknown:
-			l.gone.results[host] = fleet.Untold(s, err, meaningUnread+": what is on file is somebody else's and may be old, and its agent does not tell")
+			l.gone.results[host] = fleet.Untold(s, err, meaningUnread+": what is on file is somebody else's and may be old, and its agent did not answer")
 		case s.RegisterTime > onFile[host].RegisterTime, s.RegisterTime != 0 && s.RegisterTime == registered[host.Address()]:
 			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread + ": what is on file is older than the registration"}
 		default:

@@ -222,7 +222,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model.SetHosts(ctx, reference.NewHostMap(reference.Only(model.HostsMap(ctx).Known(), h.Hosts, stuck)))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone, goneDestroyed))
+	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone, l.wayOut(goneDestroyed)))
 }
 
 // reconcile makes hosts as declared, and notes whose they are now.

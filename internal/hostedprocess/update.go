@@ -286,7 +286,7 @@ func (u *update) diagnostics() diag.Diagnostics {
 		diags.Append(updateFailed(u.h, u.tried, u.failures, u.operation))
 	}
 	if len(u.stuck) > 0 {
-		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, goneLeaves))
+		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.leave.wayOut(goneLeaves)))
 	}
 	return diags
 }

@@ -254,6 +254,10 @@ func TestLetGo_forgetsWhoIsSlow(t *testing.T) {
 		resource := h.object()
 		resource.Applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "1s"}}))
 		h.onQuery(simulator.Fault{Takes: 600 * time.Millisecond})
+		said := resource.DestroyUnrefreshed()
+		if !said.Failed() || strings.Contains(said.String(), "set forget_unreachable") {
+			h.Errorf("said: %s", said)
+		}
 		h.keeps(resource)
 	})
 }
