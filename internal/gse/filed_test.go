@@ -1,9 +1,11 @@
 package gse
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -176,6 +178,28 @@ func TestCachedStatus_rowWithoutAddress(t *testing.T) {
 		if err != nil || got[host(1)].State != fleet.Unknown || got[host(2)].State != fleet.Running {
 			t.Errorf("%s: got %v, %v", row, got, err)
 		}
+	}
+}
+
+// A row by an agent id that is not known yet has its agent asked, and not waited for until the
+// deadline.
+func TestCachedStatus_patience(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{RowsWithoutHost: true}
+	p := gatewaySim(t, sim, 0)
+	p.client.askPatience = 100 * time.Millisecond
+	sim.AddAgent(agentA, "0:10.0.0.1")
+	if err := sim.Register("0:10.0.0.1", sampleMeta.Namespace, sampleMeta.Name, nil, "{}"); err != nil {
+		t.Fatal(err)
+	}
+	sim.Inject(simulator.Fault{API: apiOperate, Pending: -1})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := p.CachedStatus(ctx, hosts(1)); err != nil || ctx.Err() != nil {
+		t.Errorf("%v, and the time is up: %v", err, ctx.Err())
+	}
+	if n := sim.Calls().Count(apiOperate); n != 1 {
+		t.Errorf("the agent was asked %d times", n)
 	}
 }
 
