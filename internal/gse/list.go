@@ -89,7 +89,7 @@ const readings = 3
 // and at last that is an error. So are pages that give fewer rows than they count. supplier is
 // the supplier id of rows without.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
-	l := roll{client: c, namespace: namespace, supplier: supplier, yield: yield, told: make(map[rowID]bool), unplaced: UnplacedError{Namespace: namespace}}
+	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield, told: make(map[rowID]bool), unplaced: UnplacedError{Namespace: namespace}}
 	var before []rowID
 	for left := readings - 1; ; left-- {
 		r, err := l.read(ctx)
@@ -119,8 +119,8 @@ type rowID struct {
 	placed                     bool
 }
 
-// roll is a namespace that is being listed.
-type roll struct {
+// lister lists a namespace.
+type lister struct {
 	client    *Client
 	namespace string
 	supplier  int
@@ -143,10 +143,10 @@ type reading struct {
 func (r *reading) short() bool { return float64(len(r.ids)) < r.count || r.starved }
 
 // read lists the namespace once.
-func (l *roll) read(ctx context.Context) (reading, error) {
+func (l *lister) read(ctx context.Context) (reading, error) {
 	var (
-		r    reading
-		page = make(map[rowID]int) // on which a row stood
+		r      reading
+		pageOf = make(map[rowID]int)
 	)
 	for start := 0; ; start += pageLimit {
 		answer, err := l.client.page(ctx, l.client.face.endpoint(apiSync, true), l.namespace, start)
@@ -160,14 +160,14 @@ func (l *roll) read(ctx context.Context) (reading, error) {
 				return r, nil
 			}
 			r.ids = append(r.ids, id)
-			if on, stood := page[id]; stood {
+			if on, stood := pageOf[id]; stood {
 				r.moved = r.moved || on != start
 				continue
 			}
-			page[id] = start
+			pageOf[id] = start
 		}
-		fresh := len(page) > r.distinct
-		r.distinct = len(page)
+		fresh := len(pageOf) > r.distinct
+		r.distinct = len(pageOf)
 		count := answer.Count.Value // 0 where it is not known
 		r.moved = r.moved || start > 0 && count != r.count
 		r.count = count
@@ -181,7 +181,7 @@ func (l *roll) read(ctx context.Context) (reading, error) {
 }
 
 // tell yields a row that it has not told yet, or notes that nobody knows whose it is.
-func (l *roll) tell(info procRow) rowID {
+func (l *lister) tell(info procRow) rowID {
 	l.client.names(info)
 	host, placed := l.client.face.place(info, l.supplier)
 	id := rowID{
