@@ -203,3 +203,30 @@ func TestInterrupt_questions(t *testing.T) {
 		}
 	})
 }
+
+// A create that is cut off before any host was done may have registered some.
+//
+// Promised in partial-failure.md: a create that no host confirmed, and that may have registered some (answers
+// were lost, or Ctrl-C came before any host was done) | ends with an error, exit code 1 | the hosts; those
+// in doubt in `out_of_sync` as `unconfirmed`; the resource is tainted.
+func TestInterrupt_beforeAny(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	api, op := providertest.FaultOn("register_proc_info")
+	registers := func(call simulator.Call) bool { return call.API == api && (op == nil || call.Op == *op) }
+	sim.Inject(simulator.Fault{API: api, Op: op, Takes: time.Hour})
+
+	said := sim.CutAt(registers).Apply(resource, map[string]any{
+		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(2), "spec": providertest.WholeSpec("./a.sh"), "ensure": "registered",
+	})
+
+	if !strings.HasPrefix(said.String(), "ERROR: Unable to Create Hosted Process") || !resource.Tainted {
+		t.Errorf("tainted: %t; said: %s", resource.Tainted, said)
+	}
+	for _, key := range []string{"web-1", "web-2"} {
+		if reason := resource.Reasons("out_of_sync")[key]; !strings.HasPrefix(reason, "unconfirmed: ") {
+			t.Errorf("%s is %q", key, reason)
+		}
+	}
+}

@@ -141,8 +141,8 @@ func (r *lossRound) checkRegistered(declared map[string]string, kind providertes
 // A create all of whose answers are lost may have registered its hosts. They are
 // kept in mind, and so are found again although the declaration changed meanwhile.
 //
-// Promised in partial-failure.md: a create that no host confirmed, and that may have registered
-// some (answers were lost) | ends with an error, exit code 1.
+// Promised in partial-failure.md: a create that no host confirmed, and that may have registered some (answers
+// were lost, or Ctrl-C came before any host was done) | ends with an error, exit code 1.
 func TestHostedProcess_lostCreate(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
