@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,15 +84,66 @@ func (e *UnplacedError) orNil() error {
 // an error.
 const readings = 3
 
-// List yields every process of a namespace, page by page, each row once. Rows move between
-// pages while others come and go, and a row that shows on two pages, or a count that changes
-// from one to the next, tells that another may have slipped past: then all is listed once more,
-// and at last that is an error. So are pages that give fewer rows than they count. supplier is
-// the supplier id of rows without.
+// List yields every process of a namespace, each row once, when all pages are read. Rows move
+// between pages while others come and go, and a row that shows on two pages, or a count that
+// changes from one to the next, tells that another may have slipped past: then all is listed
+// once more, and at last that is an error. So are pages that give fewer rows than they count.
+// Where one row came and another went between two pages, nothing tells. supplier is the
+// supplier id of rows without.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
-	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield, told: make(map[rowID]bool), unplaced: UnplacedError{Namespace: namespace}}
-	var before []rowID
+	l := lister{client: c, namespace: namespace, supplier: supplier}
+	err := l.list(ctx)
+	if unplaced := (*UnplacedError)(nil); err != nil && !errors.As(err, &unplaced) {
+		return err
+	}
+	for _, row := range l.rows {
+		if !yield(row) {
+			return nil
+		}
+	}
+	return err
+}
+
+// Each yields the rows of List as their pages come in, for who may need no more than the first
+// ones. What has changed since is not taken back.
+func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
+	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield}
+	return l.list(ctx)
+}
+
+// rowID is what tells rows apart.
+type rowID struct {
+	namespace, name, ip, agent string
+	cloud, supplier            int64
+	placed                     bool
+}
+
+// entryID tells the entries of a machine apart that a platform has for each of its names.
+type entryID struct {
+	rowID
+
+	registered int64
+}
+
+// lister lists a namespace.
+type lister struct {
+	client    *Client
+	namespace string
+	supplier  int
+	yield     func(Row) bool // nil where rows are to be kept until all are read
+
+	rows     []Row
+	told     map[rowID]bool
+	unplaced UnplacedError
+	stopped  bool // nobody wants more
+}
+
+func (l *lister) list(ctx context.Context) error {
+	var before []entryID
 	for left := readings - 1; ; left-- {
+		if before == nil || l.yield == nil {
+			l.rows, l.told, l.unplaced = nil, make(map[rowID]bool), UnplacedError{Namespace: l.namespace}
+		}
 		r, err := l.read(ctx)
 		if err != nil || l.stopped {
 			return err
@@ -104,49 +156,30 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 		switch {
 		case l.unplaced.Unreadable:
 		case r.moved && !same:
-			return fmt.Errorf("namespace %q changed each of the %d times that it was listed, so that rows may be missing", namespace, readings)
+			return fmt.Errorf("namespace %q changed each of the %d times that it was listed, so that rows may be missing", l.namespace, readings)
 		case r.short():
-			return fmt.Errorf("the pages of namespace %q have only %d of the %.0f rows that they count", namespace, r.distinct, r.count)
+			return fmt.Errorf("the pages of namespace %q have only %d of the %.0f rows that they count", l.namespace, r.rows, r.count)
 		}
 		return l.unplaced.orNil()
 	}
 }
 
-// rowID is what tells rows apart.
-type rowID struct {
-	namespace, name, ip, agent string
-	cloud, supplier            int64
-	placed                     bool
-}
-
-// lister lists a namespace.
-type lister struct {
-	client    *Client
-	namespace string
-	supplier  int
-	yield     func(Row) bool
-
-	told     map[rowID]bool // in any reading
-	unplaced UnplacedError
-	stopped  bool // nobody wants more
-}
-
 // reading is what one listing from the first page to the last has shown.
 type reading struct {
-	ids      []rowID
-	distinct int
-	count    float64 // by the last page, 0 where it is not known
-	moved    bool    // a row stood on two pages, or the count changed
-	starved  bool    // a page that was to have more rows had none that is new
+	ids     []entryID
+	rows    int     // without those that stood on an earlier page
+	count   float64 // by the last page, 0 where it is not known
+	moved   bool    // a row stood on two pages, or the count changed
+	starved bool    // a page that was to have more rows had none that is new
 }
 
-func (r *reading) short() bool { return float64(len(r.ids)) < r.count || r.starved }
+func (r *reading) short() bool { return float64(r.rows) < r.count || r.starved }
 
 // read lists the namespace once.
 func (l *lister) read(ctx context.Context) (reading, error) {
 	var (
 		r      reading
-		pageOf = make(map[rowID]int)
+		pageOf = make(map[entryID]int)
 	)
 	for start := 0; ; start += pageLimit {
 		answer, err := l.client.page(ctx, l.client.face.endpoint(apiSync, true), l.namespace, start)
@@ -154,25 +187,28 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 			return r, fmt.Errorf("listing namespace %q from row %d: %w", l.namespace, start, err)
 		}
 		l.unplaced.Unreadable = l.unplaced.Unreadable || answer.ProcInfos.unreadable
+		before := r.rows
 		for _, info := range answer.ProcInfos.rows {
-			id := l.tell(info)
+			id := entryID{l.tell(info), l.client.statusOf(info).RegisterTime}
 			if l.stopped {
 				return r, nil
 			}
 			r.ids = append(r.ids, id)
-			if on, stood := pageOf[id]; stood {
-				r.moved = r.moved || on != start
+			if on, stood := pageOf[id]; stood && on != start {
+				r.moved = true
 				continue
 			}
 			pageOf[id] = start
+			r.rows++
 		}
-		fresh := len(pageOf) > r.distinct
-		r.distinct = len(pageOf)
+		fresh := r.rows > before
 		count := answer.Count.Value // 0 where it is not known
 		r.moved = r.moved || start > 0 && count != r.count
 		r.count = count
-		// A server that pays no heed to the page's start would go on for ever.
-		if last := answer.Count.Known && float64(start+pageLimit) >= count; fresh && !last {
+		// A full page may not be the last, whatever it counts. A server that pays no heed to
+		// the page's start would go on for ever.
+		last := answer.Count.Known && float64(start+pageLimit) >= count && len(answer.ProcInfos.rows) < pageLimit
+		if fresh && !last {
 			continue
 		}
 		r.starved = !fresh && float64(start) < count
@@ -180,7 +216,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// tell yields a row that it has not told yet, or notes that nobody knows whose it is.
+// tell yields or keeps a row that was not told yet, or notes that nobody knows whose it is.
 func (l *lister) tell(info procRow) rowID {
 	l.client.names(info)
 	host, placed := l.client.face.place(info, l.supplier)
@@ -200,7 +236,12 @@ func (l *lister) tell(info procRow) rowID {
 		l.unplaced.Processes = append(l.unplaced.Processes, id.name)
 	default:
 		other, _ := l.client.alias(host.WithoutSupplier())
-		l.stopped = !l.yield(Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other})
+		row := Row{Name: id.name, Host: host, Status: l.client.statusOf(info), Other: other}
+		if l.yield == nil {
+			l.rows = append(l.rows, row)
+		} else {
+			l.stopped = !l.yield(row)
+		}
 	}
 	return id
 }

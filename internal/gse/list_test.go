@@ -43,10 +43,12 @@ func slips(repeated int) []exchange {
 // twice is a list that is read once more.
 func twice(pages ...exchange) []exchange { return slices.Concat(pages, pages) }
 
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i + 1
+func upTo(n int) []int { return numbers(1, n) }
+
+func numbers(first, last int) []int {
+	list := make([]int, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		list = append(list, n)
 	}
 	return list
 }
@@ -57,6 +59,7 @@ func TestList_pages(t *testing.T) {
 	// On this face the address alone counts.
 	agentRow := gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)
 	beside := gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 1)
+	stopped := []string{strings.Replace(rows(1, 1)[0], `"status":1`, `"status":0`, 1)}
 	const unread = `namespace "gse" has rows that could not be read`
 	short := func(rows, count int) string {
 		return fmt.Sprintf(`the pages of namespace "gse" have only %d of the %d rows that they count`, rows, count)
@@ -69,16 +72,20 @@ func TestList_pages(t *testing.T) {
 		"none":                   {[]exchange{page("0")}, nil, ""},
 		"null":                   {[]exchange{{API: apiSync, Reply: procapitest.Data("null")}}, nil, ""},
 		"one-page":               {[]exchange{page("3", rows(1, 3)...)}, upTo(3), ""},
-		"full-page":              {[]exchange{page("1000", rows(1, 1000)...)}, upTo(1000), ""},
+		"full-page":              {[]exchange{page("1000", rows(1, 1000)...), page("1000")}, upTo(1000), ""},
 		"two-pages":              {[]exchange{page("1001", rows(1, 1000)...), page("1001", rows(1001, 1001)...)}, upTo(1001), ""},
 		"three-pages":            {[]exchange{page("2500", rows(1, 1000)...), page("2500", rows(1001, 2000)...), page("2500", rows(2001, 2500)...)}, upTo(2500), ""},
 		"row-twice":              {twice(page("1001", rows(1, 1000)...), page("1001", rows(999, 1001)...)), upTo(1001), ""},
-		"slips-past-once":        {slices.Concat(slips(1000), []exchange{page("1002", rows(1, 1000)...), page("1002", rows(1001, 1002)...)}), append(upTo(1000), 1002, 1001), ""},
-		"count-changes-once":     {[]exchange{page("1002", rows(1, 1000)...), page("1001", rows(1002, 1002)...), page("1001", rows(2, 1001)...), page("1001", rows(1002, 1002)...)}, append(upTo(1000), 1002, 1001), ""},
-		"slips-past-each-time":   {slices.Concat(slips(1000), slips(999), slips(998)), append(upTo(1000), 1002), `namespace "gse" changed each of the 3 times that it was listed, so that rows may be missing`},
+		"slips-past-once":        {slices.Concat(slips(1000), []exchange{page("1002", rows(1, 1000)...), page("1002", rows(1001, 1002)...)}), upTo(1002), ""},
+		"count-changes-once":     {[]exchange{page("1002", rows(1, 1000)...), page("1001", rows(1002, 1002)...), page("1001", rows(2, 1001)...), page("1001", rows(1002, 1002)...)}, numbers(2, 1002), ""},
+		"slips-past-alike":       {twice(slips(1000)...), nil, short(1001, 1002)},
+		"changed-since":          {slices.Concat([]exchange{page("1002", append(stopped, rows(2, 1000)...)...)}, slips(1000)[1:], []exchange{page("1002", rows(1, 1000)...), page("1002", rows(1001, 1002)...)}), upTo(1002), ""},
+		"gone-since":             {slices.Concat(slips(1000), []exchange{page("1001", rows(2, 1001)...), page("1001", rows(1002, 1002)...)}), numbers(2, 1002), ""},
+		"count-of-the-page":      {twice(page("1000", rows(1, 1000)...), page("1", rows(1001, 1001)...)), upTo(1001), ""},
+		"slips-past-each-time":   {slices.Concat(slips(1000), slips(999), slips(998)), nil, `namespace "gse" changed each of the 3 times that it was listed, so that rows may be missing`},
 		"count-grows":            {twice(page("1000.5", rows(1, 1000)...), page("2001", rows(1001, 2000)...), page("2001", rows(2001, 2001)...)), upTo(2001), ""},
 		"count-shrinks":          {twice(page("2500", rows(1, 1000)...), page("1900", rows(1001, 1900)...)), upTo(1900), ""},
-		"count-too-large":        {twice(page("9999", rows(1, 1000)...), page("9999", rows(1001, 1002)...), page("9999")), upTo(1002), short(1002, 9999)},
+		"count-too-large":        {twice(page("9999", rows(1, 1000)...), page("9999", rows(1001, 1002)...), page("9999")), nil, short(1002, 9999)},
 		"count-missing":          {[]exchange{page("", rows(1, 1000)...), page("", rows(1001, 1002)...), page("")}, upTo(1002), ""},
 		"count-as-text":          {[]exchange{page(`"3"`, rows(1, 3)...)}, upTo(3), ""},
 		"short-page":             {[]exchange{page("1002", rows(1, 998)...), page("1002", rows(999, 1002)...)}, upTo(1002), ""},
@@ -87,10 +94,10 @@ func TestList_pages(t *testing.T) {
 		"agent-id-beside":        {[]exchange{page("1", beside)}, upTo(1), ""},
 		"broken-rows":            {[]exchange{page("4", `{"meta":{"namespace":"gse"}}`, `7`, `{"meta":3}`, rows(1, 1)[0])}, upTo(1), `namespace "gse" has rows that name no host, of [""], and others that could not be read`},
 		"start-ignored":          {twice(page("", rows(1, 1000)...), page("", rows(1, 1000)...)), upTo(1000), ""},
-		"count-and-again":        {twice(page("9999", rows(1, 3)...), page("9999", rows(1, 3)...)), upTo(3), short(3, 9999)},
+		"count-and-again":        {twice(page("9999", rows(1, 3)...), page("9999", rows(1, 3)...)), nil, short(3, 9999)},
 		"counts-and-gives-none":  {twice(page("9999")), nil, short(0, 9999)},
-		"counts-more-than-page":  {twice(page("900", rows(1, 500)...)), upTo(500), short(500, 900)},
-		"repeats-what-it-counts": {twice(page("2000", rows(1, 1000)...), page("2000", rows(1, 1000)...)), upTo(1000), short(1000, 2000)},
+		"counts-more-than-page":  {twice(page("900", rows(1, 500)...)), nil, short(500, 900)},
+		"repeats-what-it-counts": {twice(page("2000", rows(1, 1000)...), page("2000", rows(1, 1000)...)), nil, short(1000, 2000)},
 		"cloud-after-none":       {[]exchange{page("2", strings.Replace(rows(1, 1)[0], `,"bk_cloud_id":0`, "", 1), rows(1, 1)[0])}, upTo(1), `namespace "gse" has rows that name no host, of ["proc-test"]`},
 		"no-cloud":               {[]exchange{page("2", strings.Replace(rows(7, 7)[0], `,"bk_cloud_id":0`, "", 1), rows(1, 1)[0])}, upTo(1), `namespace "gse" has rows that name no host, of ["proc-test"]`},
 		"no-namespace":           {[]exchange{page("2", strings.Replace(rows(7, 7)[0], `"namespace":"gse",`, "", 1), rows(1, 1)[0])}, upTo(1), unread},
@@ -184,11 +191,12 @@ func TestList_agentInHost(t *testing.T) {
 	}
 }
 
-func TestList_stops(t *testing.T) {
+// Who needs the first rows alone does not wait for the others.
+func TestEach_stops(t *testing.T) {
 	t.Parallel()
 	script, url := newScript(t, page("2500", rows(1, 1000)...))
 	seen := 0
-	if err := quick(t, url).List(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
+	if err := quick(t, url).Each(t.Context(), "gse", 0, func(Row) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
 		t.Errorf("got %d rows, %v, want to stop at 5", seen, err)
 	}
 	if n := len(script.Requests()); n != 1 {

@@ -101,8 +101,8 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 // so nobody waits for pages that the limit leaves unread.
 func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, yield func(*foundProcess) bool) error {
 	seen := make(map[string]bool)
-	return l.rows(ctx, config, func(row gse.Row) bool {
-		if seen[row.Name] {
+	return l.platform.GSE.Each(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
+		if seen[row.Name] || !isListed(row, config.NamePrefix.ValueString()) {
 			return true
 		}
 		seen[row.Name] = true
@@ -115,7 +115,10 @@ func (l *hostedProcessListResource) names(ctx context.Context, config hostedProc
 // are those whose hosts are known.
 func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel) ([]*foundProcess, error) {
 	byName := make(map[string]*foundProcess)
-	err := l.rows(ctx, config, func(row gse.Row) bool {
+	err := l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
+		if !isListed(row, config.NamePrefix.ValueString()) {
+			return true
+		}
 		found, known := byName[row.Name]
 		if !known {
 			found = newFoundProcess(config.Namespace.ValueString(), row.Name)
@@ -146,12 +149,6 @@ func pushTrouble(push func(list.ListResult) bool, config hostedProcessListModel,
 	default:
 		return push(list.ListResult{Diagnostics: diag.Diagnostics{listedInPart(unplaced)}})
 	}
-}
-
-func (l *hostedProcessListResource) rows(ctx context.Context, config hostedProcessListModel, yield func(gse.Row) bool) error {
-	return l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
-		return !isListed(row, config.NamePrefix.ValueString()) || yield(row)
-	})
 }
 
 func listResult(ctx context.Context, req list.ListRequest, found *foundProcess) list.ListResult {
