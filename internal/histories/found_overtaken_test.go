@@ -260,4 +260,13 @@ var foundOvertaken = map[string]finding{
 		{Do: Operate, To: "restart"},
 		{Do: Leave, On: A, Hosts: []int{2}},
 	}}},
+	"renamed-and-not-heard-of": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: BySupplier},
+		{Do: Inject, To: "register-lost"},
+		{Do: Apply, On: A},
+		{Do: Recreate, On: A},
+		{Do: Rename, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Destroy, On: A},
+	}}},
 }

@@ -28,6 +28,7 @@ type claim struct {
 	live       map[fleet.Host]fleet.Status // nil before the agents were asked
 	onFile     map[fleet.Host]fleet.Status // at the last look
 	others     map[fleet.Host]fleet.HostID // the other names of the machines
+	otherwise  map[fleet.Host]fleet.Status // what agents that know of none say by those
 	registered map[string]int64            // applied.Registered
 	looked     int
 }
@@ -70,7 +71,7 @@ func (c *claim) undecided(host fleet.Host) string {
 	switch {
 	case c.onFile[host].Unread:
 		return meaningUnread
-	case c.live[host].RegisterTime == 0:
+	case c.live[host].RegisterTime == 0 && c.otherwise[host].RegisterTime == 0:
 		return meaningSilent
 	}
 	return meaningOutdated
@@ -83,10 +84,12 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 	if c.live == nil {
 		ours = c.ask(ctx, ours)
 		c.others = c.Process.KnownNames(ours)
+		c.otherwise = c.byOtherName(ctx, ours, c.live)
 	}
 	ours, beside := c.beside(ctx, ours)
 	for _, host := range ours {
 		own, theirs := onFile[host], beside[host]
+		told, hostedOtherwise := c.otherwise[host]
 		overtaken := c.last.ownedByOther(c.Desired, theirs) && own.RegisterTime < theirs.RegisterTime &&
 			c.registrant(c.others[host]) == "" // a machine that this object has renamed is its own
 		switch {
@@ -94,8 +97,12 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 			c.gone.beside[host] = c.others[host]
 		case overtaken && own.State != fleet.Unknown: // the file is to catch up
 			c.open = append(c.open, host)
-		case own.State == fleet.Unregistered && c.live[host].RegisterTime == 0 && c.last.held(c.Desired).Owns(theirs):
-			c.still[host] = true // what the machine hosts is this object's, by the other name
+		case hostedOtherwise && own.State == fleet.Unregistered:
+			if c.holds(host.Named(c.others[host]), theirs, told) {
+				c.still[host] = true // what the machine hosts is this object's, by the other name
+			} else {
+				c.open = append(c.open, host)
+			}
 		case c.current(host, own):
 			c.still[host] = true
 		default:

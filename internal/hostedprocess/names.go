@@ -103,12 +103,18 @@ func (u *update) keepNames(n names, done fleet.Results) {
 		if !touched || o.OK() || u.statuses[was.WithoutSupplier()].Code == diagnose.RegisteredByOther {
 			continue
 		}
-		if stands(o) || o.Verdict == fleet.Lost || o.Verdict == fleet.Pending {
+		if stands(o) || mayHaveWorked(o) {
 			u.besides[was] = o
 			continue
 		}
 		u.unnamed[is] = was
 	}
+}
+
+// mayHaveWorked reports whether a registration that did not succeed may have taken effect: its
+// answer was lost, or its end was not seen.
+func mayHaveWorked(o fleet.Outcome) bool {
+	return o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil
 }
 
 // keepSuppliers keeps hosts in state under the supplier id that they were registered with,
@@ -132,7 +138,7 @@ func (u *update) keepSuppliers(change fleet.Change, done fleet.Results) {
 			} else {
 				u.unnamed[host] = old
 			}
-			if o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil {
+			if mayHaveWorked(o) {
 				u.perhaps[host.Address()] = host.String()
 			}
 		}

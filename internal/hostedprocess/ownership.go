@@ -227,31 +227,72 @@ func (l letting) askRefused(ctx context.Context, hosts []fleet.Host) {
 }
 
 // heldOtherwise are hosts of which the agents know no registration, and which are hosted
-// all the same because this object registered the machine by its other name. That counts
-// only where the agent tells when that was: one that tells no times tells none here either.
+// all the same because this object has registered the machine by its other name.
 func (l letting) heldOtherwise(ctx context.Context, hosts []fleet.Host, live map[fleet.Host]fleet.Status) map[fleet.Host]bool {
-	others := l.Process.KnownNames(hosts)
-	var named, twins []fleet.Host
-	for _, host := range hosts {
-		if other, known := others[host]; known && live[host].Hosted && live[host].RegisterTime == 0 {
-			named, twins = append(named, host), append(twins, host.Named(other))
-		}
-	}
-	if len(named) == 0 {
+	told := l.byOtherName(ctx, hosts, live)
+	if len(told) == 0 {
 		return nil
 	}
-	onFile, err := l.Process.CachedStatus(ctx, twins)
+	by := twins(l.Process.KnownNames(hosts))
+	var named []fleet.Host
+	for _, host := range hosts {
+		if _, asked := told[host]; asked {
+			named = append(named, by[host])
+		}
+	}
+	onFile, err := l.Process.CachedStatus(ctx, named)
 	if err != nil {
 		return nil // nothing shows it
 	}
-	told, err := fleet.LiveStatusWithin(ctx, l.Process, patience, twins)
+	otherwise := make(map[fleet.Host]bool)
+	for host, status := range told {
+		otherwise[host] = l.holds(by[host], onFile[by[host]], status)
+	}
+	return otherwise
+}
+
+// twins are hosts by the other names of their machines.
+func twins(others map[fleet.Host]fleet.HostID) map[fleet.Host]fleet.Host {
+	by := make(map[fleet.Host]fleet.Host, len(others))
+	for host, other := range others {
+		by[host] = host.Named(other)
+	}
+	return by
+}
+
+// byOtherName is what the agents say by the other names of machines that are hosted, of hosts
+// of which they know no registration. One that tells no times by either name is left out: it
+// would tell none of this registration either.
+func (l letting) byOtherName(ctx context.Context, hosts []fleet.Host, live map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Status {
+	hosted := keep(hosts, func(host fleet.Host) bool { return live[host].Hosted && live[host].RegisterTime == 0 })
+	by := twins(l.Process.KnownNames(hosted))
+	var asked []fleet.Host
+	for _, host := range hosted {
+		if twin, known := by[host]; known {
+			asked = append(asked, twin)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	answers, err := fleet.LiveStatusWithin(ctx, l.Process, patience, asked)
 	if err != nil {
 		return nil
 	}
-	held, otherwise := l.last.held(l.Desired), make(map[fleet.Host]bool)
-	for i, host := range named {
-		twin := twins[i]
-		otherwise[host] = held.Owns(onFile[twin]) && told[twin].Hosted && told[twin].RegisterTime != 0
+	told := make(map[fleet.Host]fleet.Status)
+	for host, twin := range by {
+		if answers[twin].Hosted && answers[twin].RegisterTime != 0 {
+			told[host] = answers[twin]
+		}
 	}
-	return otherwise
+	return told
+}
+
+// holds reports whether a host is one of this object's: in state, or registered by it in this
+// run, on file as its own, and with the very registration that its agent tells of.
+func (l letting) holds(host fleet.Host, onFile, told fleet.Status) bool {
+	known := slices.ContainsFunc(l.Hosts.Hosts(), func(h fleet.Host) bool { return h.WithoutSupplier() == host.WithoutSupplier() }) ||
+		l.last.Owner != "" && l.registrant(host.WithoutSupplier()) == l.last.Owner
+	latest := told.RegisterTime == onFile.RegisterTime || told.RegisterTime == l.last.registeredAt()[host.Address()]
+	return known && latest && l.last.held(l.Desired).Owns(onFile)
 }

@@ -26,6 +26,8 @@ type leave struct {
 	// unkept is an object of which nothing was kept beside state, as of a tainted one that
 	// is replaced: what another object has let go of it cannot tell from its own.
 	unkept bool
+	// supplierUnknown is an object that does not know by which supplier id it registered.
+	supplierUnknown bool
 }
 
 // released is what became of hosts that were to be let go.
@@ -110,7 +112,7 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 		ours = l.stillOurs(ctx, ours)
 	}
 	process := l.Process
-	if l.unkept && !process.HostingRegisters() { // the gateway knows no supplier ids
+	if l.supplierUnknown && !process.HostingRegisters() { // the gateway knows no supplier ids
 		process = forgetful{process, l}
 	}
 	results := fleet.Release(ctx, process, ours, l.first, spared, l.gone.registered)
@@ -123,12 +125,12 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 }
 
 // meaningUnderOther: 829 counts under the supplier id alone that was sent.
-const meaningUnderOther = "the platform knows of no registration under the provider's bk_supplier_id, and has one on file all the same: it may have been made under another. " +
-	"Under which one, state does not say; set bk_supplier_id to what it was then, and do this again"
+const meaningUnderOther = "the platform knows of no registration under the provider's bk_supplier_id, and there is one all the same, as its file or the agent says. " +
+	"The file may be old; or it was registered under another id, which state does not know. Do this again in some minutes, or set bk_supplier_id to what it was then"
 
 // forgetful is a process of an object that does not know under which supplier id it
-// registered, as nothing of it was kept. A platform that keeps them apart finds nothing under
-// any other, so what it has on file counts as well.
+// registered. A platform that keeps them apart finds nothing under any other, so what it has
+// on file counts as well, and what the agents say.
 type forgetful struct {
 	fleet.Process
 	letting letting
@@ -142,12 +144,17 @@ func (f forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Res
 		return results
 	}
 	onFile, err := f.CachedStatus(ctx, absent)
+	live, unasked := fleet.LiveStatusWithin(ctx, f.Process, patience, absent)
 	for _, host := range absent {
 		switch file := onFile[host]; {
-		case err != nil:
+		case live[host].RegisterTime != 0:
+			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
+		case err != nil, file.Unread:
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		case file.State != fleet.Unregistered && file.State != fleet.Unknown && !f.letting.last.ownedByOther(f.letting.Desired, file):
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
+		case unasked == nil && live[host].State == fleet.Unknown:
+			results[host] = fleet.Untold(live[host], nil, meaningSilent)
 		}
 	}
 	return results

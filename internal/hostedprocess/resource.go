@@ -117,6 +117,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	supplierUnknown := last.Supplier == nil && prior.Desired.HasSpec // rows tell that of what is imported
 	if !everApplied && prior.Desired.HasSpec {
 		last = appliedAs(prior.Desired, prior.supplier)
 	}
@@ -135,7 +136,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		leave: leave{
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
-			statuses: statuses, anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == "",
+			statuses: statuses, anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == "", supplierUnknown: supplierUnknown,
 		},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
@@ -172,6 +173,9 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	now.keepStarts(last, u.failures)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
 	now.PerhapsNamed = u.perhapsNamed(left)
+	if supplierUnknown && !u.registeredAll(left) {
+		now.Supplier = nil
+	}
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }
@@ -181,6 +185,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
 	state := model.lifecycle()
 	last, everApplied, diags := loadApplied(ctx, req.Private, state)
+	supplierUnknown := last.Supplier == nil
 	resp.Diagnostics.Append(diags...)
 	// Terraform shows no plan of the destroy of a tainted object to the provider.
 	resp.Diagnostics.Append(destroyed(ctx, model).protected(ctx, state.Safety)...)
@@ -196,7 +201,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "", unkept: !everApplied,
+		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "", unkept: !everApplied, supplierUnknown: supplierUnknown,
 	}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec

@@ -125,6 +125,14 @@ func (u *update) keepTimes(r *fleet.Reconciliation) {
 	maps.Copy(u.registered, byAddress(r.Registered()))
 }
 
+// registeredAll reports whether the update has registered every host that is left.
+func (u *update) registeredAll(left fleet.Inventory) bool {
+	registered := slices.Concat(u.did.Register, u.did.Reregister)
+	return !slices.ContainsFunc(left.Hosts(), func(host fleet.Host) bool {
+		return !slices.Contains(registered, host) || !stands(u.failures[host]) // the zero value where it did not fail: Done
+	})
+}
+
 // overtaken are those of the hosts that another object has registered, and this one has not
 // since.
 func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {

@@ -90,3 +90,84 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 		})
 	}
 }
+
+// State has a machine by both of its names, and a console has unregistered the old one. What
+// another configuration has registered by the new one since is its own, although the file has
+// not heard of it: the agent tells by that name when it was registered.
+func TestNames_overtakenBesideTheOld(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	for _, ensure := range []string{"hosted", "running"} {
+		for name, lags := range map[string]func(hostile){
+			"current": func(hostile) {},
+			"frozen":  func(h hostile) { h.sim.FreezeStatus() },
+			"late":    func(h hostile) { h.sim.SetLag(5) },
+		} {
+			t.Run(ensure+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				h := newHostile(t, providertest.FaceGateway)
+				h.sim.EntryPerName = true
+				h.sim.AddAgent(agent, providertest.Address(1))
+				own := h.freshly(h.object())
+				own.Applied(h.config("./start.sh", ensure, "kill"))
+				h.onRelease(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
+				own.Apply(h.config("./start.sh", ensure, "kill", map[string]any{"hosts": map[string]string{"a": agent}}))
+				h.sim.Mend()
+				h.unregister()
+				lags(h)
+				labels := map[string]string{"tf_spec": "v1-0000000000000000", "tf_spec_owner": "ANOTHER"}
+				for _, err := range []error{h.sim.Register(agent, "web", "nginx", labels, ""), h.sim.Host(agent, "web", "nginx"), h.sim.StartProcess(agent, "web", "nginx")} {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := h.sim.Machine(agent).Process("web", "nginx")
+				_, said := own.Apply(nil)
+				if after := h.sim.Machine(agent).Process("web", "nginx"); !after.Hosted || !after.Running || after.PID != before.PID {
+					t.Errorf("theirs was %+v\nand is    %+v\nsaid: %s", before, after, said)
+				}
+			})
+		}
+	}
+}
+
+// An update that renames a host dies once the new name is registered, and Terraform keeps what
+// was before: state has the machine by the old name alone, by which nothing is registered.
+// That the machine is this object's by the other one does not let it be forgotten.
+func TestNames_diedInRename(t *testing.T) {
+	t.Parallel()
+	const agent = "0200000007525400f355781710390005465c"
+	for name, refused := range map[string]simulator.Fault{
+		"refused": {Code: new(simulator.CodeFailed)}, "unconfirmed": {Pending: -1, Code: new(simulator.CodeFailed)},
+	} {
+		for way, stays := range map[string]map[string]string{"destroyed": nil, "leaves": {"web-2": providertest.Address(2)}} {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				h := newHostile(t, providertest.FaceGateway)
+				h.sim.EntryPerName = true
+				h.sim.AddAgent(agent, providertest.Address(1))
+				own := h.freshly(h.object())
+				config := func(hosts map[string]string) map[string]any {
+					return h.config("./start.sh", "hosted", "unregister", map[string]any{
+						"hosts": hosts, "rollout": map[string]any{"waves": []any{"1"}, "wave_timeout": "1s", "max_failed_hosts": "2"},
+					})
+				}
+				refused.API, refused.Op, refused.Hosts = "operate_proc_multi", new(simulator.OpHost), []string{providertest.Address(1)}
+				h.sim.Inject(refused)
+				own.Apply(config(providertest.HostsOf(2)))
+				h.sim.Mend()
+				before := *own.Kept
+				own.Apply(config(map[string]string{"web-1": agent, "web-2": providertest.Address(2)}))
+				own.State, own.Private, own.Identity, own.Tainted = before.State, nil, before.Identity, before.Tainted
+				var next map[string]any
+				if stays != nil {
+					next = config(stays)
+				}
+				_, said := own.Apply(next)
+				if p := h.sim.Machine(agent).Process("web", "nginx"); !said.Failed() && p.Hosted {
+					t.Errorf("it is forgotten: %+v; said: %s", p, said)
+				}
+			})
+		}
+	}
+}

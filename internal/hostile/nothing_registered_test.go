@@ -44,51 +44,80 @@ func TestLetGo_nothingRegistered(t *testing.T) {
 	}
 }
 
-// Of a tainted object that is replaced nothing is kept but its attributes, and these do not say
-// under which supplier id it registered. A platform that keeps them apart finds nothing under
-// another, and has the registration all the same.
+// Of a tainted object that is replaced, and of one whose provider died in an update, nothing is
+// kept but attributes, and these do not say under which supplier id it registered. A platform
+// that keeps them apart finds nothing under another, and has the registration all the same.
 //
 // Promised in partial-failure.md: is no proof, and the host stays, with an error.
 func TestLetGo_underAnotherSupplier(t *testing.T) {
 	t.Parallel()
+	const (
+		other  = "set bk_supplier_id to what it was then"
+		unread = "who registered it could not be read"
+	)
+	untimed := simulator.Fault{Code: new(0), Content: map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}}
 	for name, c := range map[string]struct {
-		ensure string
-		unread bool
+		untimed bool             // the agent does not say when it was registered
+		file    *simulator.Fault // once the platform has been told to unregister
+		older   bool             // the state is of a release that did not keep the id
+		leaves  bool
+		says    string
 	}{
-		"on-file": {ensure: "registered"}, "on-file-and-hosted": {ensure: "hosted"},
-		"file-unread": {ensure: "registered", unread: true}, "file-unread-and-hosted": {ensure: "hosted", unread: true},
+		"agent":        {says: other},
+		"file":         {untimed: true, says: other},
+		"file-unread":  {untimed: true, file: &simulator.Fault{HTTPStatus: 503}, says: unread},
+		"row-unread":   {untimed: true, file: &simulator.Fault{Replace: map[string]any{"data/proc_infos/*": 7}}, says: unread},
+		"row-gone":     {file: &simulator.Fault{Missing: -1}, says: other},
+		"leaves":       {leaves: true, says: other},
+		"of-a-release": {older: true, says: other},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHostile(t, providertest.FaceESB)
-			h.sim.SuppliersApart = true
-			kept := &providertest.Kept{}
-			as := func(supplier int) *providertest.Core {
-				return h.elsewhere(kept, map[string]any{"bk_supplier_id": supplier, "max_retries": 0})
-			}
-			as(3).Applied(h.config("./start.sh", c.ensure, "unregister"))
-			before := h.process()
-			kept.Private = nil
-			h.sim.ResetCalls()
-			if c.unread { // once the platform has been told to unregister
-				h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 503, Skip: 1})
-			}
-			said := as(5).DestroyUnrefreshed()
-			after := h.process()
-			if !said.Failed() || kept.State.IsNull() || !after.Registered || after.Hosted != before.Hosted || len(h.sim.Calls().Of("unregister_proc_info")) != 1 {
-				t.Errorf("it is %+v; said: %s", after, said)
-			}
-			why := "set bk_supplier_id to what it was then"
-			if c.unread {
-				why = "who registered it could not be read"
-			}
-			if !strings.Contains(said.String(), why) {
-				t.Errorf("it does not say %q: %s", why, said)
-			}
-			h.sim.Mend()
-			if said := as(3).DestroyUnrefreshed(); said.Failed() || !kept.State.IsNull() || h.process().Registered {
-				t.Errorf("it is %+v; said: %s", h.process(), said)
-			}
-		})
+		for _, ensure := range []string{"registered", "hosted"} {
+			t.Run(name+"/"+ensure, func(t *testing.T) {
+				t.Parallel()
+				h := newHostile(t, providertest.FaceESB)
+				h.sim.SuppliersApart = true
+				kept := &providertest.Kept{}
+				as := func(supplier int) *providertest.Core {
+					return h.elsewhere(kept, map[string]any{"bk_supplier_id": supplier, "max_retries": 0})
+				}
+				config := func(hosts map[string]string) map[string]any {
+					return h.config("./start.sh", ensure, "unregister", map[string]any{"hosts": hosts})
+				}
+				as(3).Applied(config(providertest.HostsOf(2)))
+				before := h.process()
+				if c.older {
+					strip(t, kept, "supplier", "uncounted")
+				} else {
+					kept.Private = nil
+				}
+				if c.untimed {
+					h.onQuery(untimed)
+				}
+				if c.file != nil {
+					c.file.API, c.file.Skip = "get_proc_status_v2", 1
+					h.sim.Inject(*c.file)
+				}
+				h.sim.ResetCalls()
+				let := func(supplier int) (said providertest.Diagnostics) {
+					if !c.leaves {
+						return as(supplier).DestroyUnrefreshed()
+					}
+					_, said = as(supplier).Apply(config(map[string]string{"web-2": providertest.Address(2)}))
+					return said
+				}
+				said := let(5)
+				after := h.process()
+				if !said.Failed() || as(5).Reasons("hosts")["web-1"] == "" || !after.Registered || after.Hosted != before.Hosted || len(h.sim.Calls().Of("unregister_proc_info")) != 1 {
+					t.Errorf("it is %+v; said: %s", after, said)
+				}
+				if !strings.Contains(said.String(), c.says) {
+					t.Errorf("it does not say %q: %s", c.says, said)
+				}
+				h.sim.Mend()
+				if said := let(3); said.Failed() || h.process().Registered {
+					t.Errorf("it is %+v; said: %s", h.process(), said)
+				}
+			})
+		}
 	}
 }

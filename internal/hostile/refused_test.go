@@ -100,7 +100,7 @@ func TestRolledBack_withoutOwner(t *testing.T) {
 		more := map[string]any{"hosts": providertest.HostsOf(2), "rollout": map[string]any{"on_failure": "rollback", "waves": []any{"1"}}}
 		resource.Applied(h.config("./start.sh", "hosted", "unregister", more))
 		resource.ForgetOwner()
-		stripOwner(resource)
+		strip(h.T, resource.Kept, "owner")
 		for n := 1; n <= 2; n++ {
 			p := h.at(n)
 			labels := map[string]string{"tf_spec": p.Labels["tf_spec"]}
@@ -120,12 +120,12 @@ func TestRolledBack_withoutOwner(t *testing.T) {
 	})
 }
 
-// stripOwner takes the owner out of what is kept beside state.
-func stripOwner(c *providertest.Core) {
-	c.T.Helper()
+// strip takes members out of what is kept beside state.
+func strip(t *testing.T, kept *providertest.Kept, members ...string) {
+	t.Helper()
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(c.Private, &all); err != nil {
-		c.T.Fatal(err)
+	if err := json.Unmarshal(kept.Private, &all); err != nil {
+		t.Fatal(err)
 	}
 	for key, raw := range all {
 		var encoded []byte
@@ -136,11 +136,13 @@ func stripOwner(c *providertest.Core) {
 		if json.Unmarshal(encoded, &fields) != nil || fields["owner"] == nil {
 			continue
 		}
-		delete(fields, "owner")
+		for _, member := range members {
+			delete(fields, member)
+		}
 		encoded, _ = json.Marshal(fields)
 		all[key], _ = json.Marshal(encoded)
 	}
-	c.Private, _ = json.Marshal(all)
+	kept.Private, _ = json.Marshal(all)
 }
 
 // A provider died in an update of an object whose state has no owner: the host that leaves
