@@ -261,8 +261,8 @@ func twins(others map[fleet.Host]fleet.HostID) map[fleet.Host]fleet.Host {
 }
 
 // byOtherName is what the agents say by the other names of machines that are hosted, of hosts
-// of which they know no registration. One that tells no times by either name is left out: it
-// would tell none of this registration either.
+// of which they know no registration: nothing where one does not answer. One that tells no
+// times by either name is left out: it would tell none of this registration either.
 func (l letting) byOtherName(ctx context.Context, hosts []fleet.Host, live map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Status {
 	hosted := keep(hosts, func(host fleet.Host) bool { return live[host].Hosted && live[host].RegisterTime == 0 })
 	by := twins(l.Process.KnownNames(hosted))
@@ -276,13 +276,10 @@ func (l letting) byOtherName(ctx context.Context, hosts []fleet.Host, live map[f
 		return nil
 	}
 	answers, err := fleet.LiveStatusWithin(ctx, l.Process, patience, asked)
-	if err != nil {
-		return nil
-	}
 	told := make(map[fleet.Host]fleet.Status)
 	for host, twin := range by {
-		if answers[twin].Hosted && answers[twin].RegisterTime != 0 {
-			told[host] = answers[twin]
+		if s := answers[twin]; err != nil || s.State == fleet.Unknown || s.RegisterTime != 0 {
+			told[host] = s
 		}
 	}
 	return told
@@ -293,6 +290,6 @@ func (l letting) byOtherName(ctx context.Context, hosts []fleet.Host, live map[f
 func (l letting) holds(host fleet.Host, onFile, told fleet.Status) bool {
 	known := slices.ContainsFunc(l.Hosts.Hosts(), func(h fleet.Host) bool { return h.WithoutSupplier() == host.WithoutSupplier() }) ||
 		l.last.Owner != "" && l.registrant(host.WithoutSupplier()) == l.last.Owner
-	latest := told.RegisterTime == onFile.RegisterTime || told.RegisterTime == l.last.registeredAt()[host.Address()]
+	latest := told.Hosted && (told.RegisterTime == onFile.RegisterTime || told.RegisterTime == l.last.registeredAt()[host.Address()])
 	return known && latest && l.last.held(l.Desired).Owns(onFile)
 }
