@@ -113,4 +113,12 @@ var foundWithSuppliers = map[string]finding{
 		{Do: SetSupplier, To: "3"},
 		{Do: Destroy, On: A},
 	}}},
+	"replaced-where-an-operation-has-hosted-it": {"", 0, "", History{Machines: 3, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Console, Hosts: []int{3}, To: actUnregister},
+		{Do: Taint, On: A},
+		{Do: Operate, To: "restart"},
+	}}},
 }

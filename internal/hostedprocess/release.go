@@ -111,11 +111,7 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 	if wave.Number > 1 {
 		ours = l.stillOurs(ctx, ours)
 	}
-	process := l.Process
-	if l.supplierUnknown && !process.HostingRegisters() { // the gateway knows no supplier ids
-		process = forgetful{process, l}
-	}
-	results := fleet.Release(ctx, process, ours, l.first, spared, l.gone.registered)
+	results := l.releaseFrom(ctx, ours, spared)
 	for _, host := range wave.Hosts {
 		if o, stays := l.gone.results[host]; stays {
 			results[host] = o
@@ -124,24 +120,42 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 	return results
 }
 
+// releaseFrom lets go of hosts that are this object's.
+func (l letting) releaseFrom(ctx context.Context, ours []fleet.Host, spared map[fleet.Host]bool) fleet.Results {
+	if !l.supplierUnknown || l.Process.HostingRegisters() { // the gateway knows no supplier ids
+		return fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.registered)
+	}
+	f := &forgetful{Process: l.Process}
+	results := fleet.Release(ctx, f, ours, l.first, spared, l.gone.registered)
+	l.doubt(ctx, f, results)
+	return results
+}
+
 // meaningUnderOther: 829 counts under the supplier id alone that was sent.
 const meaningUnderOther = "the platform knows of no registration under the provider's bk_supplier_id, and there is one all the same, as its file or the agent says. " +
 	"The file may be old; or it was registered under another id, which state does not know. Do this again in some minutes, or set bk_supplier_id to what it was then"
 
 // forgetful is a process of an object that does not know under which supplier id it
-// registered. A platform that keeps them apart finds nothing under any other, so what it has
-// on file counts as well, and what the agents say.
+// registered. A platform that keeps them apart finds nothing under any other.
 type forgetful struct {
 	fleet.Process
-	letting letting
+
+	absent []fleet.Host // the platform said that nothing is registered there
 }
 
 // Unregister implements fleet.Process.
-func (f forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
+func (f *forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := f.Process.Unregister(ctx, hosts)
-	absent := keep(results.Succeeded(hosts), func(host fleet.Host) bool { return results[host].AlreadyDone })
+	f.absent = keep(results.Succeeded(hosts), func(host fleet.Host) bool { return results[host].AlreadyDone })
+	return results
+}
+
+// doubt looks at hosts that were let go of because nothing is registered there: at what the
+// agents know of once nothing is hosted any more, and at what is on file.
+func (l letting) doubt(ctx context.Context, f *forgetful, results fleet.Results) {
+	absent := keep(f.absent, func(host fleet.Host) bool { return results[host].OK() })
 	if len(absent) == 0 {
-		return results
+		return
 	}
 	onFile, err := f.CachedStatus(ctx, absent)
 	live, unasked := fleet.LiveStatusWithin(ctx, f.Process, patience, absent)
@@ -151,13 +165,12 @@ func (f forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Res
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
 		case err != nil, file.Unread:
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
-		case file.State != fleet.Unregistered && file.State != fleet.Unknown && !f.letting.last.ownedByOther(f.letting.Desired, file):
+		case file.State != fleet.Unregistered && file.State != fleet.Unknown && !l.last.ownedByOther(l.Desired, file):
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
 		case unasked == nil && live[host].State == fleet.Unknown:
 			results[host] = fleet.Untold(live[host], nil, meaningSilent)
 		}
 	}
-	return results
 }
 
 // spared are the hosts on which nothing is to be stopped before they go. What never came to
