@@ -44,12 +44,15 @@ func address(machine int) string { return fmt.Sprintf("0:10.0.0.%d", machine) }
 
 func agentID(machine int) string { return fmt.Sprintf("0200000007525400f355781710390005%04x", machine) }
 
+// ownSupplier is the supplier id of a name that has one.
+const ownSupplier = 2
+
 func nameOf(machine int, form string) string {
 	switch form {
 	case ByAgent:
 		return agentID(machine)
 	case BySupplier:
-		return fmt.Sprintf("0:2:10.0.0.%d", machine)
+		return fmt.Sprintf("0:%d:10.0.0.%d", ownSupplier, machine)
 	default:
 		return address(machine)
 	}

@@ -121,4 +121,14 @@ var foundWithSuppliers = map[string]finding{
 		{Do: Taint, On: A},
 		{Do: Operate, To: "restart"},
 	}}},
+	"tainted-where-a-name-with-a-supplier-was-cut-off": {"", 0, "", History{Machines: 2, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Console, Hosts: []int{2}, To: actRegister},
+		{Do: Console, Hosts: []int{2}, To: actStop},
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: Rename, On: A, Hosts: []int{1}, To: BySupplier},
+		{Do: Apply, On: A, Cut: 5, Late: true, Blind: true},
+		{Do: Taint, On: A},
+	}}},
 }

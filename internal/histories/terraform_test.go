@@ -80,7 +80,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	u.failed, u.said = said.Failed(), fmt.Sprintf("%s: %s", kind, said)
 	u.after, u.done = s.look(process), s.executions()
 	if want != nil {
-		o.registered(u.done, s.settings["bk_supplier_id"])
+		o.registered(u.done, want.Forms, s.settings["bk_supplier_id"])
 	}
 	u.named, u.outOfSync = s.inState(o, "hosts"), s.inState(o, "out_of_sync")
 	u.replaced = u.replaced || kind == providertest.PlanReplace

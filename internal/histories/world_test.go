@@ -41,11 +41,16 @@ type object struct {
 	suppliers map[int]any
 }
 
-// registered notes under which supplier machines were registered.
-func (o *object) registered(done map[int][]simulator.Execution, supplier any) {
+// registered notes under which supplier machines were registered: the one that their name has,
+// or that of the provider.
+func (o *object) registered(done map[int][]simulator.Execution, forms map[int]string, supplier any) {
 	for machine, executions := range done {
-		if slices.ContainsFunc(executions, registers) {
-			o.supplier, o.suppliers[machine] = supplier, supplier
+		if !slices.ContainsFunc(executions, registers) {
+			continue
+		}
+		o.supplier, o.suppliers[machine] = supplier, supplier
+		if forms[machine] == BySupplier {
+			o.suppliers[machine] = ownSupplier
 		}
 	}
 }
