@@ -152,8 +152,9 @@ func TestNames_diedInRename(t *testing.T) {
 						"hosts": hosts, "rollout": map[string]any{"waves": []any{"1"}, "wave_timeout": "1s", "max_failed_hosts": "2"},
 					})
 				}
-				refused.API, refused.Op, refused.Hosts = "operate_proc_multi", new(simulator.OpHost), []string{providertest.Address(1)}
-				h.sim.Inject(refused)
+				fault := refused
+				fault.API, fault.Op, fault.Hosts = "operate_proc_multi", new(simulator.OpHost), []string{providertest.Address(1)}
+				h.sim.Inject(fault)
 				own.Apply(config(providertest.HostsOf(2)))
 				h.sim.Mend()
 				before := *own.Kept

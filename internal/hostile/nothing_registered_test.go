@@ -93,8 +93,9 @@ func TestLetGo_underAnotherSupplier(t *testing.T) {
 					h.onQuery(untimed)
 				}
 				if c.file != nil {
-					c.file.API, c.file.Skip = "get_proc_status_v2", 1
-					h.sim.Inject(*c.file)
+					fault := *c.file
+					fault.API, fault.Skip = "get_proc_status_v2", 1
+					h.sim.Inject(fault)
 				}
 				h.sim.ResetCalls()
 				let := func(supplier int) (said providertest.Diagnostics) {
