@@ -97,7 +97,7 @@ func (c *claim) look(ctx context.Context) (done bool, _ error) {
 			c.gone.beside[host] = c.others[host]
 		case overtaken && own.State != fleet.Unknown: // the file is to catch up
 			c.open = append(c.open, host)
-		case hostedOtherwise && own.State == fleet.Unregistered:
+		case hostedOtherwise: // whatever the file has by this name, the agent has nothing
 			if c.holds(host.Named(c.others[host]), theirs, told) {
 				c.still[host] = true // what the machine hosts is this object's, by the other name
 			} else {

@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -146,7 +147,7 @@ type forgetful struct {
 // Unregister implements fleet.Process.
 func (f *forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := f.Process.Unregister(ctx, hosts)
-	f.absent = keep(results.Succeeded(hosts), func(host fleet.Host) bool { return results[host].AlreadyDone })
+	f.absent = append(f.absent, keep(results.Succeeded(hosts), func(host fleet.Host) bool { return results[host].AlreadyDone })...)
 	return results
 }
 
@@ -167,8 +168,9 @@ func (l letting) doubt(ctx context.Context, f *forgetful, results fleet.Results)
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		case file.State != fleet.Unregistered && file.State != fleet.Unknown && !l.last.ownedByOther(l.Desired, file):
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
-		case unasked == nil && live[host].State == fleet.Unknown:
-			results[host] = fleet.Untold(live[host], nil, meaningSilent)
+		case errors.Is(unasked, fleet.ErrNoSpec): // no agent can be asked, and what the platform says is all there is
+		case unasked != nil, live[host].State == fleet.Unknown:
+			results[host] = fleet.Untold(live[host], unasked, meaningSilent)
 		}
 	}
 }

@@ -11,6 +11,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// agent is the agent id of the first host.
+const agent = "0200000007525400f355781710390005465c"
+
+// newTwoNamed is a gateway that keeps an entry for each name of a machine.
+func newTwoNamed(t *testing.T) hostile {
+	t.Helper()
+	h := newHostile(t, providertest.FaceGateway)
+	h.sim.EntryPerName = true
+	h.sim.AddAgent(agent, providertest.Address(1))
+	return h
+}
+
 // Where the platform keeps an entry for each name of a machine, an object lets go of its own
 // without touching the process that another configuration has registered by the other one: an
 // agent hosts one process, whoever registered it last.
@@ -18,7 +30,6 @@ import (
 // Promised in partial-failure.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
 func TestOvertaken_byTheOtherName(t *testing.T) {
 	t.Parallel()
-	const agent = "0200000007525400f355781710390005465c"
 	names := map[string]map[string]any{
 		"address":  {"hosts": providertest.HostsOf(1)},
 		"agent-id": {"hosts": map[string]string{"a": agent}},
@@ -56,9 +67,7 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHostile(t, providertest.FaceGateway)
-			h.sim.EntryPerName = true
-			h.sim.AddAgent(agent, providertest.Address(1))
+			h := newTwoNamed(t)
 			other := map[string]string{"address": "agent-id", "agent-id": "address"}[c.own]
 			own := h.object()
 			own.Applied(h.config("./start.sh", "running", "kill", names[c.own]))
@@ -96,25 +105,24 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 // not heard of it: the agent tells by that name when it was registered.
 func TestNames_overtakenBesideTheOld(t *testing.T) {
 	t.Parallel()
-	const agent = "0200000007525400f355781710390005465c"
 	for _, ensure := range []string{"hosted", "running"} {
-		for name, lags := range map[string]func(hostile){
-			"current": func(hostile) {},
-			"frozen":  func(h hostile) { h.sim.FreezeStatus() },
-			"late":    func(h hostile) { h.sim.SetLag(5) },
+		for name, c := range map[string]struct{ before, lags func(hostile) }{ // before the console unregisters, and after it
+			"current":       {func(hostile) {}, func(hostile) {}},
+			"frozen":        {func(hostile) {}, func(h hostile) { h.sim.FreezeStatus() }},
+			"frozen-before": {func(h hostile) { h.sim.FreezeStatus() }, func(hostile) {}},
+			"late":          {func(hostile) {}, func(h hostile) { h.sim.SetLag(5) }},
 		} {
 			t.Run(ensure+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				h := newHostile(t, providertest.FaceGateway)
-				h.sim.EntryPerName = true
-				h.sim.AddAgent(agent, providertest.Address(1))
+				h := newTwoNamed(t)
 				own := h.freshly(h.object())
 				own.Applied(h.config("./start.sh", ensure, "kill"))
 				h.onRelease(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
 				own.Apply(h.config("./start.sh", ensure, "kill", map[string]any{"hosts": map[string]string{"a": agent}}))
 				h.sim.Mend()
+				c.before(h)
 				h.unregister()
-				lags(h)
+				c.lags(h)
 				labels := map[string]string{"tf_spec": "v1-0000000000000000", "tf_spec_owner": "ANOTHER"}
 				for _, err := range []error{h.sim.Register(agent, "web", "nginx", labels, ""), h.sim.Host(agent, "web", "nginx"), h.sim.StartProcess(agent, "web", "nginx")} {
 					if err != nil {
@@ -136,16 +144,13 @@ func TestNames_overtakenBesideTheOld(t *testing.T) {
 // That the machine is this object's by the other one does not let it be forgotten.
 func TestNames_diedInRename(t *testing.T) {
 	t.Parallel()
-	const agent = "0200000007525400f355781710390005465c"
 	for name, refused := range map[string]simulator.Fault{
 		"refused": {Code: new(simulator.CodeFailed)}, "unconfirmed": {Pending: -1, Code: new(simulator.CodeFailed)},
 	} {
 		for way, stays := range map[string]map[string]string{"destroyed": nil, "leaves": {"web-2": providertest.Address(2)}} {
 			t.Run(name+"/"+way, func(t *testing.T) {
 				t.Parallel()
-				h := newHostile(t, providertest.FaceGateway)
-				h.sim.EntryPerName = true
-				h.sim.AddAgent(agent, providertest.Address(1))
+				h := newTwoNamed(t)
 				own := h.freshly(h.object())
 				config := func(hosts map[string]string) map[string]any {
 					return h.config("./start.sh", "hosted", "unregister", map[string]any{
