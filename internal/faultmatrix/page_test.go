@@ -230,8 +230,10 @@ func (c matrixCell) sent() string {
 		return "once"
 	case c.cell.tries == 2:
 		return "twice"
-	case c.cell.tries%2 == 0 && c.on.Stateless(): // two pages of a listing
-		return map[int]string{4: "each page twice", 6: "each page three times"}[c.cell.tries]
+	case c.cell.tries == 4: // two pages of a listing
+		return "each page twice"
+	case c.cell.tries == 6:
+		return "each page three times"
 	}
 	return "up to `max_retries` times more"
 }

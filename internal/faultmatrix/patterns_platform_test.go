@@ -222,11 +222,7 @@ var patternMoved = &pattern{
 var patternMoving = &pattern{
 	name: "moving", title: "The listing of a namespace changes each time that it is read",
 	about: "It is read three times.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnImport: {ending: fails, tries: 6},
-		providertest.OnList:   {ending: fails, tries: 6},
-	},
-	never: onlyLists,
+	cells: failsAfter(6, providertest.OnImport, providertest.OnList), never: onlyLists,
 }
 
 var patternOnePage = &pattern{
@@ -238,11 +234,7 @@ var patternOnePage = &pattern{
 var patternShort = &pattern{
 	name: "short", title: "The listing of a namespace gives fewer rows than it counts",
 	about: "Some of the rows would look like all of them. It is read again, and then refused.",
-	cells: map[providertest.Operation]cell{
-		providertest.OnImport: {ending: fails, tries: 4},
-		providertest.OnList:   {ending: fails, tries: 4},
-	},
-	never: onlyLists,
+	cells: failsAfter(4, providertest.OnImport, providertest.OnList), never: onlyLists,
 }
 
 const onlyLists = "they do not list a namespace"

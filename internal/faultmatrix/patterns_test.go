@@ -225,9 +225,17 @@ var allHosts = providertest.HostNumbers(matrixHosts)
 
 // wellAfter has operations come out well after so many calls.
 func wellAfter(tries int, on ...providertest.Operation) map[providertest.Operation]cell {
+	return endingAfter(tries, well, on)
+}
+
+func failsAfter(tries int, on ...providertest.Operation) map[providertest.Operation]cell {
+	return endingAfter(tries, fails, on)
+}
+
+func endingAfter(tries int, as ending, on []providertest.Operation) map[providertest.Operation]cell {
 	cells := make(map[providertest.Operation]cell)
 	for _, o := range on {
-		cells[o] = cell{ending: well, tries: tries}
+		cells[o] = cell{ending: as, tries: tries}
 	}
 	return cells
 }
