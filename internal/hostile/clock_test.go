@@ -126,7 +126,7 @@ func TestOvertaken_olderReplica(t *testing.T) {
 func TestOvertaken_fileUnread(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]simulator.Fault{
-		"garbled": {Replace: map[string]any{"data/proc_infos": []any{"garbled"}}},
+		"garbled": {API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": []any{"garbled"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +134,6 @@ func TestOvertaken_fileUnread(t *testing.T) {
 				first, second := h.object(), h.object()
 				first.Applied(h.config("./start.sh", "registered", "kill"))
 				second.Applied(h.config("./other.sh", "running", "unregister"))
-				fault.API = "get_proc_status_v2"
 				h.sim.Inject(fault)
 				_, said := first.Apply(nil)
 				if !h.process().Running || !h.process().Hosted {
