@@ -90,6 +90,7 @@ func TestOvertaken_still(t *testing.T) {
 		"registering-anew-in-progress": func(h hostile, first *providertest.Core, config map[string]any) {
 			config["timeouts"] = map[string]any{"update": "2s"}
 			first.Refresh()
+			// It is never mended: a request that is still on its way at the deadline would register.
 			h.onReregister(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
 			first.Apply(config)
 		},
@@ -97,6 +98,7 @@ func TestOvertaken_still(t *testing.T) {
 			first.Refresh()
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
 			first.DestroyUnrefreshed()
+			h.sim.Mend()
 		},
 		"tainted": func(_ hostile, first *providertest.Core, _ map[string]any) {
 			first.Refresh()
@@ -111,7 +113,6 @@ func TestOvertaken_still(t *testing.T) {
 				first.Applied(config)
 				second.Applied(h.config("./other.sh", "running", "unregister"))
 				meanwhile(h, first, config)
-				h.sim.Mend()
 				second.Applied(nil)
 				pid := h.process().PID
 				if !first.Tainted {
