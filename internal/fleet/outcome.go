@@ -56,6 +56,8 @@ type Outcome struct {
 	// RegisterTime is the agent's, where it refused to register because of a registration
 	// and told it.
 	RegisterTime int64
+	// Undated: when that was could not be asked by the other name of the machine.
+	Undated bool
 	// Left is what is still not as desired after a [Reconciliation]; empty where the
 	// host is.
 	Left Drift

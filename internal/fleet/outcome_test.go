@@ -67,3 +67,35 @@ func TestEnded(t *testing.T) {
 		})
 	}
 }
+
+// A registration that the agent dates by another name of the machine alone is not what is on
+// file by the name that is asked for, however that looks.
+func TestReconcile_datedByAnotherName(t *testing.T) {
+	t.Parallel()
+	want := desired(fleet.EnsureRegistered)
+	ours := labelled(row(fleet.Stopped, true, 5), ownedBy("us"))
+	cases := map[string]struct {
+		told  fleet.Status // by the other name, which is host 2
+		reads bool         // what is on file counts
+	}{
+		"registered-since": {row(fleet.Stopped, true, 9), false},
+		"registered-then":  {row(fleet.Stopped, true, 5), true},
+		"tells-no-times":   {healthy, true},
+		"does-not-answer":  {fleet.Status{State: fleet.Unknown}, false},
+		"unreadable":       {fleet.Status{State: fleet.Unknown, Unread: true}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{
+				register: done(byHost{1: taken}), cached: says(map[int]fleet.Status{1: ours}), live: says(map[int]fleet.Status{2: c.told}),
+				others: map[fleet.Host]fleet.HostID{host(1): host(2).WithoutSupplier()},
+			}
+			results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(1), Order: hosts(1)}).Run(t.Context())
+			p.wantCalls(t, "register 1", "cached 1", "live 2")
+			if o := results[host(1)]; o.OK() != c.reads || o.Unread == c.reads {
+				t.Errorf("got %+v", o)
+			}
+		})
+	}
+}

@@ -182,6 +182,7 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 	claimed := taken
 	if len(taken) > 0 && !adopt {
 		onFile, err := p.CachedStatus(ctx, taken)
+		dateByOtherName(ctx, p, taken, results)
 		claimed = nil
 		for _, h := range taken {
 			o, claim := want.meet(results[h], onFile[h], err)
@@ -203,12 +204,32 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 	return results
 }
 
+// dateByOtherName looks after registrations of which the agents told no time. Where the
+// platform keeps an entry for each name of a machine, one may have been made by the other name,
+// and what is on file by this one is older then.
+func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) {
+	others := p.KnownNames(pickFunc(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
+	if len(others) == 0 {
+		return
+	}
+	var named []Host
+	for h, other := range others {
+		named = append(named, h.Named(other))
+	}
+	live, err := LiveStatusWithin(ctx, p, patience, named)
+	for h, other := range others {
+		s, o := live[h.Named(other)], results[h]
+		o.RegisterTime, o.Undated = s.RegisterTime, err != nil || s.State == Unknown
+		results[h] = o
+	}
+}
+
 // meet decides what a registration that was there already is: o is what registering
 // said, onFile what the file says, unless reading it failed. Whoever registers last
 // owns, so what is to be taken over is claimed by registering it once more.
 func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim bool) {
 	unread := err != nil || onFile.State == Unregistered || onFile.State == Unknown || onFile.Labels == nil ||
-		onFile.olderThan(o.RegisterTime)
+		onFile.olderThan(o.RegisterTime) || o.Undated
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
 		// The first time did it, as far as anybody can tell. Where the agent knew of a

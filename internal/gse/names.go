@@ -75,6 +75,9 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 
 // KnownNames implements fleet.Process.
 func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
+	if !p.client.face.renames() {
+		return nil // nor can it be asked for here
+	}
 	others := make(map[fleet.Host]fleet.HostID, len(hosts))
 	for _, h := range hosts {
 		if other, known := p.client.alias(h.WithoutSupplier()); known {

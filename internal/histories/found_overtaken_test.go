@@ -269,4 +269,12 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A},
 		{Do: Destroy, On: A},
 	}}},
+	"created-over-an-older-row-of-its-own": {"", 0, "", History{Machines: 1, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Freeze},
+		{Do: Destroy, On: A},
+		{Do: Console, Hosts: []int{1}, To: actHost},
+		{Do: Apply, On: A},
+	}}},
 }
