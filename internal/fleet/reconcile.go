@@ -19,9 +19,9 @@ type Change struct {
 	// Operation runs on the hosts of Due once they are registered, none if it is "".
 	Operation Operation
 	Due       map[Host]Due
-	// Starts are starts of an earlier run whose end was not seen. They are asked for before
-	// anything is done to their hosts.
-	Starts map[Host]Task
+	// Underway are hostings and starts of an earlier run whose end was not seen. They are asked
+	// for before anything is done to their hosts.
+	Underway map[Host]Task
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
@@ -84,7 +84,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	registered := registerAll(ctx, r.process, r.want, pick(hosts, r.register), r.change.Adopt)
 	results.Merge(registered)
 	if again := pick(hosts, r.reregister); len(again) > 0 {
-		results.Merge(r.process.Reregister(ctx, again))
+		results.Merge(r.process.Reregister(ctx, again).underWay(Supervise))
 	}
 	sent := r.sent(hosts, results)
 	r.changed = append(r.changed, sent)
@@ -175,7 +175,7 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 	if len(hosts) == 0 {
 		return nil
 	}
-	results := p.Register(ctx, hosts)
+	results := p.Register(ctx, hosts).underWay(Supervise).fresh()
 	taken := pickFunc(hosts, func(h Host) bool {
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
@@ -193,7 +193,7 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 		}
 	}
 	if len(claimed) > 0 {
-		for h, o := range p.Reregister(ctx, claimed) {
+		for h, o := range p.Reregister(ctx, claimed).underWay(Supervise) {
 			o.TookOver = true
 			if o.Verdict == Failed && o.Err != nil {
 				o.Verdict = Lost // it may be ours by now, and is in no state yet
@@ -291,9 +291,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brough
 		}
 		b.started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(b.started) > 0 {
-			for h, o := range start(ctx, p, b.started, nil) {
-				b.results[h] = o.underWay(Start, false)
-			}
+			b.results.Merge(start(ctx, p, b.started, nil).underWay(Start))
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {
@@ -304,7 +302,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brough
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	if len(bare) > 0 {
-		hosted := p.Operate(ctx, Supervise, bare, nil)
+		hosted := p.Operate(ctx, Supervise, bare, nil).underWay(Supervise).fresh()
 		hosted.leave(bare, func(Host) Drift { return NotHosted })
 		b.results.Merge(hosted)
 	}

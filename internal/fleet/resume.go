@@ -1,6 +1,9 @@
 package fleet
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Task is an operation that was sent and whose end was not seen. By its id the platform
 // tells how it ended.
@@ -12,6 +15,15 @@ type Task struct {
 	// As is the name by which the operation was sent to its host, where the host has another
 	// one now: results come under that, and nothing may tell it any more.
 	As string `json:"as,omitempty"`
+	// Fresh: the process was not hosted before. Over is when it was registered before, by its
+	// agent's time, 0 where that is not known.
+	Fresh bool  `json:"fresh,omitempty"`
+	Over  int64 `json:"over,omitempty"`
+}
+
+// CameAbout reports whether an agent shows that the host was hosted by the task.
+func (t Task) CameAbout(s Status) bool {
+	return s.Hosted && (t.Fresh || t.Over != 0 && s.RegisterTime != 0 && s.RegisterTime != t.Over)
 }
 
 // SentTo is the task for a host that has another name now.
@@ -28,6 +40,41 @@ func (o Outcome) underWay(op Operation, bare bool) Outcome {
 		o.Underway = Task{ID: o.TaskID, Operation: op, Bare: bare}
 	}
 	return o
+}
+
+// underWay notes the tasks of an operation on hosts of which its end was not seen.
+func (r Results) underWay(op Operation) Results {
+	for h, o := range r {
+		r[h] = o.underWay(op, false)
+	}
+	return r
+}
+
+// fresh notes of what is under way that the hosts were not hosted before.
+func (r Results) fresh() Results {
+	for h, o := range r {
+		o.Underway.Fresh = o.Underway.ID != ""
+		r[h] = o
+	}
+	return r
+}
+
+// StillUnderWay asks how operations ended that an earlier run has sent, for so long or for half
+// of the time that is left, and gives the hosts on which they are still under way: they would
+// take place after whatever is done there now. worked gives the hosts whose agents show all the
+// same that they worked.
+func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks map[Host]Task,
+	worked func(context.Context, []Host) Results, observe Observer,
+) Results {
+	ctx, cancel := within(ctx, patience)
+	defer cancel()
+	still := make(Results)
+	for h, o := range resume(ctx, p, tasks, worked, observe) {
+		if o.Verdict == Pending {
+			still[h] = o
+		}
+	}
+	return still
 }
 
 // resume asks how operations ended that an earlier run has sent, before any of them is sent

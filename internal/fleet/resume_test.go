@@ -328,7 +328,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.change.Order, test.change.Starts = hosts(1, 2), map[fleet.Host]fleet.Task{host(1): task}
+			test.change.Order, test.change.Underway = hosts(1, 2), map[fleet.Host]fleet.Task{host(1): task}
 			results := fleet.NewReconciliation(&test.process, desired(fleet.EnsureRunning), test.change).Run(t.Context())
 			wantResults(t, byHost{1: test.result, 2: well}, results)
 			test.process.wantCalls(t, test.calls...)
@@ -341,8 +341,46 @@ func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(row(fleet.Stopped, true, 5))}
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
-		Settle: hosts(1), Order: hosts(1), Starts: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}},
+		Settle: hosts(1), Order: hosts(1), Underway: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Start}},
 	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
 	p.wantCalls(t, "live 1")
+}
+
+// A hosting that is still under way by its task has come about where the agent shows a
+// registration that was not there before.
+func TestReconcile_hostingUnderWay(t *testing.T) {
+	t.Parallel()
+	hostedAt := func(at int64) fleet.Status { return row(fleet.Stopped, true, at) }
+	for name, c := range map[string]struct {
+		task fleet.Task
+		live fleet.Status
+		came bool
+	}{
+		"fresh":                {fleet.Task{Fresh: true}, hostedAt(0), true},
+		"fresh-and-not-hosted": {fleet.Task{Fresh: true}, row(fleet.Stopped, false, 0), false},
+		"fresh-and-silent":     {fleet.Task{Fresh: true}, fleet.Status{State: fleet.Unknown}, false},
+		"over-another":         {fleet.Task{Over: 5}, hostedAt(6), true},
+		"over-the-same":        {fleet.Task{Over: 5}, hostedAt(5), false},
+		"over-what-tells-none": {fleet.Task{Over: 5}, hostedAt(0), false},
+		"over-what-told-none":  {fleet.Task{}, hostedAt(6), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pending := fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}
+			p := &process{look: byHost{1: pending}, wait: byHost{1: pending}, live: answer(c.live)}
+			c.task.ID, c.task.Operation = "T", fleet.Supervise
+			results := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), fleet.Change{
+				Reregister: hosts(1), Order: hosts(1), Underway: map[fleet.Host]fleet.Task{host(1): c.task},
+			}).Run(t.Context())
+			if c.came {
+				wantResults(t, byHost{1: well}, results)
+				p.wantCalls(t, "look 1", "live 1", "reregister 1")
+				return
+			}
+			pending.Left, pending.Underway = fleet.OtherSpec, c.task
+			wantResults(t, byHost{1: pending}, results)
+			p.wantCalls(t, "look 1", "live 1", "wait 1")
+		})
+	}
 }

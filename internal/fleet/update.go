@@ -50,30 +50,26 @@ type Due struct {
 	Task Task `json:"task,omitzero"`
 }
 
-// resumeStarts asks how starts ended that an earlier run has sent. It gives the hosts on
-// which one is still under way. What the others have come to their agents tell.
-func (r *Reconciliation) resumeStarts(ctx context.Context, hosts []Host, observe Observer) Results {
+// hindered asks how hostings and starts ended that an earlier run has sent. It gives the hosts
+// on which one is still under way. What the others have come to their agents tell.
+func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
-		if task, sent := r.change.Starts[h]; sent && r.want.Ensure == EnsureRunning {
+		if task, sent := r.change.Underway[h]; sent && (task.Operation == Supervise || r.want.Ensure == EnsureRunning) {
 			tasks[h] = task
 		}
 	}
-	still := make(Results)
-	for h, o := range resume(ctx, r.process, tasks, r.runs, observe) {
-		if o.Verdict == Pending {
-			still[h] = o
-		}
-	}
-	return still
+	return StillUnderWay(ctx, r.process, patience, tasks, r.came, observe)
 }
 
-// runs gives the hosts on which the process runs.
-func (r *Reconciliation) runs(ctx context.Context, hosts []Host) Results {
+// came gives the hosts on which what was sent has come about: the process runs, or is hosted
+// by a registration that was not there before.
+func (r *Reconciliation) came(ctx context.Context, hosts []Host) Results {
 	results := make(Results)
-	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown that it runs
+	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown that it came
 	for _, h := range hosts {
-		if live[h].State == Running {
+		task := r.change.Underway[h]
+		if task.Operation == Start && live[h].State == Running || task.Operation == Supervise && task.CameAbout(live[h]) {
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
 		}
 	}
@@ -128,11 +124,11 @@ func (r *Reconciliation) prior() Process {
 }
 
 // askBefore asks what runs on the hosts that are due, before anything is changed there. A
-// host that cannot be asked, or on which a start or an earlier try is still under way, is
+// host that cannot be asked, or on which what was sent before is still under way, is
 // left as it is.
 func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, observe Observer) (map[Host]Status, Results) {
-	results := r.resumeStarts(ctx, hosts, observe)
-	due := pickFunc(r.due(hosts), func(h Host) bool { _, starting := results[h]; return !starting })
+	results := r.hindered(ctx, hosts, observe)
+	due := pickFunc(r.due(hosts), func(h Host) bool { _, hindered := results[h]; return !hindered })
 	results.Merge(r.resume(ctx, due, observe))
 	due = pickFunc(due, func(h Host) bool {
 		_, ended := r.resumed[h]
@@ -187,14 +183,10 @@ func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[H
 		}
 	}
 	if len(up) > 0 {
-		for h, o := range r.process.Operate(ctx, r.change.Operation, up, observe) {
-			results[h] = o.underWay(r.change.Operation, false)
-		}
+		results.Merge(r.process.Operate(ctx, r.change.Operation, up, observe).underWay(r.change.Operation))
 	}
 	if len(down) > 0 {
-		for h, o := range start(ctx, r.process, down, observe) {
-			results[h] = o.underWay(Start, false)
-		}
+		results.Merge(start(ctx, r.process, down, observe).underWay(Start))
 	}
 	for _, h := range slices.Concat(up, down) {
 		pid := r.change.Due[h].PID

@@ -43,8 +43,8 @@ type applied struct {
 	// run.
 	Due    map[string]fleet.Due `json:"due,omitempty"`
 	Behind map[string][]string  `json:"behind,omitempty"`
-	// Starts are starts whose end was not seen, by address.
-	Starts map[string]fleet.Task `json:"starts,omitempty"`
+	// Underway are hostings and starts whose end was not seen, by address.
+	Underway map[string]fleet.Task `json:"starts,omitempty"`
 	// Registered are hosts by the agent's time of the registration that this object made
 	// there. It is proof of whose a registration is while the platform's file lags.
 	Registered map[int64][]string `json:"registered,omitempty"`
@@ -60,7 +60,7 @@ func appliedAs(d fleet.Desired, supplier int) applied {
 	return applied{
 		FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels,
 		Owner: d.Owner, Supplier: &supplier, Uncounted: &d.Uncounted,
-		Due: make(map[string]fleet.Due), Behind: make(map[string][]string), Starts: make(map[string]fleet.Task),
+		Due: make(map[string]fleet.Due), Behind: make(map[string][]string), Underway: make(map[string]fleet.Task),
 	}
 }
 
@@ -165,29 +165,53 @@ func (a applied) runs() map[string]string {
 
 func (a applied) setBehind(host, spec string) { a.Behind[spec] = append(a.Behind[spec], host) }
 
-// startsOn are those of the starts whose end was not seen that were sent to some hosts.
-func (a applied) startsOn(hosts []fleet.Host) map[fleet.Host]fleet.Task {
-	starts := make(map[fleet.Host]fleet.Task)
+// underwayOn are those of the hostings and starts whose end was not seen that were sent to some
+// hosts.
+func (a applied) underwayOn(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	underway := make(map[fleet.Host]fleet.Task)
 	for _, host := range hosts {
-		if task, sent := a.Starts[host.Address()]; sent {
-			starts[host] = task
+		if task, sent := a.Underway[host.Address()]; sent {
+			underway[host] = task
 		}
 	}
-	return starts
+	return underway
 }
 
-// keepStarts notes the starts whose end was not seen, for the next apply. A host whose turn
-// did not come keeps what it had before.
-func (a applied) keepStarts(before applied, failures fleet.Results) {
+// allUnderway are those, and the operations of on_update of which the same is true.
+func (a applied) allUnderway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	underway := a.underwayOn(hosts)
+	for _, host := range hosts {
+		if due := a.Due[host.Address()]; due.InDoubt && due.Task.ID != "" {
+			underway[host] = due.Task
+		}
+	}
+	return underway
+}
+
+// keepUnderway notes the hostings and starts whose end was not seen, for the next apply. A host
+// whose turn did not come keeps what it had before.
+func (a applied) keepUnderway(before applied, failures fleet.Results) {
+	times := before.registeredAt()
 	for host, o := range failures {
 		at := host.Address()
-		earlier, sent := before.Starts[at]
+		earlier, sent := before.Underway[at]
 		switch {
-		case o.Underway.Operation == fleet.Start && o.Left != fleet.OperationUnconfirmed: // Due has those
-			a.Starts[at] = o.Underway
+		case o.Left == fleet.OperationUnconfirmed: // Due has those
+		case o.Underway.Operation == fleet.Supervise && !o.Underway.Fresh:
+			o.Underway.Over = cmp.Or(o.Underway.Over, times[at], earlier.Over)
+			a.Underway[at] = o.Underway
+		case o.Underway.Operation == fleet.Start, o.Underway.Operation == fleet.Supervise:
+			a.Underway[at] = o.Underway
 		case sent && o.Verdict == fleet.NotTried:
-			a.Starts[at] = earlier
+			a.Underway[at] = earlier
 		}
+	}
+}
+
+// keepStuck notes what is under way on hosts that could not leave.
+func (a applied) keepStuck(before applied, stuck fleet.Results) {
+	for host, task := range before.allUnderway(slices.Collect(maps.Keys(stuck))) {
+		a.Underway[host.Address()] = task
 	}
 }
 

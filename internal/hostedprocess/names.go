@@ -189,7 +189,8 @@ func (u *update) dropNames(ctx context.Context, n names, done fleet.Results) {
 			old = append(old, was)
 		}
 	}
-	ours := letting{u.prior, u.leave, &u.gone}.stillOurs(ctx, old)
+	l := letting{u.prior, u.leave, &u.gone}
+	ours := l.stillOurs(ctx, l.unhindered(ctx, old))
 	if len(ours) > 0 {
 		u.gone.results.Merge(u.prior.Process.Unregister(ctx, ours))
 	}

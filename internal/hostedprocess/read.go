@@ -53,7 +53,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	// With something to be done before the process goes, it is not gone before that is
 	// done.
 	stays := state.OnDestroy.ValueString() != "" && state.OnDestroy.ValueString() != string(fleet.DestroyUnregister)
-	if model.vanishes() && !stays && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) {
+	if model.vanishes() && !stays && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -113,6 +113,21 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 		doubtful := known[host.WithoutSupplier()].Code == diagnose.Unconfirmed && !h.Process.HostingRegisters()
 		return report.Drift[host] != fleet.NotRegistered || !report.Live[host].HostedKnown || doubtful
 	})
+}
+
+// mayCome reports whether something that an earlier run has sent may host or start the process
+// yet, or has since the agents were asked.
+func mayCome(ctx context.Context, h hostedProcess, last applied) bool {
+	tasks := last.allUnderway(h.Hosts.Hosts())
+	if len(tasks) == 0 {
+		return false
+	}
+	for _, o := range h.Process.Resume(ctx, tasks, false, nil) {
+		if o.Verdict != fleet.Failed {
+			return true
+		}
+	}
+	return false
 }
 
 // driftStatuses keeps the longer story that state tells of the same drift, and

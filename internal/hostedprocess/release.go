@@ -48,6 +48,8 @@ type released struct {
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
 	unstopped []fleet.Host
+	// unseen may have been registered by what nobody can ask the platform for any more.
+	unseen []fleet.Host
 	// forgotten could not be asked, and were to be forgotten then.
 	forgotten fleet.Results
 }
@@ -76,7 +78,7 @@ type letting struct {
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
 	l := letting{h, how, &gone}
-	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, hosts)))
+	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, l.unhindered(ctx, hosts))))
 	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}
 	gone.results.Merge(h.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
@@ -95,6 +97,60 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 		}
 	}
 	return gone
+}
+
+// meaningHindered: what was sent before would take place after a host was let go.
+const meaningHindered = "not let go of, because an earlier apply has sent what would host or start it there, and that is still under way. " +
+	"Do this again once it has ended"
+
+// unhindered leaves out the hosts on which something that an earlier run has sent is still under
+// way: it would host or start the process once they were let go.
+func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+	tasks := l.last.allUnderway(hosts)
+	if len(tasks) == 0 {
+		return hosts
+	}
+	u := underway{l, tasks, make(map[fleet.Host]bool)}
+	for host, o := range fleet.StillUnderWay(ctx, l.Process, patience, tasks, u.came, nil) {
+		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningHindered, TaskID: o.TaskID, RequestID: o.RequestID, Unreachable: u.silent[host]}
+		if fleet.Interrupted(o.Err) {
+			hindered.Err = o.Err
+		}
+		l.gone.results[host] = hindered
+	}
+	return keep(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
+}
+
+// underway is what an earlier run has sent to hosts that are to be let go.
+type underway struct {
+	letting
+
+	tasks  map[fleet.Host]fleet.Task
+	silent map[fleet.Host]bool // whose agents do not answer
+}
+
+// came gives the hosts whose agents show that it has come about: the process runs, with another
+// pid than before, or is hosted by a registration that was not there before.
+func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
+	results := make(fleet.Results)
+	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts) // who says nothing has not shown that it came
+	for _, host := range hosts {
+		s, shown := live[host], false
+		u.silent[host] = err == nil && s.Silent()
+		switch u.tasks[host].Operation {
+		case fleet.Supervise:
+			shown = u.tasks[host].CameAbout(s)
+		case fleet.Start:
+			shown = s.State == fleet.Running
+		default:
+			pid := u.last.Due[host.Address()].PID
+			shown = s.State == fleet.Running && s.PID > 0 && pid > 0 && s.PID != pid
+		}
+		if shown {
+			results[host] = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
+		}
+	}
+	return results
 }
 
 // wordsOf says what is done to hosts that are let go.
@@ -270,6 +326,14 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 			"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. "+
 			"Look whether it is to run on, and stop it there if not.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.unstopped), keys.Len()), diagnose.Rows(keys, rows)))
+	}
+	if len(r.unseen) > 0 {
+		rows := fleet.Same(r.unseen, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not hosted now, and how registering it ended was not seen"})
+		diags.AddWarning("Registration May Come Yet", fmt.Sprintf("%s was sent to be registered on %s, and how that ended was not seen. Their agents do not host it "+
+			"now, so there was nothing to unregister. What this resource had kept to ask the platform for the end is lost, as it is when a tainted one is replaced: "+
+			"if the platform is only late, the process will be hosted there as this resource declared it, over what its replacement registers. "+
+			"The next plans will show that.\n\n%s",
+			h.Title, diagnose.CountHosts(len(r.unseen), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.forgotten) > 0 {
 		diags.AddWarning("Unreachable Hosts Forgotten", fmt.Sprintf("%s could not be unregistered on %s, whose agents do not answer, and "+

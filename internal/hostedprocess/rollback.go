@@ -114,8 +114,8 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 			now.Due[host.Address()] = fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
 		}
 	}
-	now.Starts = make(map[string]fleet.Task)
-	now.keepStarts(u.last, u.failedAtLast())
+	now.Underway = make(map[string]fleet.Task)
+	now.keepUnderway(u.last, u.failedAtLast())
 	for host, spec := range runs {
 		now.setBehind(host, spec)
 	}

@@ -203,10 +203,10 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
 	change.Operation, change.Due = u.operation, u.due
-	change.Starts = u.last.startsOn(slices.Concat(change.Reregister, change.Settle))
+	change.Underway = u.last.underwayOn(slices.Concat(change.Register, change.Reregister, change.Settle))
 	for was, is := range names.now {
-		if task, sent := u.last.Starts[was.Address()]; sent && change.Starts[is].ID == "" {
-			change.Starts[is] = task.SentTo(was)
+		if task, sent := u.last.Underway[was.Address()]; sent && change.Underway[is].ID == "" {
+			change.Underway[is] = task.SentTo(was)
 		}
 	}
 	if u.prior.Desired.HasSpec {

@@ -3,6 +3,7 @@ package hostile_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -91,8 +92,9 @@ func TestOvertaken_still(t *testing.T) {
 			config["timeouts"] = map[string]any{"update": "2s"}
 			first.Refresh()
 			// It is never mended: a request that is still on its way at the deadline would register.
-			h.onReregister(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
+			h.onReregister(simulator.Fault{Takes: time.Hour, Code: new(simulator.CodeFailed)})
 			first.Apply(config)
+			h.passed.Add(2)
 		},
 		"a-destroy-that-failed": func(h hostile, first *providertest.Core, _ map[string]any) {
 			first.Refresh()
@@ -108,6 +110,7 @@ func TestOvertaken_still(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onHostile(t, func(h hostile) {
+				h.sim.Now = h.clock
 				first, second := h.object(), h.object()
 				config := h.config("./start.sh", "hosted", "kill")
 				first.Applied(config)

@@ -2,7 +2,9 @@ package hostile_test
 
 import (
 	"maps"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -15,7 +17,11 @@ type hostile struct {
 	sim      *providertest.Sim
 	by       providertest.Face
 	settings map[string]any
+	passed   *atomic.Int64 // hours, by the platform's clock
 }
+
+// clock is the platform's, for tests in which an operation takes an hour.
+func (h hostile) clock() time.Time { return time.Now().Add(time.Duration(h.passed.Load()) * time.Hour) }
 
 // onHostile plays a test on the ESB and on the API gateway.
 func onHostile(t *testing.T, play func(hostile)) {
@@ -31,7 +37,7 @@ func onHostile(t *testing.T, play func(hostile)) {
 func newHostile(t *testing.T, by providertest.Face) hostile {
 	t.Helper()
 	sim := providertest.NewSim(t)
-	return hostile{t, sim, by, sim.SettingsFor(by)}
+	return hostile{t, sim, by, sim.SettingsFor(by), new(atomic.Int64)}
 }
 
 // object is a resource object in a configuration of its own.

@@ -117,8 +117,10 @@ func TestByTask(t *testing.T) {
 	t.Parallel()
 	hosts := procapitest.Parse(t, one1, two2, "0:10.0.0.3")
 	restart := fleet.Task{ID: "T", Operation: fleet.Restart}
+	over := restart
+	over.Over, over.Fresh = 5, true
 	groups := 0
-	for group := range ByTask(map[fleet.Host]fleet.Task{hosts[0]: restart, hosts[1]: restart, hosts[2]: {ID: "T", Operation: fleet.Start}}) {
+	for group := range ByTask(map[fleet.Host]fleet.Task{hosts[0]: restart, hosts[1]: over, hosts[2]: {ID: "T", Operation: fleet.Start}}) {
 		groups++
 		if alone := group[0] == hosts[2]; alone != (len(group) == 1) {
 			t.Errorf("together: %v", group)
