@@ -247,6 +247,12 @@ func (d Desired) Carries(s Status) bool {
 	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
 }
 
+// CarryOne reports whether two registrations carry one fingerprint, whichever that is.
+func (d Desired) CarryOne(a, b Status) bool {
+	d.Fingerprint = a.Labels[d.FingerprintLabel]
+	return d.Fingerprint != "" && d.Carries(b)
+}
+
 // confirmed puts what is on file and what the agent says together.
 func confirmed(onFile, live Status) Status {
 	status := live

@@ -277,4 +277,14 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{1}, To: actHost},
 		{Do: Apply, On: A},
 	}}},
+	"renamed-and-declared-anew-once-operated": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2}, To: ByAgent},
+		{Do: Apply, On: A, Cut: 4},
+		{Do: Freeze},
+		{Do: Apply, On: A},
+		{Do: Rename, On: A, Hosts: []int{2}, To: ByAddress},
+		{Do: Operate, To: "restart"},
+		{Do: SetLabel, On: A, To: "two"},
+		{Do: Apply, On: A},
+	}}},
 }

@@ -82,12 +82,13 @@ func (u *update) claimNames(ctx context.Context, n names) error {
 	if err != nil {
 		return fmt.Errorf("reading the cached status: %w", err)
 	}
+	held := u.last.held(u.h.Desired)
 	for _, old := range ours {
 		was, file := onFile[old], onFile[n.now[old]]
 		// What a console registered over ours stays ours, whichever name it is asked for by,
 		// and what an operation hosted by the new name is beside ours by the old one.
 		same := file.RegisterTime > 0 && file.RegisterTime == was.RegisterTime && maps.Equal(file.Labels, was.Labels)
-		operated := !u.last.ownedByOther(u.h.Desired, file) && (u.last.held(u.h.Desired).Carries(file) || u.h.Desired.Carries(file))
+		operated := !u.last.ownedByOther(u.h.Desired, file) && (held.Carries(file) || u.h.Desired.Carries(file) || held.CarryOne(was, file))
 		theirs := file.State != fleet.Unregistered && file.Labels != nil && !same && !operated && !u.last.ours(u.h.Desired, file)
 		n.ours[n.now[old]] = u.last.FingerprintLabel == "" || !theirs
 	}
