@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -279,5 +281,30 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 				t.Errorf("the postcondition says nothing:\n%s", out)
 			}
 		})
+	}
+}
+
+// A destroy does not end well while a start would bring back what it lets go of.
+//
+// Promised in partial-failure.md: a destroy and a host that leaves `hosts` end in an error.
+func TestAccExitCodes_underWay(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	var hours atomic.Int64
+	sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
+	sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Takes: time.Hour})
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{
+		Hosts: providertest.HostsConfig(2), More: "ensure = \"running\"\n  timeouts = { create = \"8s\", delete = \"8s\" }",
+	}.String())
+	cli.Expect(1, "apply", "-auto-approve")
+	if out := cli.Expect(1, "destroy", "-auto-approve"); !strings.Contains(strings.Join(strings.Fields(out), " "), "that is still under way") {
+		t.Errorf("it said:\n%s", out)
+	}
+	hours.Add(2)
+	cli.Expect(0, "destroy", "-auto-approve")
+	for _, p := range sim.Processes() {
+		if p.Registered || p.Hosted {
+			t.Errorf("left behind: %+v", p)
+		}
 	}
 }
