@@ -205,7 +205,7 @@ func (l letting) askAgents(ctx context.Context, hosts []fleet.Host) {
 	for _, host := range hosts {
 		s := live[host]
 		if err == nil && s.State != fleet.Unknown && s.HostedKnown && !s.Hosted && s.RegisterTime == 0 || otherwise[host] {
-			if l.unkept && !otherwise[host] && l.statuses[host.WithoutSupplier()].Code == diagnose.Unconfirmed {
+			if l.unkept && l.Process.HostingRegisters() && !otherwise[host] && l.statuses[host.WithoutSupplier()].Code == diagnose.Unconfirmed {
 				l.gone.unseen = append(l.gone.unseen, host)
 			}
 			continue
