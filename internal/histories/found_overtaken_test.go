@@ -287,4 +287,11 @@ var foundOvertaken = map[string]finding{
 		{Do: SetLabel, On: A, To: "two"},
 		{Do: Apply, On: A},
 	}}},
+	"replaced-once-nothing-is-kept-of-it": {"", 0, "", History{Machines: 1, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1}, To: BySupplier},
+		{Do: Apply, On: A, Cut: 3, Late: true},
+		{Do: SetDefault, To: "y"},
+		{Do: Apply, On: A, Cut: 1, Blind: true},
+		{Do: Apply, On: A, Cut: 4},
+	}}},
 }

@@ -151,7 +151,7 @@ func (w *world) others(s Step) {
 		w.mend()
 	case SetLag:
 		w.sim.SetLag(s.Times)
-		w.unsteady, w.stale = s.Times > 0, true
+		w.unsteady, w.stale = w.unsteady || s.Times > 0, true // what was to show by the lag of before still is
 	case Freeze:
 		w.sim.FreezeStatus()
 		w.stale = true

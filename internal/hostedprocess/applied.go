@@ -64,6 +64,16 @@ func appliedAs(d fleet.Desired, supplier int) applied {
 	}
 }
 
+// orElse is what state and today's provider block say where nothing was kept.
+func (a applied) orElse(kept bool, h hostedProcess, state *lifecycleModel) applied {
+	if kept {
+		return a
+	}
+	a = appliedAs(h.Desired, h.supplier)
+	a.Fingerprint = cmp.Or(state.Fingerprint.ValueString(), a.Fingerprint)
+	return a
+}
+
 // newOwner is the id of a resource object that has none yet.
 func newOwner() string { return rand.Text()[:16] }
 

@@ -56,7 +56,7 @@ func (l letting) ours(ctx context.Context, hosts []fleet.Host) ([]fleet.Host, ma
 			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
 		case other && !foreign:
 			owned = append(owned, host)
-		case err != nil && foreign, other:
+		case other:
 		case err != nil:
 			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
 		case !doubtful, told && l.last.ours(l.Desired, file) && (!overtaken || file.RegisterTime > l.last.Overtaken[host.Address()]):

@@ -73,7 +73,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		last.Overtaken = overtaken
 		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
 	}
-	statuses := driftStatuses(report, held, last, state.statuses(h.Hosts))
+	statuses := driftStatuses(report, held, last.orElse(everApplied, h, state), state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)

@@ -196,10 +196,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !everApplied {
-		last = appliedAs(h.Desired, h.supplier)
-		last.Fingerprint = cmp.Or(state.Fingerprint.ValueString(), last.Fingerprint)
-	}
+	last = last.orElse(everApplied, h, state)
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
 		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "", unkept: !everApplied, supplierUnknown: supplierUnknown,
