@@ -68,7 +68,7 @@ func openEnd(failures fleet.Results, doubt string) string {
 func failedCalls(failures fleet.Results) []string {
 	texts := make(map[string][]string)
 	for _, o := range failures {
-		if o.Err != nil && (!interruptedOrUp(o) || troubled(o.Err)) {
+		if o.Err != nil && (!interruptedOrUp(o) || Troubled(o.Err)) {
 			text := explain(o.Err)
 			texts[cmp.Or(causeOf(o.Err), text)] = append(texts[cmp.Or(causeOf(o.Err), text)], text)
 		}
@@ -131,9 +131,9 @@ func interruptedOrUp(o fleet.Outcome) bool {
 	return (o.Verdict == fleet.Pending || o.Verdict == fleet.NotTried) && fleet.Ended(o.Err)
 }
 
-// troubled reports whether a wait that was cut off had failed before: then there is more
+// Troubled reports whether a wait that was cut off had failed before: then there is more
 // to say than that it took too long.
-func troubled(err error) bool {
+func Troubled(err error) bool {
 	var last *bkapi.Error
 	return troubleIn(err) != nil || (errors.As(err, &last) && last.Attempts > 1)
 }

@@ -99,3 +99,60 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 		})
 	}
 }
+
+// A hosting that is still under way by its task has come about where the agent shows a
+// registration that was not there before, and the file shows whose that is.
+func TestReconcile_hostingUnderWay(t *testing.T) {
+	t.Parallel()
+	var (
+		hostedAt = func(at int64) fleet.Status { return row(fleet.Stopped, true, at) }
+		oursAt   = func(at int64) fleet.Status { return labelled(hostedAt(at), ownedBy("us")) }
+		theirs   = labelled(hostedAt(6), ownedBy("them"))
+		another  = labelled(hostedAt(6), map[string]string{label: "v1-ffffffffffffffff", label + "_owner": "us"})
+		fresh    = fleet.Task{Fresh: true}
+	)
+	for name, c := range map[string]struct {
+		task       fleet.Task
+		live, file fleet.Status
+		came       bool
+	}{
+		"fresh":                   {fresh, hostedAt(6), oursAt(6), true},
+		"fresh-and-tells-no-time": {fresh, hostedAt(0), oursAt(6), true},
+		"fresh-and-an-old-file":   {fresh, hostedAt(7), oursAt(6), false},
+		"fresh-and-no-row":        {fresh, hostedAt(6), fleet.Status{State: fleet.Unregistered}, false},
+		"fresh-and-anothers":      {fresh, hostedAt(6), theirs, false},
+		"fresh-and-an-earlier":    {fresh, hostedAt(6), another, false},
+		"fresh-and-not-hosted":    {fresh, row(fleet.Stopped, false, 0), oursAt(6), false},
+		"fresh-and-silent":        {fresh, fleet.Status{State: fleet.Unknown}, oursAt(6), false},
+		"over-another":            {fleet.Task{Over: 5}, hostedAt(6), oursAt(6), true},
+		"over-the-same":           {fleet.Task{Over: 5}, hostedAt(5), oursAt(5), false},
+		"over-what-tells-none":    {fleet.Task{Over: 5}, hostedAt(0), oursAt(6), false},
+		"over-what-told-none":     {fleet.Task{}, hostedAt(6), oursAt(6), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pending := fleet.Outcome{Verdict: fleet.Pending, TaskID: "T"}
+			p := &process{look: byHost{1: pending}, wait: byHost{1: pending}, live: answer(c.live), cached: answer(c.file)}
+			c.task.ID, c.task.Operation, c.task.Fingerprint = "T", fleet.Supervise, ownPrint
+			reconciliation := fleet.NewReconciliation(p, desired(fleet.EnsureRegistered), fleet.Change{
+				Reregister: hosts(1), Order: hosts(1), Underway: map[fleet.Host]fleet.Task{host(1): c.task},
+			})
+			results := reconciliation.Run(t.Context())
+			if reconciliation.Ended()[host(1)] != c.came {
+				t.Errorf("ended: %v", reconciliation.Ended())
+			}
+			asked := []string{"look 1", "live 1"}
+			if c.live.Hosted {
+				asked = append(asked, "cached 1")
+			}
+			if c.came {
+				wantResults(t, byHost{1: well}, results)
+				p.wantCalls(t, append(asked, "reregister 1")...)
+				return
+			}
+			pending.Left, pending.Underway = fleet.OtherSpec, c.task
+			wantResults(t, byHost{1: pending}, results)
+			p.wantCalls(t, append(asked, "wait 1")...)
+		})
+	}
+}

@@ -130,15 +130,10 @@ type Process interface {
 // LiveStatusWithin is LiveStatus for so long, or for half of the time that is left: an
 // agent that has not answered by then is not known.
 func LiveStatusWithin(ctx context.Context, p Process, patience time.Duration, hosts []Host) (map[Host]Status, error) {
-	ctx, cancel := within(ctx, patience)
-	defer cancel()
-	return p.LiveStatus(ctx, hosts)
-}
-
-// within ends after so long, or after half of the time that is left.
-func within(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		patience = min(patience, time.Until(deadline)/2)
 	}
-	return context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return p.LiveStatus(ctx, hosts)
 }

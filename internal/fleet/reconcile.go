@@ -44,6 +44,8 @@ type Reconciliation struct {
 	operated map[Host]Due
 	// registered is the agents' time of the registrations made here, 0 where it is not known.
 	registered map[Host]int64
+	// ended are the hosts on which what an earlier run had sent has come to an end.
+	ended map[Host]bool
 	// resumed are the hosts on which an earlier try of the operation turned out to have
 	// worked.
 	resumed Results
@@ -53,7 +55,7 @@ type Reconciliation struct {
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64),
+		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64), ended: make(map[Host]bool),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
 }
@@ -84,14 +86,14 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	registered := registerAll(ctx, r.process, r.want, pick(hosts, r.register), r.change.Adopt)
 	results.Merge(registered)
 	if again := pick(hosts, r.reregister); len(again) > 0 {
-		results.Merge(r.process.Reregister(ctx, again).underWay(Supervise))
+		results.Merge(r.process.Reregister(ctx, again).hosting(r.want, never))
 	}
 	sent := r.sent(hosts, results)
 	r.changed = append(r.changed, sent)
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
 	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe))
 	up := results.Succeeded(hosts)
-	brought := bringUp(ctx, r.process, r.want.Ensure, up)
+	brought := bringUp(ctx, r.process, r.want, up)
 	results.Merge(brought.results)
 	r.keepTimes(hosts, setOf(sent), brought.seen)
 	for _, h := range brought.started {
@@ -122,6 +124,9 @@ func (r *Reconciliation) keepTimes(hosts []Host, sent map[Host]bool, seen map[Ho
 // Registered is when hosts were registered to whose registration something was done, by
 // their agents' time; 0 where that is not known.
 func (r *Reconciliation) Registered() map[Host]int64 { return r.registered }
+
+// Ended are the hosts on which what an earlier run had sent has come to an end.
+func (r *Reconciliation) Ended() map[Host]bool { return r.ended }
 
 // left is what is left to do on a host on which nothing was done.
 func (r *Reconciliation) left(h Host) Drift {
@@ -175,7 +180,7 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 	if len(hosts) == 0 {
 		return nil
 	}
-	results := p.Register(ctx, hosts).underWay(Supervise).fresh()
+	results := p.Register(ctx, hosts).hosting(want, always)
 	taken := pickFunc(hosts, func(h Host) bool {
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
@@ -193,8 +198,11 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 		}
 	}
 	if len(claimed) > 0 {
-		for h, o := range p.Reregister(ctx, claimed).underWay(Supervise) {
+		for h, o := range p.Reregister(ctx, claimed).hosting(want, never) {
 			o.TookOver = true
+			if o.Underway.ID != "" {
+				o.Underway.Over = results[h].RegisterTime
+			}
 			if o.Verdict == Failed && o.Err != nil {
 				o.Verdict = Lost // it may be ours by now, and is in no state yet
 			}
@@ -273,8 +281,8 @@ const patience = 2 * time.Minute
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be
 // of a registration before this one, and say of a process that it runs although it
 // was stopped since.
-func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brought {
-	if ensure == EnsureRegistered || len(hosts) == 0 {
+func bringUp(ctx context.Context, p Process, want Desired, hosts []Host) brought {
+	if want.Ensure == EnsureRegistered || len(hosts) == 0 {
 		return brought{}
 	}
 	status, err := LiveStatusWithin(ctx, p, patience, hosts)
@@ -282,7 +290,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brough
 		return brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})}
 	}
 	b := brought{results: make(Results), seen: maps.Clone(status)}
-	if ensure == EnsureRunning {
+	if want.Ensure == EnsureRunning {
 		for _, h := range hosts {
 			// It may run: a start is for where it is known not to.
 			if s := status[h]; s.State == Unknown {
@@ -302,7 +310,7 @@ func bringUp(ctx context.Context, p Process, ensure Ensure, hosts []Host) brough
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	if len(bare) > 0 {
-		hosted := p.Operate(ctx, Supervise, bare, nil).underWay(Supervise).fresh()
+		hosted := p.Operate(ctx, Supervise, bare, nil).hosting(want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
 		hosted.leave(bare, func(Host) Drift { return NotHosted })
 		b.results.Merge(hosted)
 	}

@@ -15,15 +15,22 @@ type Task struct {
 	// As is the name by which the operation was sent to its host, where the host has another
 	// one now: results come under that, and nothing may tell it any more.
 	As string `json:"as,omitempty"`
-	// Fresh: the process was not hosted before. Over is when it was registered before, by its
-	// agent's time, 0 where that is not known.
-	Fresh bool  `json:"fresh,omitempty"`
-	Over  int64 `json:"over,omitempty"`
+	// Fingerprint is that of the declaration which a hosting was sent with. Fresh: the process
+	// was not hosted before; Over is when it was registered before, by its agent's time, 0 where
+	// that is not known.
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Fresh       bool   `json:"fresh,omitempty"`
+	Over        int64  `json:"over,omitempty"`
 }
 
-// CameAbout reports whether an agent shows that the host was hosted by the task.
-func (t Task) CameAbout(s Status) bool {
-	return s.Hosted && (t.Fresh || t.Over != 0 && s.RegisterTime != 0 && s.RegisterTime != t.Over)
+// CameAbout reports whether a host is hosted by the task: its agent tells of a registration
+// that was not there before, and that is on file as what want's owner sent. Without labels nobody
+// can tell whose it is.
+func (t Task) CameAbout(want Desired, live, onFile Status) bool {
+	want.Fingerprint = t.Fingerprint
+	since := t.Fresh || t.Over != 0 && live.RegisterTime != 0 && live.RegisterTime != t.Over
+	sent := want.FingerprintLabel == "" || want.Ours(onFile) && (want.OwnerLabel == "" || want.Owns(onFile)) && !onFile.olderThan(live.RegisterTime)
+	return live.Hosted && since && sent
 }
 
 // SentTo is the task for a host that has another name now.
@@ -50,23 +57,32 @@ func (r Results) underWay(op Operation) Results {
 	return r
 }
 
-// fresh notes of what is under way that the hosts were not hosted before.
-func (r Results) fresh() Results {
-	for h, o := range r {
-		o.Underway.Fresh = o.Underway.ID != ""
-		r[h] = o
+// hosting notes the tasks of registrations of which the end was not seen, on hosts that were not
+// hosted before, as far as is known, if they are fresh.
+func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
+	for h, o := range r.underWay(Supervise) {
+		if o.Underway.ID != "" {
+			o.Underway.Fingerprint, o.Underway.Fresh = want.Fingerprint, fresh(h)
+			r[h] = o
+		}
 	}
 	return r
 }
 
-// StillUnderWay asks how operations ended that an earlier run has sent, for so long or for half
-// of the time that is left, and gives the hosts on which they are still under way: they would
+func always(Host) bool { return true }
+func never(Host) bool  { return false }
+
+// StillUnderWay asks how operations ended that an earlier run has sent, for so long or for three
+// quarters of the time that is left, and gives the hosts on which they are still under way: they would
 // take place after whatever is done there now. worked gives the hosts whose agents show all the
 // same that they worked.
 func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks map[Host]Task,
 	worked func(context.Context, []Host) Results, observe Observer,
 ) Results {
-	ctx, cancel := within(ctx, patience)
+	if deadline, bounded := ctx.Deadline(); bounded {
+		patience = min(patience, time.Until(deadline)*3/4)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	still := make(Results)
 	for h, o := range resume(ctx, p, tasks, worked, observe) {
@@ -75,6 +91,24 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 		}
 	}
 	return still
+}
+
+// CameAbout gives the hosts on which what was sent has come about, as their agents say, although
+// its task does not: the process runs, or is hosted by the task.
+func CameAbout(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
+	hosted := pickFunc(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
+	var onFile map[Host]Status
+	if len(hosted) > 0 && want.FingerprintLabel != "" {
+		onFile, _ = p.CachedStatus(ctx, hosted)
+	}
+	results := make(Results)
+	for _, h := range hosts {
+		switch task := tasks[h]; {
+		case task.Operation == Start && live[h].State == Running, task.Operation == Supervise && task.CameAbout(want, live[h], onFile[h]):
+			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
+		}
+	}
+	return results
 }
 
 // resume asks how operations ended that an earlier run has sent, before any of them is sent

@@ -59,21 +59,18 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, observe Obs
 			tasks[h] = task
 		}
 	}
-	return StillUnderWay(ctx, r.process, patience, tasks, r.came, observe)
+	still := StillUnderWay(ctx, r.process, patience, tasks, r.came, observe)
+	for h := range tasks {
+		_, goesOn := still[h]
+		r.ended[h] = !goesOn
+	}
+	return still
 }
 
-// came gives the hosts on which what was sent has come about: the process runs, or is hosted
-// by a registration that was not there before.
+// came gives the hosts on which what was sent has come about.
 func (r *Reconciliation) came(ctx context.Context, hosts []Host) Results {
-	results := make(Results)
-	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown that it came
-	for _, h := range hosts {
-		task := r.change.Underway[h]
-		if task.Operation == Start && live[h].State == Running || task.Operation == Supervise && task.CameAbout(live[h]) {
-			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
-		}
-	}
-	return results
+	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown it
+	return CameAbout(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
 }
 
 // resume asks how earlier tries ended of which the tasks are known. It gives the hosts on

@@ -198,30 +198,25 @@ func (a applied) allUnderway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
 	return underway
 }
 
-// keepUnderway notes the hostings and starts whose end was not seen, for the next apply. A host
-// whose turn did not come keeps what it had before.
-func (a applied) keepUnderway(before applied, failures fleet.Results) {
+// keepUnderway notes what is under way on hosts that are in state: what was before, unless it has
+// ended, and what has come since.
+func (a applied) keepUnderway(before applied, hosts []fleet.Host, failures fleet.Results, ended map[fleet.Host]bool) {
 	times := before.registeredAt()
-	for host, o := range failures {
+	for _, host := range hosts {
 		at := host.Address()
 		earlier, sent := before.Underway[at]
-		switch {
-		case o.Left == fleet.OperationUnconfirmed: // Due has those
-		case o.Underway.Operation == fleet.Supervise && !o.Underway.Fresh:
-			o.Underway.Over = cmp.Or(o.Underway.Over, times[at], earlier.Over)
-			a.Underway[at] = o.Underway
-		case o.Underway.Operation == fleet.Start, o.Underway.Operation == fleet.Supervise:
-			a.Underway[at] = o.Underway
-		case sent && o.Verdict == fleet.NotTried:
+		if sent && !ended[host] {
 			a.Underway[at] = earlier
 		}
-	}
-}
-
-// keepStuck notes what is under way on hosts that could not leave.
-func (a applied) keepStuck(before applied, stuck fleet.Results) {
-	for host, task := range before.allUnderway(slices.Collect(maps.Keys(stuck))) {
-		a.Underway[host.Address()] = task
+		o := failures[host]
+		task := o.Underway
+		if task.ID == "" || o.Left == fleet.OperationUnconfirmed { // Due has those
+			continue
+		}
+		if task.Operation == fleet.Supervise && !task.Fresh && task.Over == 0 && task.ID != earlier.ID && !before.isOvertaken(host) {
+			task.Over = times[at]
+		}
+		a.Underway[at] = task
 	}
 }
 

@@ -124,6 +124,11 @@ func (u *update) keepUnsure(results fleet.Results) {
 // keepDue notes what is left of the operation, for the next apply.
 func (u *update) keepDue(to applied) {
 	runs := u.last.runs()
+	for host := range u.stuck { // it may come back
+		if due, was := u.last.Due[host.Address()]; was {
+			to.Due[host.Address()] = due
+		}
+	}
 	for host, o := range u.failures {
 		var (
 			at       = host.Address()

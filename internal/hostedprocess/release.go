@@ -100,8 +100,8 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 }
 
 // meaningHindered: what was sent before would take place after a host was let go.
-const meaningHindered = "not let go of, because an earlier apply has sent what would host or start it there, and that is still under way. " +
-	"Do this again once it has ended"
+const meaningHindered = "not let go of, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
+	"Do this again once it is"
 
 // unhindered leaves out the hosts on which something that an earlier run has sent is still under
 // way: it would host or start the process once they were let go.
@@ -113,7 +113,7 @@ func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 	u := underway{l, tasks, make(map[fleet.Host]bool)}
 	for host, o := range fleet.StillUnderWay(ctx, l.Process, patience, tasks, u.came, nil) {
 		hindered := fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningHindered, TaskID: o.TaskID, RequestID: o.RequestID, Unreachable: u.silent[host]}
-		if fleet.Interrupted(o.Err) {
+		if ctx.Err() != nil || !fleet.Ended(o.Err) || diagnose.Troubled(o.Err) { // it is not only the wait that is over
 			hindered.Err = o.Err
 		}
 		l.gone.results[host] = hindered
@@ -129,24 +129,15 @@ type underway struct {
 	silent map[fleet.Host]bool // whose agents do not answer
 }
 
-// came gives the hosts whose agents show that it has come about: the process runs, with another
-// pid than before, or is hosted by a registration that was not there before.
+// came gives the hosts whose agents show that it has come about. An operation of on_update has
+// where the process runs with another pid than before.
 func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	results := make(fleet.Results)
-	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts) // who says nothing has not shown that it came
+	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts)
+	results := fleet.CameAbout(ctx, u.Process, u.last.held(u.Desired), u.tasks, hosts, live)
 	for _, host := range hosts {
-		s, shown := live[host], false
+		s := live[host]
 		u.silent[host] = err == nil && s.Silent()
-		switch u.tasks[host].Operation {
-		case fleet.Supervise:
-			shown = u.tasks[host].CameAbout(s)
-		case fleet.Start:
-			shown = s.State == fleet.Running
-		default:
-			pid := u.last.Due[host.Address()].PID
-			shown = s.State == fleet.Running && s.PID > 0 && pid > 0 && s.PID != pid
-		}
-		if shown {
+		if due := u.last.Due[host.Address()]; due.Task == u.tasks[host] && s.State == fleet.Running && s.PID > 0 && due.PID > 0 && s.PID != due.PID {
 			results[host] = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 		}
 	}

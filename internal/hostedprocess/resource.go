@@ -84,7 +84,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
-	now.keepUnderway(applied{}, failures)
+	now.keepUnderway(applied{}, hosts, failures, nil)
 	now.Registered = byTime(hosts, byAddress(reconciliation.Registered()))
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	switch {
@@ -170,8 +170,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	now := appliedAs(h.Desired, h.supplier)
 	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
 	u.keepDue(now)
-	now.keepUnderway(last, u.failures)
-	now.keepStuck(last, u.stuck)
+	now.keepUnderway(last, left.Hosts(), u.failures, u.ended)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
 	now.PerhapsNamed = u.perhapsNamed(left)
 	if supplierUnknown && !u.registeredAll(left) {

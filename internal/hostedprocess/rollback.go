@@ -115,7 +115,7 @@ func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]di
 		}
 	}
 	now.Underway = make(map[string]fleet.Task)
-	now.keepUnderway(u.last, u.failedAtLast())
+	now.keepUnderway(u.last, hosts.Hosts(), u.failedAtLast(), u.ended)
 	for host, spec := range runs {
 		now.setBehind(host, spec)
 	}

@@ -44,6 +44,9 @@ type update struct {
 	back       fleet.Results
 	perhaps    map[string]string           // applied.Perhaps from now on
 	unresolved map[fleet.Host][]fleet.Host // as of names
+	// ended are the hosts, by each of their names, on which what an earlier update had sent has
+	// come to an end.
+	ended map[fleet.Host]bool
 	// registered is when this object registered hosts, by address and their agents' time.
 	registered map[string]int64
 }
@@ -73,6 +76,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	}
 	u.did = change
 	reconciliation, results := u.h.reconcile(ctx, "update", change)
+	u.keepEnded(reconciliation.Ended(), names)
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
 	u.keepUnsure(results)
@@ -123,6 +127,16 @@ func raises(from, to fleet.Ensure) bool {
 // keepTimes notes when hosts were registered. What is not known any more is forgotten.
 func (u *update) keepTimes(r *fleet.Reconciliation) {
 	maps.Copy(u.registered, byAddress(r.Registered()))
+}
+
+// keepEnded notes on which hosts what was sent before has ended.
+func (u *update) keepEnded(ended map[fleet.Host]bool, names names) {
+	u.ended = ended
+	for was, is := range names.now {
+		if u.did.Underway[is].As == was.WithoutSupplier().Address() {
+			ended[was] = ended[is]
+		}
+	}
 }
 
 // registeredAll reports whether the update has registered every host that is left.

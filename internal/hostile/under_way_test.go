@@ -155,6 +155,29 @@ func TestUnderWay_ends(t *testing.T) {
 			t.Errorf("it is %+v; said: %s", s.process(), said)
 		}
 	})
+	t.Run("came-over-anothers", func(t *testing.T) {
+		t.Parallel()
+		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
+		s.colleague()
+		s.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Takes: time.Hour})
+		s.cut.Apply(s.first, s.config("./start.sh", "hosted", "unregister", map[string]any{"timeouts": map[string]any{"delete": "4s"}}))
+		s.sim.ClearFaults()
+		s.passed.Add(2)
+		s.sim.Inject(simulator.Fault{API: "get_proc_operate_result_v2", Op: new(simulator.OpHost), Code: new(115), Apply: true})
+		if _, said := s.first.Apply(nil); said.Failed() || s.process().Hosted {
+			t.Errorf("it is %+v; said: %s", s.process(), said)
+		}
+	})
+	// Where the platform refuses to tell, it is said why.
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
+		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
+		s.sim.Inject(simulator.Fault{API: "get_proc_operate_result_v2", Op: new(simulator.OpHost), HTTPStatus: 403})
+		if _, said := s.first.Apply(nil); s.first.State.IsNull() || !strings.Contains(said.String(), "HTTP 403 Forbidden") {
+			t.Errorf("said: %s", said)
+		}
+	})
 	// A refresh asks by the task, and forgets what it knows to have failed.
 	t.Run("failed", func(t *testing.T) {
 		t.Parallel()
@@ -192,5 +215,86 @@ func TestUnderWay_replaced(t *testing.T) {
 	kind, said := s.first.Apply(config)
 	if kind != providertest.PlanReplace || said.Failed() || !s.process().Hosted || !strings.Contains(said.String(), "Registration May Come Yet") {
 		t.Errorf("%s; it is %+v; said: %s", kind, s.process(), said)
+	}
+}
+
+// What is under way is known as long as its host is in state, whatever is applied meanwhile.
+func TestUnderWay_known(t *testing.T) {
+	t.Parallel()
+	const one, two = "web-1", "web-2"
+	on := func(hosts ...string) map[string]any {
+		named := make(map[string]string)
+		for _, host := range hosts {
+			named[host] = map[string]string{one: providertest.Address(1), two: providertest.Address(2)}[host]
+		}
+		return map[string]any{"hosts": named, "on_update": "restart"}
+	}
+	failsOnce := func(s *slow) {
+		s.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Code: new(simulator.CodeFailed), Times: 1})
+	}
+	for name, c := range map[string]struct {
+		op   int
+		play func(*slow)
+	}{
+		"sent-over-what-was-under-way": {simulator.OpHost, func(s *slow) {
+			s.first.Applied(s.config("./before.sh", "hosted", "unregister"))
+			s.sends(simulator.OpHost, s.config("./one.sh", "hosted", "unregister"))
+			s.passed.Add(2)
+			s.sends(simulator.OpHost, s.config("./two.sh", "hosted", "unregister"))
+		}},
+		"a-colleague-hosts-it": {simulator.OpHost, func(s *slow) {
+			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
+			s.colleague()
+		}},
+		"rolled-back": {simulator.OpHost, func(s *slow) {
+			s.first.Applied(s.config("./start.sh", "hosted", "unregister", on(one)))
+			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", on(one, two)))
+			failsOnce(s)
+			s.first.Apply(s.config("./new.sh", "hosted", "unregister", on(one), map[string]any{"rollout": map[string]any{"on_failure": "rollback"}}))
+		}},
+		"hosted-only": {simulator.OpStart, func(s *slow) {
+			s.sends(simulator.OpStart, s.config("./start.sh", "running", "stop"))
+			s.first.Untaint()
+			s.first.Apply(s.config("./start.sh", "hosted", "stop"))
+		}},
+		"renamed-and-not-tried": {simulator.OpHost, func(s *slow) {
+			s.sim.AddAgent(agent, providertest.Address(1))
+			s.first.Applied(s.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"b": providertest.Address(2)}}))
+			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": map[string]string{"b": providertest.Address(2), "c": providertest.Address(1)}}))
+			failsOnce(s)
+			s.first.Apply(s.config("./new.sh", "hosted", "unregister", map[string]any{
+				"hosts": map[string]string{"b": providertest.Address(2), "c": agent}, "rollout": map[string]any{"waves": []any{"1"}},
+			}))
+		}},
+		"left-and-came-back": {simulator.OpRestart, func(s *slow) {
+			s.first.Applied(s.config("./before.sh", "running", "stop", on(one, two)))
+			s.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(1)}, Takes: time.Hour})
+			for _, hosts := range []map[string]any{on(one, two), on(two), on(one, two), on(one, two)} {
+				if said := s.cut.Apply(s.first, s.config("./start.sh", "running", "stop", hosts)); !said.Failed() {
+					t.Errorf("it is over: %v", hosts)
+				}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSlow(t, providertest.FaceGateway, c.op)
+			c.play(s)
+			s.sim.ClearFaults()
+			s.sim.ResetCalls()
+			if said := s.cut.Apply(s.first, nil); !said.Failed() || s.first.State.IsNull() {
+				t.Errorf("it is let go of; said: %s", said)
+			}
+			s.passed.Add(2)
+			if _, said := s.first.Apply(nil); said.Failed() || !s.first.State.IsNull() {
+				t.Errorf("said: %s", said)
+			}
+			s.passed.Add(2)
+			for _, p := range s.sim.Processes() {
+				if p.Hosted {
+					t.Errorf("left behind: %+v", p)
+				}
+			}
+		})
 	}
 }
