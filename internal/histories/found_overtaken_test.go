@@ -294,4 +294,12 @@ var foundOvertaken = map[string]finding{
 		{Do: Apply, On: A, Cut: 1, Blind: true},
 		{Do: Apply, On: A, Cut: 4},
 	}}},
+	"left-where-another-is-renamed-at-the-esb": {"", 0, "", History{Machines: 3, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2, 3}, To: ByAgent},
+		{Do: Apply, On: A},
+		{Do: Leave, On: A, Hosts: []int{2}},
+		{Do: SetGateway, To: "esb"},
+		{Do: Console, Hosts: []int{2}, To: actUnregister},
+		{Do: SetOnDestroy, On: A, To: "stop"},
+	}}},
 }

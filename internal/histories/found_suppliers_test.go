@@ -131,4 +131,13 @@ var foundWithSuppliers = map[string]finding{
 		{Do: Apply, On: A, Cut: 5, Late: true, Blind: true},
 		{Do: Taint, On: A},
 	}}},
+	"tainted-where-the-last-wave-was-not-heard-of": {"", 0, "", History{Machines: 3, SuppliersApart: true, Steps: []Step{
+		{Do: SetGateway, To: "esb"},
+		{Do: Join, On: A, Hosts: []int{1, 2, 3}, To: ByAddress},
+		{Do: Apply, On: A},
+		{Do: SetSupplier, To: "3"},
+		{Do: SetWaves, On: A, Times: 2},
+		{Do: Apply, On: A, Cut: 5, Late: true},
+		{Do: Taint, On: A},
+	}}},
 }

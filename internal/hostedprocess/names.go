@@ -53,7 +53,9 @@ func (h hostedProcess) renamed(ctx context.Context, prior fleet.Inventory, perha
 			continue
 		}
 		came := keep(otherForm(h.Hosts.Hosts(), []fleet.Host{old}), func(host fleet.Host) bool {
-			return !prior.Has(host) || slices.Contains(perhaps[old.Address()], host.Address())
+			other, known := others[host]
+			another := known && other != old.WithoutSupplier() // it is told to be another machine
+			return !another && (!prior.Has(host) || slices.Contains(perhaps[old.Address()], host.Address()))
 		})
 		if _, known := others[old]; !known && len(came) > 0 {
 			found.unresolved[old] = came

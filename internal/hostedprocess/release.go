@@ -208,7 +208,12 @@ func (l letting) doubt(ctx context.Context, f *forgetful, results fleet.Results)
 	onFile, err := f.CachedStatus(ctx, absent)
 	live, unasked := fleet.LiveStatusWithin(ctx, f.Process, patience, absent)
 	for _, host := range absent {
-		switch file := onFile[host]; {
+		file := onFile[host]
+		if o, tried := l.unregisterByToday(ctx, host, file, live[host]); tried && o.OK() && !o.AlreadyDone {
+			results[host] = o
+			continue
+		}
+		switch {
 		case live[host].RegisterTime != 0:
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
 		case err != nil, file.Unread:
@@ -220,6 +225,17 @@ func (l letting) doubt(ctx context.Context, f *forgetful, results fleet.Results)
 			results[host] = fleet.Untold(live[host], unasked, meaningSilent)
 		}
 	}
+}
+
+// unregisterByToday unregisters a host by the provider's bk_supplier_id that has another one in
+// state and is not registered by that: an update that nobody heard of may have changed it. What
+// the agent knows of has to be this object's.
+func (l letting) unregisterByToday(ctx context.Context, host fleet.Host, onFile, live fleet.Status) (o fleet.Outcome, tried bool) {
+	today, err := fleet.ParseHost(host.Address(), l.supplier)
+	if err != nil || today == host || live.RegisterTime == 0 || onFile.RegisterTime != live.RegisterTime || !l.last.held(l.Desired).Owns(onFile) {
+		return fleet.Outcome{}, false
+	}
+	return l.Process.Unregister(ctx, []fleet.Host{today})[today], true
 }
 
 // spared are the hosts on which nothing is to be stopped before they go. What never came to
