@@ -302,4 +302,13 @@ var foundOvertaken = map[string]finding{
 		{Do: Console, Hosts: []int{2}, To: actUnregister},
 		{Do: SetOnDestroy, On: A, To: "stop"},
 	}}},
+	"destroyed-where-another-has-started-the-other-name": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{2}, To: BySupplier},
+		{Do: Apply, On: A},
+		{Do: Join, On: B, Hosts: []int{2}, To: ByAgent},
+		{Do: Console, Hosts: []int{2}, To: actUnhost},
+		{Do: Apply, On: B},
+		{Do: SetEnsure, On: A, To: "running"},
+		{Do: Apply, On: A},
+	}}},
 }

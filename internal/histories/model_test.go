@@ -285,6 +285,9 @@ func registers(e simulator.Execution) bool {
 	return e.Code == simulator.CodeOK && slices.Contains([]string{"register", "update", "host"}, e.Action)
 }
 
+// starts tells whether a process was started.
+func starts(e simulator.Execution) bool { return e.Code == simulator.CodeOK && e.Action == "start" }
+
 // learn notes whose it is now: whoever registered it last, or who says since its
 // create that it has it.
 func (m model) learn(u unit, machine int) {
@@ -297,6 +300,9 @@ func (m model) learn(u unit, machine int) {
 	}
 	if registered || taken {
 		c = claim{owner: u.object, unsure: c.owner == console && !u.want.Adopt, unheard: c.overtaken(u.object)}
+	}
+	if c.owner != u.object && len(u.before[machine].Entries) > 1 && slices.ContainsFunc(u.done[machine], starts) {
+		c = claim{unsure: true} // to start what is not hosted by this name, and is by the other, is to host it by this one
 	}
 	if leftOthers(u.before[machine], u.after[machine]) || c.owner == u.object && !u.named[machine] && u.leftTheirs(u.after[machine]) {
 		c = claim{unsure: true}
