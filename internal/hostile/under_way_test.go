@@ -25,11 +25,15 @@ func newSlow(t *testing.T, by providertest.Face, op int) *slow {
 	t.Helper()
 	s := &slow{hostile: newHostile(t, by)}
 	s.sim.Now = s.clock
+	typ, result := providertest.HostedType, "get_proc_operate_result_v2"
+	if by == providertest.FaceJOB {
+		typ, result = "bk_job_hosted_process", "get_proc_result"
+	}
 	var polls atomic.Int64
 	s.cut = s.sim.CutAt(func(call simulator.Call) bool {
-		return call.API == "get_proc_operate_result_v2" && call.Op == op && polls.Add(1)%5 == 0
+		return call.API == result && call.Op == op && polls.Add(1)%5 == 0
 	})
-	s.first = s.freshly(s.object())
+	s.first = s.freshly(providertest.ConfiguredWith(t, s.settings).CoreOf(typ, &providertest.Kept{}))
 	return s
 }
 
@@ -95,6 +99,25 @@ func TestUnderWay_destroyed(t *testing.T) {
 				t.Errorf("it came back: %+v", p)
 			}
 		})
+	}
+}
+
+func TestUnderWay_destroyedThroughJOB(t *testing.T) {
+	t.Parallel()
+	for _, op := range []int{simulator.OpHost, simulator.OpStart} {
+		s := newSlow(t, providertest.FaceJOB, op)
+		config := s.by.Reference("./start.sh", 1)
+		config["ensure"] = "running"
+		s.sends(op, config)
+		s.hindered(nil)
+		s.passed.Add(2)
+		_, said := s.first.Apply(nil)
+		s.passed.Add(2)
+		for _, p := range s.sim.Processes() {
+			if said.Failed() || p.Registered || p.Hosted {
+				t.Errorf("it is %+v; said: %s", p, said)
+			}
+		}
 	}
 }
 
