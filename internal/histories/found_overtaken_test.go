@@ -311,4 +311,12 @@ var foundOvertaken = map[string]finding{
 		{Do: SetEnsure, On: A, To: "running"},
 		{Do: Apply, On: A},
 	}}},
+	"destroyed-in-waves-where-a-console-hosts-the-other-name": {"", 0, "", History{Machines: 2, EntryPerName: true, Steps: []Step{
+		{Do: Join, On: A, Hosts: []int{1, 2}, To: ByAgent},
+		{Do: SetWaves, On: A, Times: 1},
+		{Do: Apply, On: A},
+		{Do: Taint, On: A},
+		{Do: Apply, On: A, Cut: 6, Late: true},
+		{Do: Console, Hosts: []int{1}, To: actHost},
+	}}},
 }

@@ -148,7 +148,7 @@ func (w *world) ends(c *config) bool {
 
 // undecided tells whether objects are right to let nothing go of what is not declared: the agents
 // of the machines that are left host the process, and that it is somebody else's by the other
-// name no platform tells.
+// name no platform tells. In waves the others are not tried then.
 func (w *world) undecided(declared *declaration, objects ...*object) bool {
 	stays := make(map[string]bool)
 	if declared != nil {
@@ -156,8 +156,9 @@ func (w *world) undecided(declared *declaration, objects ...*object) bool {
 			stays[nameOnFile(machine, form)] = true
 		}
 	}
-	truths, left := w.look(process), 0
+	truths, left, own, waves := w.look(process), 0, false, false
 	for _, o := range objects {
+		waves = waves || o.last != nil && o.last.Waves > 0
 		owner, _ := w.idle.CoreOf(providertest.HostedType, o.kept).Attribute("owner").(string)
 		for name := range w.namesInState(o) {
 			is := truths[machineOf(name)]
@@ -165,12 +166,13 @@ func (w *world) undecided(declared *declaration, objects ...*object) bool {
 				continue
 			}
 			if !is.Hosted || slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Host == name || owner != "" && e.Labels[ownerLabel] == owner }) {
-				return false
+				own = true
+				continue
 			}
 			left++
 		}
 	}
-	return left > 0
+	return left > 0 && (!own || waves)
 }
 
 func (w *world) stateOf(o *object) string {
