@@ -221,8 +221,10 @@ func dateByOtherName(ctx context.Context, p Process, taken []Host, results Resul
 		return
 	}
 	var named []Host
-	for h, other := range others {
-		named = append(named, h.Named(other))
+	for _, h := range taken {
+		if other, known := others[h]; known {
+			named = append(named, h.Named(other))
+		}
 	}
 	live, err := LiveStatusWithin(ctx, p, patience, named)
 	for h, other := range others {

@@ -57,8 +57,8 @@ func (r Results) underWay(op Operation) Results {
 	return r
 }
 
-// hosting notes the tasks of registrations of which the end was not seen, on hosts that were not
-// hosted before, as far as is known, if they are fresh.
+// hosting notes the tasks of registrations of which the end was not seen. fresh tells the hosts on
+// which the process was not hosted before.
 func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
 	for h, o := range r.underWay(Supervise) {
 		if o.Underway.ID != "" {
