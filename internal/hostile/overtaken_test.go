@@ -127,3 +127,47 @@ func TestOvertaken_still(t *testing.T) {
 		})
 	}
 }
+
+// After a replacement whose destroy failed nothing is kept but attributes. A refresh with other
+// default labels knows one's own registration by its owner.
+func TestOvertaken_notByOneself(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t, providertest.FaceGateway)
+	first := h.object()
+	config := h.config("./start.sh", "hosted", "unregister")
+	h.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpHost), Drop: "after"})
+	first.Apply(config)
+	h.sim.Mend()
+	h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
+	first.ApplyUnrefreshed(config)
+	h.sim.Mend()
+	later := h.elsewhere(first.Kept, map[string]any{"default_labels": map[string]string{"site": "y"}})
+	said := later.Refresh()
+	if later.State.IsNull() || !h.process().Hosted {
+		t.Fatalf("it is %+v; said: %s", h.process(), said)
+	}
+	for host, reason := range later.Reasons("out_of_sync") {
+		if strings.HasPrefix(reason, "registered_by_other") {
+			t.Errorf("%s: %s", host, reason)
+		}
+	}
+}
+
+// What state says is another's may have become one's own: nothing goes before the file was read.
+func TestOvertaken_unread(t *testing.T) {
+	t.Parallel()
+	onHostile(t, func(h hostile) {
+		h.colleague()
+		first := h.object()
+		first.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{
+			"adopt_existing": false, "hosts": map[string]string{"web-1": providertest.Address(1), "web-2": providertest.Address(2)},
+		}))
+		if reason := first.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered_by_other") {
+			h.Fatalf("it is %q", reason)
+		}
+		h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
+		if said := first.DestroyUnrefreshed(); first.State.IsNull() || first.Reasons("hosts")["web-1"] == "" {
+			h.Errorf("it is forgotten; said: %s", said)
+		}
+	})
+}
