@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Of a test that passes nothing is shown, of one that fails everything, and of a package its
+// result.
+const events = `{"Action":"start","Package":"x/a"}
+{"Action":"output","Package":"x/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
+{"Action":"output","Package":"x/a","Test":"TestOne","Output":"--- PASS: TestOne (0.00s)\n"}
+{"Action":"pass","Package":"x/a","Test":"TestOne","Elapsed":0}
+{"Action":"output","Package":"x/a","Test":"TestTwo","Output":"=== RUN   TestTwo\n"}
+{"Action":"output","Package":"x/a","Test":"TestTwo","Output":"    a_test.go:3: two is wrong\n"}
+{"Action":"output","Package":"x/a","Test":"TestTwo","Output":"--- FAIL: TestTwo (0.00s)\n"}
+{"Action":"fail","Package":"x/a","Test":"TestTwo","Elapsed":0}
+{"Action":"output","Package":"x/a","Output":"FAIL\n"}
+{"Action":"output","Package":"x/a","Output":"FAIL\tx/a\t2.500s\n"}
+{"Action":"fail","Package":"x/a","Elapsed":2.5}
+{"Action":"skip","Package":"x/b","Test":"TestThree","Elapsed":0}
+{"Action":"output","Package":"x/b","Output":"PASS\n"}
+{"Action":"output","Package":"x/b","Output":"ok  \tx/b\t1.000s\n"}
+{"Action":"pass","Package":"x/b","Elapsed":1}
+{"Action":"output","Package":"x/b","Output":"ok  \tx/b\t3.000s\n"}
+{"Action":"pass","Package":"x/b","Elapsed":3}
+no required module provides package x/c
+{"ImportPath":"x/d","Action":"build-output","Output":"d.go:1:1: expected 'package'\n"}
+{"ImportPath":"x/d","Action":"build-fail"}
+{"Action":"output","Package":"x/d","Output":"FAIL\tx/d [build failed]\n"}
+{"Action":"fail","Package":"x/d","Elapsed":0,"FailedBuild":"x/d"}
+`
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r, err := read(strings.NewReader(events), &out, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.print(&out, 90*time.Second)
+	const want = `    a_test.go:3: two is wrong
+--- FAIL: TestTwo (0.00s)
+FAIL	x/a	2.500s
+FAIL
+ok  	x/b	1.000s
+ok  	x/b	3.000s
+no required module provides package x/c
+d.go:1:1: expected 'package'
+FAIL	x/d [build failed]
+
+The slowest packages:
+     4.0 s  x/b
+     2.5 s  x/a
+     0.0 s  x/d
+It took 90 s.
+1 passed, 2 failed, 1 skipped
+`
+	if got := out.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestRead_verbose(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if _, err := read(strings.NewReader(events), &out, true); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
