@@ -283,8 +283,8 @@ func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 	if len(hosts) <= fewHosts || plan.Rollout.IsUnknown() || reference.HasWaves(plan.Rollout) {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("rollout"), "Many Hosts At Once", fmt.Sprintf(
+	return diag.Diagnostics{diagnose.About(path.Root("rollout"), diag.NewWarningDiagnostic("Many Hosts At Once", fmt.Sprintf(
 		"%s: %d hosts are %s at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
 			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
-		e.id, len(hosts), does, keysOf(inventory, hosts)))}
+		e.id, len(hosts), does, keysOf(inventory, hosts))))}
 }

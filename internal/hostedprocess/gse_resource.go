@@ -127,9 +127,9 @@ func checkLabels(p *platform.Platform, meta types.Object) diag.Diagnostics {
 	}
 	for label, holds := range map[string]string{p.FingerprintLabel: "fingerprint of the spec", p.OwnerLabel(): "owner of the registration"} {
 		if _, taken := reference.StringMap(labels)[label]; taken {
-			diags.AddAttributeError(path.Root("meta").AtName("labels").AtMapKey(label), "Invalid Label",
+			diags.Append(diagnose.About(path.Root("meta").AtName("labels").AtMapKey(label), diag.NewErrorDiagnostic("Invalid Label",
 				fmt.Sprintf("The provider writes the %s into the label %q. Use another label, or set spec_fingerprint_label "+
-					"in the provider block to a label that is free.", holds, label))
+					"in the provider block to a label that is free.", holds, label))))
 		}
 	}
 	return diags

@@ -89,14 +89,14 @@ func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resid
 		return diags
 	}
 	if m.Ensure.ValueString() == string(fleet.EnsureRunning) {
-		diags.AddAttributeError(path.Root("ensure"), "Invalid Ensure",
+		diags.Append(diagnose.About(path.Root("ensure"), diag.NewErrorDiagnostic("Invalid Ensure",
 			fmt.Sprintf("Only a resident process (%[1]s %[2]d) goes on running; with %[1]s %[3]d, ensure must be %[4]q or %[5]q.",
-				attribute, resident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))
+				attribute, resident, kind.ValueInt64(), fleet.EnsureHosted, fleet.EnsureRegistered))))
 	}
 	if fleet.OnUpdate(m.OnUpdate.ValueString()).Operation() != "" {
-		diags.AddAttributeError(path.Root("on_update"), "Invalid On Update",
+		diags.Append(diagnose.About(path.Root("on_update"), diag.NewErrorDiagnostic("Invalid On Update",
 			fmt.Sprintf("Only a resident process (%[1]s %[2]d) is there to be operated when its spec changes; with %[1]s %[3]d, on_update must be %[4]q, which is the default.",
-				attribute, resident, kind.ValueInt64(), fleet.UpdateRegister))
+				attribute, resident, kind.ValueInt64(), fleet.UpdateRegister))))
 	}
 	return diags
 }

@@ -199,9 +199,9 @@ func keysRenamed(ctx context.Context, plan, state hostedModel) diag.Diagnostics 
 	if renamed == 0 {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(reference.HostsPath(), "Imported Hosts Get Other Keys", fmt.Sprintf(
+	return diag.Diagnostics{diagnose.About(reference.HostsPath(), diag.NewWarningDiagnostic("Imported Hosts Get Other Keys", fmt.Sprintf(
 		"%s: %s of an import have other keys in the configuration: %s. Each is a line that goes and a line that comes in this plan, but the host "+
 			"stays, and a key that is renamed calls nothing. Of the %d hosts that were imported, %d leave. To import with keys, name them: "+
 			"namespace:name@key=address,key=address.",
-		plan.Identifier(ctx).ValueString(), diagnose.CountHosts(renamed, prior.Len()), example, prior.Len(), len(prior.Without(next))))}
+		plan.Identifier(ctx).ValueString(), diagnose.CountHosts(renamed, prior.Len()), example, prior.Len(), len(prior.Without(next)))))}
 }

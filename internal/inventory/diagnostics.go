@@ -39,7 +39,7 @@ func selectFailed(biz int64, err error) diag.Diagnostic {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		return diag.NewAttributeErrorDiagnostic(settings[unknown.What], "Not Found in CMDB", diagnose.Sentence(err.Error()))
+		return diagnose.About(settings[unknown.What], diag.NewErrorDiagnostic("Not Found in CMDB", diagnose.Sentence(err.Error())))
 	case errors.As(err, &moved):
 		return diag.NewErrorDiagnostic(summaryNotRead, diagnose.Sentence(err.Error())+
 			"\n\nHosts would be missing, so none are returned. If many hosts are being changed in CMDB at the moment, plan again later.")
@@ -56,8 +56,8 @@ func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
 	if inScope > hosts {
 		text = fmt.Sprintf("Of %d hosts that business %d has in this scope, %d pass the filter", inScope, biz, hosts)
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("min_hosts"), "Too Few Hosts", fmt.Sprintf("%s; min_hosts requires %d.\n\n"+
-		"This is an error so that no plan lets go of hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least))
+	return diagnose.About(path.Root("min_hosts"), diag.NewErrorDiagnostic("Too Few Hosts", fmt.Sprintf("%s; min_hosts requires %d.\n\n"+
+		"This is an error so that no plan lets go of hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least)))
 }
 
 // faults are the errors for hosts that cannot be named.

@@ -212,10 +212,10 @@ func manyInStep(id types.String, rollout types.Object, operation types.String, s
 		return nil
 	}
 	keys := steps[at].keys()
-	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("rollout"), "Many Hosts At Once", fmt.Sprintf(
+	return diag.Diagnostics{diagnose.About(path.Root("rollout"), diag.NewWarningDiagnostic("Many Hosts At Once", fmt.Sprintf(
 		"%s: %s goes to %d hosts at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
 			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
-		id.ValueString(), operation.ValueString(), len(keys), diagnose.Keys(keys)))}
+		id.ValueString(), operation.ValueString(), len(keys), diagnose.Keys(keys))))}
 }
 
 // runsKey holds the number of runs in private state.

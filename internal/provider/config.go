@@ -86,8 +86,8 @@ func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []s
 		case err != nil:
 			diags.Append(s.invalid(d.name, err.Error()))
 		case d.required && s.given[d.name] == "":
-			diags.AddAttributeError(path.Root(d.name), summaryMissingSetting,
-				fmt.Sprintf("%s is not set. Set it in the provider block, or set the environment variable %s.", d.name, d.env))
+			diags.Append(diagnose.About(path.Root(d.name), diag.NewErrorDiagnostic(summaryMissingSetting,
+				fmt.Sprintf("%s is not set. Set it in the provider block, or set the environment variable %s.", d.name, d.env))))
 		}
 	}
 	return nil, diags
@@ -117,7 +117,7 @@ func (s *settings) invalid(name, why string) diag.Diagnostic {
 	if given := s.given[name]; given != "" && given != name {
 		source = "Environment variable " + given
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root(name), diagnose.SummaryInvalidProvider, source+": "+why+".")
+	return diagnose.About(path.Root(name), diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, source+": "+why+"."))
 }
 
 // checkIdentity adds an error unless exactly one user is set, on whose behalf calls are
@@ -137,11 +137,11 @@ func (s *settings) checkIdentity(diags *diag.Diagnostics) {
 	switch len(users) {
 	case 1:
 	case 0:
-		diags.AddAttributeError(path.Root(names[0]), summaryMissingSetting, "No user is set on whose behalf to call the platform. Set one of "+
-			strings.Join(names, ", ")+", or one of the environment variables "+strings.Join(variables, ", ")+".")
+		diags.Append(diagnose.About(path.Root(names[0]), diag.NewErrorDiagnostic(summaryMissingSetting, "No user is set on whose behalf to call the platform. "+
+			"Set one of "+strings.Join(names, ", ")+", or one of the environment variables "+strings.Join(variables, ", ")+".")))
 	default:
-		diags.AddAttributeError(path.Root(last), diagnose.SummaryInvalidProvider,
-			"More than one user identity is set: "+strings.Join(users, ", ")+". Set exactly one.")
+		diags.Append(diagnose.About(path.Root(last), diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider,
+			"More than one user identity is set: "+strings.Join(users, ", ")+". Set exactly one.")))
 	}
 }
 
@@ -271,9 +271,9 @@ func (s *settings) configError(err error, endpoint string) diag.Diagnostic {
 // warn adds warnings about settings that work but expose more than they should.
 func (s *settings) warn(diags *diag.Diagnostics) {
 	if s.API.InsecureSkipVerify {
-		diags.AddAttributeWarning(path.Root("insecure_skip_verify"), "Certificate Not Verified",
+		diags.Append(diagnose.About(path.Root("insecure_skip_verify"), diag.NewWarningDiagnostic("Certificate Not Verified",
 			"The platform's certificate is not verified, so anyone between this machine and "+s.API.Endpoint+" can read and change "+
-				"everything, including app_secret. Set ca_cert_file to the certificate of your authority instead.")
+				"everything, including app_secret. Set ca_cert_file to the certificate of your authority instead.")))
 	}
 	warnPlainHTTP(diags, "endpoint", s.API.Endpoint)
 	warnPlainHTTP(diags, "job_endpoint", s.jobEndpoint)
@@ -285,8 +285,8 @@ func warnPlainHTTP(diags *diag.Diagnostics, name, endpoint string) {
 	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
 		return
 	}
-	diags.AddAttributeWarning(path.Root(name), "Credentials Sent in the Clear",
-		"Connections to the "+name+" "+endpoint+" are not encrypted, so app_secret can be read on the way. Use https.")
+	diags.Append(diagnose.About(path.Root(name), diag.NewWarningDiagnostic("Credentials Sent in the Clear",
+		"Connections to the "+name+" "+endpoint+" are not encrypted, so app_secret can be read on the way. Use https.")))
 }
 
 // userAgent has the form that other providers use. The version that OpenTofu reports is

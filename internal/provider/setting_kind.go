@@ -88,10 +88,10 @@ func (k urlKind) parse(text string) error {
 	return nil
 }
 
-// quotedURL returns a user's URL for a message, but not if there may be a password in
-// it.
+// quotedURL returns a user's URL for a message, but not if there may be a password or a
+// token in it.
 func quotedURL(endpoint string) string {
-	if strings.Contains(endpoint, "@") {
+	if strings.ContainsAny(endpoint, "@?#") {
 		return "the URL"
 	}
 	return strconv.Quote(endpoint)

@@ -19,8 +19,8 @@ func TestSettings_configError(t *testing.T) {
 	}{
 		"field":         {&bkapi.ConfigError{Field: "MaxRetries", Reason: "negative"}, `max_retries: Attribute max_retries: negative.`},
 		"other-fields":  {&bkapi.ConfigError{Field: "Username", Reason: "one of Username, Token and AccessToken is required"}, `username: Attribute username: one of username, token and access_token is required.`},
-		"part-of-other": {&bkapi.ConfigError{Field: "AccessToken", Reason: "not together with Token"}, `access_token: Attribute access_token: not together with token.`},
-		"endpoint":      {&bkapi.ConfigError{Field: "Endpoint", Reason: "has a query"}, `job_endpoint: Attribute job_endpoint: has a query.`},
+		"part-of-other": {&bkapi.ConfigError{Field: "AccessToken", Reason: "not together with Token"}, `Attribute access_token: not together with token.`},
+		"endpoint":      {&bkapi.ConfigError{Field: "Endpoint", Reason: "has a query"}, `Attribute job_endpoint: has a query.`},
 		"no-setting":    {&bkapi.ConfigError{Field: "UserAgent", Reason: "has a control character"}, `UserAgent: has a control character.`},
 		"another-error": {errors.New("encoding credentials"), "Encoding credentials."},
 	} {

@@ -23,7 +23,7 @@ type badSetting struct {
 	value any
 	env   string
 	with  map[string]any
-	want  string // the attribute, the summary and the detail
+	want  string // the attribute, none if it may hold a secret, the summary and the detail
 }
 
 const (
@@ -37,14 +37,14 @@ var settingRows = map[string]settingRow{
 		value: "{there}", want: "there", env: "BK_ENDPOINT", envValue: "{elsewhere}", envWant: "elsewhere",
 		fits: []any{"{there}/", "{there}/path/"},
 		bad: []badSetting{
-			{value: nil, want: `endpoint: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
-			{value: "", want: `endpoint: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
-			{value: "paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
-			{value: "ftp://paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: "ftp://paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
-			{value: "https://me:pw@paas.example.com", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has user information; credentials have fields of their own.`},
-			{value: "https://paas.example.com?a=b", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has a query.`},
-			{value: "https://paas.example.com#a", want: `endpoint: Invalid Provider Setting: Attribute endpoint: has a fragment.`},
-			{env: "paas.example.com", want: `endpoint: Invalid Provider Setting: Environment variable BK_ENDPOINT: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: nil, want: `: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
+			{value: "", want: `: Missing Provider Setting: endpoint is not set. Set it in the provider block, or set the environment variable BK_ENDPOINT.`},
+			{value: "paas.example.com", want: `: Invalid Provider Setting: Attribute endpoint: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "ftp://paas.example.com", want: `: Invalid Provider Setting: Attribute endpoint: "ftp://paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "https://me:pw@paas.example.com", want: `: Invalid Provider Setting: Attribute endpoint: has user information; credentials have fields of their own.`},
+			{value: "https://paas.example.com?a=b", want: `: Invalid Provider Setting: Attribute endpoint: has a query.`},
+			{value: "https://paas.example.com#a", want: `: Invalid Provider Setting: Attribute endpoint: has a fragment.`},
+			{env: "paas.example.com", want: `: Invalid Provider Setting: Environment variable BK_ENDPOINT: "paas.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 		},
 	},
 	"gateway-apigw": {
@@ -65,10 +65,10 @@ var settingRows = map[string]settingRow{
 		value: "{there}/", want: "there/api/c/compapi/v2/jobv3/operate_process/",
 		env: "BK_JOB_ENDPOINT", envValue: "{elsewhere}/", envWant: "elsewhere/api/c/compapi/v2/jobv3/operate_process/",
 		bad: []badSetting{
-			{value: "job.example.com", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
-			{value: "https://me:pw@job.example.com", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: has user information; credentials have fields of their own.`},
-			{value: "https://job.example.com?a=b", want: `job_endpoint: Invalid Provider Setting: Attribute job_endpoint: has a query.`},
-			{env: "job.example.com", want: `job_endpoint: Invalid Provider Setting: Environment variable BK_JOB_ENDPOINT: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "job.example.com", want: `: Invalid Provider Setting: Attribute job_endpoint: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "https://me:pw@job.example.com", want: `: Invalid Provider Setting: Attribute job_endpoint: has user information; credentials have fields of their own.`},
+			{value: "https://job.example.com?a=b", want: `: Invalid Provider Setting: Attribute job_endpoint: has a query.`},
+			{env: "job.example.com", want: `: Invalid Provider Setting: Environment variable BK_JOB_ENDPOINT: "job.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 		},
 	},
 	"job_endpoint-beside-a-gateway": {
@@ -80,10 +80,10 @@ var settingRows = map[string]settingRow{
 		value: "{there}/", want: "there/api/c/compapi/v2/cc/search_biz_inst_topo/",
 		env: "BK_CMDB_ENDPOINT", envValue: "{elsewhere}/", envWant: "elsewhere/api/c/compapi/v2/cc/search_biz_inst_topo/",
 		bad: []badSetting{
-			{value: "cmdb.example.com", want: `cmdb_endpoint: Invalid Provider Setting: Attribute cmdb_endpoint: "cmdb.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
-			{value: "https://me:pw@cmdb.example.com", want: `cmdb_endpoint: Invalid Provider Setting: Attribute cmdb_endpoint: has user information; credentials have fields of their own.`},
-			{value: "https://cmdb.example.com?a=b", want: `cmdb_endpoint: Invalid Provider Setting: Attribute cmdb_endpoint: has a query.`},
-			{env: "cmdb.example.com", want: `cmdb_endpoint: Invalid Provider Setting: Environment variable BK_CMDB_ENDPOINT: "cmdb.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "cmdb.example.com", want: `: Invalid Provider Setting: Attribute cmdb_endpoint: "cmdb.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
+			{value: "https://me:pw@cmdb.example.com", want: `: Invalid Provider Setting: Attribute cmdb_endpoint: has user information; credentials have fields of their own.`},
+			{value: "https://cmdb.example.com?a=b", want: `: Invalid Provider Setting: Attribute cmdb_endpoint: has a query.`},
+			{env: "cmdb.example.com", want: `: Invalid Provider Setting: Environment variable BK_CMDB_ENDPOINT: "cmdb.example.com" is not an absolute http or https URL such as https://paas.example.com.`},
 		},
 	},
 	"cmdb_endpoint-beside-a-gateway": {
@@ -116,8 +116,8 @@ var settingRows = map[string]settingRow{
 		setting: "app_secret", seen: members("bk_app_secret"),
 		value: "our-secret", want: "bk_app_secret=our-secret", env: "BK_APP_SECRET", envValue: "secret-of-env", envWant: "bk_app_secret=secret-of-env",
 		bad: []badSetting{
-			{value: nil, want: `app_secret: Missing Provider Setting: app_secret is not set. Set it in the provider block, or set the environment variable BK_APP_SECRET.`},
-			{value: "", want: `app_secret: Missing Provider Setting: app_secret is not set. Set it in the provider block, or set the environment variable BK_APP_SECRET.`},
+			{value: nil, want: `: Missing Provider Setting: app_secret is not set. Set it in the provider block, or set the environment variable BK_APP_SECRET.`},
+			{value: "", want: `: Missing Provider Setting: app_secret is not set. Set it in the provider block, or set the environment variable BK_APP_SECRET.`},
 		},
 	},
 	"username": {
@@ -132,15 +132,15 @@ var settingRows = map[string]settingRow{
 		setting: "token", seen: members("bk_username", "bk_token", "access_token"), with: map[string]any{"username": nil},
 		value: "our-token", want: "bk_token=our-token", env: "BK_TOKEN", envValue: "token-of-env", envWant: "bk_token=token-of-env",
 		bad: []badSetting{
-			{value: "t", with: map[string]any{"username": "u"}, want: `token: Invalid Provider Setting: More than one user identity is set: username, token. Set exactly one.`},
+			{value: "t", with: map[string]any{"username": "u"}, want: `: Invalid Provider Setting: More than one user identity is set: username, token. Set exactly one.`},
 		},
 	},
 	"access_token": {
 		setting: "access_token", seen: members("bk_username", "bk_token", "access_token"), with: map[string]any{"username": nil},
 		value: "our-access", want: "access_token=our-access", env: "BK_ACCESS_TOKEN", envValue: "access-of-env", envWant: "access_token=access-of-env",
 		bad: []badSetting{
-			{value: "a", with: map[string]any{"token": "t"}, want: `access_token: Invalid Provider Setting: More than one user identity is set: token, access_token. Set exactly one.`},
-			{value: "a", with: map[string]any{"username": "u", "token": "t"}, want: `access_token: Invalid Provider Setting: More than one user identity is set: username, token, access_token. Set exactly one.`},
+			{value: "a", with: map[string]any{"token": "t"}, want: `: Invalid Provider Setting: More than one user identity is set: token, access_token. Set exactly one.`},
+			{value: "a", with: map[string]any{"username": "u", "token": "t"}, want: `: Invalid Provider Setting: More than one user identity is set: username, token, access_token. Set exactly one.`},
 		},
 	},
 	"tenant_id": {

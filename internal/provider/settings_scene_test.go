@@ -145,6 +145,9 @@ func attributeText(path *tftypes.AttributePath) string {
 	for _, step := range path.Steps() {
 		switch step := step.(type) {
 		case tftypes.AttributeName:
+			if text.Len() > 0 {
+				text.WriteString(".")
+			}
 			text.WriteString(string(step))
 		case tftypes.ElementKeyString:
 			fmt.Fprintf(&text, "[%q]", string(step))

@@ -120,7 +120,7 @@ func TestSettings_environmentOfAnotherIdentity(t *testing.T) {
 		}
 	}
 	s := newSettingScene(t)
-	want := []string{"access_token: Invalid Provider Setting: More than one user identity is set: BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN. Set exactly one."}
+	want := []string{": Invalid Provider Setting: More than one user identity is set: BK_USERNAME, BK_TOKEN, BK_ACCESS_TOKEN. Set exactly one."}
 	if diff := cmp.Diff(want, s.begin(s.Settings(map[string]any{"username": nil}))); diff != "" {
 		t.Errorf("faults where the environment has all (-want +got):\n%s", diff)
 	}

@@ -55,9 +55,7 @@ func CheckHosting(ctx context.Context, m Model, config tfsdk.Config, ensure type
 		AddInvalid(&diags, at.AtName("start_cmd"), "Missing Command", "the agent runs this command to revive a hosted process that has died, but it is not set. "+droppedNote)
 	}
 	if commands.Attributes()["stop_cmd"].IsNull() && m.limited(ctx, config) {
-		stop := at.AtName("stop_cmd")
-		diags.AddAttributeWarning(stop, "Missing Command", "Attribute "+stop.String()+": the agent runs this command to stop a process that exceeds its resource limits, "+
-			"but it is not set. "+droppedNote+".")
+		addWarning(&diags, at.AtName("stop_cmd"), "Missing Command", "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. "+droppedNote)
 	}
 	return diags
 }

@@ -71,9 +71,9 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 		return diags
 	}
 	if hosts.Len() > manyHosts {
-		diags.AddAttributeWarning(at, "Many Hosts", fmt.Sprintf("A resource with %d hosts is slow to plan, and there is much to look "+
+		addWarning(&diags, at, "Many Hosts", fmt.Sprintf("a resource with %d hosts is slow to plan, and there is much to look "+
 			"through when something fails. If there are more than %d, split the map into shards and use for_each; the guide \"Large fleets\" "+
-			"in the provider's documentation has an example.", hosts.Len(), manyHosts))
+			"in the provider's documentation has an example", hosts.Len(), manyHosts))
 	}
 	for key, address := range hosts.All() {
 		if strings.TrimSpace(key) == "" {

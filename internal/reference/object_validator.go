@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 )
 
 // droppedNote is what explains most values that are missing from an object.
@@ -38,17 +40,22 @@ func isEmpty(object types.Object) bool {
 }
 
 func warnEmpty(diags *diag.Diagnostics, at path.Path, object types.Object) {
-	diags.AddAttributeWarning(at, "Nothing Set", "Attribute "+at.String()+": nothing is set in it, so it has no effect. If you meant to set something, check the spelling: "+
+	addWarning(diags, at, "Nothing Set", "nothing is set in it, so it has no effect. If you meant to set something, check the spelling: "+
 		"Terraform silently drops attributes that an object does not have. The attributes of this one are "+
-		strings.Join(slices.Sorted(maps.Keys(object.Attributes())), ", ")+".")
+		strings.Join(slices.Sorted(maps.Keys(object.Attributes())), ", "))
 }
 
 // AddInvalid adds an error about the attribute at a path: what is wrong with it, without
-// a full stop; or asking what was meant. The path is in the text as well, because inside an object Terraform shows
-// only the line on which the block begins.
+// a full stop; or asking what was meant. The path is in the text as well: inside an object, and for what may hold
+// a secret, Terraform shows only the line on which the block begins.
 func AddInvalid(diags *diag.Diagnostics, at path.Path, summary, what string) {
 	if !strings.HasSuffix(what, "?") {
 		what += "."
 	}
-	diags.AddAttributeError(at, summary, "Attribute "+at.String()+": "+what)
+	diags.Append(diagnose.About(at, diag.NewErrorDiagnostic(summary, "Attribute "+at.String()+": "+what)))
+}
+
+// addWarning adds a warning in the same form.
+func addWarning(diags *diag.Diagnostics, at path.Path, summary, what string) {
+	diags.Append(diagnose.About(at, diag.NewWarningDiagnostic(summary, "Attribute "+at.String()+": "+what+".")))
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -226,7 +225,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 			"`rollout` cuts the hosts of each priority into waves, and a host takes all its processes of that priority along." + more +
 			" A new or failed process or host is run alone; renaming a key makes no calls.",
 		Optional:   true,
-		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), entryNames{}},
+		Validators: []validator.Map{entryNames{}},
 		NestedObject: schema.NestedAttributeObject{
 			Validators: []validator.Object{entryValidator{d}},
 			Attributes: attributes,
@@ -265,14 +264,19 @@ func (v severalValidator) ValidateString(ctx context.Context, req validator.Stri
 	}
 }
 
-// entryNames refuses a process without a name.
+// entryNames wants processes, each with a name.
 type entryNames struct{}
 
-func (entryNames) Description(context.Context) string { return "every process must have a name" }
+func (entryNames) Description(context.Context) string {
+	return "must have a process, and every process a name"
+}
 
 func (v entryNames) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 func (entryNames) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	if !req.ConfigValue.IsNull() && !req.ConfigValue.IsUnknown() && len(req.ConfigValue.Elements()) == 0 {
+		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Process", "there is no process in it; name at least one")
+	}
 	for name, element := range req.ConfigValue.Elements() {
 		switch {
 		case strings.TrimSpace(name) == "":

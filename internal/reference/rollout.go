@@ -193,9 +193,9 @@ func (rolloutValidator) ValidateObject(_ context.Context, req validator.ObjectRe
 			}
 		}
 	}
-	resp.Diagnostics.AddAttributeWarning(req.Path, "Rollout Without Waves", "Attribute "+req.Path.String()+": neither waves nor batch_size is set, so all "+
+	addWarning(&resp.Diagnostics, req.Path, "Rollout Without Waves", "neither waves nor batch_size is set, so all "+
 		"hosts but the canary go at once. If you meant to set one of them, check the spelling: Terraform silently drops attributes that an object does not have. "+
-		"If you do want all hosts at once, set waves = [\"100%\"].")
+		"If you do want all hosts at once, set waves = [\"100%\"]")
 }
 
 // HasWaves reports whether a rollout says how large its waves are.

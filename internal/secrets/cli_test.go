@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -23,11 +24,11 @@ import (
 
 // newSecretiveCLI is a CLI with canaries for credentials, which logs all that can be
 // logged, and keeps what each command printed in its directory.
-func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway, config string) (*providertest.Sim, *providertest.CLI) {
+func newSecretiveCLI(t *testing.T, gateway bkapi.Gateway) (*providertest.Sim, *providertest.CLI) {
 	t.Helper()
 	sim := providertest.NewSim(t)
 	sim.AppSecret = canary.Secret
-	cli := providertest.NewCLI(t, sim, config)
+	cli := providertest.NewCLI(t, sim, "")
 	cli.Env = append(cli.Env, "BK_GATEWAY"+"="+string(gateway), "BK_APP_SECRET"+"="+canary.Secret, "BK_USERNAME"+"=", "GOTRACEBACK=system",
 		"TF_LOG=TRACE", "TF_LOG_SDK=TRACE", "TF_LOG_SDK_FRAMEWORK=TRACE", "TF_LOG_SDK_PROTO=TRACE", "TF_LOG_PROVIDER_BK_GSE=TRACE",
 		"TF_LOG_PATH="+filepath.Join(cli.Dir, "trace.log"))
@@ -78,7 +79,7 @@ func TestAccSecrets_stayInside(t *testing.T) {
 	for _, gateway := range bkapi.Gateways() {
 		t.Run(string(gateway), func(t *testing.T) {
 			t.Parallel()
-			sim, cli := newSecretiveCLI(t, gateway, "")
+			sim, cli := newSecretiveCLI(t, gateway)
 			// Credentials of the environment are not even in the raw protocol.
 			raw := filepath.Join(cli.Dir, "protocol")
 			if err := os.Mkdir(raw, 0o700); err != nil {
@@ -207,7 +208,7 @@ func TestAccSecrets_ofVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, cli := newSecretiveCLI(t, bkapi.ESB, "")
+			_, cli := newSecretiveCLI(t, bkapi.ESB)
 			cli.Write("main.tf", fmt.Sprintf(`
 terraform {
   required_providers {
@@ -243,6 +244,48 @@ provider "bk" {
 			}
 			if log := texts["trace.log"]; !strings.Contains(log, "calling API") || !strings.Contains(log, canary.Witness) {
 				t.Error("the log is not that of the provider")
+			}
+		})
+	}
+}
+
+// What is wrong with a configuration is said without a line of it that holds a secret.
+func TestAccSecrets_ofTheSource(t *testing.T) {
+	t.Parallel()
+	const process = `
+resource "bk_process_operation" "test" {
+  operation = "restart"
+  %s
+  spec = {
+    identity       = { proc_name = "nginx", setup_path = "/srv/web", pid_path = "/run/nginx.pid", user = "root" }
+    monitor_policy = { auto_type = 1 }
+    control = {
+      start_cmd = "./start.sh --password=` + canary.Begin + `"
+    }
+  }
+}
+`
+	for name, test := range map[string]struct{ provider, config, want string }{
+		"two-users": {fmt.Sprintf("provider \"bk\" {\n  username = \"admin\"\n  token    = %q\n}\n", canary.Begin), "", "More than one user identity is set: username, token."},
+		"password-in-a-url": {
+			fmt.Sprintf("provider \"bk\" {\n  endpoint = \"https://admin:%s@paas.example.com\"\n}\n", canary.Begin), "",
+			"Attribute endpoint: has user information",
+		},
+		"process-given-twice": {"", fmt.Sprintf(process, "process   = \""+canary.Begin+"\""), "process is set, and holds meta, hosts and spec; leave out spec."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, cli := newSecretiveCLI(t, bkapi.ESB)
+			if test.config == "" {
+				test.config = providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()
+			}
+			cli.ConfigureWith(test.provider, test.config)
+			code, out := cli.Run("plan")
+			if code != 1 || !providertest.Wrapped(regexp.QuoteMeta(test.want)).MatchString(out) {
+				t.Errorf("exit code %d, want 1 and %q:\n%s", code, test.want, out)
+			}
+			for _, found := range canary.In(out) {
+				t.Errorf("the plan prints %s", found)
 			}
 		})
 	}

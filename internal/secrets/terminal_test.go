@@ -138,7 +138,7 @@ func TestAccTerminal_isNotSteered(t *testing.T) {
 		echo += text
 	}
 	hosted := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: `ensure = "registered"`}
-	sim, cli := newSecretiveCLI(t, bkapi.ESB, "")
+	sim, cli := newSecretiveCLI(t, bkapi.ESB)
 	configureSwift(cli, hosted.String()) // registering asks the agents first
 	cli.Expect(0, "apply", "-auto-approve")
 	configureSwift(cli, providertest.OperationConfig{Hosted: hosted, Operation: "start"}.String()+providertest.StatusConfig(providertest.WithSpec)+`

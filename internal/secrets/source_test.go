@@ -1,0 +1,350 @@
+package secrets
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/canary"
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// Terraform prints the source of what a diagnostic is about. These tests put a literal
+// secret into every attribute that may hold one, make every mistake beside it, and look at
+// where the diagnostics point.
+
+// secretive are the attributes at the top of a block that may hold a secret: what the schema
+// marks as sensitive, URLs, what has commands in it, and triggers, whose values are anybody's.
+func secretive(schema *tfprotov6.Schema) []string {
+	var names []string
+	for _, a := range schema.Block.Attributes {
+		if a.Sensitive || strings.HasSuffix(a.Name, "endpoint") || a.Name == "triggers" || hasCommands(a) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func hasCommands(a *tfprotov6.SchemaAttribute) bool {
+	return strings.HasSuffix(a.Name, "_cmd") || (a.NestedType != nil && slices.ContainsFunc(a.NestedType.Attributes, hasCommands))
+}
+
+// settable reports whether a configuration can set it.
+func settable(a *tfprotov6.SchemaAttribute) bool { return a.Required || a.Optional }
+
+// shown is the attribute whose source Terraform prints for a diagnostic (tfdiags,
+// contextual.go): the one of the last name in its path, if the block has it.
+func shown(d *tfprotov6.Diagnostic) string {
+	for _, step := range slices.Backward(d.Attribute.Steps()) {
+		if name, ok := step.(tftypes.AttributeName); ok {
+			return string(name)
+		}
+	}
+	return ""
+}
+
+// blocks are all that a configuration has, by name.
+func blocks(p *providertest.Protocol) map[string]*tfprotov6.Schema {
+	all := map[string]*tfprotov6.Schema{"provider": p.Schema.Provider}
+	for name, schema := range p.Schema.ResourceSchemas {
+		all["resource "+name] = schema
+	}
+	for name, schema := range p.Schema.DataSourceSchemas {
+		all["data "+name] = schema
+	}
+	for name, action := range p.Schema.ActionSchemas {
+		all["action "+name] = action.Schema
+	}
+	for name, schema := range p.Schema.ListResourceSchemas {
+		all["list "+name] = schema
+	}
+	return all
+}
+
+// The rule knows every attribute that may hold a secret, and no diagnostic can point there.
+func TestSource_allAreKnown(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for block, schema := range blocks(providertest.NewProtocol(t)) {
+		for _, name := range secretive(schema) {
+			found++
+			if !diagnose.MayHoldSecret(path.Root(name)) {
+				t.Errorf("%s: diagnostics can point at %s", block, name)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d attributes found", found)
+	}
+}
+
+// wantHidden fails the test where a diagnostic would show or quote a secret.
+func wantHidden(t *testing.T, where string, schema *tfprotov6.Schema, diags []*tfprotov6.Diagnostic) {
+	t.Helper()
+	for _, d := range diags {
+		if slices.Contains(secretive(schema), shown(d)) || strings.HasSuffix(shown(d), "_cmd") {
+			t.Errorf("%s: Terraform shows the source of %s for:\n%s", where, shown(d), d.Detail)
+		}
+		for _, found := range canary.In(d.Summary + d.Detail) {
+			t.Errorf("%s: quoted: %s", where, found)
+		}
+	}
+}
+
+func TestSource_ofSettings(t *testing.T) {
+	t.Parallel()
+	var (
+		wrong = []any{
+			nil, "", " ", "paas.example.com", "https://me:" + canary.Begin + "@paas.example.com", "http://" + canary.Begin + "@paas.example.com",
+			"me:" + canary.Begin + "@paas.example.com", "paas.example.com?token=" + canary.Begin, "https://paas.example.com?token=" + canary.Begin,
+			"https://paas.example.com#" + canary.Begin, "https://paas.example.com:" + canary.Begin + "@", "http://paas.example.com", "a\nb",
+		}
+		users = []string{"username", "token", "access_token"}
+		said  = make(map[string]bool)
+	)
+	try := func(settings map[string]any) {
+		p := providertest.NewProtocol(t)
+		config := p.Dynamic(p.Schema.Provider, settings)
+		validated, err := p.Server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		configured, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		diags := append(validated.Diagnostics, configured.Diagnostics...)
+		wantHidden(t, fmt.Sprint(settings), p.Schema.Provider, diags)
+		for _, name := range secretive(p.Schema.Provider) {
+			said[name] = said[name] || strings.Contains(providertest.DiagnosticsText(diags), name)
+		}
+	}
+	right := map[string]any{
+		"endpoint": "https://paas.example.com", "job_endpoint": "https://job.example.com", "cmdb_endpoint": "https://cmdb.example.com",
+		"app_code": "app", "app_secret": canary.Secret, "token": canary.Token, "ca_cert_file": nil,
+	}
+	with := func(more map[string]any) map[string]any {
+		settings := maps.Clone(right)
+		maps.Copy(settings, more)
+		return settings
+	}
+	for _, a := range providertest.NewProtocol(t).Schema.Provider.Block.Attributes {
+		if !a.Type.Is(tftypes.String) || a.Name == "gateway" || a.Name == "job_api" {
+			continue // words of a list are quoted
+		}
+		for _, value := range wrong {
+			if text, _ := value.(string); canary.In(text) != nil && a.Name != "app_secret" && !slices.Contains(users[1:], a.Name) && !strings.HasSuffix(a.Name, "endpoint") {
+				continue // it may hold no secret
+			}
+			try(with(map[string]any{a.Name: value}))
+			try(with(map[string]any{a.Name: value, "gateway": "apigw"}))
+		}
+	}
+	for _, one := range users {
+		for _, other := range users {
+			try(with(map[string]any{"token": nil, one: canary.Token, other: canary.AccessToken}))
+		}
+	}
+	try(with(map[string]any{"username": "admin", "access_token": canary.AccessToken}))
+	for _, name := range secretive(providertest.NewProtocol(t).Schema.Provider) {
+		if !said[name] {
+			t.Errorf("no diagnostic is about %s, so this proves nothing", name)
+		}
+	}
+}
+
+func TestSource_ofObjects(t *testing.T) {
+	t.Parallel()
+	for block := range blocks(providertest.NewProtocol(t)) {
+		kind, typ, _ := strings.Cut(block, " ")
+		if kind == "provider" || kind == "list" {
+			continue
+		}
+		t.Run(block, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := providertest.NewProtocol(t)
+			if said := p.Configure(sim.Settings()); said != "" {
+				t.Fatal(said)
+			}
+			schema, mistakes := blocks(p)[block], 0
+			for shape, config := range shapesOf(t, kind, typ) {
+				if len(schema.Block.Attributes) > 0 && !fits(schema, config) {
+					continue
+				}
+				diags := validated(p, kind, typ, config)
+				if !providertest.Diagnostics(diags).Failed() {
+					diags = append(diags, planned(p, kind, typ, config)...)
+				}
+				wantHidden(t, shape, schema, diags)
+				// Actions and data sources have the checks of resources.
+				deep := kind == "resource" && (shape == "parts" || shape == "several")
+				spoil(schema.Block.Attributes, config, deep, func(where string) {
+					diags := validated(p, kind, typ, config)
+					wantHidden(t, shape+": "+where, schema, diags)
+					mistakes += len(diags)
+				})
+			}
+			if secretive := secretive(schema); len(secretive) > 0 && slices.Contains(secretive, "process") && mistakes < 20 {
+				t.Errorf("only %d diagnostics, so this proves little", mistakes)
+			}
+		})
+	}
+}
+
+// shapesOf are the ways in which objects are told their processes, with secrets in all that
+// may hold one.
+func shapesOf(t *testing.T, kind, typ string) map[string]map[string]any {
+	t.Helper()
+	face, whole := providertest.FaceESB, "process"
+	if strings.HasPrefix(typ, "bk_job_") {
+		face, whole = providertest.FaceJOB, "declaration"
+	}
+	parts := face.Reference("./start.sh --password="+canary.Secret, 1)
+	declared, err := json.Marshal(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := maps.Clone(parts)
+	entry["priority"] = 1
+	shapes := map[string]map[string]any{
+		"parts": parts, "declared": {whole: string(declared)}, "not declared": {whole: canary.Secret}, "both": {whole: string(declared)},
+		"several": {"processes": map[string]any{"web": entry}}, "several and one": {"processes": map[string]any{"web": entry}},
+		"several declared": {"processes": map[string]any{"web": map[string]any{whole: string(declared), "priority": 1}}},
+	}
+	if whole == "process" {
+		// As an import has it until the first apply.
+		without := maps.Clone(parts)
+		delete(without, "spec")
+		imported, err := json.Marshal(without)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes["imported"] = map[string]any{whole: string(imported)}
+	}
+	maps.Copy(shapes["both"], parts)
+	maps.Copy(shapes["several and one"], parts)
+	for _, config := range shapes {
+		if strings.HasSuffix(typ, "process_operation") {
+			config["operation"] = "restart"
+			if kind == "resource" {
+				config["triggers"] = map[string]string{"password": canary.Secret}
+			}
+		}
+	}
+	return shapes
+}
+
+// fits reports whether a block has the attributes of a configuration.
+func fits(schema *tfprotov6.Schema, config map[string]any) bool {
+	for name := range config {
+		if !slices.ContainsFunc(schema.Block.Attributes, func(a *tfprotov6.SchemaAttribute) bool { return a.Name == name && settable(a) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// spoil makes each mistake that attributes can have, one at a time, and puts right again
+// what it was. With deep, it goes into objects as well.
+func spoil(attributes []*tfprotov6.SchemaAttribute, config map[string]any, deep bool, check func(where string)) {
+	for _, a := range attributes {
+		if !settable(a) {
+			continue
+		}
+		was, set := config[a.Name]
+		for _, value := range wrongValues(a) {
+			if value == nil && a.Required {
+				continue // Terraform refuses it
+			}
+			config[a.Name] = value
+			check(fmt.Sprintf("%s = %v", a.Name, value))
+		}
+		config[a.Name] = was
+		if !set {
+			delete(config, a.Name)
+		}
+		if a.NestedType == nil || !deep {
+			continue
+		}
+		below := func(where string) { check(a.Name + "." + where) }
+		switch inner, _ := was.(map[string]any); {
+		case a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle && set:
+			spoil(a.NestedType.Attributes, inner, deep, below)
+		case a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeMap && set:
+			for _, element := range inner {
+				element, _ := element.(map[string]any)
+				spoil(a.NestedType.Attributes, element, deep, below)
+			}
+		}
+	}
+}
+
+// wrongValues are some that an attribute may not like.
+func wrongValues(a *tfprotov6.SchemaAttribute) []any {
+	if a.NestedType != nil {
+		switch a.NestedType.Nesting {
+		case tfprotov6.SchemaObjectNestingModeMap:
+			return []any{nil, map[string]any{}, map[string]any{"web": nil}, map[string]any{"": map[string]any{"priority": 1}}, map[string]any{"web": map[string]any{"priority": 1}}}
+		case tfprotov6.SchemaObjectNestingModeList:
+			return []any{nil, []any{}, []any{nil}, []any{map[string]any{}}}
+		default:
+			return []any{nil, map[string]any{}}
+		}
+	}
+	switch {
+	case a.Type.Is(tftypes.String):
+		return []any{nil, "", " ", "no such/thing "}
+	case a.Type.Is(tftypes.Number):
+		return []any{nil, -1, 0, 0.5, 101}
+	case a.Type.Is(tftypes.Bool):
+		return []any{nil, true}
+	case a.Type.Is(tftypes.Map{}):
+		return []any{nil, map[string]any{}, map[string]any{"": ""}, map[string]any{"x": nil}}
+	case a.Type.Is(tftypes.List{}):
+		return []any{nil, []any{}, []any{nil}}
+	}
+	return []any{nil}
+}
+
+// validated is what is said of a configuration before anything is planned.
+func validated(p *providertest.Protocol, kind, typ string, config map[string]any) []*tfprotov6.Diagnostic {
+	p.T.Helper()
+	switch kind {
+	case "action":
+		resp, err := p.Server.ValidateActionConfig(p.T.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: typ, Config: p.Dynamic(p.Schema.ActionSchemas[typ].Schema, config)})
+		p.Fine(err, nil)
+		return resp.Diagnostics
+	case "data":
+		resp, err := p.Server.ValidateDataResourceConfig(p.T.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typ, Config: p.Dynamic(p.Schema.DataSourceSchemas[typ], config)})
+		p.Fine(err, nil)
+		return resp.Diagnostics
+	}
+	resp, err := p.Server.ValidateResourceConfig(p.T.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: typ, Config: p.Dynamic(p.Schema.ResourceSchemas[typ], config)})
+	p.Fine(err, nil)
+	return resp.Diagnostics
+}
+
+// planned is what is said of it in a plan.
+func planned(p *providertest.Protocol, kind, typ string, config map[string]any) []*tfprotov6.Diagnostic {
+	p.T.Helper()
+	switch kind {
+	case "action":
+		resp, err := p.Server.PlanAction(p.T.Context(), &tfprotov6.PlanActionRequest{ActionType: typ, Config: p.Dynamic(p.Schema.ActionSchemas[typ].Schema, config)})
+		p.Fine(err, nil)
+		return resp.Diagnostics
+	case "data":
+		_, said := p.ReadData(typ, config)
+		return said
+	}
+	_, said := p.CoreOf(typ, &providertest.Kept{}).Plan(config)
+	return said
+}
