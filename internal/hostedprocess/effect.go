@@ -117,6 +117,9 @@ func (e effect) operating(operation fleet.Operation, still remains) effect {
 // renames reports whether hosts that come may be hosts that go, by another name.
 func (e effect) renames() bool { return len(otherForm(e.removed, e.next.Hosts())) > 0 }
 
+// callsNothing reports whether no host is to be called.
+func (e effect) callsNothing() bool { return e.describe(fleet.Rollout{}) == "" }
+
 // describe is the effect in the words of rollout_plan, "" for none.
 func (e effect) describe(rollout fleet.Rollout) string {
 	var steps []string

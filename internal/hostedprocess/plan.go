@@ -40,8 +40,14 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	desired, known := r.planSent(ctx, plan, resp)
+	settled, diags := reference.Settled(ctx, req.Config)
+	resp.Diagnostics.Append(diags...)
+	settled = settled && known
+	if !settled {
+		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
+	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), true, resp)...)
+		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), settled, resp)...)
 		return
 	}
 
@@ -54,21 +60,6 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if !state.HasSpec(ctx) {
 		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
 	}
-	// What is out of sync is mended by an update. Terraform plans one where a
-	// planned value differs from state, and unknown differs from anything.
-	outOfSync := state.lifecycle().OutOfSync
-	switch {
-	case len(outOfSync.Elements()) > 0:
-		outOfSync = types.MapUnknown(types.StringType)
-	case !r.platform.Ready() && !req.Plan.Raw.Equal(req.State.Raw):
-		// What registering depends on in the provider block shows when the values
-		// are there; a plan may not say something now that turns out otherwise.
-		outOfSync = types.MapUnknown(types.StringType)
-	case everApplied && known && !last.registeredAs(desired):
-		// The update may find that a host cannot be registered anew.
-		outOfSync = types.MapUnknown(types.StringType)
-	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
 	if plan.replaces(ctx, state) {
 		gone := destroyed(ctx, state)
 		resp.Diagnostics.Append(gone.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
@@ -78,31 +69,41 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	changes := everApplied && known && !last.registeredAs(desired)
 	does := updated(ctx, plan, state, r.suppliers(last), last, changes)
 	resp.Diagnostics.Append(r.checkSafety(ctx, plan, does, last)...)
+	if settled {
+		// What is out of sync is mended by an update. Terraform plans one where a
+		// planned value differs from state, and unknown differs from anything.
+		// An update that registers anew may find that it cannot.
+		outOfSync := state.lifecycle().OutOfSync
+		if changes || len(outOfSync.Elements()) > 0 {
+			outOfSync = types.MapUnknown(types.StringType)
+		}
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
+	}
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && everApplied && known {
 		does = does.operating(operation, r.remains(ctx, state, last, desired))
 	}
-	resp.Diagnostics.Append(planRollout(ctx, does, plan, state.lifecycle().RolloutPlan, everApplied && known && !does.renames(), resp)...)
-	if does.describe(fleet.Rollout{}) == "" && (everApplied && known || req.Plan.Raw.Equal(req.State.Raw)) {
-		// Nothing is called, and the last change is what state tells.
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.lifecycle().RolloutPlan)...)
-	}
+	// Before the first apply that is kept, the update looks at the hosts to decide.
+	predicted := everApplied && !does.renames() || does.callsNothing() && req.Plan.Raw.Equal(req.State.Raw)
+	resp.Diagnostics.Append(planRollout(ctx, does, plan, state.lifecycle().RolloutPlan, settled && predicted, resp)...)
 }
 
 // planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,
 // and warns of one that reaches many hosts at once. Without a rollout there is nothing to
-// tell that the plan does not show anyway. told is what state tells, of the change before: what
-// is the same once more would be no line of the plan.
+// tell that the plan does not show anyway. told is what state tells, of the change before: it
+// stays where nothing is called, and what is the same once more would be no line of the plan.
 func planRollout(ctx context.Context, e effect, plan hostedModel, told types.String, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.lifecycle()
-	if values.Rollout.IsNull() {
+	switch {
+	case values.Rollout.IsNull():
 		return append(resp.Plan.SetAttribute(ctx, at, types.StringNull()), e.manyAtOnce(values)...)
-	}
-	if !known || !plan.HostsMap(ctx).IsFullyKnown() || !reference.Known(ctx, values.Rollout, values.Ensure, values.OnUpdate, values.OnDestroy) {
+	case !known:
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
+	case e.callsNothing():
+		return resp.Plan.SetAttribute(ctx, at, told)
 	}
 	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, values.Rollout)
 	text := e.describe(rollout)
-	if text != "" && text == told.ValueString() {
+	if text == told.ValueString() {
 		text = "again: " + text
 	}
 	diags.Append(resp.Plan.SetAttribute(ctx, at, text)...)

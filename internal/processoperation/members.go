@@ -72,15 +72,6 @@ func joinedIDs(ids []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(ids))), ",")
 }
 
-// hostsKnown reports whether all hosts of all processes are known.
-func hostsKnown(ctx context.Context, m reference.Processes) bool {
-	entries, known := m.Entries(ctx)
-	for _, entry := range entries {
-		known = known && entry.HostsMap(ctx).IsFullyKnown()
-	}
-	return known
-}
-
 // machine is a host of one or more members, by the key of the first.
 type machine struct {
 	key  string

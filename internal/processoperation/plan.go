@@ -40,13 +40,18 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	settled, diags := reference.Settled(ctx, req.Config)
+	resp.Diagnostics.Append(diags...)
+	if !settled {
+		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
+	}
 	if req.State.Raw.IsNull() {
 		planned := run{number: 1, members: membersOf(ctx, plan, 0)}
 		planned.duties = make([]duty, len(planned.members))
 		if plan.values().runsOnCreate() {
 			planned.duties = everyHost(planned.members)
 		}
-		resp.Diagnostics.Append(planned.plan(ctx, plan, plan.values().RunOnCreate.IsUnknown(), resp)...)
+		resp.Diagnostics.Append(planned.plan(ctx, plan, settled, resp)...)
 		return
 	}
 
@@ -55,22 +60,28 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	}
 	change := r.changeOf(ctx, plan, state)
-	failed, retries := types.MapUnknown(types.StringType), true
-	if hostsKnown(ctx, plan) && !change.retries() {
+	if settled {
 		// A run that fails ends with an error, so success is what can be planned.
-		failed, retries = reference.StringMapValue(nil), false
+		failed := reference.StringMapValue(nil)
+		if change.retries() {
+			failed = types.MapUnknown(types.StringType)
+		}
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
 	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
-	if !retries && sameInputs(ctx, plan, state) {
+	if settled && !change.retries() && sameInputs(ctx, plan, state) {
 		// Nothing changes, and the last run is what state tells.
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.values().RolloutPlan)...)
+		return
+	}
+	if change.mayRename() {
+		// The update asks the platform which hosts are new.
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), types.StringUnknown())...)
 		return
 	}
 	number, diags := runsSoFar(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	planned := run{number: number + 1, members: change.next, duties: change.due()}
-	planned.uncertain = change.everywhere && !reference.Known(ctx, identifier(ctx, plan), plan.values().Triggers)
-	resp.Diagnostics.Append(planned.plan(ctx, plan, change.mayRename(), resp)...)
+	resp.Diagnostics.Append(planned.plan(ctx, plan, settled, resp)...)
 }
 
 // sameInputs reports whether a plan says what state says.
@@ -89,8 +100,6 @@ type run struct {
 	members   []member
 	duties    []duty
 	rollout   fleet.Rollout
-	// uncertain: the run depends on a value that is not known yet.
-	uncertain bool
 }
 
 // runsNothing is the rollout_plan of an apply that only records.
@@ -101,11 +110,7 @@ func (r run) String() string {
 	if len(steps) == 0 {
 		return runsNothing
 	}
-	text := fmt.Sprintf("run %d", r.number)
-	if r.uncertain {
-		text += ", if it turns out that triggers or name change"
-	}
-	text += ": " + string(r.operation) + " "
+	text := fmt.Sprintf("run %d: %s ", r.number, r.operation)
 	if len(steps[0].names) == 0 {
 		return text + steps[0].describe(r.rollout)
 	}
@@ -170,16 +175,17 @@ func (s step) keys() []string {
 
 // plan writes the run into rollout_plan, unless that is not known yet, and warns of one
 // that takes down many hosts at once.
-func (r run) plan(ctx context.Context, plan resourceModel, unknown bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+func (r run) plan(ctx context.Context, plan resourceModel, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.values()
-	if unknown || !hostsKnown(ctx, plan) || !reference.Known(ctx, values.Operation, values.Rollout) {
-		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
-	}
-	var diags diag.Diagnostics
 	r.operation = fleet.Operation(values.Operation.ValueString())
-	r.rollout, diags = rolloutOf(ctx, r.members, r.operation, values.Rollout)
+	diags := manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.operation, r.members, r.duties))
+	if !known {
+		return append(diags, resp.Plan.SetAttribute(ctx, at, types.StringUnknown())...)
+	}
+	rollout, d := rolloutOf(ctx, r.members, r.operation, values.Rollout)
+	r.rollout = rollout
+	diags.Append(d...)
 	diags.Append(resp.Plan.SetAttribute(ctx, at, r.String())...)
-	diags.Append(manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.operation, r.members, r.duties))...)
 	return diags
 }
 

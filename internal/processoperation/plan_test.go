@@ -78,8 +78,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 			map[string]any{"hosts": providertest.HostsOf(3)}, map[string]any{"hosts": providertest.NotKnown{}}, unknown, "run 2: restart on 1 host: web-4",
 		},
 		"unknown-trigger": {
-			map[string]any{}, map[string]any{"triggers": providertest.NotKnown{}},
-			"run 2, if it turns out that triggers or name change: restart on 4 hosts: web-1…web-4", "",
+			map[string]any{}, map[string]any{"triggers": providertest.NotKnown{}}, unknown, "run 1: restart on 4 hosts: web-1…web-4",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,10 +52,11 @@ func JobAttributes(o Options) map[string]schema.Attribute {
 func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	var (
 		modifiers []planmodifier.String
+		whole     []planmodifier.Object
 		note      string
 	)
 	if o.ReplaceOnRename {
-		modifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
+		modifiers, whole = []planmodifier.String{stringplanmodifier.RequiresReplace()}, replaceIfUnknown
 		note = " Changing this forces replacement."
 	}
 	text := func(description string) schema.StringAttribute {
@@ -85,8 +86,9 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "The process and how to run it. Field names are those of JOB's `process_infos`. A field that is not set is left out of the " +
 			"request, so that the platform's default applies.",
-		Required: o.Registers,
-		Optional: !o.Registers,
+		Required:      o.Registers,
+		Optional:      !o.Registers,
+		PlanModifiers: whole,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
 				MarkdownDescription: "File name of the binary, without its directory." + note,

@@ -21,16 +21,18 @@ import (
 func metaAttribute(o Options) schema.SingleNestedAttribute {
 	var (
 		modifiers []planmodifier.String
+		whole     []planmodifier.Object
 		replaces  string
 	)
 	if o.ReplaceOnRename {
-		modifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
+		modifiers, whole = []planmodifier.String{stringplanmodifier.RequiresReplace()}, replaceIfUnknown
 		replaces = " Changing this forces replacement."
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "Name and labels of the process on the platform.",
 		Required:            o.Registers,
 		Optional:            !o.Registers,
+		PlanModifiers:       whole,
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				MarkdownDescription: "Namespace, which groups processes. Must not contain white space or a colon." + replaces,

@@ -1,0 +1,52 @@
+package reference
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+)
+
+// Settled reports whether a configuration has no unknown value. As long as it has one,
+// Terraform plans again in the apply, and then all that was known must be the same.
+func Settled(ctx context.Context, config tfsdk.Config) (bool, diag.Diagnostics) {
+	var hosts HostMap
+	diags := config.GetAttribute(ctx, HostsPath(), &hosts) // to the framework it is one known string
+	return config.Raw.IsFullyKnown() && hosts.IsFullyKnown(), diags
+}
+
+// effects are the attributes that say what an apply does and how it ended. Any value of the
+// configuration may decide that. The other computed attributes follow from some values each.
+var effects = []string{"failed_hosts", "out_of_sync", "rollout_plan"}
+
+// PlanUnsettled plans the effects of a plan that will be made again.
+func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, name := range effects {
+		attribute, has := plan.Schema.GetAttributes()[name]
+		if !has {
+			continue
+		}
+		typ := attribute.GetType()
+		unknown, err := typ.ValueFromTerraform(ctx, tftypes.NewValue(typ.TerraformType(ctx), tftypes.UnknownValue))
+		if err != nil {
+			diags.Append(diagnose.Bug(err))
+			continue
+		}
+		diags.Append(plan.SetAttribute(ctx, path.Root(name), unknown)...)
+	}
+	return diags
+}
+
+// replaceIfUnknown is for an object with an attribute whose change forces replacement. That
+// attribute has no say while the whole object is unknown.
+var replaceIfUnknown = []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(
+	func(_ context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
+		resp.RequiresReplace = req.PlanValue.IsUnknown()
+	}, "Unknown as a whole, this forces replacement.", "")}
