@@ -106,11 +106,10 @@ func (c *Core) Refresh() Diagnostics {
 
 // Plan is a plan of one resource.
 type Plan struct {
-	Action           PlanKind
-	config, proposed tftypes.Value
-	planned          *tfprotov6.DynamicValue
-	private          []byte
-	identity         *tfprotov6.ResourceIdentityData
+	Action        PlanKind
+	config, value tftypes.Value
+	private       []byte
+	identity      *tfprotov6.ResourceIdentityData
 }
 
 // Plan refreshes the resource and plans a configuration, nil for a destroy.
@@ -129,56 +128,76 @@ func (c *Core) Plan(config map[string]any) (Plan, Diagnostics) {
 func (c *Core) planUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	c.T.Helper()
 	c.Tainted = c.Tainted && !c.State.IsNull()
-	var (
-		schema  = c.Schema.ResourceSchemas[c.typ]
-		nothing = tftypes.NewValue(schema.ValueType(), nil)
-		p       = Plan{config: nothing}
-		prior   = *c.Kept
-	)
+	prior, nothing := *c.Kept, tftypes.NewValue(c.State.Type(), nil)
+	if c.Tainted && config != nil {
+		prior = Kept{State: nothing}
+	}
+	p, replaces, said := c.planFrom(prior, config)
+	switch {
+	case said.Failed():
+		return Plan{}, said
+	case p.value.IsNull() && c.State.IsNull():
+		p.Action = PlanNothing
+	case p.value.IsNull():
+		p.Action = PlanDestroy
+	case c.Tainted:
+		p.Action = PlanReplace
+	case c.State.IsNull():
+		p.Action = PlanCreate
+	case replaces:
+		// What comes is planned as if there had been nothing.
+		anew, _, failed := c.planFrom(Kept{State: nothing, Private: p.private, Identity: p.identity}, config)
+		if failed.Failed() {
+			return Plan{}, failed
+		}
+		p = anew
+		p.Action = PlanReplace
+	case p.value.Equal(c.State):
+		p.Action = PlanNothing
+	default:
+		p.Action = PlanUpdate
+	}
+	return p, said
+}
+
+// planFrom plans a configuration where this is what there is, and says whether that has to
+// be replaced.
+func (c *Core) planFrom(prior Kept, config map[string]any) (p Plan, replaces bool, said Diagnostics) {
+	c.T.Helper()
+	schema := c.Schema.ResourceSchemas[c.typ]
+	p.config = tftypes.NewValue(schema.ValueType(), nil)
 	if config != nil {
 		p.config = ValueOf(schema.ValueType(), config)
-		if c.Tainted {
-			prior = Kept{State: nothing}
-		}
 	}
-	p.proposed = proposedState(c.T, schema, prior.State, p.config)
 	resp, err := c.Server.PlanResourceChange(c.Context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: c.typ, PriorState: c.wire(prior.State), ProposedNewState: c.wire(p.proposed), Config: c.wire(p.config),
+		TypeName: c.typ, PriorState: c.wire(prior.State), ProposedNewState: c.wire(proposedState(c.T, schema, prior.State, p.config)), Config: c.wire(p.config),
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity,
 	})
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	if diags := Diagnostics(resp.Diagnostics); diags.Failed() {
-		return Plan{}, diags
+	if said = resp.Diagnostics; said.Failed() {
+		return Plan{}, false, said
 	}
-	p.planned, p.private, p.identity = resp.PlannedState, resp.PlannedPrivate, resp.PlannedIdentity
-	planned := c.Unwire(resp.PlannedState)
-	switch {
-	case planned.IsNull() && c.State.IsNull():
-		p.Action = PlanNothing
-	case planned.IsNull():
-		p.Action = PlanDestroy
-	case c.Tainted || (len(resp.RequiresReplace) > 0 && !c.State.IsNull()):
-		p.Action = PlanReplace
-	case c.State.IsNull():
-		p.Action = PlanCreate
-	case planned.Equal(c.State):
-		p.Action = PlanNothing
-	default:
-		p.Action = PlanUpdate
+	p.value, p.private, p.identity = c.Unwire(resp.PlannedState), resp.PlannedPrivate, resp.PlannedIdentity
+	if config != nil {
+		c.faults("invalid plan", invalidPlan(c.T, schema.Block.Attributes, prior.State, p.config, p.value, ""))
 	}
-	return p, resp.Diagnostics
+	return p, len(resp.RequiresReplace) > 0, said
+}
+
+// faults fails the test with what Terraform would call a bug in the provider.
+func (c *Core) faults(produced string, faults []string) {
+	c.T.Helper()
+	for _, fault := range faults {
+		c.T.Errorf("Provider produced %s: %s%s", produced, c.typ, fault)
+	}
 }
 
 // Planned returns the attributes that were planned, none for a destroy.
 func (p Plan) Planned(tb testing.TB) map[string]tftypes.Value {
 	tb.Helper()
-	value, err := p.planned.Unmarshal(p.config.Type())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return AttributesOf(tb, value)
+	return AttributesOf(tb, p.value)
 }
 
 // proposedState is the configuration, with computed attributes taken from the prior
@@ -229,7 +248,14 @@ func (c *Core) Apply(config map[string]any) (PlanKind, Diagnostics) {
 // ApplyUnrefreshed is Apply with -refresh=false.
 func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
-	p, said := c.planUnrefreshed(config)
+	return c.ApplyResolved(config, config)
+}
+
+// ApplyResolved is ApplyUnrefreshed of a configuration with values that are not known before
+// the apply. It returns what was planned.
+func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
+	c.T.Helper()
+	p, said := c.planUnrefreshed(unknown)
 	if said.Failed() || p.Action == PlanNothing {
 		return p.Action, said
 	}
@@ -241,19 +267,22 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 		c.Protocol = c.Fresh()
 		c.Until = until
 	}
-	if p.Action != PlanReplace {
-		return p.Action, append(said, c.execute(p)...)
+	if p.Action == PlanReplace || p.Action == PlanDestroy {
+		// Of a tainted object the destroy gets what the plan of the new one has kept beside
+		// state, which is nothing.
+		nothing := tftypes.NewValue(c.State.Type(), nil)
+		said = append(said, c.execute(Plan{Action: PlanDestroy, config: nothing, value: nothing, private: p.private, identity: c.Identity})...)
+		if said.Failed() || p.Action == PlanDestroy {
+			return p.Action, said
+		}
 	}
-	// Of a tainted object the destroy gets what the plan of the new one has kept beside
-	// state, which is nothing.
-	nothing := tftypes.NewValue(c.State.Type(), nil)
-	null := c.wire(nothing)
-	said = append(said, c.execute(Plan{Action: PlanDestroy, config: nothing, planned: null, private: p.private, identity: c.Identity})...)
-	if said.Failed() {
+	again, planned := c.planUnrefreshed(config)
+	said = said.with(planned)
+	if planned.Failed() {
 		return p.Action, said
 	}
-	again, planned := c.planUnrefreshed(config) // as Terraform does before it creates
-	if said = append(said, planned...); planned.Failed() {
+	c.faults("inconsistent final plan", inconsistent(c.T, p, again))
+	if again.Action == PlanNothing {
 		return p.Action, said
 	}
 	return p.Action, append(said, c.execute(again)...)
@@ -263,7 +292,7 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 func (c *Core) execute(p Plan) Diagnostics {
 	c.T.Helper()
 	resp, err := c.Server.ApplyResourceChange(c.Context(), &tfprotov6.ApplyResourceChangeRequest{
-		TypeName: c.typ, PriorState: c.wire(c.State), PlannedState: p.planned, Config: c.wire(p.config),
+		TypeName: c.typ, PriorState: c.wire(c.State), PlannedState: c.wire(p.value), Config: c.wire(p.config),
 		PlannedPrivate: p.private, PlannedIdentity: p.identity,
 	})
 	if err != nil {
@@ -272,7 +301,10 @@ func (c *Core) execute(p Plan) Diagnostics {
 	applied := Diagnostics(resp.Diagnostics)
 	state := c.Unwire(resp.NewState)
 	if !applied.Failed() {
-		c.consistent(p.planned, state)
+		c.faults("inconsistent result after apply", incompatible(c.T, p.value, state, ""))
+	}
+	if !state.IsFullyKnown() {
+		c.faults("invalid result object after apply", []string{": " + state.String()})
 	}
 	// A replacement that fails to destroy leaves what was tainted as it was.
 	c.Tainted = applied.Failed() && (c.Tainted || p.Action == PlanCreate) && !state.IsNull()
@@ -294,30 +326,6 @@ func (c *Core) Untaint() {
 		c.T.Error("it is not tainted")
 	}
 	c.Tainted = false
-}
-
-// consistent fails the test if Terraform would report an inconsistent result after
-// apply.
-func (c *Core) consistent(planned *tfprotov6.DynamicValue, state tftypes.Value) {
-	c.T.Helper()
-	want := c.Unwire(planned)
-	if want.IsNull() || state.IsNull() {
-		if want.IsNull() != state.IsNull() {
-			c.T.Errorf("inconsistent result after apply: planned %s, got %s", want, state)
-		}
-		return
-	}
-	got := AttributesOf(c.T, state)
-	for name, value := range AttributesOf(c.T, want) {
-		if value.IsFullyKnown() && !value.Equal(got[name]) {
-			c.T.Errorf("inconsistent result after apply: %s was planned as %s and is %s", name, value, got[name])
-		}
-	}
-	for name, value := range got {
-		if !value.IsFullyKnown() {
-			c.T.Errorf("inconsistent result after apply: %s is not known", name)
-		}
-	}
 }
 
 // Imports is `terraform import`, which refreshes what it imported.
@@ -376,6 +384,19 @@ type Diagnostics []*tfprotov6.Diagnostic
 // Failed reports whether there is an error among them.
 func (d Diagnostics) Failed() bool {
 	return slices.ContainsFunc(d, func(one *tfprotov6.Diagnostic) bool { return one.Severity == tfprotov6.DiagnosticSeverityError })
+}
+
+// with are these and those of more that were not reported before.
+func (d Diagnostics) with(more Diagnostics) Diagnostics {
+	for _, one := range more {
+		reported := func(before *tfprotov6.Diagnostic) bool {
+			return before.Summary == one.Summary && before.Detail == one.Detail
+		}
+		if !slices.ContainsFunc(d, reported) {
+			d = append(d, one)
+		}
+	}
+	return d
 }
 
 func (d Diagnostics) String() string { return DiagnosticsText(d) }
