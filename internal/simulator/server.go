@@ -74,6 +74,11 @@ type Server struct {
 	// RestartKeepsHosting makes a restart leave the hosting as it was. By default it hosts,
 	// as a start does: clients install processes with op 7 alone.
 	RestartKeepsHosting bool
+	// ReregisteringKeepsTime, StartingKeepsTime and HostingKeepsTime make the agent keep the
+	// registration time of a process that is listed already, when it is registered again (at
+	// the gateway by op 3), started or restarted, or hosted. By default each of them renews it.
+	// No document says either.
+	ReregisteringKeepsTime, StartingKeepsTime, HostingKeepsTime bool
 	// HostingSilent leaves the content of ops 3 and 4 at the gateway empty, as it always is
 	// at the ESB.
 	HostingSilent bool
@@ -170,6 +175,7 @@ func (s *Server) begin() {
 		s.core.Configure(core.Settings{
 			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses, SuppliersApart: s.SuppliersApart,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce, HostingSilent: s.HostingSilent, RestartKeepsHosting: s.RestartKeepsHosting,
+			ReregisteringKeepsTime: s.ReregisteringKeepsTime, StartingKeepsTime: s.StartingKeepsTime, HostingKeepsTime: s.HostingKeepsTime,
 			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,

@@ -23,12 +23,13 @@ func (g *GSE) Register(addr, namespace, name string, labels map[string]string, s
 		}
 	}
 	return g.act(addr, namespace, name, func(p *process) {
+		listed := p.listed()
 		p.labels = maps.Clone(labels)
 		if parsed != nil {
 			p.spec = parsed
 		}
 		p.registered = true
-		g.stampLocked(p)
+		g.stampLocked(p, listed, g.ReregisteringKeepsTime)
 	})
 }
 

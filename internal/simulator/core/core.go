@@ -58,8 +58,13 @@ type Settings struct {
 	HostingSilent       bool
 	RestartKeepsHosting bool
 	ExpiredEmpty        bool
-	LagCalls            int
-	RowLabels           map[string]string
+
+	ReregisteringKeepsTime bool
+	StartingKeepsTime      bool
+	HostingKeepsTime       bool
+
+	LagCalls  int
+	RowLabels map[string]string
 
 	Local         bool
 	Root          string

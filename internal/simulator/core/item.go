@@ -94,13 +94,13 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 		p.unhost()
 		return newVerdict(CodeOK)
 	case OpHost:
-		if it.Whole {
-			if g.HostingOnce && p.listed() {
-				return newVerdict(CodeAlreadyRegistered)
-			}
-			p.registered, p.supplied = true, false
+		if it.Whole && g.HostingOnce && p.listed() {
+			return newVerdict(CodeAlreadyRegistered)
 		}
 		g.hostLocked(p, it)
+		if it.Whole {
+			p.registered, p.supplied = true, false
+		}
 		return g.hostingVerdict(p, it)
 	case OpUnhost:
 		if !p.listed() {
@@ -203,11 +203,12 @@ var commandNames = map[int]string{
 }
 
 func (g *GSE) registerLocked(p *process, it *Item, t Target) {
+	listed := p.listed()
 	p.registered = true
 	p.target.Supplier, p.supplied = t.Supplier, !it.Whole
 	p.store(it)
 	g.observeLocked(p)
-	g.stampLocked(p)
+	g.stampLocked(p, listed, g.ReregisteringKeepsTime)
 	p.wanted = statusStopped
 	if p.running || p.hosted {
 		p.wanted = statusRunning
@@ -218,12 +219,16 @@ func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 }
 
 func (g *GSE) hostLocked(p *process, it *Item) {
+	listed, keeps := p.listed(), g.HostingKeepsTime
+	if it.Whole { // at the gateway to host is to register
+		keeps = g.ReregisteringKeepsTime
+	}
 	p.store(it)
 	p.host()
 	p.wanted = statusRunning
 	p.retries = 0
 	p.died = g.HostingStarts && !p.running
-	g.stampLocked(p)
+	g.stampLocked(p, listed, keeps)
 }
 
 // commandHostsLocked is the hosting that a successful start or restart brings along,
@@ -233,12 +238,13 @@ func (g *GSE) commandHostsLocked(p *process, it *Item) {
 	if it.Op == OpRestart && g.RestartKeepsHosting {
 		return
 	}
-	if !p.listed() || g.StartReplaces || p.spec == nil {
+	listed := p.listed()
+	if !listed || g.StartReplaces || p.spec == nil {
 		p.store(it)
 	}
 	p.host()
 	p.retries = 0
-	g.stampLocked(p)
+	g.stampLocked(p, listed, g.StartingKeepsTime)
 }
 
 // host notes that the agent watches over the process from now on, because it was asked

@@ -176,8 +176,12 @@ func (g *GSE) forgetLocked(p *process) {
 
 // stampLocked gives a (re-)registration its time: the clock's, but never one
 // that this process had before on the machine, by whichever name, so that clients can tell
-// two registrations within one second apart.
-func (g *GSE) stampLocked(p *process) {
+// two registrations within one second apart. A process that was listed before may keep the
+// time that it has.
+func (g *GSE) stampLocked(p *process, listed, keeps bool) {
+	if listed && keeps {
+		return
+	}
 	latest, twin := g.registered[p.key], p.key
 	if other, known := g.otherNameLocked(p.key.Host); known {
 		twin.Host = other
