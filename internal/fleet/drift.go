@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,9 @@ type Desired struct {
 	OwnerLabel, Owner string
 	// Uncounted is what registering sends beyond what the fingerprint counts.
 	Uncounted string
+	// Earlier are fingerprints that Owner registered before and has replaced since. A row that
+	// shows one of them is an older picture, see [Desired.superseded].
+	Earlier []string
 	// HasSpec is false after an import: a live query needs a spec, so what is on
 	// file must do.
 	HasSpec bool
@@ -103,8 +107,9 @@ type Report struct {
 // Inspect compares hosts with what is desired. One cached query comes first,
 // because it is cheap; it may lag by minutes, so what looks wrong there is only
 // suspected, and asked of the agents before it counts. So are the hosts in doubt, and those of
-// which another object is named as the owner, however they look.
-func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool) (Report, error) {
+// which another object is named as the owner, however they look. registered is when the hosts
+// were registered as desired, by their agents' time, where that is known.
+func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool, registered map[Host]int64) (Report, error) {
 	report := Report{Drift: make(map[Host]Drift), Differs: make(map[Host][]Drift), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
@@ -144,6 +149,10 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 			continue
 		}
 		status := cached[h]
+		if want.superseded(status, now.RegisterTime, registered[h]) {
+			status.Labels = nil
+			report.Cached[h] = status
+		}
 		report.judged(h, want.differences(confirmed(status, now)))
 		if status.olderThan(now.RegisterTime) {
 			status.Labels = nil
@@ -211,6 +220,15 @@ func (d Desired) differentLabels(labels map[string]string) []Drift {
 		return append(differs, OtherLabels)
 	}
 	return differs
+}
+
+// superseded reports whether a row shows what Owner had registered before and has replaced.
+// It says nothing of today's registration, unless the agent knows of one that was made after
+// ours and the row is of that one: live and ours are the agent's time now and then.
+func (d Desired) superseded(row Status, live, ours int64) bool {
+	another := live != 0 && ours != 0 && live != ours && row.RegisterTime == live
+	return d.Owns(row) && row.Labels[d.FingerprintLabel] != d.Fingerprint &&
+		slices.Contains(d.Earlier, row.Labels[d.FingerprintLabel]) && !another
 }
 
 // OwnedByOther reports whether a registration names an owner that is not d's. One that

@@ -145,7 +145,7 @@ func TestInspect(t *testing.T) {
 			default:
 				want.Drift[host(1)] = test.want
 			}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil)
+			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func TestInspect_differs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := fleet.Inspect(t.Context(), &process{cached: answer(c.cached), live: answer(c.live)}, hosts(1), desired(fleet.EnsureRunning), nil)
+			got, err := fleet.Inspect(t.Context(), &process{cached: answer(c.cached), live: answer(c.live)}, hosts(1), desired(fleet.EnsureRunning), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +218,7 @@ func TestInspect_asksSuspectsOnly(t *testing.T) {
 			}, nil // and host 5 is left out
 		},
 	}
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), desired(fleet.EnsureHosted), nil)
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3, 4, 5), desired(fleet.EnsureHosted), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestInspect_withoutSpec(t *testing.T) {
 	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: row(fleet.Running, false, 5)})}
 	want := desired(fleet.EnsureHosted)
 	want.HasSpec = false
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), want, nil)
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), want, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestInspect_withoutFingerprint(t *testing.T) {
 	p := &process{cached: answer(labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")))}
 	want := desired(fleet.EnsureHosted)
 	want.FingerprintLabel = ""
-	got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil)
+	got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil)
 	if err != nil || len(got.Drift) > 0 {
 		t.Errorf("got %v, %v, want no drift: neither spec nor labels count", got.Drift, err)
 	}
@@ -265,7 +265,7 @@ func TestInspect_deadline(t *testing.T) {
 	t.Parallel()
 	away := fleet.Status{State: fleet.Unknown, Code: 115, Message: "still in progress"}
 	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: away}), live: cannotSay(context.DeadlineExceeded)}
-	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), desired(fleet.EnsureHosted), nil)
+	got, err := fleet.Inspect(t.Context(), p, hosts(1, 2, 3), desired(fleet.EnsureHosted), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestInspect_errors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &test.process
-			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+			if _, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), nil, nil); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want %q and %v", err, test.says, test.want)
 			}
 			p.wantCalls(t, test.calls...)
@@ -363,7 +363,7 @@ func TestEnsures_askMoreEach(t *testing.T) {
 	want := []fleet.Drift{"", fleet.NotHosted, fleet.NotHosted}
 	var got []fleet.Drift
 	for _, ensure := range fleet.Ensures() {
-		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), desired(ensure), nil)
+		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), desired(ensure), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +388,7 @@ func TestInspect_inDoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &process{cached: answer(row(fleet.Running, true, 5)), live: answer(live(fleet.Running, true, c.live))}
-			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), map[fleet.Host]bool{host(2): true})
+			got, err := fleet.Inspect(t.Context(), p, hosts(1, 2), desired(fleet.EnsureHosted), map[fleet.Host]bool{host(2): true}, nil)
 			if err != nil || len(got.Drift) > 0 || !maps.Equal(got.Cached[host(2)].Labels, c.labels) || got.Cached[host(1)].Labels == nil {
 				t.Errorf("got %+v, %v", got, err)
 			}

@@ -68,6 +68,9 @@ type Status struct {
 	// its order is used: a cached status with an older one than the live status
 	// is out of date.
 	RegisterTime int64
+	// StartTime is epoch seconds, by the agent's clock, of when the agent last started the
+	// process; 0 where not known.
+	StartTime int64
 	// Code and Message say why State is Unknown.
 	Code    int64
 	Message string

@@ -19,12 +19,19 @@ type Change struct {
 	// Operation runs on the hosts of Due once they are registered, none if it is "".
 	Operation Operation
 	Due       map[Host]Due
+	// Traces are for hosts of Due on which nothing was tried, as far as state knows. Before is
+	// what was declared before.
+	Traces map[Host]Trace
+	Before Desired
 	// Underway are hostings and starts of an earlier run whose end was not seen. They are asked
 	// for before anything is done to their hosts.
 	Underway map[Host]Task
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
+	// Look has each wave end with a question to its agents, so that it is known what runs
+	// there, and by which registration.
+	Look bool
 	// Order gives the waves their order; hosts of the change that it leaves out
 	// are not touched.
 	Order   []Host
@@ -44,8 +51,13 @@ type Reconciliation struct {
 	operated map[Host]Due
 	// registered is the agents' time of the registrations made here, 0 where it is not known.
 	registered map[Host]int64
+	// running is the pid of the process after the last call to a host, 0 where it is not known.
+	running map[Host]int64
 	// ended are the hosts on which what an earlier run had sent has come to an end.
 	ended map[Host]bool
+	// notTold are the hosts that were not operated, because an apply that was cut off may have
+	// done it.
+	notTold []Host
 	// resumed are the hosts on which an earlier try of the operation turned out to have
 	// worked.
 	resumed Results
@@ -55,7 +67,7 @@ type Reconciliation struct {
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64), ended: make(map[Host]bool),
+		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64), running: make(map[Host]int64), ended: make(map[Host]bool),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
 }
@@ -95,7 +107,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	up := results.Succeeded(hosts)
 	brought := bringUp(ctx, r.process, r.want, up)
 	results.Merge(brought.results)
-	r.keepTimes(hosts, setOf(sent), brought.seen)
+	r.keepTimes(hosts, setOf(sent), brought.seen, r.look(ctx, hosts, brought.seen))
 	for _, h := range brought.started {
 		if _, operated := r.operated[h]; !operated {
 			r.operated[h] = Due{}
@@ -106,24 +118,45 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	return results
 }
 
-// keepTimes keeps when hosts were registered. To host or to start may be to register, so
-// only the time counts that an agent told after the last call.
-func (r *Reconciliation) keepTimes(hosts []Host, sent map[Host]bool, seen map[Host]Status) {
+// look asks the agents of hosts of which it is not known yet, where that is wanted. Who does
+// not answer is not known: nothing that was done depends on it.
+func (r *Reconciliation) look(ctx context.Context, hosts []Host, seen map[Host]Status) map[Host]Status {
+	unseen := pickFunc(hosts, func(h Host) bool { _, known := seen[h]; return !known })
+	if !r.change.Look || len(unseen) == 0 {
+		return seen
+	}
+	all := maps.Clone(seen)
+	if all == nil {
+		all = make(map[Host]Status)
+	}
+	live, _ := LiveStatusWithin(ctx, r.process, patience, unseen)
+	maps.Copy(all, live)
+	return all
+}
+
+// keepTimes keeps when hosts were registered, and what ran there after the last call. To host
+// or to start may be to register, so only what an agent told after that counts.
+func (r *Reconciliation) keepTimes(hosts []Host, sent map[Host]bool, untouched, last map[Host]Status) {
 	for _, h := range hosts {
-		status, untouched := seen[h]
+		_, unchanged := untouched[h]
 		_, operated := r.operated[h]
 		switch {
 		case sent[h]:
-			r.registered[h] = status.RegisterTime
-		case !r.settle[h] || !untouched || operated:
+			r.registered[h] = last[h].RegisterTime
+		case !r.settle[h] || !unchanged || operated:
 			r.registered[h] = 0
 		}
+		r.running[h] = max(last[h].PID, 0)
 	}
 }
 
 // Registered is when hosts were registered to whose registration something was done, by
 // their agents' time; 0 where that is not known.
 func (r *Reconciliation) Registered() map[Host]int64 { return r.registered }
+
+// Running is the pid of the process on hosts to which something was done; 0 where it does not
+// run, or that is not known.
+func (r *Reconciliation) Running() map[Host]int64 { return r.running }
 
 // Ended are the hosts on which what an earlier run had sent has come to an end.
 func (r *Reconciliation) Ended() map[Host]bool { return r.ended }

@@ -152,10 +152,33 @@ func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, observe Ob
 				Meaning: "left as it is, because its agent does not say with which pid it runs, which would tell whether the " +
 					string(r.change.Operation) + " of an earlier apply worked",
 			}
+		default:
+			r.judge(h, s)
 		}
 	}
 	return before, results
 }
+
+// judge leaves a host out of the operation that has run there already, or may have, in an
+// apply that was cut off.
+func (r *Reconciliation) judge(h Host, live Status) {
+	trace, fresh := r.change.Traces[h]
+	if !fresh {
+		return
+	}
+	switch trace.standing(r.change.Operation, r.want, r.change.Before, live) {
+	case operatedBefore:
+		r.change.Due[h] = Due{PID: live.PID, Operated: true}
+	case notTold:
+		delete(r.change.Due, h)
+		r.notTold = append(r.notTold, h)
+	case toOperate:
+	}
+}
+
+// NotTold are the hosts of Due on which the operation was not run, because an apply that was
+// cut off may have run it and the platform does not tell.
+func (r *Reconciliation) NotTold() []Host { return r.notTold }
 
 // operate runs the operation on hosts that are due and run, and starts what an earlier try
 // took down. What does not run otherwise is left so.
@@ -235,7 +258,7 @@ func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts := pickFunc(r.Changed(), can)
 	back := NewReconciliation(r.change.Prior, was, Change{
-		Reregister: hosts, Operation: r.change.Operation, Due: r.operated, Prior: r.process,
+		Reregister: hosts, Operation: r.change.Operation, Due: r.operated, Prior: r.process, Look: r.change.Look,
 	})
 	results := make(Results, len(hosts))
 	for _, wave := range slices.Backward(r.changed) {
@@ -248,5 +271,6 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 	}
 	results.leave(hosts, back.left)
 	maps.Copy(r.registered, back.registered)
+	maps.Copy(r.running, back.running)
 	return results
 }

@@ -72,7 +72,7 @@ func TestGatewayFlow_life(t *testing.T) {
 					}
 				}
 				sim.ResetCalls()
-				report, err := fleet.Inspect(t.Context(), p, inventory, want, nil)
+				report, err := fleet.Inspect(t.Context(), p, inventory, want, nil, nil)
 				if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
 					t.Errorf("got %+v, %v, want no drift", report, err)
 				}

@@ -83,7 +83,7 @@ func TestFlow_life(t *testing.T) {
 				}
 			}
 			sim.ResetCalls()
-			report, err := fleet.Inspect(t.Context(), p, hosts(3), want, nil)
+			report, err := fleet.Inspect(t.Context(), p, hosts(3), want, nil, nil)
 			if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
 				t.Errorf("got %+v, %v, want no drift", report, err)
 			}
@@ -124,7 +124,7 @@ func TestFlow_drift(t *testing.T) {
 			if err := test.disturb(sim, host(2).Address()); err != nil {
 				t.Fatal(err)
 			}
-			report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil)
+			report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,13 +146,13 @@ func TestFlow_lag(t *testing.T) {
 		t.Fatal(failures)
 	}
 	sim.ResetCalls()
-	report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil)
+	report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
 	if err != nil || len(report.Drift) > 0 {
 		t.Errorf("got %+v, %v, want no drift: the file is old", report, err)
 	}
 	wantAPIs(t, sim, apiStatus, apiOperate, apiResult)
 	sim.SetReachable(host(1).Address(), false)
-	report, err = fleet.Inspect(t.Context(), p, hosts(2), want, nil)
+	report, err = fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
 	if _, away := report.Unreachable[host(1)]; err != nil || !away || len(report.Drift) > 0 {
 		t.Errorf("got %+v, %v, want host 1 to be unreachable", report, err)
 	}

@@ -71,6 +71,7 @@ type procRow struct {
 	PID          procapi.Number `json:"pid"`
 	Version      procapi.Text   `json:"version"`
 	RegisterTime procapi.Number `json:"register_time"`
+	StartTime    procapi.Number `json:"last_start_time"`
 	CPUUsage     procapi.Number `json:"cpu_usage"`
 	MemUsage     procapi.Number `json:"mem_usage"`
 
@@ -131,6 +132,7 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 		CPUUsage:     r.CPUUsage.Value,
 		MemUsage:     r.MemUsage.Value,
 		RegisterTime: r.RegisterTime.Int(),
+		StartTime:    r.StartTime.Int(),
 	}
 	switch {
 	case !r.Status.Known:

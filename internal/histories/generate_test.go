@@ -27,6 +27,7 @@ func generate(chance *rand.Rand, without switches) History {
 	g.history = History{Machines: 1 + g.IntN(6)}
 	g.history.EntryPerName = g.IntN(2) == 0 && !g.without["entry-per-name"]
 	g.history.SuppliersApart = g.IntN(4) == 0 && !g.without["suppliers-apart"]
+	g.history.KeepsTime = KeepsTime{Reregistering: g.IntN(2) == 0, Starting: g.IntN(3) == 0, Hosting: g.IntN(3) == 0}
 	if g.history.SuppliersApart || g.IntN(3) == 0 { // the gateway knows no suppliers
 		g.switchGateway()
 	}
@@ -43,7 +44,17 @@ func generate(chance *rand.Rand, without switches) History {
 	for range 4 + g.IntN(7) {
 		g.next()
 	}
+	if g.without["times-kept-by-others"] && g.history.severalRegister() {
+		g.history.KeepsTime.Reregistering = false
+	}
 	return g.history
+}
+
+// severalRegister reports whether more than one object registers, or somebody at a console.
+func (h History) severalRegister() bool {
+	return slices.ContainsFunc(h.Steps, func(s Step) bool {
+		return s.On == B || s.Do == Console || s.Do == Recreate || s.Do == Taint || s.Do == Destroy
+	})
 }
 
 func (g *generator) add(steps ...Step) { g.history.Steps = append(g.history.Steps, steps...) }

@@ -24,6 +24,11 @@ func (h History) size() int {
 	if h.SuppliersApart {
 		size++
 	}
+	for _, keeps := range []bool{h.KeepsTime.Reregistering, h.KeepsTime.Starting, h.KeepsTime.Hosting} {
+		if keeps {
+			size++
+		}
+	}
 	for _, s := range h.Steps {
 		size += 100 + 5*len(s.Hosts) + s.Cut
 		if s.Times != 0 {
@@ -72,6 +77,9 @@ func simplify(h History, fails func(History) bool) History {
 	}
 	try(func(h *History) { h.EntryPerName = false })
 	try(func(h *History) { h.SuppliersApart = false })
+	try(func(h *History) { h.KeepsTime.Reregistering = false })
+	try(func(h *History) { h.KeepsTime.Starting = false })
+	try(func(h *History) { h.KeepsTime.Hosting = false })
 	for i := range h.Steps {
 		for host := len(h.Steps[i].Hosts) - 1; host >= 0; host-- {
 			try(func(h *History) {

@@ -15,8 +15,13 @@ type History struct {
 	// SuppliersApart: a process is unregistered only under the supplier id under which it
 	// was registered.
 	SuppliersApart bool
-	Steps          []Step
+	// KeepsTime are the calls after which an agent still tells the registration time of before.
+	KeepsTime KeepsTime
+	Steps     []Step
 }
+
+// KeepsTime are calls about a process that is registered already.
+type KeepsTime struct{ Reregistering, Starting, Hosting bool }
 
 // Step is one thing that happens. Whatever came before it, it can happen: what makes no
 // sense there changes nothing, so that a history stays one when steps are dropped.
@@ -144,11 +149,12 @@ func (s Step) Literal() string {
 // String is a history for a person, and then for the table of TestFound.
 func (h History) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d machines, an entry per name: %t, suppliers apart: %t\n", h.Machines, h.EntryPerName, h.SuppliersApart)
+	fmt.Fprintf(&text, "%d machines, an entry per name: %t, suppliers apart: %t, keeps the time: %+v\n", h.Machines, h.EntryPerName, h.SuppliersApart, h.KeepsTime)
 	for i, step := range h.Steps {
 		fmt.Fprintf(&text, "%3d  %s\n", i+1, step)
 	}
-	fmt.Fprintf(&text, "\nHistory{Machines: %d, EntryPerName: %t, SuppliersApart: %t, Steps: []Step{\n", h.Machines, h.EntryPerName, h.SuppliersApart)
+	fmt.Fprintf(&text, "\nHistory{Machines: %d, EntryPerName: %t, SuppliersApart: %t, KeepsTime: KeepsTime{%t, %t, %t}, Steps: []Step{\n",
+		h.Machines, h.EntryPerName, h.SuppliersApart, h.KeepsTime.Reregistering, h.KeepsTime.Starting, h.KeepsTime.Hosting)
 	for _, step := range h.Steps {
 		fmt.Fprintf(&text, "\t%s,\n", step.Literal())
 	}

@@ -137,6 +137,8 @@ func (w *world) begin() {
 	w.sim = providertest.NewSimBehind(w.recorder, func(sim http.Handler) http.Handler {
 		server, _ := sim.(*simulator.Server)
 		server.EntryPerName, server.SuppliersApart = w.history.EntryPerName, w.history.SuppliersApart
+		keeps := w.history.KeepsTime
+		server.ReregisteringKeepsTime, server.StartingKeepsTime, server.HostingKeepsTime = keeps.Reregistering, keeps.Starting, keeps.Hosting
 		return w.scissors.before(sim)
 	})
 	for machine := 1; machine <= w.history.Machines; machine++ {

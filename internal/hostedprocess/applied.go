@@ -22,8 +22,8 @@ type applied struct {
 	FingerprintLabel string            `json:"fingerprint_label"`
 	Fingerprint      string            `json:"fingerprint"`
 	Labels           map[string]string `json:"labels"`
-	// Earlier are fingerprints that were sent before, kept while a host may have one
-	// of them and nobody knows.
+	// Earlier are fingerprints that this object sent before, kept until the platform's file
+	// shows Fingerprint on every host. One that is Fingerprint again is among them.
 	Earlier []string `json:"earlier,omitempty"`
 	// Perhaps are the hosts as they were to be registered under another supplier id, by
 	// address, kept while nobody knows whether they were.
@@ -48,6 +48,9 @@ type applied struct {
 	// Registered are hosts by the agent's time of the registration that this object made
 	// there. It is proof of whose a registration is while the platform's file lags.
 	Registered map[int64][]string `json:"registered,omitempty"`
+	// PIDs are those of the process at the end of the last apply, by address, kept where
+	// on_update is an operation: another one shows that the process was started since.
+	PIDs map[string]int64 `json:"pids,omitempty"`
 	// Overtaken are hosts on which another object has registered since this one did, by
 	// address, with the time of that registration. When it is gone, nothing of this object's
 	// is left.
@@ -231,6 +234,39 @@ func (a applied) registeredAt() map[string]int64 {
 	return times
 }
 
+// registeredOn is when hosts were registered by this object, of those of which it is known.
+func (a applied) registeredOn(hosts []fleet.Host) map[fleet.Host]int64 {
+	if len(a.Earlier) == 0 {
+		return nil // nothing of it is needed
+	}
+	times, on := a.registeredAt(), make(map[fleet.Host]int64)
+	for _, host := range hosts {
+		if at := times[host.Address()]; at != 0 {
+			on[host] = at
+		}
+	}
+	return on
+}
+
+// pidsOf are applied.PIDs of hosts after an apply: what was seen at its end, and what was before
+// of hosts to which it did nothing.
+func pidsOf(operation fleet.Operation, hosts []fleet.Host, before map[string]int64, running map[fleet.Host]int64) map[string]int64 {
+	if operation == "" {
+		return nil
+	}
+	pids := make(map[string]int64)
+	for _, host := range hosts {
+		pid, seen := running[host]
+		if !seen {
+			pid = before[host.Address()]
+		}
+		if pid != 0 {
+			pids[host.Address()] = pid
+		}
+	}
+	return pids
+}
+
 func byAddress(times map[fleet.Host]int64) map[string]int64 {
 	by := make(map[string]int64, len(times))
 	for host, at := range times {
@@ -302,7 +338,7 @@ func (a applied) registeredAs(d fleet.Desired) bool {
 // held puts what was last registered in the place of what is declared now: drift
 // is a difference from what was applied, a plan shows the rest.
 func (a applied) held(d fleet.Desired) fleet.Desired {
-	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner = a.FingerprintLabel, a.Fingerprint, a.Labels, a.Owner
+	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner, d.Earlier = a.FingerprintLabel, a.Fingerprint, a.Labels, a.Owner, a.Earlier
 	d.OwnerLabel = platform.OwnerLabel(a.FingerprintLabel)
 	return d
 }
@@ -336,15 +372,23 @@ func (a applied) ours(d fleet.Desired, s fleet.Status) bool {
 	})
 }
 
-// earlier are the fingerprints that hosts in doubt may carry once d was sent as
-// well; none where no host is in doubt.
-func (a applied) earlier(d fleet.Desired, statuses map[fleet.HostID]diagnose.HostStatus) []string {
-	for _, status := range statuses {
-		if status.Code == diagnose.Unconfirmed {
-			sent := append(slices.Clone(a.Earlier), a.Fingerprint)
-			slices.Sort(sent)
-			return slices.DeleteFunc(slices.Compact(sent), func(f string) bool { return f == "" || f == d.Fingerprint })
-		}
+// earlier is Earlier once d was sent as well. A declaration that comes back stays in it: an old
+// picture may show it too.
+func (a applied) earlier(d fleet.Desired) []string {
+	if a.Fingerprint == "" || a.Fingerprint == d.Fingerprint {
+		return a.Earlier
+	}
+	sent := append(slices.Clone(a.Earlier), a.Fingerprint)
+	slices.Sort(sent)
+	return slices.Compact(sent)
+}
+
+// shown is Earlier after a look at the platform's file: empty where that shows what was
+// registered last on every host.
+func (a applied) shown(d fleet.Desired, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status) []string {
+	held := a.held(d)
+	if slices.Contains(a.Earlier, a.Fingerprint) || slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(onFile[host]) }) {
+		return a.Earlier
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -40,8 +39,8 @@ func (u *update) stillDue(hosts []fleet.Host, names names) map[fleet.Host]fleet.
 		if !u.prior.Hosts.Has(host) {
 			was = formerly[host]
 		}
-		if !u.prior.Hosts.Has(was) || slices.Contains(u.unsure, host) {
-			continue // it joins, or is not to be operated unasked
+		if !u.prior.Hosts.Has(was) {
+			continue // it joins
 		}
 		if due, is := still.on(was); is {
 			if was != host {
@@ -89,32 +88,39 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 	}
 }
 
-// meaningCutOff: a provider that is killed saves nothing.
-const meaningCutOff = "whether an apply that was cut off has operated it already is not known, so that is left to the next apply; " +
-	"where you know that it has, apply once with on_update = \"register\""
+// meaningCutOff: an apply that is killed saves nothing.
+const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
+	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// cutOff are hosts that an update which was killed may have operated: they run, and what is
-// on file does not show that it never came to them. State is older than they are.
-func (u *update) cutOff(ctx context.Context, hosts []fleet.Host, onFile map[fleet.Host]fleet.Status) ([]fleet.Host, error) {
-	if u.everApplied || u.operation == "" || !u.specChanges() || len(hosts) == 0 {
+// traces are those of the hosts on which the operation is due, and of which state knows of no
+// try. The file is read for them.
+func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error) {
+	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
+		_, is := u.due[host]
+		_, tried := u.last.Due[host.Address()]
+		code := u.statuses[host.WithoutSupplier()].Code
+		return is && !tried && u.prior.Hosts.Has(host) && code != diagnose.NotOperated && code != diagnose.OperationUnconfirmed
+	})
+	if len(fresh) == 0 {
 		return nil, nil
 	}
-	live, err := u.prior.Process.LiveStatus(ctx, hosts)
+	onFile, err := u.h.Process.CachedStatus(ctx, fresh)
 	if err != nil {
-		return nil, fmt.Errorf("asking the agents what an apply that was cut off has left: %w", err)
+		return nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	before := u.last.held(u.prior.Desired)
-	return keep(hosts, func(host fleet.Host) bool {
-		file, now := onFile[host], live[host]
-		outdated := now.RegisterTime > file.RegisterTime
-		return now.State == fleet.Running && (outdated || !before.Ours(file))
-	}), nil
+	times, traces := u.last.registeredAt(), make(map[fleet.Host]fleet.Trace, len(fresh))
+	for _, host := range fresh {
+		at := host.Address()
+		traces[host] = fleet.Trace{PID: u.last.PIDs[at], RegisterTime: times[at], Lost: !u.everApplied, File: onFile[host]}
+	}
+	return traces, nil
 }
 
-// keepUnsure says of hosts that an update which was killed may have operated that nothing
-// tells.
-func (u *update) keepUnsure(results fleet.Results) {
-	for _, host := range u.unsure {
+// keepUnsure says of hosts that were not operated because an apply which was cut off may have
+// done it.
+func (u *update) keepUnsure(notTold []fleet.Host, results fleet.Results) {
+	for _, host := range notTold {
+		delete(u.due, host)
 		if o := results[host]; o.OK() {
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningCutOff, Left: fleet.OperationUnconfirmed}
 		}

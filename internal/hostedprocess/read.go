@@ -44,7 +44,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
 
-	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)))
+	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), last.registeredOn(h.Hosts.Hosts()))
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
@@ -69,11 +69,12 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		state.Owner = types.StringValue(last.Owner)
 	}
 	model.setWhole(ctx)
-	if overtaken := last.overtaken(h.Desired, report.Cached, report.Live); everApplied && !maps.Equal(overtaken, last.Overtaken) {
-		last.Overtaken = overtaken
+	statuses := driftStatuses(report, held, last.orElse(everApplied, h, state), state.statuses(h.Hosts))
+	overtaken, earlier := last.overtaken(h.Desired, report.Cached, report.Live), last.shown(h.Desired, h.Hosts.Hosts(), report.Cached)
+	if everApplied && (!maps.Equal(overtaken, last.Overtaken) || len(earlier) != len(last.Earlier)) {
+		last.Overtaken, last.Earlier = overtaken, earlier
 		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
 	}
-	statuses := driftStatuses(report, held, last.orElse(everApplied, h, state), state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)

@@ -64,8 +64,9 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 		plan.RolloutPlan = types.StringValue(created(ctx, model).describe(h.rollout))
 	}
 	hosts := h.Hosts.Hosts()
+	operation := fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation()
 	reconciliation, results := h.reconcile(ctx, "register", fleet.Change{
-		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
+		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout, Look: operation != "",
 	})
 
 	if !anyRegistered(results) {
@@ -86,6 +87,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	now := appliedAs(h.Desired, h.supplier)
 	now.keepUnderway(applied{}, hosts, failures, nil)
 	now.Registered = byTime(hosts, byAddress(reconciliation.Registered()))
+	now.PIDs = pidsOf(operation, hosts, nil, reconciliation.Running())
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	switch {
 	case len(failures) == 0:
@@ -168,7 +170,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	plan.setStatuses(left, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	now := appliedAs(h.Desired, h.supplier)
-	now.Earlier, now.Perhaps = last.earlier(h.Desired, statuses), u.perhaps
+	now.Earlier, now.Perhaps, now.PIDs = last.earlier(h.Desired), u.perhaps, pidsOf(u.operation, left.Hosts(), last.PIDs, u.running)
 	u.keepDue(now)
 	now.keepUnderway(last, left.Hosts(), u.failures, u.ended)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())

@@ -71,7 +71,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.prior.supplier)
 	before.lifecycle().setStatuses(hosts, statuses)
 	diags.Append(resp.State.Set(ctx, before)...)
-	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(hosts, statuses))...)
+	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(hosts))...)
 	diags.Append(u.rolledBack(joined))
 	return diags
 }
@@ -91,12 +91,12 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 }
 
 // appliedBack is what private state says of the previous declaration.
-func (u *update) appliedBack(hosts fleet.Inventory, statuses map[fleet.HostID]diagnose.HostStatus) applied {
+func (u *update) appliedBack(hosts fleet.Inventory) applied {
 	tried := appliedAs(u.h.Desired, u.h.supplier)
-	tried.Earlier = u.last.Earlier
+	tried.Earlier = u.last.earlier(u.h.Desired)
 	now := u.last
 	now.Owner = u.h.Desired.Owner // of hosts that could not go back
-	now.Earlier = tried.earlier(u.prior.Desired, statuses)
+	now.Earlier, now.PIDs = tried.earlier(u.prior.Desired), pidsOf(u.operation, hosts.Hosts(), u.last.PIDs, u.running)
 	now.Due, now.Behind = make(map[string]fleet.Due), make(map[string][]string)
 	maps.Copy(now.Due, u.last.Due)
 	now.Perhaps = maps.Clone(u.last.Perhaps)

@@ -35,10 +35,7 @@ type update struct {
 	// old names of hosts that something came of under the new one.
 	unnamed map[fleet.Host]fleet.Host
 	besides fleet.Results
-	// due are the hosts on which the operation was to run, unsure those on which an update
-	// that was cut off may have run it.
-	due    map[fleet.Host]fleet.Due
-	unsure []fleet.Host
+	due     map[fleet.Host]fleet.Due // on which the operation was to run
 	// back is what became of the hosts that were to get the previous declaration back, nil
 	// where the update was not rolled back.
 	back       fleet.Results
@@ -49,6 +46,7 @@ type update struct {
 	ended map[fleet.Host]bool
 	// registered is when this object registered hosts, by address and their agents' time.
 	registered map[string]int64
+	running    map[fleet.Host]int64 // pids at the end of the update
 }
 
 // run does it. An error means that nothing was begun.
@@ -79,7 +77,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.keepEnded(reconciliation.Ended(), names)
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
-	u.keepUnsure(results)
+	u.keepUnsure(reconciliation.NotTold(), results)
 	u.tried, u.failures = len(results), results.Failures()
 	if rollback {
 		u.rollBack(ctx, reconciliation)
@@ -124,9 +122,11 @@ func raises(from, to fleet.Ensure) bool {
 	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
 }
 
-// keepTimes notes when hosts were registered. What is not known any more is forgotten.
+// keepTimes notes when hosts were registered, and what runs there. What is not known any more
+// is forgotten.
 func (u *update) keepTimes(r *fleet.Reconciliation) {
 	maps.Copy(u.registered, byAddress(r.Registered()))
+	u.running = r.Running()
 }
 
 // keepEnded notes on which hosts what was sent before has ended.
@@ -212,11 +212,11 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 			change.Settle = append(change.Settle, host)
 		}
 	}
-	if u.unsure, err = u.cutOff(ctx, kept, onFile); err != nil {
+	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
+	change.Operation, change.Due, change.Before, change.Look = u.operation, u.due, u.last.held(u.prior.Desired), u.operation != ""
+	if change.Traces, err = u.traces(ctx); err != nil {
 		return change, err
 	}
-	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
-	change.Operation, change.Due = u.operation, u.due
 	change.Underway = u.last.underwayOn(slices.Concat(change.Register, change.Reregister, change.Settle))
 	for was, is := range names.now {
 		if task, sent := u.last.Underway[was.Address()]; sent && change.Underway[is].ID == "" {

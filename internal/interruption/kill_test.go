@@ -36,7 +36,7 @@ func TestAccKill(t *testing.T) {
 			}
 			providertest.InRounds(t, c.ordinary, func(t *testing.T, chance *rand.Rand) {
 				t.Helper()
-				(&killRound{killer: newKiller(t, ""), by: c.by, chance: chance}).play()
+				(&killRound{killer: newKiller(t), by: c.by, chance: chance}).play()
 			})
 		})
 	}
@@ -99,7 +99,7 @@ func TestAccKill_updateTakenBack(t *testing.T) {
 	for _, victim := range []string{"provider", "cli"} {
 		t.Run(victim, func(t *testing.T) {
 			t.Parallel()
-			k := newKiller(t, "")
+			k := newKiller(t)
 			k.victim, k.moment = victim, "after"
 			old := killed{hosts: []int{1, 2, 3}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister"}
 			changed := old
@@ -131,7 +131,7 @@ func callsOfPlan(t *testing.T, s *providertest.Sim, cli *providertest.CLI) simul
 // that is left of the state keeps nobody out.
 func TestAccKill_orphan(t *testing.T) {
 	t.Parallel()
-	k := newKiller(t, "")
+	k := newKiller(t)
 	k.victim, k.moment = "cli", "answered"
 	declared := killed{hosts: []int{1, 2, 3, 4}, start: "./a.sh", team: "sre", ensure: "registered", onDestroy: "unregister", batch: 1}
 	k.cli.ConfigureWith(declared.provider(k.sim), declared.String())

@@ -28,7 +28,7 @@ type killer struct {
 	t      *testing.T
 	sim    *providertest.Sim
 	cli    *providertest.CLI
-	victim string // "provider" or "cli", or how often Ctrl-C is pressed: "once" or "twice"
+	victim string // "provider", "cli" or "both", or how often Ctrl-C is pressed: "once" or "twice"
 	moment string // "before" a call is taken, "after" it was carried out, or when it was "answered"
 
 	mu      sync.Mutex
@@ -39,11 +39,11 @@ type killer struct {
 
 // newKiller gives every provider process a life that can be followed: each writes
 // down its process id.
-func newKiller(t *testing.T, config string) *killer {
+func newKiller(t *testing.T) *killer {
 	t.Helper()
 	k := &killer{t: t}
 	k.sim = providertest.NewSimBehind(t, k.before)
-	k.cli = providertest.NewCLI(t, k.sim, config)
+	k.cli = providertest.NewCLI(t, k.sim, "")
 	binary, err := providertest.ProviderBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +115,9 @@ func (k *killer) kill(r *http.Request) {
 			_ = k.process.Signal(os.Interrupt)
 		}
 		return
+	}
+	if k.victim == "both" { // the CLI first: it saves what a provider that died leaves
+		k.must(k.process.Kill())
 	}
 	pids, err := os.ReadFile(k.pids())
 	k.must(err)

@@ -66,7 +66,7 @@ func TestFlow_life(t *testing.T) {
 								t.Errorf("host %d: got %+v", n, got)
 							}
 						}
-						report, err := fleet.Inspect(t.Context(), p, hosts(count), want, nil)
+						report, err := fleet.Inspect(t.Context(), p, hosts(count), want, nil, nil)
 						if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
 							t.Errorf("got %+v, %v, want no drift", report, err)
 						}
@@ -110,7 +110,7 @@ func TestFlow_drift(t *testing.T) {
 			if err := test.disturb(sim, host(2).Address()); err != nil {
 				t.Fatal(err)
 			}
-			report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil)
+			report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
 			if err != nil || report.Drift[host(2)] != test.want || report.Drift[host(1)] != "" {
 				t.Errorf("got %+v, %v, want %q on host 2 alone", report, err, test.want)
 			}

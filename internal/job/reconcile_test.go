@@ -85,7 +85,7 @@ func TestReconcile(t *testing.T) {
 			p := quick(t, server.URL).Process(scope, "", operateInfo())
 			one := hosts(1)
 			want := fleet.Desired{Ensure: test.ensure, HasSpec: true}
-			report, err := fleet.Inspect(t.Context(), p, one, want, nil)
+			report, err := fleet.Inspect(t.Context(), p, one, want, nil, nil)
 			if err != nil || report.Drift[one[0]] != test.drift {
 				t.Fatalf("got %v, %v, want drift %q", report.Drift, err, test.drift)
 			}

@@ -19,6 +19,7 @@ type instance struct {
 	CPUUsage     Number `json:"cpuUsage"`
 	PhyMemUsage  Number `json:"phyMemUsage"`
 	RegisterTime Number `json:"register_time"`
+	StartTime    Number `json:"last_start_time"`
 }
 
 // process is an element of process[] in the content of a query.
@@ -69,6 +70,7 @@ func parseStatus(content json.RawMessage, name string, redact func(string) strin
 		CPUUsage:     found.CPUUsage.Value,
 		MemUsage:     found.PhyMemUsage.Value,
 		RegisterTime: found.RegisterTime.Int(),
+		StartTime:    found.StartTime.Int(),
 	}
 	if status.PID > 0 {
 		status.State = fleet.Running

@@ -201,7 +201,7 @@ func TestOnUpdate_killed(t *testing.T) {
 			r.sim.Mend()
 			*r.kept = providertest.Kept{State: before.State, Identity: before.Identity} // private state is not kept then
 
-			r.apply("is not known, so that is left to the next apply")
+			r.apply("whether an apply that was cut off has operated it already is not known")
 
 			r.want("not again", "v2", "v2")
 			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "operation_unconfirmed"})

@@ -37,6 +37,8 @@ type release struct {
 
 	failure string // "" for a good release
 	dies    int    // at which look
+	// keepsTime: agents keep the time of a registration, whatever is called.
+	keepsTime bool
 	// lost: the answer to the first call that operates gets lost.
 	lost bool
 	// interrupt, if not 0, is the pause at which somebody presses Ctrl-C.
@@ -49,6 +51,7 @@ func draw(chance *rand.Rand) release {
 		face: pick(chance, faces...), hosted: chance.IntN(2) == 0, hosts: 20 + chance.IntN(40),
 		stableFor: 10 + chance.IntN(50), slack: 1 + chance.IntN(60),
 		failure: pick(chance, failsAtOnce, diesLater, diesLater, flaps, flaps, ""), dies: 1 + chance.IntN(3),
+		keepsTime: chance.IntN(2) == 0,
 	}
 	r.update = r.hosted && chance.IntN(3) > 0
 	r.rollback = r.update && chance.IntN(2) == 0

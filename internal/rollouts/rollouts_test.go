@@ -37,6 +37,7 @@ func TestRollouts(t *testing.T) {
 func play(t *testing.T, r release) {
 	t.Helper()
 	run := begin(t, r.face, r.typeName())
+	run.sim.ReregisteringKeepsTime, run.sim.StartingKeepsTime, run.sim.HostingKeepsTime = r.keepsTime, r.keepsTime, r.keepsTime
 	config := r.config(badStart)
 	if r.update {
 		if _, said := run.core.Apply(r.good(earlierStart)); len(said) > 0 {

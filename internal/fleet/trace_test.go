@@ -1,0 +1,80 @@
+package fleet
+
+import "testing"
+
+func TestTrace_standing(t *testing.T) {
+	t.Parallel()
+	const ours = "O"
+	registeredAs := func(fingerprint string) map[string]string {
+		return map[string]string{"tf_spec": fingerprint, "tf_spec_owner": ours}
+	}
+	before := Desired{FingerprintLabel: "tf_spec", Fingerprint: "v1-old", OwnerLabel: "tf_spec_owner", Owner: ours}
+	want := before
+	want.Fingerprint = "v1-new"
+	row := func(fingerprint string, pid, registered int64) Status {
+		return Status{State: Running, Labels: registeredAs(fingerprint), PID: pid, RegisterTime: registered}
+	}
+	live := func(pid, registered, started int64) Status {
+		return Status{State: Running, PID: pid, RegisterTime: registered, StartTime: started}
+	}
+	known := func(file Status) Trace { return Trace{PID: 7, RegisterTime: 100, File: file} }
+	lost := func(file Status) Trace { return Trace{Lost: true, File: file} }
+	comesBack := before
+	comesBack.Earlier = []string{"v1-new"}
+	unlabelled := Desired{}
+	for name, c := range map[string]struct {
+		trace           Trace
+		live            Status
+		restart, reload standing
+	}{
+		"stopped":                              {known(row("v1-new", 7, 100)), Status{State: Stopped, PID: -1}, toOperate, toOperate},
+		"nothing-happened":                     {known(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
+		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), toOperate, notTold},
+		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), operatedBefore, operatedBefore},
+		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), notTold, notTold},
+		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), notTold, notTold},
+		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), notTold, notTold},
+		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), notTold, toOperate},
+		"revived-and-the-file-shows-it":        {known(row("v1-old", 8, 100)), live(8, 100, 150), toOperate, toOperate},
+		"registered-at-a-console":              {known(row("v1-other", 7, 200)), live(7, 200, 90), toOperate, toOperate},
+		"lost-and-nothing-happened":            {lost(row("v1-old", 7, 100)), live(7, 100, 90), toOperate, toOperate},
+		"lost-and-restarted":                   {lost(row("v1-new", 8, 200)), live(8, 200, 201), notTold, notTold},
+		"lost-and-the-file-lags":               {lost(row("v1-old", 7, 100)), live(8, 200, 201), notTold, notTold},
+		"lost-and-nothing-in-the-file":         {lost(Status{State: Unregistered}), live(7, 100, 90), notTold, notTold},
+		"lost-and-started-since-the-file-was":  {lost(row("v1-old", 7, 100)), live(8, 100, 150), notTold, toOperate},
+		"an-agent-that-tells-no-times":         {Trace{PID: 7, File: row("v1-old", 7, 0)}, live(7, 0, 0), toOperate, toOperate},
+		"an-agent-that-tells-no-times-another": {Trace{PID: 7, File: row("v1-new", 8, 0)}, live(8, 0, 0), notTold, notTold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.trace.standing(Restart, want, before, c.live); got != c.restart {
+				t.Errorf("restart: %d, want %d", got, c.restart)
+			}
+			if got := c.trace.standing(Reload, want, before, c.live); got != c.reload {
+				t.Errorf("reload: %d, want %d", got, c.reload)
+			}
+		})
+	}
+	t.Run("a-declaration-that-comes-back", func(t *testing.T) {
+		t.Parallel()
+		old := known(row("v1-new", 7, 100)) // it may be from the first time
+		if got := old.standing(Restart, want, comesBack, live(7, 100, 90)); got != toOperate {
+			t.Errorf("the process of before: %d", got)
+		}
+		if got := old.standing(Restart, want, comesBack, live(8, 100, 150)); got != notTold {
+			t.Errorf("another process: %d", got)
+		}
+		if got := old.standing(Reload, want, comesBack, live(7, 100, 90)); got != toOperate {
+			t.Errorf("to reload: %d", got)
+		}
+	})
+	t.Run("without-labels", func(t *testing.T) {
+		t.Parallel()
+		if got := (Trace{PID: 7}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != toOperate {
+			t.Errorf("known: %d", got)
+		}
+		if got := lost(Status{}).standing(Restart, unlabelled, unlabelled, live(8, 0, 0)); got != notTold {
+			t.Errorf("lost: %d", got)
+		}
+	})
+}
