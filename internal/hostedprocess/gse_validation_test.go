@@ -53,7 +53,7 @@ func TestAccHostedProcessResource_validation(t *testing.T) {
 		"auto-type-unknown":     {replace(`auto_type = 1`, `auto_type = 3`), `must be one of`},
 		"start-check-secs-zero": {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 0`), `start_check_secs value must be at least 1`},
 		"op-timeout-zero":       {replace(`auto_type = 1`, `auto_type = 1, op_timeout = 0`), `op_timeout value must be at least 1`},
-		"empty-command":         {replace(`"./stop.sh"`, `""`), `spec.control.stop_cmd: the command is empty; if there is none, leave the attribute out`},
+		"blank-command":         {replace(`"./stop.sh"`, `" "`), `spec.control.stop_cmd: the command is nothing but white space; if there is none, leave the attribute out`},
 		"md5":                   {replace(`monitor_policy =`, "configmap = [{ path = \"/etc/a\", md5 = \"abc\" }]\n    monitor_policy ="), `32 hexadecimal characters`},
 		"namespace-with-colon":  {replace(`"web"`, `"we:b"`), `a name must not contain ":", which separates the parts of an import id`},
 		"empty-name":            {replace(`"nginx"`+"\n    labels", `""`+"\n    labels"), `meta.name: the name is empty`},

@@ -38,6 +38,11 @@ func (m *jobHostedProcessModel) Open(ctx context.Context, p *platform.Platform, 
 	return m.JobModel.Open(ctx, p, owner)
 }
 
+// Check refuses what the agents could not run as well.
+func (m *jobHostedProcessModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
+	return append(m.JobModel.Check(ctx, p), m.CheckPeriod(ctx)...)
+}
+
 // resourceIdentity is nil: nothing on the platform finds a process again by less
 // than its whole definition and its hosts.
 func (m *jobHostedProcessModel) resourceIdentity(context.Context) (any, diag.Diagnostics) {
@@ -50,7 +55,8 @@ func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel)
 		return true
 	}
 	for _, name := range []string{"proc_name", "setup_path", "value_key"} {
-		if !m.Process.Attributes()[name].Equal(was.Process.Attributes()[name]) {
+		now, before := m.Process.Attributes()[name], was.Process.Attributes()[name]
+		if none := reference.Unset(now) && reference.Unset(before); !none && !now.Equal(before) {
 			return true
 		}
 	}
@@ -132,7 +138,7 @@ func (r *jobHostedProcessResource) ValidateConfig(ctx context.Context, req resou
 	resp.Diagnostics.Append(config.Check(ctx, nil)...)
 	resp.Diagnostics.Append(checkLifecycleCommands(ctx, &config, req.Config)...)
 	owner, ok := config.Process.Attributes()["proc_owner"].(types.String)
-	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && owner.IsNull() {
+	if config.RegistrationAPI.ValueString() == string(job.RegisterByManage) && ok && reference.Unset(owner) {
 		reference.AddInvalid(&resp.Diagnostics, path.Root("process").AtName("proc_owner"), "Missing Owner", "manage_proc requires an owner, which is not set")
 	}
 	if kind, ok := config.Process.Attributes()["type"].(types.Int64); ok {

@@ -40,7 +40,7 @@ func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnos
 	operation, rollout := m.inputs().Operation, m.inputs().Rollout
 	entries, _ := m.Entries(ctx)
 	for _, entry := range entries {
-		diags.Append(reference.CheckCommand(ctx, entry, config, operation)...)
+		diags.Append(reference.CheckOperation(ctx, entry, config, operation)...)
 	}
 	if gate := reference.GateOf(rollout); gate.IsNull() || gate.IsUnknown() || operation.IsNull() || operation.IsUnknown() {
 		return diags

@@ -49,7 +49,7 @@ var mistakes = []mistake{
 	{at: "spec.control.start_cmd", in: hosted, said: "the agent runs this command to revive a hosted process that has died, but it is not set. " + spelling},
 	{at: "spec.control.stop_cmd", in: hosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
 	{at: "spec.control.restart_cmd", in: operated, said: `the operation "restart" runs this command, which is not set. ` + spelling},
-	{at: "spec.control.stop_cmd", wrote: " ", said: "the command is empty; if there is none, leave the attribute out."},
+	{at: "spec.control.stop_cmd", wrote: " ", said: "the command is nothing but white space; if there is none, leave the attribute out."},
 	{at: "spec.control", in: hosted, wrote: map[string]any{}, more: map[string]any{"ensure": "registered"}, said: nothing + commands},
 	{at: "timeouts", in: []string{"bk_hosted_process"}, wrote: map[string]any{}, said: nothing + "create, delete, read, update."},
 	{at: "timeouts", in: []string{"bk_process_operation"}, wrote: map[string]any{}, said: nothing + "create, delete, update."},
@@ -128,7 +128,7 @@ var mistakes = []mistake{
 	{face: providertest.FaceJOB, at: "process.stop_cmd", in: jobHosted, said: "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. " + spelling},
 	{face: providertest.FaceJOB, at: "process.proc_name", wrote: "/usr/sbin/nginx", said: `"/usr/sbin/nginx" has a directory in it; set proc_name to "nginx", and setup_path to the directory.`},
 	{face: providertest.FaceJOB, at: "process.cpu_lmt", wrote: 12.5, said: "the value must be a whole number, such as 13; got 12.5."},
-	{face: providertest.FaceJOB, at: "process.cycle_time", more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
+	{face: providertest.FaceJOB, at: "process.cycle_time", in: jobRolledOut, more: map[string]any{"type": 0}, said: "a periodic process (type 0, which is also the default) needs a period, and none is set."},
 	{face: providertest.FaceJOB, at: "rollout.healthy.output", in: jobRolledOut, wrote: "^ok", said: "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at."},
 	{face: providertest.FaceJOB, at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
 

@@ -18,17 +18,35 @@ var commandAttributes = map[fleet.Operation]string{
 	fleet.Reload: "reload_cmd", fleet.Kill: "kill_cmd",
 }
 
-// CheckCommand returns an error, before anything runs, if the operation needs a command
-// that the configuration does not set. What is not known yet passes.
+// CheckOperation reports, before anything runs, that the operation of an object lacks its
+// command: with an error, or a warning where the platform's documents have an example
+// without. What is not known yet passes.
+func CheckOperation(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
+	return checkCommand(ctx, m, config, operation, m.needsCommand(fleet.Operation(operation.ValueString())))
+}
+
+// CheckCommand is CheckOperation for an operation that comes later, by itself: it always
+// needs its command.
 func CheckCommand(ctx context.Context, m Model, config tfsdk.Config, operation types.String) diag.Diagnostics {
+	return checkCommand(ctx, m, config, operation, true)
+}
+
+func checkCommand(ctx context.Context, m Model, config tfsdk.Config, operation types.String, needed bool) diag.Diagnostics {
 	var diags diag.Diagnostics
+	if op := fleet.Operation(operation.ValueString()); op == fleet.Start || op == fleet.Restart {
+		diags.Append(m.CheckPeriod(ctx)...)
+	}
 	name, ok := commandAttributes[fleet.Operation(operation.ValueString())]
 	commands, at := m.commands(ctx, config)
 	if !ok || commands.IsNull() || commands.IsUnknown() {
 		return diags
 	}
-	if command, ok := commands.Attributes()[name].(types.String); ok && command.IsNull() {
-		AddInvalid(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set. %s", operation.ValueString(), droppedNote))
+	if command, ok := commands.Attributes()[name].(types.String); ok && Unset(command) {
+		add := addWarning
+		if needed {
+			add = AddInvalid
+		}
+		add(&diags, at.AtName(name), "Missing Command", fmt.Sprintf("the operation %q runs this command, which is not set. %s", operation.ValueString(), droppedNote))
 	}
 	return diags
 }
@@ -51,10 +69,10 @@ func CheckHosting(ctx context.Context, m Model, config tfsdk.Config, ensure type
 	case !kept:
 		return diags
 	}
-	if commands.Attributes()["start_cmd"].IsNull() {
+	if Unset(commands.Attributes()["start_cmd"]) {
 		AddInvalid(&diags, at.AtName("start_cmd"), "Missing Command", "the agent runs this command to revive a hosted process that has died, but it is not set. "+droppedNote)
 	}
-	if commands.Attributes()["stop_cmd"].IsNull() && m.limited(ctx, config) {
+	if Unset(commands.Attributes()["stop_cmd"]) && m.limited(ctx, config) {
 		addWarning(&diags, at.AtName("stop_cmd"), "Missing Command", "the agent runs this command to stop a process that exceeds its resource limits, but it is not set. "+droppedNote)
 	}
 	return diags

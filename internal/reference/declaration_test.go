@@ -223,7 +223,7 @@ func TestDeclaration_validation(t *testing.T) {
 		"job-both":         {true, map[string]any{"declaration": jobProcess, "bk_biz_id": 2, "hosts": job["hosts"]}, "leave out bk_biz_id, hosts.", "leave out bk_biz_id, hosts."},
 		"job-unknown-both": {true, map[string]any{"declaration": providertest.NotKnown{}, "process": job["process"]}, "leave out process.", "leave out process."},
 		"job-no-command":   {true, map[string]any{"declaration": strings.Replace(jobProcess, "restart_cmd", "start_cmd", 1)}, "Attribute declaration.process.restart_cmd: the operation", ""},
-		"job-no-cycle":     {true, map[string]any{"declaration": strings.Replace(jobProcess, `"type":1`, `"type":0`, 1)}, "Attribute declaration.process.cycle_time: ", "Attribute declaration.process.cycle_time: "},
+		"job-no-cycle":     {true, map[string]any{"declaration": strings.Replace(jobProcess, `"type":1`, `"type":0`, 1)}, "Attribute declaration.process.cycle_time: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

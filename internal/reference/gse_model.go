@@ -13,6 +13,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
@@ -105,6 +106,11 @@ func (m *GSEModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnos
 	}
 	return diags
 }
+
+// CheckPeriod implements Model: GSE's periodic processes have no period that is documented.
+func (m *GSEModel) CheckPeriod(context.Context) diag.Diagnostics { return nil }
+
+func (m *GSEModel) needsCommand(fleet.Operation) bool { return true }
 
 func (m *GSEModel) takesAgentIDs(p *platform.Platform) bool { return p.Gateway == bkapi.APIGW }
 

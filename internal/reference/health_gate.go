@@ -141,7 +141,7 @@ func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.
 	switch command, exists := commands.Attributes()["health_cmd"].(types.String); {
 	case !exists:
 		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "JOB's process has no health_cmd whose output could match; leave it out, and stable_for is what is looked at")
-	case command.IsNull():
+	case Unset(command):
 		AddInvalid(&diags, at.AtName("output"), summaryInvalidGate, "it is compared with what "+commandsAt.AtName("health_cmd").String()+" prints, which is not set; "+
 			"set that command, or leave this out")
 	}

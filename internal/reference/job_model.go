@@ -125,25 +125,34 @@ func (m *JobModel) onHost(ctx context.Context) types.String {
 	return types.StringValue(key)
 }
 
-// Check reports a declaration that cannot be read, a periodic process without a period,
-// which JOB would refuse, and a provider that is not configured to reach JOB.
+// Check reports a declaration that cannot be read, and a provider that is not configured to
+// reach JOB.
 func (m *JobModel) Check(ctx context.Context, p *platform.Platform) diag.Diagnostics {
 	var diags diag.Diagnostics
-	parts, err := m.parts(ctx)
-	if err != nil && p != nil {
+	if _, err := m.parts(ctx); err != nil && p != nil {
 		AddInvalid(&diags, m.at.AtName(jobDeclaration.name), "Invalid Process", "it is not the declaration of a bk_job_hosted_process: "+err.Error())
-	}
-	kind, isKind := parts.process.Attributes()["type"].(types.Int64)
-	cycle, isCycle := parts.process.Attributes()["cycle_time"].(types.Int64)
-	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && cycle.IsNull() {
-		AddInvalid(&diags, m.processPath().AtName("cycle_time"), "Missing Cycle Time",
-			fmt.Sprintf("a periodic process (type %d, which is also the default) needs a period, and none is set", job.TypePeriodic))
 	}
 	if p.Ready() && p.Job == nil {
 		diags.Append(diagnose.NoJob())
 	}
 	return diags
 }
+
+// CheckPeriod reports a periodic process without a period, by which the agent could not run
+// it.
+func (m *JobModel) CheckPeriod(ctx context.Context) diag.Diagnostics {
+	var diags diag.Diagnostics
+	parts, _ := m.parts(ctx)
+	kind, isKind := parts.process.Attributes()["type"].(types.Int64)
+	cycle, isCycle := parts.process.Attributes()["cycle_time"].(types.Int64)
+	if isKind && isCycle && !kind.IsUnknown() && kind.ValueInt64() == job.TypePeriodic && !cycle.IsUnknown() && cycle.ValueInt64() == 0 {
+		AddInvalid(&diags, m.processPath().AtName("cycle_time"), "Missing Cycle Time",
+			fmt.Sprintf("a periodic process (type %d, which is also the default) needs a period, and none is set", job.TypePeriodic))
+	}
+	return diags
+}
+
+func (m *JobModel) needsCommand(operation fleet.Operation) bool { return operation != fleet.Stop }
 
 func (m *JobModel) base() path.Path { return m.at }
 

@@ -1,11 +1,11 @@
 package reference
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -56,7 +56,8 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 		note      string
 	)
 	if o.ReplaceOnRename {
-		modifiers, whole = []planmodifier.String{stringplanmodifier.RequiresReplace()}, replaceIfUnknown
+		modifiers = []planmodifier.String{stringplanmodifier.RequiresReplaceIf(otherText, otherTextDescription, otherTextDescription)}
+		whole = replaceIfUnknown
 		note = " Changing this forces replacement."
 	}
 	text := func(description string) schema.StringAttribute {
@@ -85,7 +86,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "The process and how to run it. Field names are those of JOB's `process_infos`. A field that is not set is left out of the " +
-			"request, so that the platform's default applies.",
+			"request, so that the platform's default applies" + emptyNote,
 		Required:      o.Registers,
 		Optional:      !o.Registers,
 		PlanModifiers: whole,
@@ -111,7 +112,6 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 				MarkdownDescription: "Key by which the agent knows the process, if `setup_path` and `proc_name` are not unique on a host. Defaults to these two." + note,
 				Optional:            true,
 				PlanModifiers:       modifiers,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 			"proc_owner":  text("Owner of the process. Sent to `manage_proc`, which requires it."),
 			"contact":     text("Contact for the process. Sent to `operate_process`."),
@@ -134,9 +134,9 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 			},
 			"cycle_time": schema.Int64Attribute{
 				CustomType:          WholeNumber{},
-				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Required if `type` is %d or not set.", job.TypePeriodic),
+				MarkdownDescription: fmt.Sprintf("Period of a periodic process. Where the process is hosted, started or restarted, required if `type` is %d or not set.", job.TypePeriodic),
 				Optional:            true,
-				Validators:          []validator.Int64{int64validator.AtLeast(1)},
+				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 			},
 			"cpu_lmt":                limit("CPU"),
 			"mem_lmt":                limit("memory"),
@@ -146,4 +146,10 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 			"start_check_end_time":   number("Seconds after a start at which the agent stops checking. Some releases of JOB use the begin time instead."),
 		},
 	}
+}
+
+const otherTextDescription = "Another text replaces the object; none is as good as an empty one."
+
+func otherText(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
+	resp.RequiresReplace = req.PlanValue.IsUnknown() || req.PlanValue.ValueString() != req.StateValue.ValueString()
 }

@@ -66,7 +66,8 @@ func wholeGSE(autoType int, fingerprint string) gseMapping {
 	}
 }
 
-// leastGSE leaves out what can be left out, and says 0 and "" where it is told to.
+// leastGSE leaves out what can be left out, and says 0 and "" where it is told to. The 0 is
+// sent, and an empty text is not.
 func leastGSE(zero bool) gseMapping {
 	m := gseMapping{
 		spec: map[string]any{
@@ -85,16 +86,19 @@ func leastGSE(zero bool) gseMapping {
 		return m
 	}
 	m.spec["identity"] = map[string]any{
-		"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name", "index_key": "",
+		"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name",
+		"config_path": "", "log_path": "", "index_key": "",
+	}
+	m.spec["control"] = map[string]any{
+		"start_cmd": "start-cmd", "stop_cmd": "stop-cmd", "restart_cmd": "", "reload_cmd": "", "kill_cmd": "", "version_cmd": "", "health_cmd": "",
 	}
 	m.spec["resource"] = map[string]any{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}
 	m.spec["monitor_policy"] = map[string]any{"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""}
 	m.spec["warn_report_policy"] = map[string]any{"report_id": 0}
-	m.spec["configmap"] = []any{map[string]any{}}
-	m.identity = `{"proc_name": "proc-name", "setup_path": "/setup/path", "pid_path": "/pid/path", "user": "user-name", "index_key": ""}`
+	m.spec["configmap"] = []any{map[string]any{}, map[string]any{"path": "", "md5": ""}, map[string]any{"path": "/file/one", "md5": ""}}
 	m.resource = `{"cpu": 31.5, "mem": 32.25, "fd": 0, "disk": 0, "net": 0}`
-	m.policy = `"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0, "crontab_rule": ""`
-	m.more = `, "warn_report_policy": {"report_id": 0}, "configmap": [{}]`
+	m.policy = `"auto_type": 0, "stop_check_secs": 0, "start_retries": 0, "start_interval": 0`
+	m.more = `, "warn_report_policy": {"report_id": 0}, "configmap": [{"path": "/file/one"}]`
 	return m
 }
 

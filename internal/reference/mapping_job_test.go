@@ -62,18 +62,18 @@ func leastJOB() jobMapping {
 	}
 }
 
-// zeroJOB says 0 and "" where it may.
+// zeroJOB says 0 and "" where it may. The 0 is sent, and an empty text is not.
 func zeroJOB() jobMapping {
 	m := leastJOB()
 	m.scope = map[string]any{"scope": map[string]any{"type": "biz", "id": "53"}}
 	m.wantScope = `"bk_scope_type": "biz", "bk_scope_id": "53"`
 	maps.Copy(m.process, map[string]any{
-		"contact": "", "account": "", "func_id": "", "instance_id": "", "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
+		"value_key": "", "proc_owner": "", "contact": "", "account": "", "cfg_path": "", "log_path": "", "func_id": "", "instance_id": "",
+		"start_cmd": "", "stop_cmd": "", "restart_cmd": "", "reload_cmd": "", "kill_cmd": "", "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
 		"op_timeout": 0, "start_check_begin_time": 0, "start_check_end_time": 0,
 	})
-	m.wantProcess += `, "account": "", "func_id": "", "instance_id": "", "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
+	m.wantProcess += `, "type": 0, "cpu_lmt": 0, "mem_lmt": 0, "instance_num": 0,
 		"op_timeout": 0, "start_check_begin_time": 0, "start_check_end_time": 0`
-	m.wantContact = `, "contact": ""`
 	return m
 }
 
@@ -155,7 +155,7 @@ func TestMappingJOB(t *testing.T) {
 				resource.Applied(m.hosted(nil))
 				expectSent(t, sim, register, registered)
 
-				if m.process["start_cmd"] != nil {
+				if start, _ := m.process["start_cmd"].(string); start != "" {
 					for operation, op := range mappedOperations {
 						operateMapped(sim, p, "bk_job_process_operation", operation, m.Reference(), mappedHosts, "job", m.key)
 						expectSent(t, sim, providertest.Target{API: "operate_process", Op: new(op)}, m.body("operate_process", op))

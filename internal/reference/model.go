@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
@@ -27,6 +28,12 @@ type Model interface {
 	// Check reports what the platform would refuse or silently change. p is nil while
 	// only the configuration is known.
 	Check(ctx context.Context, p *platform.Platform) diag.Diagnostics
+	// CheckPeriod reports what an agent would lack to run the process from time to time. An
+	// object that only stops or asks does not need it.
+	CheckPeriod(ctx context.Context) diag.Diagnostics
+	// needsCommand reports whether an operation is refused without its command. JOB's own
+	// example stops a process that has none.
+	needsCommand(operation fleet.Operation) bool
 	// takesAgentIDs reports whether hosts may be given by agent id.
 	takesAgentIDs(p *platform.Platform) bool
 	// HostsMap is the value of hosts, and SetHosts replaces it.

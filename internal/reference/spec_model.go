@@ -82,22 +82,22 @@ func specToAPI(ctx context.Context, spec types.Object) (*gse.Spec, diag.Diagnost
 func (m specModel) toAPI() *gse.Spec {
 	spec := &gse.Spec{
 		Identity: gse.Identity{
-			IndexKey:   m.Identity.IndexKey.ValueStringPointer(),
+			IndexKey:   given(m.Identity.IndexKey),
 			ProcName:   m.Identity.ProcName.ValueString(),
 			SetupPath:  m.Identity.SetupPath.ValueString(),
 			PIDPath:    m.Identity.PIDPath.ValueString(),
-			ConfigPath: m.Identity.ConfigPath.ValueStringPointer(),
-			LogPath:    m.Identity.LogPath.ValueStringPointer(),
+			ConfigPath: given(m.Identity.ConfigPath),
+			LogPath:    given(m.Identity.LogPath),
 			User:       m.Identity.User.ValueString(),
 		},
 		Control: gse.Control{
-			StartCmd:   m.Control.StartCmd.ValueStringPointer(),
-			StopCmd:    m.Control.StopCmd.ValueStringPointer(),
-			RestartCmd: m.Control.RestartCmd.ValueStringPointer(),
-			ReloadCmd:  m.Control.ReloadCmd.ValueStringPointer(),
-			KillCmd:    m.Control.KillCmd.ValueStringPointer(),
-			VersionCmd: m.Control.VersionCmd.ValueStringPointer(),
-			HealthCmd:  m.Control.HealthCmd.ValueStringPointer(),
+			StartCmd:   given(m.Control.StartCmd),
+			StopCmd:    given(m.Control.StopCmd),
+			RestartCmd: given(m.Control.RestartCmd),
+			ReloadCmd:  given(m.Control.ReloadCmd),
+			KillCmd:    given(m.Control.KillCmd),
+			VersionCmd: given(m.Control.VersionCmd),
+			HealthCmd:  given(m.Control.HealthCmd),
 		},
 		MonitorPolicy: gse.MonitorPolicy{
 			AutoType:       m.MonitorPolicy.AutoType.ValueInt64(),
@@ -105,7 +105,7 @@ func (m specModel) toAPI() *gse.Spec {
 			StopCheckSecs:  m.MonitorPolicy.StopCheckSecs.ValueInt64Pointer(),
 			StartRetries:   m.MonitorPolicy.StartRetries.ValueInt64Pointer(),
 			StartInterval:  m.MonitorPolicy.StartInterval.ValueInt64Pointer(),
-			CrontabRule:    m.MonitorPolicy.CrontabRule.ValueStringPointer(),
+			CrontabRule:    given(m.MonitorPolicy.CrontabRule),
 		},
 		OpTimeout: m.MonitorPolicy.OpTimeout.ValueInt64Pointer(),
 	}
@@ -122,7 +122,9 @@ func (m specModel) toAPI() *gse.Spec {
 		spec.WarnReportPolicy = &gse.WarnReportPolicy{ReportID: m.WarnReportPolicy.ReportID.ValueInt64Pointer()}
 	}
 	for _, file := range m.ConfigMap {
-		spec.ConfigMap = append(spec.ConfigMap, gse.ConfigFile{Path: file.Path.ValueStringPointer(), MD5: file.MD5.ValueStringPointer()})
+		if file := (gse.ConfigFile{Path: given(file.Path), MD5: given(file.MD5)}); file != (gse.ConfigFile{}) {
+			spec.ConfigMap = append(spec.ConfigMap, file)
+		}
 	}
 	return spec
 }

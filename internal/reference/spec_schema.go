@@ -15,10 +15,13 @@ import (
 // reservedNote ends the description of a field that nobody knows the effect of.
 const reservedNote = " The platform's documentation marks it as reserved."
 
+// emptyNote ends the description of an object with optional texts.
+const emptyNote = "; an empty text is as good as none."
+
 func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: "How the agent runs the process. Field names are those of the platform's API. A field that is not set is left out of " +
-			"the request, so that the platform's default applies.",
+			"the request, so that the platform's default applies" + emptyNote,
 		Required: o.Registers,
 		Optional: !o.Registers,
 		Attributes: map[string]schema.Attribute{
@@ -40,7 +43,7 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 				},
 			},
 			"configmap": schema.ListNestedAttribute{
-				MarkdownDescription: "Configuration files of the process." + reservedNote,
+				MarkdownDescription: "Configuration files of the process. One of which nothing is set is left out of the request." + reservedNote,
 				Optional:            true,
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: map[string]schema.Attribute{
@@ -189,5 +192,5 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 }
 
 func md5Validator() validator.String {
-	return stringvalidator.RegexMatches(regexp.MustCompile(`^[0-9a-fA-F]{32}$`), "must be 32 hexadecimal characters")
+	return stringvalidator.RegexMatches(regexp.MustCompile(`^([0-9a-fA-F]{32})?$`), "must be 32 hexadecimal characters")
 }

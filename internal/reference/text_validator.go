@@ -17,7 +17,7 @@ func optionalPath(description string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: description,
 		Optional:            true,
-		Validators:          []validator.String{absolutePathValidator{}},
+		Validators:          []validator.String{absolutePathValidator{optional: true}},
 	}
 }
 
@@ -85,13 +85,13 @@ func accountValidator() validator.String {
 	}
 }
 
-// commandValidator accepts anything that could be run.
+// commandValidator accepts anything that could be run, and nothing.
 func commandValidator() validator.String {
 	return textValidator{
-		"Invalid Command", "must not be empty",
+		"Invalid Command", "must be a command",
 		func(command string) string {
-			if strings.TrimSpace(command) == "" {
-				return "the command is empty; if there is none, leave the attribute out"
+			if command != "" && strings.TrimSpace(command) == "" {
+				return "the command is nothing but white space; if there is none, leave the attribute out"
 			}
 			return ""
 		},
@@ -131,8 +131,9 @@ func blankOrPadded(text, wanted string) string {
 }
 
 // absolutePathValidator accepts absolute paths of Linux and of Windows: which of the two
-// a host runs, only the host knows. With file, a path that ends as a directory is refused.
-type absolutePathValidator struct{ file bool }
+// a host runs, only the host knows. With file, a path that ends as a directory is refused;
+// with optional, an empty one is as good as none.
+type absolutePathValidator struct{ file, optional bool }
 
 var windowsAbsolute = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)
 
@@ -152,6 +153,9 @@ func (v absolutePathValidator) ValidateString(ctx context.Context, req validator
 		return
 	}
 	value := req.ConfigValue.ValueString()
+	if v.optional && value == "" {
+		return
+	}
 	absolute := posix.IsAbs(value) || windowsAbsolute.MatchString(value)
 	directory := strings.HasSuffix(value, "/") || strings.HasSuffix(value, `\`)
 	if !absolute || (v.file && directory) {

@@ -25,11 +25,11 @@ func TestValidation_edges(t *testing.T) {
 			[]string{"configmap"},
 			[]any{
 				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdef"}}, []any{map[string]any{"md5": "0123456789ABCDEF0123456789ABCDEF"}},
-				[]any{map[string]any{"md5": providertest.NotKnown{}}}, []any{map[string]any{}},
+				[]any{map[string]any{"md5": providertest.NotKnown{}}}, []any{map[string]any{}}, []any{map[string]any{"path": "", "md5": ""}},
 			},
 			[]any{
 				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcde"}}, []any{map[string]any{"md5": "0123456789abcdef0123456789abcdef0"}},
-				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdeg"}}, []any{map[string]any{"md5": ""}},
+				[]any{map[string]any{"md5": "0123456789abcdef0123456789abcdeg"}}, []any{map[string]any{"md5": " "}},
 			},
 			"must be 32 hexadecimal characters",
 		},

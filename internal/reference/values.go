@@ -31,6 +31,22 @@ func StringMapValue(plain map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
+// given is an optional text as a request has it, nil if it is not set. The platform's own
+// examples have empty texts for what is not set, so an empty one is as good as none.
+func given(text types.String) *string {
+	if Unset(text) {
+		return nil
+	}
+	return text.ValueStringPointer()
+}
+
+// Unset reports whether an optional text is null or empty. One that is not known yet may be
+// set.
+func Unset(value attr.Value) bool {
+	text, isText := value.(types.String)
+	return value == nil || value.IsNull() || (isText && !text.IsUnknown() && text.ValueString() == "")
+}
+
 // Known reports whether no value is unknown or has an unknown part.
 func Known(ctx context.Context, values ...attr.Value) bool {
 	for _, value := range values {
