@@ -59,9 +59,9 @@ func TestContract(t *testing.T) {
 
 		unread  = []exchange{{API: apiResult, Reply: refusal(1, "null")}} // the task, whose id is to be seen
 		sent    = func(face string) []exchange { return []exchange{procapitest.OfContract(face + "/" + apiOperate)} }
-		onFile  = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057}
-		running = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.5, RegisterTime: 1441006057}
-		stopped = fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1, Version: "1.2.19", RegisterTime: 1441006057}
+		onFile  = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: sampleMeta.Labels, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.1, RegisterTime: 1441006057, StartTime: 1441006057}
+		running = fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 4437, Version: "1.2.19", CPUUsage: 0.1, MemUsage: 0.5, RegisterTime: 1441006057, StartTime: 1441006057}
+		stopped = fleet.Status{State: fleet.Stopped, Hosted: true, HostedKnown: true, PID: -1, Version: "1.2.19", RegisterTime: 1441006057, StartTime: 1441006057}
 		unsaid  = onFile // a row that does not say whether it is hosted
 	)
 	unsaid.Hosted, unsaid.HostedKnown = false, false

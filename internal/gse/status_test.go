@@ -44,7 +44,7 @@ func TestProcRow(t *testing.T) {
 	}{
 		"every-member": {sampleRow, at, fleet.Status{
 			State: fleet.Running, Hosted: true, HostedKnown: true, Labels: labels, PID: 1234, Version: "1.0.1",
-			CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000,
+			CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000, StartTime: 1600000001,
 		}},
 		"numbers-as-text": {
 			`{"host":{"ip":"10.0.0.1","bk_cloud_id":"1","bk_supplier_id":"2"},"status":"2","isauto":"0","pid":"-1","cpu_usage":"1.5","mem_usage":"0.5","register_time":"1600000000"}`, at,

@@ -33,7 +33,7 @@ func TestParseStatus(t *testing.T) {
 	}`
 	fullStatus := fleet.Status{
 		State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42, Version: "1.25.3",
-		CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000,
+		CPUUsage: 1.5, MemUsage: 0.5, RegisterTime: 1600000000, StartTime: 1600000001,
 	}
 	tests := map[string]struct {
 		content string
@@ -54,7 +54,7 @@ func TestParseStatus(t *testing.T) {
 		"is-auto-missing":     {one(`{"pid":42}`), fleet.Status{State: fleet.Running, PID: 42}},
 		"is-auto-null":        {one(`{"pid":42,"isAuto":null}`), fleet.Status{State: fleet.Running, PID: 42}},
 		"is-auto-odd":         {one(`{"pid":42,"isAuto":"perhaps"}`), fleet.Status{State: fleet.Running, PID: 42}},
-		"numbers-as-text":     {one(`{"pid":"42","isAuto":"1","cpuUsage":"1.5","phyMemUsage":" 0.5 ","register_time":"1600000000","version":"1.25.3"}`), fullStatus},
+		"numbers-as-text":     {one(`{"pid":"42","isAuto":"1","cpuUsage":"1.5","phyMemUsage":" 0.5 ","register_time":"1600000000","last_start_time":"1600000001","version":"1.25.3"}`), fullStatus},
 		"numbers-unreadable":  {one(`{"pid":42,"isAuto":true,"cpuUsage":"n/a","phyMemUsage":null,"register_time":{}}`), up},
 		"numbers-not-finite":  {one(`{"pid":42,"isAuto":true,"cpuUsage":"nan","phyMemUsage":"-Inf","register_time":1e999}`), up},
 		"version-number":      {one(`{"pid":42,"isAuto":true,"version":2}`), fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42, Version: "2"}},
