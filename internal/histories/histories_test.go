@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
 // Whatever happens to a few machines, six things hold; see [Invariant]. What fails is
-// shrunk and printed, to be read and to be put into the table of TestFound.
+// shrunk and printed, to be read and to be put into testdata/found.txt.
 //
 // BK_TEST_WITH plays what is known to be broken as well: a list of what stands in
 // knownBroken, or all.
@@ -59,10 +62,22 @@ func TestFound(t *testing.T) {
 			case knownBroken[f.open] == "":
 				t.Errorf("%q is not known to be broken", f.open)
 			case breach == nil:
-				t.Errorf("it is mended: take %q from knownBroken and from this table", f.open)
+				t.Errorf("it is mended: take %q from knownBroken, and what it breaks from testdata/found.txt", f.open)
 			case breach.Invariant != f.invariant || breach.Kind != f.kind:
 				t.Errorf("it fails in another way: %s", breach)
 			}
 		})
+	}
+}
+
+// What is printed of a history that fails can be put into testdata/found.txt as it is.
+func TestHistory_printed(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		history := generate(rand.New(rand.NewPCG(seed, 1)), nil)
+		read, err := historyOf(strings.Split(strings.TrimSpace(history.String()), "\n"))
+		if diff := cmp.Diff(history, read, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Fatalf("%v\n%s", err, diff)
+		}
 	}
 }

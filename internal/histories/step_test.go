@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -127,37 +128,88 @@ func (s Step) String() string {
 	return strings.Join(words, " ")
 }
 
-// Literal is a step in Go.
-func (s Step) Literal() string {
-	fields := []string{fmt.Sprintf("Do: %q", s.Do)}
-	add := func(there bool, format string, value any) {
-		if there {
-			fields = append(fields, fmt.Sprintf(format, value))
-		}
+// stepOf is the step that String gives as words.
+func stepOf(line string) (Step, error) {
+	words := strings.Fields(line)
+	s := Step{Do: Action(words[0])}
+	words = words[1:]
+	if len(words) > 0 && (words[0] == A || words[0] == B) {
+		s.On, words = words[0], words[1:]
 	}
-	add(s.On != "", "On: %q", s.On)
-	add(len(s.Hosts) > 0, "Hosts: %#v", s.Hosts)
-	add(s.To != "", "To: %q", s.To)
-	add(s.Times != 0, "Times: %d", s.Times)
-	add(s.Cut != 0, "Cut: %d", s.Cut)
-	add(s.Late, "Late: %t", s.Late)
-	add(s.Blind, "Blind: %t", s.Blind)
-	add(s.Planned, "Planned: %t", s.Planned)
-	return "{" + strings.Join(fields, ", ") + "}"
+	for len(words) > 0 {
+		rest := strings.Join(words, " ")
+		taken := 1
+		switch {
+		case words[0] == "on":
+			for taken < len(words) && !strings.HasSuffix(words[taken-1], "]") {
+				var machine int
+				_, _ = fmt.Sscan(strings.Trim(words[taken], "[]"), &machine)
+				s.Hosts = append(s.Hosts, machine)
+				taken++
+			}
+		case len(words) > 1 && words[1] == "times":
+			_, _ = fmt.Sscan(words[0], &s.Times)
+			taken = 2
+		case words[0] == "-refresh=false":
+			s.Blind = true
+		case strings.HasPrefix(rest, "after a plan"):
+			s.Planned, taken = true, 3
+		case strings.HasPrefix(rest, "cut off"):
+			_, _ = fmt.Sscan(words[len(words)-1], &s.Cut)
+			s.Late, taken = words[2] == "after", 5
+		default:
+			s.To = words[0]
+		}
+		words = words[min(taken, len(words)):]
+	}
+	if s.String() != strings.TrimSpace(line) {
+		return s, fmt.Errorf("%q is read as %q", line, s)
+	}
+	return s, nil
 }
 
-// String is a history for a person, and then for the table of TestFound.
+// traitsOf are what a history may have of its platform, as its first line names them.
+func traitsOf(h *History) []trait {
+	return []trait{
+		{"an entry per name", &h.EntryPerName}, {"suppliers apart", &h.SuppliersApart},
+		{"registering keeps the time", &h.KeepsTime.Reregistering}, {"starting keeps the time", &h.KeepsTime.Starting},
+		{"hosting keeps the time", &h.KeepsTime.Hosting},
+	}
+}
+
+type trait struct {
+	name string
+	has  *bool
+}
+
+// String is a history as testdata/found.txt has it: its platform, and a step in each line.
 func (h History) String() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d machines, an entry per name: %t, suppliers apart: %t, keeps the time: %+v\n", h.Machines, h.EntryPerName, h.SuppliersApart, h.KeepsTime)
-	for i, step := range h.Steps {
-		fmt.Fprintf(&text, "%3d  %s\n", i+1, step)
+	text := fmt.Sprintf("machines: %d", h.Machines)
+	for _, trait := range traitsOf(&h) {
+		if *trait.has {
+			text += ", " + trait.name
+		}
 	}
-	fmt.Fprintf(&text, "\nHistory{Machines: %d, EntryPerName: %t, SuppliersApart: %t, KeepsTime: KeepsTime{%t, %t, %t}, Steps: []Step{\n",
-		h.Machines, h.EntryPerName, h.SuppliersApart, h.KeepsTime.Reregistering, h.KeepsTime.Starting, h.KeepsTime.Hosting)
 	for _, step := range h.Steps {
-		fmt.Fprintf(&text, "\t%s,\n", step.Literal())
+		text += "\n" + step.String()
 	}
-	text.WriteString("}}\n")
-	return text.String()
+	return text + "\n"
+}
+
+// historyOf is the history that String gives as lines.
+func historyOf(lines []string) (History, error) {
+	var h History
+	_, _ = fmt.Sscanf(lines[0], "machines: %d", &h.Machines)
+	for _, trait := range traitsOf(&h) {
+		*trait.has = strings.Contains(lines[0], trait.name)
+	}
+	var errs []error
+	for _, line := range lines[1:] {
+		step, err := stepOf(line)
+		h.Steps, errs = append(h.Steps, step), append(errs, err)
+	}
+	if first, _, _ := strings.Cut(h.String(), "\n"); first != lines[0] {
+		errs = append(errs, fmt.Errorf("%q is read as %q", lines[0], first))
+	}
+	return h, errors.Join(errs...)
 }
