@@ -15,12 +15,12 @@ import (
 const world = `{"businesses": [
   {"id": 2, "name": "web", "sets": [{"name": "main", "modules": [{"name": "lb", "hosts": [{"count": 2, "ip": "10.2.0.1"}]}]}]},
   {"id": 3, "name": "game",
-   "templates": [{"id": 70, "name": "nginx", "processes": []}, {"id": 71, "name": "redis", "processes": []}, {"id": 72, "name": "redis", "processes": []}],
+   "templates": [{"id": 70, "name": "nginx", "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx"}]}, {"id": 71, "name": "redis", "processes": []}, {"id": 72, "name": "redis", "processes": []}],
    "sets": [
      {"id": 31, "name": "gz-[1-3]", "modules": [
        {"id": 101, "name": "nginx-a", "template": "nginx", "hosts": [{"count": 2, "ip": "10.3.0.1", "name": "n[1-6]"}]},
        {"id": 110, "name": "db", "hosts": [{"count": 1, "ip": "10.3.1.1"}]}]},
-     {"id": 41, "name": "sh-1", "env": "1", "modules": [{"name": "nginx-b", "hosts": [{"ip": "10.3.2.1"}], "shares": ["0:10.3.0.1"]}, {"name": "empty"}]}],
+     {"id": 41, "name": "sh-1", "env": "1", "modules": [{"name": "nginx-b", "hosts": [{"ip": "10.3.2.1"}], "shares": ["0:10.3.0.1"], "processes": [{"bk_process_name": "b", "bk_func_name": "b"}]}, {"name": "empty"}]}],
    "idle": [{"count": 3, "ip": "10.3.9.1"}],
    "groups": [
      {"id": "g1", "name": "one set", "object": "set", "conditions": [{"bk_obj_id": "set", "field": "bk_set_name", "operator": "$eq", "value": "sh-1"}]},

@@ -161,6 +161,47 @@ func TestSelect_pages(t *testing.T) {
 	}
 }
 
+// Where any question of a scope fails, the answer is an error: never fewer hosts or processes.
+func TestScope_questionFails(t *testing.T) {
+	t.Parallel()
+	type asks = func(*cmdb.Client, cmdb.Scope) (int, error)
+	for what, ask := range map[string]asks{
+		"hosts": func(c *cmdb.Client, s cmdb.Scope) (int, error) {
+			all, err := c.Select(t.Context(), s)
+			return len(all), err
+		},
+		"processes": func(c *cmdb.Client, s cmdb.Scope) (int, error) {
+			all, err := c.Processes(t.Context(), s)
+			return len(all), err
+		},
+	} {
+		for name, scope := range map[string]cmdb.Scope{
+			"topology":       {Business: 3, Topology: &cmdb.Topology{Set: expr("gz*"), Module: expr("nginx*")}},
+			"environment":    {Business: 3, Topology: &cmdb.Topology{Environment: "1"}},
+			"template":       {Business: 3, Template: "nginx"},
+			"group-of-sets":  {Business: 3, Group: "one set"},
+			"group-of-hosts": {Business: 3, Group: "g2"},
+			"ids":            {Business: 3, HostIDs: []int64{3, 4}},
+		} {
+			t.Run(what+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				sim := &simulator.Server{}
+				client := serve(t, sim, bkapi.ESB, world)
+				if n, err := ask(client, scope); err != nil || n == 0 {
+					t.Fatalf("%d, said %v", n, err)
+				}
+				for _, api := range sim.Calls().APIs() {
+					sim.ClearFaults()
+					sim.Inject(simulator.Fault{API: api, EnvelopeCode: new(1199000), EnvelopeMessage: "broken"})
+					if n, err := ask(client, scope); n > 0 || err == nil || !strings.Contains(err.Error(), api+": refused by the platform: broken") {
+						t.Errorf("%s fails: %d, said %v", api, n, err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // A list that changes while it is read is read anew.
 func TestSelect_moved(t *testing.T) {
 	t.Parallel()

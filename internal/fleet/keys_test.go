@@ -40,6 +40,7 @@ func TestRanges(t *testing.T) {
 		"longer-than-any-number":  {[]string{"a" + strings.Repeat("9", 30), "a1"}, []string{"a1", "a" + strings.Repeat("9", 30)}},
 		"text-beside-numbers":     {append(span("w%d", 1, 3), "w", "w-a", "wx"), []string{"w", "w1…w3", "w-a", "wx"}},
 		"the-same-but-for-zeros":  {[]string{"w2", "w02", "w002"}, []string{"w002", "w02", "w2"}},
+		"text-behind-differs":     {[]string{"w1a", "w2b", "w3c"}, []string{"w1a", "w2b", "w3c"}},
 		"no-number-where-it-ends": {[]string{"web-", "web-1"}, []string{"web-", "web-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

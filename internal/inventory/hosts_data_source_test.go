@@ -173,7 +173,7 @@ func TestHostsDataSource_refused(t *testing.T) {
 		"dynamic-no-agent":   {gateway: "apigw", config: in("dynamic-without-agent"), want: "(10.4.0.7): its addresses are dynamic, so that they may be another host's later\n"},
 		"odd-agent":          {gateway: "apigw", config: in("odd-agent"), want: `(10.4.0.8): its agent id "a b" is not one` + "\n"},
 		"odd-address":        {config: in("odd-address"), want: `its inner address "ten" is not an IP address` + "\n"},
-		"key-twice":          {config: in("nginx", object{"key": "{bk_cloud_id}"}), want: `  host 1 (10.3.0.1) and host 2 (10.3.0.2) both have the key "0"` + "\n"},
+		"key-twice":          {config: in("nginx", object{"key": "{bk_cloud_id}"}), want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.1) and host 2 (10.3.0.2) both have the key \"0\"\n"},
 		"host-twice":         {config: in("twins", object{"key": "{bk_host_id}"}), want: `(10.4.1.1) both have the address 0:10.4.1.1` + "\n"},
 		"page":               {config: in("nginx"), fault: &simulator.Fault{API: "list_biz_hosts_topo", Page: "empty"}, want: "Unable to Read Hosts: The page of list_biz_hosts_topo from row 0 on has only 0 of 4 rows."},
 		"unfiltered":         {config: in("db"), fault: &simulator.Fault{API: "list_biz_hosts_topo", Page: "unfiltered"}, want: "CMDB ignored the filter."},

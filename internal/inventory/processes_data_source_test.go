@@ -24,7 +24,9 @@ const services = `{"businesses": [{"id": 3, "name": "game",
     {"name": "odd", "modules": [
       {"name": "template", "hosts": [{"ip": "10.4.0.1"}], "processes": [{"bk_process_name": "t", "bk_func_name": "t", "work_path": "/", "pid_file": "/run/${inst_id}", "user": "root"}]},
       {"name": "null", "hosts": [{"ip": "10.4.0.2"}], "processes": [{"bk_process_name": "n"}]},
-      {"name": "none", "hosts": [{"ip": "10.4.0.3"}], "processes": []}]}],
+      {"name": "none", "hosts": [{"ip": "10.4.0.3"}], "processes": []},
+      {"name": "one", "hosts": [{"ip": "10.4.0.4"}], "processes": [{"bk_process_name": "twin", "bk_func_name": "a", "work_path": "/a", "pid_file": "/a", "user": "root"}]},
+      {"name": "two", "shares": ["0:10.4.0.4"], "processes": [{"bk_process_name": "twin", "bk_func_name": "b", "work_path": "/b", "pid_file": "/b", "user": "root"}]}]}],
   "groups": [{"id": "g", "name": "first", "object": "host", "conditions": [{"bk_obj_id": "host", "field": "bk_host_innerip", "operator": "$eq", "value": "10.3.0.1"}]},
     {"id": "s", "name": "sets", "object": "set", "conditions": [{"bk_obj_id": "set", "field": "bk_set_name", "operator": "$eq", "value": "gz-2"}]}],
   "orphans": [{"host": "0:10.3.0.1", "processes": [{"bk_process_name": "ghost", "bk_func_name": "ghost"}]}]}]}`
@@ -44,6 +46,7 @@ func TestProcessesDataSource(t *testing.T) {
 		"process-ids": {in("web", object{"bk_process_ids": []any{1, 4}}), map[string]string{"nginx_1": "10.3.0.1", "nginx_2": "10.3.0.1", "agent_1": "10.3.0.2"}},
 		"inst-ids":    {in("template", object{"inst_ids": object{"9": 3}}), map[string]string{"t_1": "10.4.0.1"}},
 		"none":        {in("none", object{"min_hosts": 0}), map[string]string{}},
+		"none-named":  {in("none", object{"min_hosts": 0, "process_name": "nginx"}), map[string]string{}},
 	} {
 		for _, gateway := range []string{"", "apigw"} {
 			t.Run(name+gateway, func(t *testing.T) {
@@ -111,7 +114,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"business":   {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
 		"steers":     {config: in("*", object{"bk_biz_id": 9}), fault: &simulator.Fault{API: "search_business", Replace: map[string]any{"data/info": []any{object{"bk_biz_id": 3, "bk_biz_name": "ga\u009b2Jme"}}}}, want: "there are 3 (ga2Jme)."},
 		"set":        {config: object{"bk_biz_id": 3, "topology": object{"set": "sz"}}, want: `Not Found in CMDB: Business 3 has no set "sz"; there are gz-1, gz-2, odd.`},
-		"module":     {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, template.`},
+		"module":     {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, one, template, two.`},
 		"group":      {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
 		"template":   {config: object{"bk_biz_id": 3, "service_template": "db"}, want: `Not Found in CMDB: Business 3 has no service template "db"; there are web (1).`},
 		"process":    {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
@@ -123,7 +126,8 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"no-agent":   {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},
 		"no-address": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": nil}, want: "  host 1: CMDB has no inner address for it\n"},
 		"dynamic":    {config: in("web"), host: object{"bk_addressing": "dynamic"}, want: "  host 1 (10.3.0.1): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
-		"host-twice": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
+		"name-twice": {config: in("[one, two]"), want: "Processes With One Name: GSE tells processes on a host apart by their names:\n\n  process 11 (twin) of host 8 (10.4.0.4) in odd/one and process 12 (twin) of host 8 (10.4.0.4) in odd/two are both twin_1 there\n"},
+		"host-twice": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
 		"steering":   {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
 		"no-key":     {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
 		"page":       {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
