@@ -74,6 +74,12 @@ func ran(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
+// already is an outcome of a host that was as wanted, or taken, before.
+func already(o fleet.Outcome) fleet.Outcome {
+	o.AlreadyDone = true
+	return o
+}
+
 // byTask is an outcome of task T.
 func byTask(o fleet.Outcome) fleet.Outcome {
 	o.TaskID = "T"

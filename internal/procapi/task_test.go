@@ -174,7 +174,7 @@ func TestTasks_Submit_ends(t *testing.T) {
 					if got.Verdict != fleet.Pending || got.Code != test.code || got.Meaning != test.meaning || got.TaskID != "T" {
 						t.Errorf("got %+v, want pending, code %d, %q", got, test.code, test.meaning)
 					}
-					if !errors.Is(got.Err, cause) || !strings.Contains(got.Err.Error(), test.says) {
+					if text := got.Err.Error(); !errors.Is(got.Err, cause) || !strings.Contains(text, "task T") || !strings.Contains(text, test.says) {
 						t.Errorf("got error %v, want %v and %q", got.Err, cause, test.says)
 					}
 				})
