@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -88,31 +89,72 @@ func TestFlow_life(t *testing.T) {
 	}
 }
 
+// What is found on host 2, as far as its agent says it, and what is done about it.
 func TestFlow_drift(t *testing.T) {
 	t.Parallel()
+	const start, host3 = simulator.OpStart, simulator.OpHost
+	var (
+		nothing = func(*simulator.Server, string) error { return nil }
+		unhost  = func(s *simulator.Server, at string) error { return s.Unhost(at, "job", "key_test") }
+		kill    = func(s *simulator.Server, at string) error { return s.KillProcess(at, "job", "key_test") }
+		both    = func(s *simulator.Server, at string) error { return errors.Join(unhost(s, at), kill(s, at)) }
+	)
 	tests := map[string]struct {
+		ensure  fleet.Ensure
+		shape   string // of the agents' answers
 		disturb func(*simulator.Server, string) error
-		want    fleet.Drift
+		drift   fleet.Drift
+		repair  []int // operations
 	}{
-		"none":     {func(*simulator.Server, string) error { return nil }, ""},
-		"unhosted": {func(s *simulator.Server, at string) error { return s.Unhost(at, "job", "key_test") }, fleet.NotRegistered},
-		"killed":   {func(s *simulator.Server, at string) error { return s.KillProcess(at, "job", "key_test") }, fleet.NotRunning},
+		"none":                    {fleet.EnsureRunning, "", nothing, "", nil},
+		"none-but-hosting-unsaid": {fleet.EnsureRunning, "no-isauto", nothing, "", nil},
+		"stopped-is-enough":       {fleet.EnsureHosted, "", kill, "", nil},
+		"unsaid-is-enough":        {fleet.EnsureRegistered, "no-isauto", kill, "", nil},
+		"unhosted":                {fleet.EnsureHosted, "", unhost, fleet.NotRegistered, []int{host3}},
+		"unhosted-and-stopped":    {fleet.EnsureRegistered, "", both, fleet.NotRegistered, []int{host3}},
+		"stopped":                 {fleet.EnsureRunning, "", kill, fleet.NotRunning, []int{start}},
+		"stopped-hosting-unsaid":  {fleet.EnsureRunning, "no-isauto", kill, fleet.NotRunning, []int{start}},
+		"neither":                 {fleet.EnsureRunning, "", both, fleet.NotRegistered, []int{host3, start}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
 			p := simProcess(t, sim, scope, "")
-			want := fleet.Desired{Ensure: fleet.EnsureRunning, HasSpec: true}
-			if failures := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(2), Order: hosts(2)}).Run(t.Context()).Failures(); len(failures) > 0 {
+			results := p.Register(t.Context(), hosts(2))
+			results.Merge(p.Operate(t.Context(), fleet.Start, hosts(2), nil))
+			if failures := results.Failures(); len(failures) > 0 {
 				t.Fatal(failures)
 			}
 			if err := test.disturb(sim, host(2).Address()); err != nil {
 				t.Fatal(err)
 			}
+			sim.Inject(simulator.Fault{API: apiOperate, Op: new(simulator.OpQuery), ContentShape: test.shape})
+			want := fleet.Desired{Ensure: test.ensure, HasSpec: true}
 			report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
-			if err != nil || report.Drift[host(2)] != test.want || report.Drift[host(1)] != "" {
-				t.Errorf("got %+v, %v, want %q on host 2 alone", report, err, test.want)
+			if err != nil || report.Drift[host(2)] != test.drift || report.Drift[host(1)] != "" {
+				t.Fatalf("got %+v, %v, want %q on host 2 alone", report, err, test.drift)
+			}
+			change := fleet.Change{Order: hosts(2)[1:]}
+			switch test.drift {
+			case "":
+			case fleet.NotRegistered:
+				change.Register = change.Order
+			default:
+				change.Settle = change.Order
+			}
+			sim.ResetCalls()
+			if failures := fleet.NewReconciliation(p, want, change).Run(t.Context()).Failures(); len(failures) > 0 {
+				t.Errorf("repair: %v", failures)
+			}
+			var repair []int
+			for _, call := range sim.Calls().Of(apiOperate) {
+				if call.Op != simulator.OpQuery {
+					repair = append(repair, call.Op)
+				}
+			}
+			if diff := cmp.Diff(test.repair, repair); diff != "" {
+				t.Errorf("repair (-want +got):\n%s", diff)
 			}
 		})
 	}

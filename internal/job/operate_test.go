@@ -2,9 +2,7 @@ package job
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,130 +17,72 @@ var (
 	gseTrouble = exchange{API: apiResult, Reply: refusal(codeGSEError, "GSE error")}
 )
 
-// The status of a result is reserved: only what is said of the hosts counts. Every
-// script begins with the one request that starts the operation, so a second one
-// would fail its test.
+// What JOB answers while a task goes on, each of which is one to ask again after; package
+// procapi tests the wait itself. The status of a result is reserved: only what is said of
+// the hosts counts. The script begins with the one request that starts the operation.
 func TestOperate_waits(t *testing.T) {
 	t.Parallel()
-	var (
-		both     = result(said(key(1), code(0), key(2), code(0)))
-		second   = result(said(key(2), code(0)))
-		done     = map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Done, 0)}
-		late     = func(e exchange) []exchange { return []exchange{procapitest.Times(7, e), both} }
-		raw      = func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
-		withDone = func(status string) []exchange {
-			return []exchange{raw(`{"status":` + status + `,"result":` + said(key(1), code(0), key(2), code(0)) + `}`)}
-		}
-	)
-	tests := map[string]struct {
-		steps []exchange
-		want  map[int]fleet.Outcome
-	}{
-		"status-115-and-finished":  {withDone("115"), done},
-		"status-0-and-finished":    {withDone("0"), done},
-		"status-odd-and-finished":  {withDone(`"?"`), done},
-		"status-null-and-finished": {withDone("null"), done},
-		"status-0-and-empty":       {late(raw(`{"status":0,"result":{}}`)), done},
-		"status-0-and-unfinished":  {late(raw(`{"status":0,"result":` + said(key(1), code(0), key(2), code(115)) + `}`)), done},
-		"queued":                   {late(queued), done},
-		"queued-null":              {late(raw(`{"status":115,"result":null}`)), done},
-		"queued-text":              {late(raw(`{"status":"115","result":""}`)), done},
-		"queued-code":              {late(oldQueued), done},
-		"queued-after-a-verdict":   {[]exchange{result(said(key(1), code(0))), queued, second}, done},
-		"no-data":                  {late(raw("null")), done},
-		"no-result":                {late(raw("{}")), done},
-		"list":                     {late(raw("[]")), done},
-		"in-progress":              {late(result(said(key(1), code(115), key(2), code(115)))), done},
-		"missing":                  {late(result(said(key(1), code(0)))), done},
-		"missing-in-turn":          {[]exchange{result(said(key(1), code(0))), second}, done},
-		"gse-trouble":              {late(gseTrouble), done},
-		"bad-gateway":              {[]exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")}, both}, done},
-		"hang-up":                  {[]exchange{{API: apiResult, Reply: procapitest.Gone}, both}, done},
-		"english-spelling": {
-			[]exchange{result(said(key(1), `{"errcode":0,"errmsg":"message 0","content":{}}`, key(2), code(0)))}, done,
-		},
-		"mixed": {
-			[]exchange{result(said(key(1), code(65535), key(2), code(828)))},
-			map[int]fleet.Outcome{1: ran(outcome(fleet.Failed, 65535)), 2: already(outcome(fleet.Done, 828))},
-		},
-		"first-verdict-is-kept": {
-			[]exchange{result(said(key(1), code(0), key(2), code(115))), result(said(key(1), code(65535), key(2), code(117)))},
-			map[int]fleet.Outcome{1: outcome(fleet.Done, 0), 2: outcome(fleet.Failed, 117)},
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, append([]exchange{accepted}, test.steps...)...)
-			results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2), nil)
-			procapitest.WantResults(t, test.want, results)
-		})
-	}
-}
-
-// The wait ends before every host has a verdict: the finished are kept, and the
-// others are pending, because the operation was accepted.
-func TestOperate_endsBeforeItSettles(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		last    exchange // for ever
-		code    int64
-		meaning string
-		says    string
-	}{
-		"empty":       {result("{}"), 0, "the task was still queued", "still queued"},
-		"empty-at-0":  {exchange{API: apiResult, Reply: procapitest.Data(`{"status":0,"result":{}}`)}, 0, "the platform's result did not mention the host", ""},
-		"in-progress": {result(said(key(2), code(115))), 115, "still in progress", ""},
-		"queued":      {oldQueued, 0, "the task was still queued", "1000115"},
-		"gse-trouble": {gseTrouble, 0, "the platform's result could not be read", "1210001"},
-		"unmentioned": {result(said(key(9), code(0))), 0, "the platform's result did not mention the host", ""},
-	}
-	for how, cause := range map[string]error{"deadline": context.DeadlineExceeded, "interrupt": context.Canceled} {
-		for name, test := range tests {
-			t.Run(how+"/"+name, func(t *testing.T) {
+	raw := func(body string) exchange { return exchange{API: apiResult, Reply: procapitest.Data(body)} }
+	for name, early := range map[string]exchange{
+		"status-0-and-empty":      raw(`{"status":0,"result":{}}`),
+		"status-0-and-unfinished": raw(`{"status":0,"result":` + said(key(1), code(65535), key(2), code(115)) + `}`),
+		"queued":                  queued,
+		"queued-null":             raw(`{"status":115,"result":null}`),
+		"queued-text":             raw(`{"status":"115","result":""}`),
+		"queued-code":             oldQueued,
+		"no-data":                 raw("null"),
+		"no-result":               raw("{}"),
+		"list":                    raw("[]"),
+		"missing":                 result(said(key(1), code(65535))),
+		"gse-trouble":             gseTrouble,
+		"bad-gateway":             {API: apiResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")},
+	} {
+		for status, last := range map[string]string{"115": `{"status":115,`, "0": `{"status":0,`, "odd": `{"status":"?",`, "null": `{"status":null,`} {
+			t.Run(name+"/finished-with-"+status, func(t *testing.T) {
 				t.Parallel()
-				ctx, end := procapitest.Ending(t, cause)
-				// Which of the last answers the end of the context spoils does not matter:
-				// they are all the same.
-				const polls = 5
-				var n int
-				last := exchange{API: apiResult, Times: procapitest.ForEver, Reply: procapitest.After(func() {
-					if n++; n == polls {
-						end()
-					}
-				}, test.last.Reply)}
-				_, url := newScript(t, accepted, result(said(key(1), code(0))), last)
-				results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2), nil)
-				if !results[host(1)].OK() {
-					t.Errorf("host 1: got %+v, want its verdict kept", results[host(1)])
-				}
-				got := results[host(2)]
-				if got.Verdict != fleet.Pending || got.Code != test.code || got.Meaning != test.meaning || got.TaskID != "T" {
-					t.Errorf("host 2: got %+v, want pending, code %d, %q", got, test.code, test.meaning)
-				}
-				if !errors.Is(got.Err, cause) || !strings.Contains(got.Err.Error(), test.says) {
-					t.Errorf("host 2: got error %v, want %v and %q", got.Err, cause, test.says)
-				}
+				finished := raw(last + `"result":` + said(key(1), code(65535), key(2), `{"errcode":828,"errmsg":"message 828","content":{}}`) + `}`)
+				_, url := newScript(t, accepted, procapitest.Times(3, early), finished)
+				results := quick(t, url).Process(bizScope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2), nil)
+				procapitest.WantResults(t, map[int]fleet.Outcome{1: ran(outcome(fleet.Failed, 65535)), 2: already(outcome(fleet.Done, 828))}, results)
 			})
 		}
 	}
 }
 
-// Once the operation was accepted, no error of the result can take that back.
-func TestOperate_resultRefused(t *testing.T) {
+// Once the operation was accepted, no end of the wait can take that back.
+func TestOperate_waitEnds(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]http.HandlerFunc{
-		"not-found": procapitest.Answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`),
-		"forbidden": procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`),
-		"refused":   refusal(1000126, "terminated"),
+	for name, test := range map[string]struct {
+		last    exchange // for ever
+		meaning string
+		says    string
+	}{
+		"queued":      {queued, "the task was still queued", "still queued"},
+		"queued-code": {oldQueued, "the task was still queued", "1000115"},
+		"status-0":    {exchange{API: apiResult, Reply: procapitest.Data(`{"status":0,"result":{}}`)}, "the platform's result did not mention the host", ""},
+		"gse-trouble": {gseTrouble, "the platform's result could not be read", "1210001"},
+		"not-found":   {exchange{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, `{"code":1306404,"message":"not found"}`)}, "the platform's result could not be read", "HTTP 404"},
+		"refused":     {exchange{API: apiResult, Reply: refusal(1000126, "terminated")}, "the platform's result could not be read", "1000126"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, url := newScript(t, accepted, result(said(key(1), code(0))), exchange{API: apiResult, Reply: reply})
-			results := quick(t, url).Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(2), nil)
+			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
+			// Which of the last answers the end of the context spoils does not matter:
+			// they are all the same.
+			polls, last := 0, test.last.Reply
+			test.last.Times, test.last.Reply = procapitest.ForEver, procapitest.After(func() {
+				if polls++; polls == 5 {
+					end()
+				}
+			}, last)
+			_, url := newScript(t, accepted, result(said(key(1), code(0))), test.last)
+			results := quick(t, url).Process(scope, "", operateInfo()).Operate(ctx, fleet.Kill, hosts(2), nil)
 			got := results[host(2)]
-			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Err == nil || got.Meaning != "the platform's result could not be read" {
-				t.Errorf("got %+v, want host 1 done and host 2 pending", results)
+			if !results[host(1)].OK() || got.Verdict != fleet.Pending || got.Meaning != test.meaning || got.TaskID != "T" || got.Err == nil {
+				t.Fatalf("got %+v, want host 1 done and host 2 pending, %q", results, test.meaning)
+			}
+			if !strings.Contains(got.Err.Error(), test.says) {
+				t.Errorf("got error %v, want %q", got.Err, test.says)
 			}
 		})
 	}
@@ -283,14 +223,10 @@ func TestResume(t *testing.T) {
 		steps []exchange
 		want  fleet.Verdict
 	}{
-		"done":        {true, []exchange{about(0)}, fleet.Done},
-		"failed":      {true, []exchange{about(65535)}, fleet.Failed},
 		"waited-for":  {true, []exchange{about(115), gseTrouble, about(115), about(0)}, fleet.Done},
 		"looked-at":   {false, []exchange{about(115)}, fleet.Pending},
-		"left-out":    {true, forEver(result(said(key(9), code(0)))), fleet.Lost},
 		"queued":      {true, forEver(queued), fleet.Lost},
 		"gse-trouble": {true, forEver(gseTrouble), fleet.Pending},
-		"removed":     {true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusNotFound, "{}")}}, fleet.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -322,15 +258,5 @@ func TestProcess_noHosts(t *testing.T) {
 	}
 	if statuses, err := p.CachedStatus(t.Context(), nil); len(statuses) > 0 || err != nil {
 		t.Errorf("CachedStatus: %v, %v", statuses, err)
-	}
-}
-
-func TestLists(t *testing.T) {
-	t.Parallel()
-	if got := APIs(); !slices.Equal(got, []API{"jobv3", "job"}) {
-		t.Errorf("got %v", got)
-	}
-	if got := Registrations(); !slices.Equal(got, []Registration{"operate_process", "manage_proc"}) {
-		t.Errorf("got %v", got)
 	}
 }

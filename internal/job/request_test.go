@@ -3,15 +3,9 @@ package job
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
-	"slices"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
@@ -113,52 +107,6 @@ func TestClient_generations(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
-	}
-}
-
-// Each batch is a request and a task of its own.
-func TestProcess_batches(t *testing.T) {
-	t.Parallel()
-	const size, count = 3, 10
-	var (
-		mu    sync.Mutex
-		tasks = make(map[string][]string) // keys of the hosts of each task
-	)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body struct {
-			Task  string `json:"bk_gse_taskid"`
-			Infos []struct {
-				IPList []struct{ IP string } `json:"ip_list"`
-			} `json:"process_infos"`
-		}
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if body.Task != "" {
-			procapitest.Data(`{"status":0,"result":`+said(tasks[body.Task]...)+`}`)(w, r)
-			return
-		}
-		id := strconv.Itoa(len(tasks))
-		for _, address := range body.Infos[0].IPList {
-			tasks[id] = append(tasks[id], "/usr/local/xxx/gseagent:0:"+address.IP, code(0))
-		}
-		procapitest.Data(`{"bk_gse_taskid":"`+id+`"}`)(w, r)
-	}))
-	t.Cleanup(server.Close)
-	client := newTestClient(t, server.URL, func(_ *bkapi.Config, opts *Options) { opts.MaxHosts = size })
-	results := client.Process(scope, "", operateInfo()).Operate(t.Context(), fleet.Start, hosts(count), nil)
-	if len(results) != count || len(results.Failures()) > 0 {
-		t.Errorf("got %v", results)
-	}
-	var sizes []int
-	for _, pairs := range tasks {
-		sizes = append(sizes, len(pairs)/2)
-	}
-	slices.Sort(sizes)
-	if want := []int{count % size, size, size, size}; !slices.Equal(sizes, want) {
-		t.Errorf("got batches of %v, want %v", sizes, want)
 	}
 }
 
