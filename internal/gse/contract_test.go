@@ -5,13 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
@@ -19,36 +14,13 @@ import (
 // client makes of it.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	type call = func(context.Context, *Process, []fleet.Host) any // gives what came of it
-	var (
-		register = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Register(ctx, hosts))
-		}
-		reregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Reregister(ctx, hosts))
-		}
-		unregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Unregister(ctx, hosts))
-		}
-		operate = func(op fleet.Operation) call {
-			return func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-				return procapitest.ByAddress(p.Operate(ctx, op, hosts, nil))
-			}
-		}
-		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return orError(p.LiveStatus(ctx, hosts))
-		}
-		status = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return orError(p.CachedStatus(ctx, hosts))
-		}
-		list = func(ctx context.Context, p *Process, _ []fleet.Host) any {
-			rows := make(map[fleet.Host]fleet.Status)
-			return orError(rows, p.client.List(ctx, "gse", 0, func(row Row) bool {
-				rows[row.Host] = row.Status
-				return true
-			}))
-		}
-	)
+	list := func(ctx context.Context, p fleet.Process, _ []fleet.Host) any {
+		rows := make(map[fleet.Host]fleet.Status)
+		return procapitest.OrError(rows, p.(*Process).client.List(ctx, "gse", 0, func(row Row) bool { //nolint:forcetypeassert // this client's
+			rows[row.Host] = row.Status
+			return true
+		}))
+	}
 	var (
 		supplied = []string{"1:2:10.0.0.1"}
 		address  = []string{"1:10.0.0.1"}
@@ -70,26 +42,26 @@ func TestContract(t *testing.T) {
 		meta   Meta
 		spec   *Spec
 		hosts  []string
-		call   call
+		call   procapitest.Call
 		before []exchange // of the case's
 		after  []exchange
 		want   any // by host
 	}{
-		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, register, bareOn(sampleMeta, address...), nil, each(address, doneNow)},
-		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, register, bareOn(minimal, "0:10.0.0.2", "3:10.0.0.1"), nil, each([]string{"0:10.0.0.2", "3:10.0.0.1"}, doneNow)},
-		"update":                  {"esb/update_proc_info", sampleMeta, sampleSpec(), supplied, reregister, nil, nil, each(address, doneNow)},
-		"unregister":              {"esb/unregister_proc_info", sampleMeta, sampleSpec(), supplied, unregister, nil, nil, each(address, doneNow)},
-		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, unregister, nil, nil, each(address, doneNow)},
-		"operate":                 {"esb/operate_proc_v2", sampleMeta, sampleSpec(), address, operate(fleet.Start), nil, unread, each(address, begun)},
-		"operate-supplied":        {"esb/operate_proc_v2", sampleMeta, sampleSpec(), supplied, operate(fleet.Start), nil, unread, each(address, begun)},
+		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Register, bareOn(sampleMeta, address...), nil, procapitest.Each(address, doneNow)},
+		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, procapitest.Register, bareOn(minimal, "0:10.0.0.2", "3:10.0.0.1"), nil, procapitest.Each([]string{"0:10.0.0.2", "3:10.0.0.1"}, doneNow)},
+		"update":                  {"esb/update_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Reregister, nil, nil, procapitest.Each(address, doneNow)},
+		"unregister":              {"esb/unregister_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Unregister, nil, nil, procapitest.Each(address, doneNow)},
+		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, procapitest.Unregister, nil, nil, procapitest.Each(address, doneNow)},
+		"operate":                 {"esb/operate_proc_v2", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(address, begun)},
+		"operate-supplied":        {"esb/operate_proc_v2", sampleMeta, sampleSpec(), supplied, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(address, begun)},
 		// Hosting makes the agent enforce the limits, so it is given them, although
 		// the document of the operation has none.
-		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, operate(fleet.Supervise), nil, unread, each(address, begun)},
-		"operate-minimal": {"esb/operate_proc_v2/minimal", minimal, minimalSpec(), mixed, operate(fleet.Kill), nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
-		"result":          {"esb/get_proc_operate_result_v2", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("esb"), nil, each(address, done)},
-		"result-query":    {"esb/get_proc_operate_result_v2/query", sampleMeta, sampleSpec(), address, live, sent("esb"), nil, each(address, running)},
-		"result-queued":   {"esb/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("esb"), unread, each(address, begun)},
-		"result-mixed": {"esb/get_proc_operate_result_v2/mixed", sampleMeta, sampleSpec(), six, operate(fleet.Start), sent("esb"), unread, map[string]fleet.Outcome{
+		"host":            {"esb/operate_proc_v2/host", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Supervise), nil, unread, procapitest.Each(address, begun)},
+		"operate-minimal": {"esb/operate_proc_v2/minimal", minimal, minimalSpec(), mixed, procapitest.Operate(fleet.Kill), nil, unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"result":          {"esb/get_proc_operate_result_v2", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), sent("esb"), nil, procapitest.Each(address, done)},
+		"result-query":    {"esb/get_proc_operate_result_v2/query", sampleMeta, sampleSpec(), address, procapitest.LiveStatus, sent("esb"), nil, procapitest.Each(address, running)},
+		"result-queued":   {"esb/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), sent("esb"), unread, procapitest.Each(address, begun)},
+		"result-mixed": {"esb/get_proc_operate_result_v2/mixed", sampleMeta, sampleSpec(), six, procapitest.Operate(fleet.Start), sent("esb"), unread, map[string]fleet.Outcome{
 			six[0]: done,
 			six[1]: {Verdict: fleet.Pending, Code: 115, Message: "handling", TaskID: sampleTask},
 			six[2]: {Verdict: fleet.Done, AlreadyDone: true, Code: 828, Message: "process is already running", TaskID: sampleTask},
@@ -97,50 +69,37 @@ func TestContract(t *testing.T) {
 			six[4]: {Verdict: fleet.Failed, Ran: true, Code: 65535, Message: "./start.sh: line 3: ulimit: open files: cannot modify limit\nproc-test: bind: address already in use\n", TaskID: sampleTask},
 			six[5]: {Verdict: fleet.Failed, Code: 117, Message: "can not find connection by ip 10.0.0.6", TaskID: sampleTask},
 		}},
-		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, status, nil, nil, each(address, onFile)},
-		"list":   {"esb/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, each(address, unsaid)},
+		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, procapitest.CachedStatus, nil, nil, procapitest.Each(address, onFile)},
+		"list":   {"esb/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, procapitest.Each(address, unsaid)},
 
-		"gateway-register":           {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, register, bareOn(minimal, "0:2001:db8::1", "3:10.0.0.1"), unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
-		"gateway-reregister":         {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, reregister, nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
-		"gateway-register-agents":    {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, register, bareOn(sampleMeta, agents...), unread, each(agents, begun)},
-		"gateway-reregister-agents":  {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, reregister, nil, unread, each(agents, begun)},
-		"gateway-unregister-address": {"apigw/operate_proc_multi/unhost", sampleMeta, sampleSpec(), supplied, unregister, []exchange{cached()}, unread, each(address, begun)},
-		"gateway-unregister-agents":  {"apigw/operate_proc_multi/unhost-agents", minimal, minimalSpec(), agents, unregister, []exchange{cached()}, unread, each(agents, begun)},
-		"gateway-operate":            {"apigw/operate_proc_v2", sampleMeta, sampleSpec(), agents, operate(fleet.Start), nil, unread, each(agents, begun)},
-		"gateway-operate-address":    {"apigw/operate_proc_v2/hosts", minimal, minimalSpec(), mixed, operate(fleet.Kill), nil, unread, each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
-		"gateway-result":             {"apigw/get_proc_operate_result_v2", sampleMeta, sampleSpec(), agents, live, sent("apigw"), nil, map[string]fleet.Status{agentA: running, agentB: stopped}},
-		"gateway-result-address":     {"apigw/get_proc_operate_result_v2/hosts", sampleMeta, sampleSpec(), address, operate(fleet.Start), sent("apigw"), nil, each(address, done)},
-		"gateway-result-queued":      {"apigw/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), agents, operate(fleet.Start), sent("apigw"), unread, each(agents, begun)},
-		"gateway-status":             {"apigw/get_proc_status_v2", sampleMeta, nil, agents, status, nil, nil, map[string]fleet.Status{agentA: onFile, agentB: {State: fleet.Unregistered}}},
-		"gateway-status-address":     {"apigw/get_proc_status_v2/hosts", sampleMeta, nil, address, status, nil, nil, each(address, onFile)},
-		"gateway-list":               {"apigw/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, each(agents[:1], onFile)},
+		"gateway-register":           {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, procapitest.Register, bareOn(minimal, "0:2001:db8::1", "3:10.0.0.1"), unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-reregister":         {"apigw/operate_proc_multi", minimal, minimalSpec(), mixed, procapitest.Reregister, nil, unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-register-agents":    {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, procapitest.Register, bareOn(sampleMeta, agents...), unread, procapitest.Each(agents, begun)},
+		"gateway-reregister-agents":  {"apigw/operate_proc_multi/agents", sampleMeta, sampleSpec(), agents, procapitest.Reregister, nil, unread, procapitest.Each(agents, begun)},
+		"gateway-unregister-address": {"apigw/operate_proc_multi/unhost", sampleMeta, sampleSpec(), supplied, procapitest.Unregister, []exchange{cached()}, unread, procapitest.Each(address, begun)},
+		"gateway-unregister-agents":  {"apigw/operate_proc_multi/unhost-agents", minimal, minimalSpec(), agents, procapitest.Unregister, []exchange{cached()}, unread, procapitest.Each(agents, begun)},
+		"gateway-operate":            {"apigw/operate_proc_v2", sampleMeta, sampleSpec(), agents, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each(agents, begun)},
+		"gateway-operate-address":    {"apigw/operate_proc_v2/hosts", minimal, minimalSpec(), mixed, procapitest.Operate(fleet.Kill), nil, unread, procapitest.Each([]string{"0:2001:db8::1", "3:10.0.0.1"}, begun)},
+		"gateway-result":             {"apigw/get_proc_operate_result_v2", sampleMeta, sampleSpec(), agents, procapitest.LiveStatus, sent("apigw"), nil, map[string]fleet.Status{agentA: running, agentB: stopped}},
+		"gateway-result-address":     {"apigw/get_proc_operate_result_v2/hosts", sampleMeta, sampleSpec(), address, procapitest.Operate(fleet.Start), sent("apigw"), nil, procapitest.Each(address, done)},
+		"gateway-result-queued":      {"apigw/get_proc_operate_result_v2/queued", sampleMeta, sampleSpec(), agents, procapitest.Operate(fleet.Start), sent("apigw"), unread, procapitest.Each(agents, begun)},
+		"gateway-status":             {"apigw/get_proc_status_v2", sampleMeta, nil, agents, procapitest.CachedStatus, nil, nil, map[string]fleet.Status{agentA: onFile, agentB: {State: fleet.Unregistered}}},
+		"gateway-status-address":     {"apigw/get_proc_status_v2/hosts", sampleMeta, nil, address, procapitest.CachedStatus, nil, nil, procapitest.Each(address, onFile)},
+		"gateway-list":               {"apigw/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, procapitest.Each(agents[:1], onFile)},
 	}
 	tried := make(map[string]bool)
 	for name, test := range tests {
 		tried[test.of] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden := contract.Get(test.of)
 			steps := slices.Concat(test.before, []exchange{procapitest.OfContract(test.of)}, test.after)
-			serve, edit := newScript, func(*bkapi.Config, *procapi.Options) {}
-			if golden.Face == "apigw" {
-				serve, edit = newGateway, overGateway
-			}
-			script, url := serve(t, steps...)
-			got := test.call(t.Context(), newTestClient(t, url, edit).Process(test.meta, test.spec), procapitest.Parse(t, test.hosts...))
-			if diff := procapitest.DiffJSON(t, golden.Request, script.Requests()[len(test.before)]); diff != "" {
-				t.Errorf("request (-contract +sent):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
-				t.Errorf("made of the answer (-want +got):\n%s", diff)
-			}
+			client, script := atFace(t, contract.Get(test.of).Face, steps...)
+			got := test.call(t.Context(), client.Process(test.meta, test.spec), procapitest.Parse(t, test.hosts...))
+			procapitest.WantRequest(t, test.of, script.Requests()[len(test.before)])
+			procapitest.WantMade(t, test.want, got)
 		})
 	}
-	for _, c := range contract.Cases("esb", "apigw") {
-		if !tried[c.ID()] {
-			t.Errorf("%s is not tried", c.ID())
-		}
-	}
+	procapitest.WantAllTried(t, contract.Cases("esb", "apigw"), tried)
 }
 
 // sampleTask is the task of the documents' samples.
@@ -151,19 +110,3 @@ var (
 	done    = fleet.Outcome{Verdict: fleet.Done, Message: "success", TaskID: sampleTask}
 	begun   = fleet.Outcome{Verdict: fleet.Pending, TaskID: sampleTask} // and no more is known
 )
-
-// each is the same of every host.
-func each[V any](hosts []string, v V) map[string]V {
-	all := make(map[string]V, len(hosts))
-	for _, h := range hosts {
-		all[h] = v
-	}
-	return all
-}
-
-func orError[V any](byHost map[fleet.Host]V, err error) any {
-	if err != nil {
-		return err
-	}
-	return procapitest.ByAddress(byHost)
-}

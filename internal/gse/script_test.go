@@ -27,6 +27,17 @@ func newScript(t *testing.T, steps ...exchange) (*procapitest.Script, string) {
 	return procapitest.NewScript(t, "/api/c/compapi/v2/gse/%s/", steps...)
 }
 
+// atFace is a client of a face, which has a script.
+func atFace(t *testing.T, face string, steps ...exchange) (*Client, *procapitest.Script) {
+	t.Helper()
+	if face == "apigw" {
+		script, url := newGateway(t, steps...)
+		return newTestClient(t, url, overGateway), script
+	}
+	script, url := newScript(t, steps...)
+	return quick(t, url), script
+}
+
 // refusal is the platform's no.
 func refusal(code int, data string) http.HandlerFunc {
 	return procapitest.Refusal(code, "redis reply is not string", data)

@@ -1,41 +1,21 @@
 package gse
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
 
 // Whatever platforms were seen to answer, this client reads.
 func TestSeen(t *testing.T) {
 	t.Parallel()
-	type call = func(context.Context, *Process, []fleet.Host) any
-	var (
-		results = func(act func(*Process, context.Context, []fleet.Host) fleet.Results) call {
-			return func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-				return procapitest.ByAddress(act(p, ctx, hosts))
-			}
-		}
-		operate = func(op fleet.Operation) call {
-			return func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-				return procapitest.ByAddress(p.Operate(ctx, op, hosts, nil))
-			}
-		}
-		status = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return orError(p.CachedStatus(ctx, hosts))
-		}
-	)
 	const (
 		local   = "0:127.0.0.1"
 		agent   = "020000000052540000000117000000000001"
@@ -58,30 +38,30 @@ func TestSeen(t *testing.T) {
 	tests := map[string]struct {
 		meta          Meta
 		hosts         []string
-		call          call
+		call          procapitest.Call
 		before, after []exchange
 		want          any
 	}{
-		"esb/register_proc_info/nodeman":                {two, []string{local}, results((*Process).Register), bareOn(two, local), nil, each([]string{local}, fleet.Outcome{})},
-		"esb/update_proc_info/nodeman":                  {two, []string{local}, results((*Process).Reregister), nil, nil, each([]string{local}, fleet.Outcome{})},
-		"esb/unregister_proc_info/nodeman":              {two, []string{local}, results((*Process).Unregister), nil, nil, each([]string{local}, fleet.Outcome{})},
-		"esb/update_proc_info/registered":               {one, []string{local}, results((*Process).Reregister), nil, nil, each([]string{local}, fleet.Outcome{Message: "success"})},
-		"esb/operate_proc_v2/nodeman":                   {two, []string{local}, operate(fleet.Start), nil, unread, each([]string{local}, waiting("GSETASK:20190813145456:8"))},
-		"esb/operate_proc_v2/number":                    {two, []string{local}, operate(fleet.Start), nil, unread, each([]string{local}, waiting(numbers))},
-		"esb/get_proc_operate_result_v2/value":          {two, []string{local}, operate(fleet.Start), begun, nil, each([]string{local}, asTask(fleet.Outcome{Message: "success"}))},
-		"esb/get_proc_operate_result_v2/registered":     {two, []string{local}, operate(fleet.Supervise), begun, nil, each([]string{local}, asTask(fleet.Outcome{AlreadyDone: true, Code: 850, Message: taken}))},
-		"esb/get_proc_status_v2/bare":                   {Meta{Namespace: "nodeman", Name: "test_proc"}, []string{local}, status, nil, nil, each([]string{local}, fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: map[string]string{"proc_name": "test_proc"}, Version: "1.1.13"})},
-		"esb/get_proc_operate_result_v2/handling":       {two, []string{local}, operate(fleet.Stop), begun, unread, each([]string{local}, asTask(fleet.Outcome{Verdict: fleet.Pending, Code: 115, Message: "handling"}))},
-		"esb/get_proc_operate_result_v2/queued":         {two, []string{local}, operate(fleet.Stop), begun, unread, each([]string{local}, waiting("T"))},
-		"esb/get_proc_operate_result_v2/script":         {two, []string{local}, operate(fleet.Start), begun, nil, each([]string{local}, asTask(fleet.Outcome{Verdict: fleet.Failed, Ran: true, Code: 65535, Message: failed}))},
-		"esb/get_proc_operate_result_v2/idle":           {two, []string{local}, operate(fleet.Stop), begun, nil, each([]string{local}, asTask(fleet.Outcome{AlreadyDone: true, Code: 829, Message: "process is not running, no need to stop"}))},
-		"apigw/get_proc_operate_result_v2/done":         {nodemgr, []string{agent}, operate(fleet.Supervise), begun, nil, each([]string{agent}, asTask(fleet.Outcome{}))},
-		"apigw/get_proc_operate_result_v2/running":      {nodemgr, []string{agent}, operate(fleet.Start), begun, nil, each([]string{agent}, asTask(fleet.Outcome{AlreadyDone: true, Code: 828, Message: "operate proc failed"}))},
-		"apigw/get_proc_operate_result_v2/stopped":      {nodemgr, []string{agent}, operate(fleet.Unsupervise), begun, nil, each([]string{agent}, asTask(fleet.Outcome{AlreadyDone: true, Code: 829, Message: "operate proc failed"}))},
-		"apigw/get_proc_operate_result_v2/bscp":         {bscp, []string{agent}, operate(fleet.Start), begun, nil, each([]string{agent}, asTask(fleet.Outcome{Message: "success"}))},
-		"apigw/get_proc_operate_result_v2/bscp address": {bscp, []string{address}, operate(fleet.Start), begun, nil, each([]string{address}, asTask(fleet.Outcome{Message: "success"}))},
-		"apigw/operate_proc_multi/nodeman":              {nodemgr, []string{agent}, results((*Process).Reregister), nil, unread, each([]string{agent}, waiting(o2))},
-		"apigw/operate_proc_v2/nodeman":                 {nodemgr, []string{agent}, operate(fleet.Start), nil, unread, each([]string{agent}, waiting(o2))},
+		"esb/register_proc_info/nodeman":                {two, []string{local}, procapitest.Register, bareOn(two, local), nil, procapitest.Each([]string{local}, fleet.Outcome{})},
+		"esb/update_proc_info/nodeman":                  {two, []string{local}, procapitest.Reregister, nil, nil, procapitest.Each([]string{local}, fleet.Outcome{})},
+		"esb/unregister_proc_info/nodeman":              {two, []string{local}, procapitest.Unregister, nil, nil, procapitest.Each([]string{local}, fleet.Outcome{})},
+		"esb/update_proc_info/registered":               {one, []string{local}, procapitest.Reregister, nil, nil, procapitest.Each([]string{local}, fleet.Outcome{Message: "success"})},
+		"esb/operate_proc_v2/nodeman":                   {two, []string{local}, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each([]string{local}, waiting("GSETASK:20190813145456:8"))},
+		"esb/operate_proc_v2/number":                    {two, []string{local}, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each([]string{local}, waiting(numbers))},
+		"esb/get_proc_operate_result_v2/value":          {two, []string{local}, procapitest.Operate(fleet.Start), begun, nil, procapitest.Each([]string{local}, asTask(fleet.Outcome{Message: "success"}))},
+		"esb/get_proc_operate_result_v2/registered":     {two, []string{local}, procapitest.Operate(fleet.Supervise), begun, nil, procapitest.Each([]string{local}, asTask(fleet.Outcome{AlreadyDone: true, Code: 850, Message: taken}))},
+		"esb/get_proc_status_v2/bare":                   {Meta{Namespace: "nodeman", Name: "test_proc"}, []string{local}, procapitest.CachedStatus, nil, nil, procapitest.Each([]string{local}, fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, Labels: map[string]string{"proc_name": "test_proc"}, Version: "1.1.13"})},
+		"esb/get_proc_operate_result_v2/handling":       {two, []string{local}, procapitest.Operate(fleet.Stop), begun, unread, procapitest.Each([]string{local}, asTask(fleet.Outcome{Verdict: fleet.Pending, Code: 115, Message: "handling"}))},
+		"esb/get_proc_operate_result_v2/queued":         {two, []string{local}, procapitest.Operate(fleet.Stop), begun, unread, procapitest.Each([]string{local}, waiting("T"))},
+		"esb/get_proc_operate_result_v2/script":         {two, []string{local}, procapitest.Operate(fleet.Start), begun, nil, procapitest.Each([]string{local}, asTask(fleet.Outcome{Verdict: fleet.Failed, Ran: true, Code: 65535, Message: failed}))},
+		"esb/get_proc_operate_result_v2/idle":           {two, []string{local}, procapitest.Operate(fleet.Stop), begun, nil, procapitest.Each([]string{local}, asTask(fleet.Outcome{AlreadyDone: true, Code: 829, Message: "process is not running, no need to stop"}))},
+		"apigw/get_proc_operate_result_v2/done":         {nodemgr, []string{agent}, procapitest.Operate(fleet.Supervise), begun, nil, procapitest.Each([]string{agent}, asTask(fleet.Outcome{}))},
+		"apigw/get_proc_operate_result_v2/running":      {nodemgr, []string{agent}, procapitest.Operate(fleet.Start), begun, nil, procapitest.Each([]string{agent}, asTask(fleet.Outcome{AlreadyDone: true, Code: 828, Message: "operate proc failed"}))},
+		"apigw/get_proc_operate_result_v2/stopped":      {nodemgr, []string{agent}, procapitest.Operate(fleet.Unsupervise), begun, nil, procapitest.Each([]string{agent}, asTask(fleet.Outcome{AlreadyDone: true, Code: 829, Message: "operate proc failed"}))},
+		"apigw/get_proc_operate_result_v2/bscp":         {bscp, []string{agent}, procapitest.Operate(fleet.Start), begun, nil, procapitest.Each([]string{agent}, asTask(fleet.Outcome{Message: "success"}))},
+		"apigw/get_proc_operate_result_v2/bscp address": {bscp, []string{address}, procapitest.Operate(fleet.Start), begun, nil, procapitest.Each([]string{address}, asTask(fleet.Outcome{Message: "success"}))},
+		"apigw/operate_proc_multi/nodeman":              {nodemgr, []string{agent}, procapitest.Reregister, nil, unread, procapitest.Each([]string{agent}, waiting(o2))},
+		"apigw/operate_proc_v2/nodeman":                 {nodemgr, []string{agent}, procapitest.Operate(fleet.Start), nil, unread, procapitest.Each([]string{agent}, waiting(o2))},
 	}
 	tried := make(map[string]bool)
 	for name, test := range tests {
@@ -92,22 +72,11 @@ func TestSeen(t *testing.T) {
 		tried[id] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			serve, edit := newScript, func(*bkapi.Config, *procapi.Options) {}
-			if contract.Answer(id).Face == "apigw" {
-				serve, edit = newGateway, overGateway
-			}
-			_, url := serve(t, slices.Concat(test.before, []exchange{procapitest.Seen(id)}, test.after)...)
-			got := test.call(t.Context(), newTestClient(t, url, edit).Process(test.meta, sampleSpec()), procapitest.Parse(t, test.hosts...))
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			client, _ := atFace(t, contract.Answer(id).Face, slices.Concat(test.before, []exchange{procapitest.Seen(id)}, test.after)...)
+			procapitest.WantMade(t, test.want, test.call(t.Context(), client.Process(test.meta, sampleSpec()), procapitest.Parse(t, test.hosts...)))
 		})
 	}
-	for _, s := range contract.Answered() {
-		if !tried[s.ID()] {
-			t.Errorf("%s is not tried", s.ID())
-		}
-	}
+	procapitest.WantAllTried(t, contract.Answered(), tried)
 }
 
 // What kept this client from real platforms: agent ids are opaque and keep their case, in

@@ -1,12 +1,8 @@
 package job
 
 import (
-	"context"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -17,28 +13,6 @@ import (
 // client makes of it.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	type call = func(context.Context, *Process, []fleet.Host) any // gives what came of it
-	var (
-		register = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Register(ctx, hosts))
-		}
-		reregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Reregister(ctx, hosts))
-		}
-		unregister = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Unregister(ctx, hosts))
-		}
-		stop = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			return procapitest.ByAddress(p.Operate(ctx, fleet.Stop, hosts, nil))
-		}
-		live = func(ctx context.Context, p *Process, hosts []fleet.Host) any {
-			statuses, err := p.LiveStatus(ctx, hosts)
-			if err != nil {
-				return err
-			}
-			return procapitest.ByAddress(statuses)
-		}
-	)
 	const task = "GSETASK:20180315180551:1000"
 	var (
 		one  = []string{"0:10.0.0.1"}
@@ -67,25 +41,25 @@ func TestContract(t *testing.T) {
 		by     Registration
 		info   Info
 		hosts  []string
-		call   call
+		call   procapitest.Call
 		before []exchange // of the case's
 		after  []exchange
 		want   any // by host
 	}{
-		"manage-scope":       {"job/manage_proc", scope, RegisterByManage, both, one, register, nil, []exchange{unread}, begun},
-		"manage-again":       {"job/manage_proc", scope, RegisterByManage, both, one, reregister, nil, []exchange{unread}, begun},
-		"manage-biz":         {"job/manage_proc/biz", bizScope, RegisterByManage, both, one, register, nil, []exchange{unread}, begun},
-		"manage-unregister":  {"job/manage_proc/unregister", scope, RegisterByManage, both, one, unregister, nil, []exchange{unread}, begun},
-		"operate":            {"job/operate_process", bizScope, RegisterByOperate, operateInfo(), one, stop, nil, []exchange{unread}, begun},
-		"operate-by-manage":  {"job/operate_process", bizScope, RegisterByManage, operateInfo(), one, stop, nil, []exchange{unread}, begun},
-		"supplier-is-unsaid": {"job/operate_process", bizScope, RegisterByOperate, operateInfo(), []string{"0:9:10.0.0.1"}, stop, nil, []exchange{unread}, begun},
-		"register":           {"job/operate_process/register", setScope, RegisterByOperate, account, more, register, nil, []exchange{unread}, begunAll},
-		"register-default":   {"job/operate_process/register", setScope, "", account, more, register, nil, []exchange{unread}, begunAll},
-		"register-again":     {"job/operate_process/register", setScope, RegisterByOperate, account, more, reregister, nil, []exchange{unread}, begunAll},
-		"unregister":         {"job/operate_process/unregister", setScope, RegisterByOperate, account, more, unregister, nil, []exchange{unread}, begunAll},
-		"result-scope":       {"job/get_proc_result", scope, RegisterByOperate, queried, one, live, sent, nil, stopped},
-		"result-biz":         {"job/get_proc_result/biz", bizScope, RegisterByOperate, queried, one, live, sent, nil, stopped},
-		"result-queued":      {"job/get_proc_result/queued", scope, RegisterByOperate, queried, one, stop, sent, []exchange{unread}, begun},
+		"manage-scope":       {"job/manage_proc", scope, RegisterByManage, both, one, procapitest.Register, nil, []exchange{unread}, begun},
+		"manage-again":       {"job/manage_proc", scope, RegisterByManage, both, one, procapitest.Reregister, nil, []exchange{unread}, begun},
+		"manage-biz":         {"job/manage_proc/biz", bizScope, RegisterByManage, both, one, procapitest.Register, nil, []exchange{unread}, begun},
+		"manage-unregister":  {"job/manage_proc/unregister", scope, RegisterByManage, both, one, procapitest.Unregister, nil, []exchange{unread}, begun},
+		"operate":            {"job/operate_process", bizScope, RegisterByOperate, operateInfo(), one, procapitest.Operate(fleet.Stop), nil, []exchange{unread}, begun},
+		"operate-by-manage":  {"job/operate_process", bizScope, RegisterByManage, operateInfo(), one, procapitest.Operate(fleet.Stop), nil, []exchange{unread}, begun},
+		"supplier-is-unsaid": {"job/operate_process", bizScope, RegisterByOperate, operateInfo(), []string{"0:9:10.0.0.1"}, procapitest.Operate(fleet.Stop), nil, []exchange{unread}, begun},
+		"register":           {"job/operate_process/register", setScope, RegisterByOperate, account, more, procapitest.Register, nil, []exchange{unread}, begunAll},
+		"register-default":   {"job/operate_process/register", setScope, "", account, more, procapitest.Register, nil, []exchange{unread}, begunAll},
+		"register-again":     {"job/operate_process/register", setScope, RegisterByOperate, account, more, procapitest.Reregister, nil, []exchange{unread}, begunAll},
+		"unregister":         {"job/operate_process/unregister", setScope, RegisterByOperate, account, more, procapitest.Unregister, nil, []exchange{unread}, begunAll},
+		"result-scope":       {"job/get_proc_result", scope, RegisterByOperate, queried, one, procapitest.LiveStatus, sent, nil, stopped},
+		"result-biz":         {"job/get_proc_result/biz", bizScope, RegisterByOperate, queried, one, procapitest.LiveStatus, sent, nil, stopped},
+		"result-queued":      {"job/get_proc_result/queued", scope, RegisterByOperate, queried, one, procapitest.Operate(fleet.Stop), sent, []exchange{unread}, begun},
 	}
 	tried := make(map[string]bool)
 	for name, test := range tests {
@@ -94,17 +68,9 @@ func TestContract(t *testing.T) {
 			t.Parallel()
 			script, url := newScript(t, slices.Concat(test.before, []exchange{procapitest.OfContract(test.of)}, test.after)...)
 			got := test.call(t.Context(), quick(t, url).Process(test.scope, test.by, test.info), procapitest.Parse(t, test.hosts...))
-			if diff := procapitest.DiffJSON(t, contract.Get(test.of).Request, script.Requests()[len(test.before)]); diff != "" {
-				t.Errorf("request (-contract +sent):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
-				t.Errorf("made of the answer (-want +got):\n%s", diff)
-			}
+			procapitest.WantRequest(t, test.of, script.Requests()[len(test.before)])
+			procapitest.WantMade(t, test.want, got)
 		})
 	}
-	for _, c := range contract.Cases("job") {
-		if !tried[c.ID()] {
-			t.Errorf("%s is not tried", c.ID())
-		}
-	}
+	procapitest.WantAllTried(t, contract.Cases("job"), tried)
 }

@@ -1,0 +1,38 @@
+package procapitest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/contract"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// WantMade compares what a client made of an answer of the corpus. How an outcome is
+// worded is tested elsewhere.
+func WantMade(tb testing.TB, want, got any) {
+	tb.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(fleet.Outcome{}, "Meaning", "RequestID", "Err")); diff != "" {
+		tb.Errorf("made of the answer (-want +got):\n%s", diff)
+	}
+}
+
+// WantAllTried fails for each case of the corpus that a table has left out.
+func WantAllTried[C interface{ ID() string }](tb testing.TB, cases []C, tried map[string]bool) {
+	tb.Helper()
+	for _, c := range cases {
+		if !tried[c.ID()] {
+			tb.Errorf("%s is not tried", c.ID())
+		}
+	}
+}
+
+// WantRequest compares a request with that of a case.
+func WantRequest(tb testing.TB, of string, got []byte) {
+	tb.Helper()
+	if diff := DiffJSON(tb, contract.Get(of).Request, got); diff != "" {
+		tb.Errorf("request (-contract +sent):\n%s", diff)
+	}
+}
