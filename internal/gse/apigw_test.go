@@ -183,65 +183,6 @@ func gatewayRow(where string, status int) string {
 	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},%s,"status":%d}`, where, status)
 }
 
-// Clients disagree on whether a row at the gateway has an address, and on where
-// the agent id stands.
-func TestGateway_cachedStatus(t *testing.T) {
-	t.Parallel()
-	const (
-		where1   = `"host":{"ip":"10.0.0.1","bk_cloud_id":0}`
-		idAlone  = `"bk_agent_id":"` + agentA + `"`
-		noID     = `"bk_agent_id":""`
-		idInHost = `"host":{"ip":"","bk_agent_id":"` + agentA + `"}`
-	)
-	var (
-		addressed = []string{"0:10.0.0.1"}
-		agent     = []string{agentA}
-		running   = map[string]fleet.State{"0:10.0.0.1": fleet.Running, agentA: fleet.Running}
-		absent    = map[string]fleet.State{"0:10.0.0.1": fleet.Unregistered, agentA: fleet.Unregistered}
-		unsure    = map[string]fleet.State{"0:10.0.0.1": fleet.Unknown, agentA: fleet.Unknown}
-	)
-	tests := map[string]struct {
-		hosts []string
-		row   string
-		want  map[string]fleet.State
-	}{
-		"agent-no-host":         {agent, gatewayRow(idAlone, 1), running},
-		"agent-empty-host":      {agent, gatewayRow(idAlone+`,"host":{"ip":"","bk_cloud_id":0}`, 1), running},
-		"agent-null-host":       {agent, gatewayRow(idAlone+`,"host":null`, 1), running},
-		"agent-in-host":         {agent, gatewayRow(idInHost, 1), running},
-		"agent-in-host-beside":  {agent, gatewayRow(idInHost+`,"bk_agent_id":""`, 1), running},
-		"agent-with-address":    {agent, gatewayRow(idAlone+","+where1, 1), running},
-		"agent-of-another":      {agent, gatewayRow(`"bk_agent_id":"`+agentB+`"`, 1), absent},
-		"agent-asked-no-id":     {agent, gatewayRow(noID+","+where1, 1), unsure},
-		"agent-short":           {agent, gatewayRow(`"bk_agent_id":"0200"`, 1), unsure},
-		"agent-is-an-address":   {addressed, gatewayRow(`"bk_agent_id":"0:10.0.0.1"`, 1), running},
-		"agent-of-an-address":   {addressed, gatewayRow(`"bk_agent_id":"0:10.0.0.2"`, 1), absent},
-		"address-no-id":         {addressed, gatewayRow(noID+","+where1, 1), running},
-		"address-id-missing":    {addressed, gatewayRow(where1, 1), running},
-		"address-with-id":       {addressed, gatewayRow(idAlone+","+where1, 1), running},
-		"address-and-no-host":   {addressed, gatewayRow(idAlone, 1), unsure},
-		"no-host-and-gone":      {addressed, gatewayRow(idAlone, 0), absent},
-		"no-name":               {agent, gatewayRow(noID, 1), unsure},
-		"unregistered":          {agent, gatewayRow(idAlone, 0), absent},
-		"another-process-of-it": {agent, strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1), absent},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newGateway(t, cached(test.row))
-			got, err := gatewayProcess(t, url, nil).CachedStatus(t.Context(), procapitest.Parse(t, test.hosts...))
-			if err != nil || len(got) != 1 {
-				t.Fatalf("got %v, %v", got, err)
-			}
-			for address, status := range procapitest.ByAddress(got) {
-				if status.State != test.want[address] {
-					t.Errorf("%s: got %s, want %s", address, status.State, test.want[address])
-				}
-			}
-		})
-	}
-}
-
 func TestGateway_list(t *testing.T) {
 	t.Parallel()
 	_, url := newGateway(t, page("5",

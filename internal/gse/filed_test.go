@@ -2,91 +2,111 @@ package gse
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// A row that has only the other name of a host is placed as soon as somebody tells that
-// name. Until then nobody is said not to be registered.
-func TestGateway_placing(t *testing.T) {
+// Which host a row is of. Clients disagree on whether a row at the gateway has an address,
+// and on where the agent id stands. A row that has only the other name of a host is placed
+// as soon as somebody tells that name; until then nobody is said not to be registered. On
+// the ESB hosts have addresses, and a row without one may be anybody's.
+func TestCachedStatus_placing(t *testing.T) {
 	t.Parallel()
 	const (
-		addressA, addressB = "0:10.0.0.1", "0:10.0.0.2"
-		where              = `"host":{"ip":"10.0.0.1","bk_cloud_id":0}`
+		addressA = "0:10.0.0.1"
+		where1   = `"host":{"ip":"10.0.0.1","bk_cloud_id":0}`
+		noCloud  = `"host":{"ip":"10.0.0.1"}`
+		idAlone  = `"bk_agent_id":"` + agentA + `"`
+		otherID  = `"bk_agent_id":"` + agentB + `"`
+		noID     = `"bk_agent_id":""`
+		idInHost = `"host":{"ip":"","bk_agent_id":"` + agentA + `"}`
 	)
 	var (
-		idAlone = gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1)
-		other   = gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.2","bk_cloud_id":0}`, 2)
-		nowhere = gatewayRow(`"bk_agent_id":""`, 1)
-		tells   = named(addressA, `"bk_agent_id":"`+agentA+`"`)
-		silent  = []string{addressA + ":gse:proc-test", code(117), addressB + ":gse:proc-test", code(117)}
-		mute    = append(named(addressB, `"ip":"10.0.0.2"`), tells...)
+		agent     = []string{agentA}
+		addressed = []string{addressA}
+		two       = []string{addressA, "0:10.0.0.2"}
+		running   = []fleet.State{fleet.Running}
+		absent    = []fleet.State{fleet.Unregistered}
+		unsure    = []fleet.State{fleet.Unknown}
+
+		row   = func(where string) []string { return []string{gatewayRow(where, 1)} }
+		asked = func(pairs ...string) []exchange { return []exchange{accepted, result(said(pairs...))} }
+		tells = named(addressA, idAlone)
+		away1 = []string{v2(1), code(117)}
+		away2 = []string{v2(2), code(117)}
 	)
 	tests := map[string]struct {
+		face  string
 		hosts []string
-		steps []exchange
-		want  map[string]fleet.State
+		rows  []string
+		after []exchange
+		want  []fleet.State // of each host
 	}{
-		"agent-tells": {
-			[]string{addressA, addressB}, []exchange{cached(idAlone), accepted, result(said(mute...))},
-			map[string]fleet.State{addressA: fleet.Running, addressB: fleet.Unregistered},
-		},
-		"nobody-tells": {
-			[]string{addressA, addressB}, []exchange{cached(idAlone), accepted, result(said(silent...))},
-			map[string]fleet.State{addressA: fleet.Unknown, addressB: fleet.Unknown},
-		},
-		"agents-cannot-be-asked": {
-			[]string{addressA}, []exchange{cached(idAlone), {API: apiOperate, Reply: refusal(1306000, "null")}},
-			map[string]fleet.State{addressA: fleet.Unknown},
-		},
+		"supplier-unsaid":        {"esb", []string{"0:5:10.0.0.1"}, row(where1), nil, running},
+		"no-cloud-of-one":        {"esb", []string{"5:10.0.0.1", "0:10.0.0.2"}, row(noCloud), nil, []fleet.State{fleet.Running, fleet.Unregistered}},
+		"no-cloud-of-two":        {"esb", []string{addressA, "5:10.0.0.1"}, row(noCloud), nil, []fleet.State{fleet.Unknown, fleet.Unknown}},
+		"agent-id-for-addresses": {"esb", two, append(row(idAlone), onFile(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
+		"name-for-addresses":     {"esb", two, append(row(`"host":{"ip":"web-1","bk_cloud_id":0}`), onFile(2, 1)), nil, []fleet.State{fleet.Unknown, fleet.Running}},
+
+		"agent-no-host":         {"apigw", agent, row(idAlone), nil, running},
+		"agent-empty-host":      {"apigw", agent, row(idAlone + `,"host":{"ip":"","bk_cloud_id":0}`), nil, running},
+		"agent-null-host":       {"apigw", agent, row(idAlone + `,"host":null`), nil, running},
+		"agent-in-host":         {"apigw", agent, row(idInHost), nil, running},
+		"agent-in-host-beside":  {"apigw", agent, row(idInHost + "," + noID), nil, running},
+		"agent-with-address":    {"apigw", agent, row(idAlone + "," + where1), nil, running},
+		"agent-of-another":      {"apigw", agent, row(otherID), nil, absent},
+		"agent-asked-no-id":     {"apigw", agent, row(noID + "," + where1), nil, unsure},
+		"agent-short":           {"apigw", agent, row(`"bk_agent_id":"0200"`), nil, unsure},
+		"agent-is-an-address":   {"apigw", addressed, row(`"bk_agent_id":"0:10.0.0.1"`), nil, running},
+		"agent-of-an-address":   {"apigw", addressed, row(`"bk_agent_id":"0:10.0.0.2"`), nil, absent},
+		"address-no-id":         {"apigw", addressed, row(noID + "," + where1), nil, running},
+		"address-id-missing":    {"apigw", addressed, row(where1), nil, running},
+		"address-with-id":       {"apigw", addressed, row(idAlone + "," + where1), nil, running},
+		"address-and-gone":      {"apigw", addressed, []string{gatewayRow(idAlone, 0)}, nil, absent},
+		"no-name":               {"apigw", agent, row(noID), nil, unsure},
+		"unregistered":          {"apigw", agent, []string{gatewayRow(idAlone, 0)}, nil, absent},
+		"another-process-of-it": {"apigw", agent, []string{strings.Replace(gatewayRow(idAlone, 1), "proc-test", "proc", 1)}, nil, absent},
+
+		"agent-tells":            {"apigw", two, row(idAlone), asked(append(named("0:10.0.0.2", `"ip":"10.0.0.2"`), tells...)...), []fleet.State{fleet.Running, fleet.Unregistered}},
+		"nobody-tells":           {"apigw", two, row(idAlone), asked(append(away1, away2...)...), []fleet.State{fleet.Unknown, fleet.Unknown}},
+		"agents-cannot-be-asked": {"apigw", addressed, row(idAlone), []exchange{{API: apiOperate, Reply: refusal(1306000, "null")}}, unsure},
+		"row-of-nobody":          {"apigw", addressed, row(noID), asked(tells...), unsure},
+		"a-row-of-its-own":       {"apigw", two, append(row(noID), onFile(1, 2)), asked(away2...), []fleet.State{fleet.Stopped, fleet.Unknown}},
 		// Rows teach each other, in whatever order.
-		"another-row-tells": {
-			[]string{addressA, addressB}, []exchange{cached(idAlone, gatewayRow(`"bk_agent_id":"`+agentA+`",`+where, 2))},
-			map[string]fleet.State{addressA: fleet.Stopped, addressB: fleet.Unregistered},
-		},
+		"another-row-tells": {"apigw", two, append(row(idAlone), gatewayRow(idAlone+","+where1, 2)), nil, []fleet.State{fleet.Stopped, fleet.Unregistered}},
 		// It is known whose the row is, and that nobody asked for it.
-		"row-of-a-known-host": {[]string{addressA}, []exchange{cached(other)}, map[string]fleet.State{addressA: fleet.Unregistered}},
-		"row-of-a-host-known-by-now": {
-			[]string{addressA}, []exchange{cached(other, gatewayRow(`"bk_agent_id":"`+agentB+`"`, 1))},
-			map[string]fleet.State{addressA: fleet.Unregistered},
-		},
-		"row-of-nobody": {
-			[]string{addressA}, []exchange{cached(nowhere), accepted, result(said(tells...))},
-			map[string]fleet.State{addressA: fleet.Unknown},
-		},
-		"a-row-of-its-own": {
-			[]string{addressA, addressB}, []exchange{cached(onFile(1, 2), nowhere), accepted, result(said(silent[2:]...))},
-			map[string]fleet.State{addressA: fleet.Stopped, addressB: fleet.Unknown},
-		},
+		"row-of-a-known-host":        {"apigw", addressed, row(otherID + `,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), nil, absent},
+		"row-of-a-host-known-by-now": {"apigw", addressed, append(row(otherID+`,"host":{"ip":"10.0.0.2","bk_cloud_id":0}`), row(otherID)...), nil, absent},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newGateway(t, test.steps...)
-			got, err := gatewayProcess(t, url, sampleSpec()).CachedStatus(t.Context(), procapitest.Parse(t, test.hosts...))
+			steps := append([]exchange{cached(test.rows...)}, test.after...)
+			client, script := atFace(t, test.face, steps...)
+			spec := sampleSpec()
+			if test.after == nil && slices.Contains(test.want, fleet.Unknown) {
+				spec = nil // so that no agent can be asked
+			}
+			p, inventory := client.Process(sampleMeta, spec), procapitest.Parse(t, test.hosts...)
+			got, err := p.CachedStatus(t.Context(), inventory)
 			if err != nil {
 				t.Fatal(err)
 			}
-			states := make(map[string]fleet.State)
-			for address, status := range procapitest.ByAddress(got) {
-				states[address] = status.State
-				if (status.State == fleet.Unknown) != (status.Message != "") {
-					t.Errorf("%s: got %+v", address, status)
+			for i, h := range inventory {
+				if status := got[h]; status.State != test.want[i] || (status.State == fleet.Unknown) != (status.Message != "") {
+					t.Errorf("%s: got %+v, want %s", h, status, test.want[i])
 				}
 			}
-			if diff := cmp.Diff(test.want, states); diff != "" {
-				t.Errorf("states (-want +got):\n%s", diff)
-			}
-			if n := len(script.Requests()); n != len(test.steps) {
-				t.Errorf("got %d requests, want %d", n, len(test.steps))
+			// The agents of a fleet are asked for their names once, not with every look.
+			if n := len(script.Requests()); n != len(steps) || len(got) != len(inventory) {
+				t.Errorf("got %d requests for %d statuses, want %d for %d", n, len(got), len(steps), len(inventory))
 			}
 		})
 	}
@@ -124,35 +144,6 @@ func TestCachedStatus_twoRows(t *testing.T) {
 	}
 }
 
-// An address without its cloud area is that of the one host that was asked that has it.
-func TestCachedStatus_rowWithoutCloud(t *testing.T) {
-	t.Parallel()
-	row := strings.Replace(onFile(1, 1), `,"bk_cloud_id":0`, "", 1)
-	for name, test := range map[string]struct {
-		asked []string
-		want  map[string]fleet.State
-	}{
-		"one-has-it":  {[]string{"5:10.0.0.1", "0:10.0.0.2"}, map[string]fleet.State{"5:10.0.0.1": fleet.Running, "0:10.0.0.2": fleet.Unregistered}},
-		"two-have-it": {[]string{"0:10.0.0.1", "5:10.0.0.1"}, map[string]fleet.State{"0:10.0.0.1": fleet.Unknown, "5:10.0.0.1": fleet.Unknown}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, cached(row))
-			got, err := quick(t, url).Process(sampleMeta, sampleSpec()).CachedStatus(t.Context(), procapitest.Parse(t, test.asked...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			states := make(map[string]fleet.State)
-			for address, status := range procapitest.ByAddress(got) {
-				states[address] = status.State
-			}
-			if diff := cmp.Diff(test.want, states); diff != "" {
-				t.Errorf("states (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // The agents of a fleet are asked for their names once, not with every look at the file.
 func TestGateway_placingAsksOnce(t *testing.T) {
 	t.Parallel()
@@ -166,18 +157,6 @@ func TestGateway_placingAsksOnce(t *testing.T) {
 	}
 	if n := len(script.Requests()); n != 4 {
 		t.Errorf("got %d requests, want 4", n)
-	}
-}
-
-// On the ESB hosts have addresses, and a row without one may be anybody's.
-func TestCachedStatus_rowWithoutAddress(t *testing.T) {
-	t.Parallel()
-	for _, row := range []string{`"bk_agent_id":"` + agentA + `"`, `"host":{"ip":"web-1","bk_cloud_id":0}`} {
-		_, url := newScript(t, cached(gatewayRow(row, 2), onFile(2, 1)))
-		got, err := quick(t, url).Process(sampleMeta, sampleSpec()).CachedStatus(t.Context(), hosts(2))
-		if err != nil || got[host(1)].State != fleet.Unknown || got[host(2)].State != fleet.Running {
-			t.Errorf("%s: got %v, %v", row, got, err)
-		}
 	}
 }
 

@@ -39,12 +39,7 @@ func declare(t *testing.T, p *Process, ensure fleet.Ensure) fleet.Desired {
 	return want
 }
 
-// on is the process on host n.
-func on(sim *simulator.Server, n int) simulator.Process {
-	process, _ := sim.Process(host(n).Address(), "gse", "proc-test")
-	return process
-}
-
+// wantAPIs checks which APIs were called, repetitions apart.
 func wantAPIs(t *testing.T, sim *simulator.Server, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, slices.Compact(sim.Calls().APIs())); diff != "" {
@@ -52,51 +47,91 @@ func wantAPIs(t *testing.T, sim *simulator.Server, want ...string) {
 	}
 }
 
-func reconcile(t *testing.T, p *Process, want fleet.Desired, n int) fleet.Results {
+// wantCounts checks how often each API of a face was called, and no other.
+func wantCounts(t *testing.T, sim *simulator.Server, face string, each map[string]int, batches int) {
 	t.Helper()
-	return fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(n), Order: hosts(n)}).Run(t.Context())
+	want, got := make(map[string]int), make(map[string]int)
+	for api, n := range each {
+		want[api] = n * batches
+	}
+	for _, call := range sim.Calls() {
+		got[call.API]++
+		if call.Face != face {
+			t.Errorf("%s was called at %s", call.API, call.Path)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
 }
 
-// A process is registered, brought up, found as declared, and released.
+func reconcile(t *testing.T, p *Process, want fleet.Desired, hosts []fleet.Host, adopt bool) fleet.Results {
+	t.Helper()
+	return fleet.NewReconciliation(p, want, fleet.Change{Register: hosts, Order: hosts, Adopt: adopt}).Run(t.Context())
+}
+
+// A process is registered, brought up, found as declared, and released, at either face and
+// whichever way its hosts are named. Behind the gateway to register is to host.
 func TestFlow_life(t *testing.T) {
 	t.Parallel()
-	tests := map[fleet.Ensure]struct {
-		hosted, running bool
-		create          []string
+	fleets := map[string]struct {
+		face            string
+		hosts           []string
+		batches         int
+		rowsWithoutHost bool
 	}{
-		fleet.EnsureRegistered: {false, false, []string{apiOperate, apiResult, apiRegister}},
-		fleet.EnsureHosted:     {true, false, []string{apiOperate, apiResult, apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
-		fleet.EnsureRunning:    {true, true, []string{apiOperate, apiResult, apiRegister, apiOperate, apiResult, apiOperate, apiResult}},
+		"esb":                 {"esb", []string{"0:10.0.0.1", "0:10.0.0.2", "0:10.0.0.3"}, 1, false},
+		"agents":              {"apigw", []string{agentA, agentB}, 1, false},
+		"agents-without-host": {"apigw", []string{agentA, agentB}, 1, true},
+		"addresses":           {"apigw", []string{"0:10.0.0.1", "4:10.0.0.1"}, 1, false},
+		"mixed":               {"apigw", []string{agentA, "0:10.0.0.1", agentB, "4:7:10.0.0.1"}, 2, false},
 	}
-	for ensure, test := range tests {
-		t.Run(string(ensure), func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{}
-			p, want := declaredProcess(t, sim, ensure)
-			if failures := reconcile(t, p, want, 3).Failures(); len(failures) > 0 {
-				t.Fatal(failures)
-			}
-			wantAPIs(t, sim, test.create...)
-			for n := 1; n <= 3; n++ {
-				if got := on(sim, n); !got.Registered || got.Hosted != test.hosted || got.Running != test.running || !maps.Equal(got.Labels, want.AllLabels()) {
-					t.Errorf("host %d: got %+v", n, got)
+	// Requests of a batch.
+	create := map[string]map[fleet.Ensure]map[string]int{
+		"esb": {
+			fleet.EnsureRegistered: {apiRegister: 1, apiOperate: 1, apiResult: 1},
+			fleet.EnsureHosted:     {apiRegister: 1, apiOperate: 3, apiResult: 3},
+			fleet.EnsureRunning:    {apiRegister: 1, apiOperate: 3, apiResult: 3},
+		},
+		"apigw": {
+			fleet.EnsureRegistered: {apiMulti: 1, apiOperate: 1, apiResult: 2},
+			fleet.EnsureHosted:     {apiMulti: 1, apiOperate: 2, apiResult: 3},
+			fleet.EnsureRunning:    {apiMulti: 1, apiOperate: 3, apiResult: 4},
+		},
+	}
+	for name, test := range fleets {
+		for ensure, calls := range create[test.face] {
+			t.Run(fmt.Sprintf("%s/%s", name, ensure), func(t *testing.T) {
+				t.Parallel()
+				sim := &simulator.Server{RowsWithoutHost: test.rowsWithoutHost}
+				p := simAt(t, test.face, sim, 0)
+				want := declare(t, p, ensure)
+				inventory := procapitest.Parse(t, test.hosts...)
+				results := reconcile(t, p, want, inventory, false)
+				if wantDone(t, results); len(results) != len(inventory) {
+					t.Fatalf("got %d results", len(results))
 				}
-			}
-			sim.ResetCalls()
-			report, err := fleet.Inspect(t.Context(), p, hosts(3), want, nil, nil)
-			if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
-				t.Errorf("got %+v, %v, want no drift", report, err)
-			}
-			wantAPIs(t, sim, apiStatus)
-			if failures := fleet.Release(t.Context(), p, hosts(3), fleet.DestroyStop, nil, nil).Failures(); len(failures) > 0 {
-				t.Error(failures)
-			}
-			for n := 1; n <= 3; n++ {
-				if got := on(sim, n); got.Registered || got.Hosted || got.Running {
-					t.Errorf("host %d: got %+v, want nothing left", n, got)
+				wantCounts(t, sim, test.face, calls, test.batches)
+				for _, h := range inventory {
+					hosted, running := test.face == "apigw" || ensure != fleet.EnsureRegistered, ensure == fleet.EnsureRunning
+					if got := at(sim, h); !got.Registered || got.Hosted != hosted || got.Running != running || !maps.Equal(got.Labels, want.AllLabels()) {
+						t.Errorf("%s: got %+v", h, got)
+					}
 				}
-			}
-		})
+				sim.ResetCalls()
+				report, err := fleet.Inspect(t.Context(), p, inventory, want, nil, nil)
+				if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
+					t.Errorf("got %+v, %v, want no drift", report, err)
+				}
+				wantCounts(t, sim, test.face, map[string]int{apiStatus: 1}, test.batches)
+				wantDone(t, fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, nil))
+				for _, h := range inventory {
+					if got := at(sim, h); got.Registered || got.Hosted || got.Running {
+						t.Errorf("%s: got %+v, want nothing left", h, got)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -118,9 +153,7 @@ func TestFlow_drift(t *testing.T) {
 			t.Parallel()
 			sim := &simulator.Server{}
 			p, want := declaredProcess(t, sim, fleet.EnsureRunning)
-			if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 {
-				t.Fatal(failures)
-			}
+			wantDone(t, reconcile(t, p, want, hosts(2), false))
 			if err := test.disturb(sim, host(2).Address()); err != nil {
 				t.Fatal(err)
 			}
@@ -141,10 +174,8 @@ func TestFlow_lag(t *testing.T) {
 	sim := &simulator.Server{}
 	p, want := declaredProcess(t, sim, fleet.EnsureRunning)
 	sim.FreezeStatus()
-	results := reconcile(t, p, want, 2)
-	if failures := results.Failures(); len(failures) > 0 {
-		t.Fatal(failures)
-	}
+	results := reconcile(t, p, want, hosts(2), false)
+	wantDone(t, results)
 	sim.ResetCalls()
 	report, err := fleet.Inspect(t.Context(), p, hosts(2), want, nil, nil)
 	if err != nil || len(report.Drift) > 0 {
@@ -175,7 +206,7 @@ func TestFlow_registeredTwice(t *testing.T) {
 			sim := &simulator.Server{}
 			p, want := declaredProcess(t, sim, fleet.EnsureHosted)
 			sim.Inject(fault)
-			if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 {
+			if failures := reconcile(t, p, want, hosts(2), false).Failures(); len(failures) > 0 {
 				t.Error(failures)
 			}
 			if sim.Calls().Count(apiRegister) < 2 {
@@ -185,25 +216,48 @@ func TestFlow_registeredTwice(t *testing.T) {
 	}
 }
 
+// A host of somebody else's keeps what it has, unless it is adopted. The ESB says whose it
+// is when it is asked to register it; behind the gateway its agent does.
 func TestFlow_createAgain(t *testing.T) {
 	t.Parallel()
-	sim := &simulator.Server{}
-	p, want := declaredProcess(t, sim, fleet.EnsureHosted)
-	if err := sim.Register(host(2).Address(), "gse", "proc-test", map[string]string{"owner": "another"}, `{}`); err != nil {
-		t.Fatal(err)
+	tests := map[string]struct {
+		hosts    []string // the second is somebody else's
+		api      string
+		sent     int // requests that register
+		toOthers int // those of them for the second host
+		code     int64
+	}{
+		"esb":   {[]string{"0:10.0.0.1", "0:10.0.0.2", "0:10.0.0.3"}, apiRegister, 2, 2, procapi.CodeRegistered},
+		"apigw": {[]string{agentA, agentB, "0:10.0.0.1"}, apiMulti, 2, 0, 0},
 	}
-	for range 2 { // the second create finds the hosts of the first, which are its own
-		results := reconcile(t, p, want, 3)
-		if got := results[host(2)]; got.OK() || got.Code != procapi.CodeRegistered || got.Left != fleet.Foreign || !got.AlreadyDone {
-			t.Errorf("host 2: got %+v, want it to be another's", got)
-		}
-		if failures := results.Failures(); len(failures) != 1 {
-			t.Errorf("failures: %v", failures)
-		}
-	}
-	results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(3), Order: hosts(3), Adopt: true}).Run(t.Context())
-	if failures := results.Failures(); len(failures) > 0 || !maps.Equal(on(sim, 2).Labels, want.AllLabels()) {
-		t.Errorf("got %v, want host 2 to be adopted", failures)
+	for face, test := range tests {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p := simAt(t, face, sim, 0)
+			want := declare(t, p, fleet.EnsureHosted)
+			inventory := procapitest.Parse(t, test.hosts...)
+			taken, theirs := inventory[1], map[string]string{"owner": "another"}
+			if err := sim.Register(taken.Address(), "gse", "proc-test", theirs, `{}`); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second create finds the hosts of the first, which are its own
+				results := reconcile(t, p, want, inventory, false)
+				if got := results[taken]; got.OK() || !got.AlreadyDone || got.Left != fleet.Foreign || got.TaskID != "" || got.Code != test.code {
+					t.Errorf("got %+v, want it to be another's", got)
+				}
+				if failures := results.Failures(); len(failures) != 1 || !maps.Equal(at(sim, taken).Labels, theirs) {
+					t.Errorf("failures: %v", failures)
+				}
+			}
+			if calls := sim.Calls().Of(test.api); len(calls) != test.sent || len(calls.On(taken.Address())) != test.toOthers {
+				t.Errorf("got %d requests, %d of them for %s", len(calls), len(calls.On(taken.Address())), taken)
+			}
+			wantDone(t, reconcile(t, p, want, inventory, true))
+			if got := at(sim, taken); !maps.Equal(got.Labels, want.AllLabels()) {
+				t.Errorf("got %+v, want it to be adopted", got)
+			}
+		})
 	}
 }
 
@@ -227,7 +281,7 @@ func TestFlow_lostAnswer(t *testing.T) {
 				t.Errorf("the start was sent %d times", n)
 			}
 			results = fleet.Run(t.Context(), p, fleet.Start, hosts(2), map[fleet.Host]fleet.Task{host(1): {}, host(2): {}}, fleet.Rollout{})
-			if failures := results.Failures(); len(failures) > 0 || !on(sim, 1).Running || !on(sim, 2).Running {
+			if failures := results.Failures(); len(failures) > 0 || !at(sim, host(1)).Running || !at(sim, host(2)).Running {
 				t.Errorf("failures: %v", failures)
 			}
 			want := map[string]int{"before": 2, "after": 1}[drop]
@@ -243,8 +297,8 @@ func TestFlow_lostAnswer(t *testing.T) {
 func TestFlow_stillUnderWay(t *testing.T) {
 	t.Parallel()
 	restart := simulator.OpRestart
-	for _, gateway := range []bool{false, true} {
-		t.Run(fmt.Sprintf("gateway-%t", gateway), func(t *testing.T) {
+	for _, face := range []string{"esb", "apigw"} {
+		t.Run(face, func(t *testing.T) {
 			t.Parallel()
 			var (
 				late, waits atomic.Int64
@@ -252,12 +306,6 @@ func TestFlow_stillUnderWay(t *testing.T) {
 				polled      = make(map[string]bool)
 			)
 			sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
-			process := func() *Process {
-				if gateway {
-					return gatewaySim(t, sim, 1)
-				}
-				return simProcess(t, sim, 1)
-			}
 			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
 			sim.OnCall = func(call simulator.Call) {
 				if call.API != apiResult || call.Op != restart {
@@ -272,10 +320,8 @@ func TestFlow_stillUnderWay(t *testing.T) {
 					late.Store(int64(2 * time.Hour))
 				}
 			}
-			p := process()
-			if failures := p.Operate(t.Context(), fleet.Start, hosts(2), nil).Failures(); len(failures) > 0 {
-				t.Fatal(failures)
-			}
+			p := simAt(t, face, sim, 1)
+			wantDone(t, p.Operate(t.Context(), fleet.Start, hosts(2), nil))
 			sim.Inject(simulator.Fault{Op: &restart, Takes: time.Hour})
 			results := fleet.Run(ctx, p, fleet.Restart, hosts(2), nil, fleet.Rollout{})
 			tasks := make(map[fleet.Host]fleet.Task)
@@ -285,7 +331,7 @@ func TestFlow_stillUnderWay(t *testing.T) {
 				}
 			}
 
-			results = fleet.Run(t.Context(), process(), fleet.Restart, hosts(2), tasks, fleet.Rollout{})
+			results = fleet.Run(t.Context(), simAt(t, face, sim, 1), fleet.Restart, hosts(2), tasks, fleet.Rollout{})
 
 			if failures := results.Failures(); len(failures) > 0 {
 				t.Errorf("failures: %v", failures)
@@ -309,11 +355,9 @@ func TestFlow_stopOfIdle(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}
 	p, want := declaredProcess(t, sim, fleet.EnsureHosted)
-	if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 {
-		t.Fatal(failures)
-	}
+	wantDone(t, reconcile(t, p, want, hosts(2), false))
 	results := fleet.Run(t.Context(), p, fleet.Stop, hosts(2), nil, fleet.Rollout{})
-	if failures := results.Failures(); len(failures) > 0 || on(sim, 1).Hosted || on(sim, 2).Hosted {
+	if failures := results.Failures(); len(failures) > 0 || at(sim, host(1)).Hosted || at(sim, host(2)).Hosted {
 		t.Errorf("got %v, want the hosts to be unhosted", failures)
 	}
 }
@@ -325,41 +369,8 @@ func TestFlow_supplierInKeys(t *testing.T) {
 		sim := &simulator.Server{}
 		p, want := declaredProcess(t, sim, fleet.EnsureHosted)
 		sim.Inject(simulator.Fault{Keys: keys})
-		if failures := reconcile(t, p, want, 2).Failures(); len(failures) > 0 || !on(sim, 2).Hosted {
+		if failures := reconcile(t, p, want, hosts(2), false).Failures(); len(failures) > 0 || !at(sim, host(2)).Hosted {
 			t.Errorf("%s: %v", keys, failures)
 		}
-	}
-}
-
-func TestFlow_oneShot(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	p := simProcess(t, sim, 0)
-	p.spec.MonitorPolicy.AutoType = AutoOneShot
-	if got := p.Operate(t.Context(), fleet.Start, hosts(1), nil)[host(1)]; !got.OK() || got.AlreadyDone || got.Code != procapi.CodeCheckFailed {
-		t.Errorf("got %+v, want 836 to be a success", got)
-	}
-}
-
-// The addresses of IPv6 hosts are in the keys of results, colons and all.
-func TestFlow_ipv6(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	sim.AddHost("0:2001:db8::1")
-	p := simProcess(t, sim, 0)
-	h, err := fleet.ParseHost("0:2001:DB8::1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Operate(t.Context(), fleet.Start, []fleet.Host{h}, nil)[h]; !got.OK() {
-		t.Errorf("start: got %+v", got)
-	}
-	live, err := p.LiveStatus(t.Context(), []fleet.Host{h})
-	if err != nil || live[h].State != fleet.Running {
-		t.Errorf("live: got %+v, %v", live[h], err)
-	}
-	cached, err := p.CachedStatus(t.Context(), []fleet.Host{h})
-	if err != nil || cached[h].State != fleet.Running {
-		t.Errorf("cached: got %+v, %v", cached[h], err)
 	}
 }

@@ -145,7 +145,7 @@ func TestGatewayFlow_otherNames(t *testing.T) {
 	if diff := cmp.Diff(want, named); diff != "" {
 		t.Errorf("other names (-want +got):\n%s", diff)
 	}
-	wantCounts(t, sim, map[string]int{apiStatus: 2, apiOperate: 1, apiResult: 1}, 1)
+	wantCounts(t, sim, "apigw", map[string]int{apiStatus: 2, apiOperate: 1, apiResult: 1}, 1)
 }
 
 // An agent that does not answer tells no name, and is not waited for until the deadline.

@@ -19,9 +19,7 @@ func TestFlow_releaseFails(t *testing.T) {
 			t.Helper()
 			results := p.Register(t.Context(), hosts)
 			results.Merge(p.Operate(t.Context(), fleet.Supervise, hosts, nil))
-			if failures := results.Failures(); len(failures) > 0 {
-				t.Fatal(failures)
-			}
+			wantDone(t, results)
 		}
 		perHost = func(api string) simulator.Fault { return simulator.Fault{API: api, Code: &abnormal} }
 		whole   = func(api string) simulator.Fault { return simulator.Fault{API: api, HTTPStatus: 403} }

@@ -170,17 +170,6 @@ func wantStatuses(t *testing.T, want map[int]fleet.Status, got map[fleet.Host]fl
 	}
 }
 
-// The status API does not carry supplier ids, so its rows are found without.
-func TestCachedStatus_supplier(t *testing.T) {
-	t.Parallel()
-	_, url := newScript(t, cached(onFile(1, 1)))
-	h := fleet.NewHost(0, 5, host(1).IP())
-	got, err := quick(t, url).Process(sampleMeta, nil).CachedStatus(t.Context(), []fleet.Host{h})
-	if err != nil || got[h].State != fleet.Running {
-		t.Errorf("got %v, %v, want the row without supplier id", got, err)
-	}
-}
-
 // One batch that fails leaves no status at all: a host that was not asked about
 // must not look unregistered.
 func TestCachedStatus_fails(t *testing.T) {
