@@ -19,11 +19,32 @@ type Member struct {
 // meaningBlocked is why an operation did not run on a host, see Outcome.Blocked.
 const meaningBlocked = "not tried: it did not come out well on this host for a process whose turn is before"
 
-// Stages puts the processes with these priorities in the order in which an operation takes
-// them, those of the same priority together: what is started first is stopped last.
-func Stages(op Operation, priorities []int64) [][]int {
+// Order is the direction in which an operation takes priorities.
+type Order string
+
+// The two directions.
+const (
+	Ascending  Order = "ascending"
+	Descending Order = "descending"
+)
+
+// Orders are both of them.
+func Orders() []Order { return []Order{Ascending, Descending} }
+
+// Order is the direction in which GSEKit (get_op_type_order in TencentBlueKing/
+// bk-process-config-manager) and BSCP take the operation.
+func (op Operation) Order() Order {
+	if op == Stop || op == Restart {
+		return Descending
+	}
+	return Ascending
+}
+
+// Stages puts the processes with these priorities in order, those of the same priority
+// together.
+func Stages(order Order, priorities []int64) [][]int {
 	distinct := slices.Compact(slices.Sorted(slices.Values(priorities)))
-	if op == Stop || op == Kill {
+	if order == Descending {
 		slices.Reverse(distinct)
 	}
 	stages := make([][]int, len(distinct))
@@ -36,9 +57,9 @@ func Stages(op Operation, priorities []int64) [][]int {
 
 // RunInOrder is Run for several processes. Those of one priority go together, wave by
 // wave of machines, and those of the next only when no more than MaxFailed machines in all
-// have failed; on one that has, nothing more is done. order has each machine once, in the
+// have failed; on one that has, nothing more is done. all has each machine once, in the
 // order of the waves. The results are those of the members, in their order.
-func RunInOrder(ctx context.Context, op Operation, members []Member, order []Host, rollout Rollout) []Results {
+func RunInOrder(ctx context.Context, op Operation, order Order, members []Member, all []Host, rollout Rollout) []Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil
 	}
@@ -49,9 +70,9 @@ func RunInOrder(ctx context.Context, op Operation, members []Member, order []Hos
 		priorities[i] = m.Priority
 		turns += len(m.Hosts)
 	}
-	stages, waves, concerned := Stages(op, priorities), 0, make(map[HostID]bool)
+	stages, waves, concerned := Stages(order, priorities), 0, make(map[HostID]bool)
 	for _, stage := range stages {
-		machines := r.machines(stage, order)
+		machines := r.machines(stage, all)
 		waves += len(rollout.Sizes(machines))
 		for _, machine := range machines {
 			concerned[machine.WithoutSupplier()] = true
@@ -60,7 +81,7 @@ func RunInOrder(ctx context.Context, op Operation, members []Member, order []Hos
 	r.tally = newTally(rollout.Watch, turns, waves)
 	allowed := rollout.MaxFailed.Of(len(concerned))
 	for _, stage := range stages {
-		machines := r.machines(stage, order)
+		machines := r.machines(stage, all)
 		if len(machines) == 0 {
 			continue
 		}
@@ -82,14 +103,14 @@ type orderedRun struct {
 }
 
 // machines are those that the members of a stage are on.
-func (r *orderedRun) machines(stage []int, order []Host) []Host {
+func (r *orderedRun) machines(stage []int, all []Host) []Host {
 	on := make(map[HostID]bool)
 	for _, i := range stage {
 		for _, h := range r.members[i].Hosts {
 			on[h.WithoutSupplier()] = true
 		}
 	}
-	return pickFunc(order, func(h Host) bool { return on[h.WithoutSupplier()] })
+	return pickFunc(all, func(h Host) bool { return on[h.WithoutSupplier()] })
 }
 
 // stage takes the members of one priority, wave by wave.

@@ -82,13 +82,28 @@ type separate struct{ fleet.Process }
 func TestStages(t *testing.T) {
 	t.Parallel()
 	priorities := []int64{5, 1, 5, 0}
-	for op, want := range map[fleet.Operation][][]int{
-		fleet.Start: {{3}, {1}, {0, 2}}, fleet.Restart: {{3}, {1}, {0, 2}}, fleet.Reload: {{3}, {1}, {0, 2}},
-		fleet.Stop: {{0, 2}, {1}, {3}}, fleet.Kill: {{0, 2}, {1}, {3}},
+	for order, want := range map[fleet.Order][][]int{
+		fleet.Ascending: {{3}, {1}, {0, 2}}, fleet.Descending: {{0, 2}, {1}, {3}},
 	} {
-		if diff := cmp.Diff(want, fleet.Stages(op, priorities)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", op, diff)
+		if diff := cmp.Diff(want, fleet.Stages(order, priorities)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", order, diff)
 		}
+	}
+}
+
+// The order is that of GSEKit and BSCP.
+func TestOperation_order(t *testing.T) {
+	t.Parallel()
+	orders := make(map[fleet.Operation]fleet.Order)
+	for _, op := range fleet.Operations() {
+		orders[op] = op.Order()
+	}
+	want := map[fleet.Operation]fleet.Order{
+		fleet.Start: fleet.Ascending, fleet.Reload: fleet.Ascending, fleet.Kill: fleet.Ascending,
+		fleet.Stop: fleet.Descending, fleet.Restart: fleet.Descending,
+	}
+	if diff := cmp.Diff(want, orders); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 }
 
@@ -105,6 +120,7 @@ func TestRunInOrder(t *testing.T) {
 	)
 	tests := map[string]struct {
 		op      fleet.Operation
+		order   fleet.Order // the operation's own by default
 		rollout fleet.Rollout
 		fails   map[string]byHost
 		unsure  map[string][]int
@@ -112,8 +128,16 @@ func TestRunInOrder(t *testing.T) {
 		calls   []string
 		results map[string]byHost
 	}{
-		"up":         {op: fleet.Start, calls: inOrder, results: allWell},
-		"down":       {op: fleet.Stop, calls: backward, results: allWell},
+		"up":   {op: fleet.Start, calls: inOrder, results: allWell},
+		"down": {op: fleet.Stop, calls: backward, results: allWell},
+		"up-by-choice": {
+			op: fleet.Stop, order: fleet.Ascending, results: allWell,
+			calls: []string{"stop db[1 2]", "stop log[1 2 3] web[1 2 3]"},
+		},
+		"down-by-choice": {
+			op: fleet.Start, order: fleet.Descending, results: allWell,
+			calls: []string{"start log[1 2 3] web[1 2 3]", "start db[1 2]"},
+		},
 		"one-a-call": {op: fleet.Start, alone: true, calls: []string{"start db[1 2]", "start log[1 2 3]", "start web[1 2 3]"}, results: allWell},
 		"waves-of-machines": {
 			op: fleet.Start, rollout: fleet.Rollout{Waves: waves("1", "100%")},
@@ -187,7 +211,10 @@ func TestRunInOrder(t *testing.T) {
 			}
 			var last fleet.Progress
 			test.rollout.Watch = func(p fleet.Progress) { last = p }
-			all := fleet.RunInOrder(t.Context(), test.op, members, hosts(1, 2, 3), test.rollout)
+			if test.order == "" {
+				test.order = test.op.Order()
+			}
+			all := fleet.RunInOrder(t.Context(), test.op, test.order, members, hosts(1, 2, 3), test.rollout)
 			done, failures := 0, 0
 			for i, results := range all {
 				wantResults(t, test.results[names[i]], results)
@@ -225,7 +252,7 @@ func TestRunInOrder_waves(t *testing.T) {
 				begun = append(begun, of)
 			}
 		}
-		fleet.RunInOrder(t.Context(), fleet.Restart, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
+		fleet.RunInOrder(t.Context(), fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute, Watch: watch})
 		if diff := cmp.Diff([]time.Duration{0, time.Minute, 2 * time.Minute}, log.at); diff != "" {
 			t.Errorf("%s began at (-want +got):\n%s", log.calls, diff)
 		}
@@ -243,7 +270,7 @@ func TestRunInOrder_interrupted(t *testing.T) {
 	members := []fleet.Member{
 		{Process: &joint{name: "a", log: log}, Priority: 1, Hosts: hosts(1)}, {Process: &joint{name: "b", log: log}, Priority: 2, Hosts: hosts(1, 2)},
 	}
-	all := fleet.RunInOrder(ctx, fleet.Restart, members, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(9)})
+	all := fleet.RunInOrder(ctx, fleet.Restart, fleet.Ascending, members, hosts(1, 2), fleet.Rollout{MaxFailed: fleet.UpTo(9)})
 	interrupted := fleet.Outcome{Verdict: fleet.NotTried, Err: context.Canceled, Meaning: fleet.StoppedByInterrupt}
 	wantResults(t, byHost{1: well}, all[0])
 	wantResults(t, byHost{1: interrupted, 2: interrupted}, all[1])
@@ -264,7 +291,7 @@ func TestRunInOrder_gate(t *testing.T) {
 		}
 		gate := fleet.Gate{StableFor: 10 * time.Second, Within: 20 * time.Second}
 		var last fleet.Progress
-		all := fleet.RunInOrder(t.Context(), fleet.Start, members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
+		all := fleet.RunInOrder(t.Context(), fleet.Start, fleet.Start.Order(), members, hosts(1), fleet.Rollout{Healthy: &gate, WaveTimeout: time.Second, Watch: func(p fleet.Progress) { last = p }})
 		if !all[0][host(1)].OK() || all[1][host(1)].Left != fleet.Unhealthy || all[2][host(1)].Verdict != fleet.NotTried {
 			t.Errorf("results %+v", all)
 		}

@@ -103,7 +103,7 @@ func TestRunInOrder_resumes(t *testing.T) {
 	t.Parallel()
 	first := &process{look: byHost{1: inTask}, wait: byHost{1: byTask}}
 	second := &process{}
-	results := fleet.RunInOrder(t.Context(), fleet.Restart, []fleet.Member{
+	results := fleet.RunInOrder(t.Context(), fleet.Restart, fleet.Ascending, []fleet.Member{
 		{Process: first, Priority: 1, Hosts: hosts(1), Unsure: map[fleet.Host]fleet.Task{host(1): {ID: "T", Operation: fleet.Restart}}},
 		{Process: second, Priority: 2, Hosts: hosts(1)},
 	}, hosts(1), fleet.Rollout{})

@@ -16,7 +16,7 @@ import (
 
 // actionAttributes are those of actionValues.
 func actionAttributes(ctx context.Context) map[string]schema.Attribute {
-	attributes := reference.ActionAttributes(inputAttributes(""))
+	attributes := reference.ActionAttributes(inputAttributes("", ""))
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = reference.TimeoutsDescription
@@ -58,7 +58,7 @@ func (a *baseAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 	model, diags := a.check(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 	if !diags.HasError() {
-		resp.Diagnostics.Append(manyAtOnce(ctx, model, model.inputs().Operation)...)
+		resp.Diagnostics.Append(manyAtOnce(ctx, model, model.inputs().Operation, model.inputs().order())...)
 	}
 }
 

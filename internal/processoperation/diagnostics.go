@@ -114,14 +114,14 @@ func (m member) failed(name fleet.Operation, results fleet.Results, again string
 }
 
 // stages are the members by priority, in the order in which they go.
-func (o operation) stages() [][]int { return stagesOf(o.name, o.members) }
+func (o operation) stages() [][]int { return stagesOf(o.order, o.members) }
 
-func stagesOf(name fleet.Operation, members []member) [][]int {
+func stagesOf(order fleet.Order, members []member) [][]int {
 	priorities := make([]int64, len(members))
 	for i, m := range members {
 		priorities[i] = m.priority
 	}
-	return fleet.Stages(name, priorities)
+	return fleet.Stages(order, priorities)
 }
 
 // applied is what the next apply does where the outcome is not known, destroyed what the

@@ -222,7 +222,7 @@ func TestProcesses_underWay(t *testing.T) {
 	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			config := operation("restart", stack(), nil)
+			config := operation("restart", stack(), ascending)
 			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}), "db", "web", "log")
 			left := []string{"db/web-2", "log/web-1", "log/web-2", "log/web-3", "web/web-1", "web/web-2", "web/web-3"}
 			if diff := cmp.Diff(left, slices.Sorted(maps.Keys(u.Reasons("failed_hosts")))); diff != "" {

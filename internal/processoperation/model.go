@@ -1,6 +1,7 @@
 package processoperation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	actiontimeouts "github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -28,19 +30,30 @@ type model interface {
 // inputValues are the values that resources and actions share, beside the process and its hosts.
 type inputValues struct {
 	Operation types.String `tfsdk:"operation"`
+	Order     types.String `tfsdk:"order"`
 	Rollout   types.Object `tfsdk:"rollout"`
 }
 
 func (m *inputValues) inputs() *inputValues { return m }
 
-// checkInputs refuses an operation without its command, and a gate that nothing could
-// pass. What is not known yet passes.
+func (m *inputValues) operation() fleet.Operation { return fleet.Operation(m.Operation.ValueString()) }
+
+// order is the one in which the operation takes priorities.
+func (m *inputValues) order() fleet.Order {
+	return cmp.Or(fleet.Order(m.Order.ValueString()), m.operation().Order())
+}
+
+// checkInputs refuses an operation without its command, an order of one process, and a gate
+// that nothing could pass. What is not known yet passes.
 func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	operation, rollout := m.inputs().Operation, m.inputs().Rollout
 	entries, _ := m.Entries(ctx)
 	for _, entry := range entries {
 		diags.Append(reference.CheckOperation(ctx, entry, config, operation)...)
+	}
+	if order := m.inputs().Order; !order.IsNull() && !order.IsUnknown() && slices.ContainsFunc(entries, func(e reference.Entry) bool { return e.Name == "" }) {
+		reference.AddInvalid(&diags, path.Root("order"), "Invalid Order", "it says in which order the operation takes several processes, and there is one; leave it out, or set processes")
 	}
 	if gate := reference.GateOf(rollout); gate.IsNull() || gate.IsUnknown() || operation.IsNull() || operation.IsUnknown() {
 		return diags
@@ -100,6 +113,7 @@ type operation struct {
 	members  []member
 	platform *platform.Platform
 	name     fleet.Operation
+	order    fleet.Order
 	rollout  fleet.Rollout
 }
 
@@ -133,7 +147,7 @@ func (o operation) subject() string {
 
 // open converts a model for the clients, or reports why it cannot.
 func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagnostics) operation {
-	o := operation{platform: p, name: fleet.Operation(m.inputs().Operation.ValueString())}
+	o := operation{platform: p, name: m.inputs().operation(), order: m.inputs().order()}
 	if diags.HasError() {
 		return o
 	}
@@ -173,10 +187,10 @@ func (o operation) run(ctx context.Context, duties []duty) outcome {
 		parts[i] = platform.Part{Name: m.name, Keys: m.Hosts, Hosts: duties[i].hosts}
 		members[i] = fleet.Member{Process: m.Process, Priority: m.priority, Hosts: duties[i].hosts, Unsure: duties[i].unsure}
 	}
-	order := hostsOf(machinesOf(o.members, duties))
+	machines := hostsOf(machinesOf(o.members, duties))
 	return o.platform.LoggedParts(ctx, logged, parts, func(ctx context.Context, rollout fleet.Rollout) []fleet.Results {
 		if o.several() {
-			return fleet.RunInOrder(ctx, o.name, members, order, rollout)
+			return fleet.RunInOrder(ctx, o.name, o.order, members, machines, rollout)
 		}
 		return []fleet.Results{fleet.Run(ctx, members[0].Process, o.name, members[0].Hosts, members[0].Unsure, rollout)}
 	})

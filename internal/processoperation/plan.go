@@ -21,7 +21,8 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	plan, state := r.newModel(), r.newModel()
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-		resp.Diagnostics.Append(manyAtOnce(ctx, state, state.values().OnDestroy)...)
+		ends := state.values().OnDestroy
+		resp.Diagnostics.Append(manyAtOnce(ctx, state, ends, fleet.Operation(ends.ValueString()).Order())...)
 		return // a destroy has nothing to compute
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -87,7 +88,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 // sameInputs reports whether a plan says what state says.
 func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 	to, from := plan.values(), state.values()
-	return reference.SameProcesses(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) &&
+	return reference.SameProcesses(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Order.Equal(from.Order) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) &&
 		to.RunOnCreate.Equal(from.RunOnCreate) && to.OnPartialCreate.Equal(from.OnPartialCreate) && to.OnDestroy.Equal(from.OnDestroy) && to.Timeouts.Equal(from.Timeouts)
 }
 
@@ -97,6 +98,7 @@ type run struct {
 	// second plan as well.
 	number    int
 	operation fleet.Operation
+	order     fleet.Order
 	members   []member
 	duties    []duty
 	rollout   fleet.Rollout
@@ -106,7 +108,7 @@ type run struct {
 const runsNothing = "runs nothing"
 
 func (r run) String() string {
-	steps := stepsOf(r.operation, r.members, r.duties)
+	steps := stepsOf(r.order, r.members, r.duties)
 	if len(steps) == 0 {
 		return runsNothing
 	}
@@ -136,9 +138,9 @@ type step struct {
 }
 
 // stepsOf are those that have something to do, in their order.
-func stepsOf(name fleet.Operation, members []member, duties []duty) []step {
+func stepsOf(order fleet.Order, members []member, duties []duty) []step {
 	var steps []step
-	for _, stage := range stagesOf(name, members) {
+	for _, stage := range stagesOf(order, members) {
 		var (
 			due  []member
 			does []duty
@@ -177,8 +179,8 @@ func (s step) keys() []string {
 // that takes down many hosts at once.
 func (r run) plan(ctx context.Context, plan resourceModel, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.values()
-	r.operation = fleet.Operation(values.Operation.ValueString())
-	diags := manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.operation, r.members, r.duties))
+	r.operation, r.order = values.operation(), values.order()
+	diags := manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.order, r.members, r.duties))
 	if !known {
 		return append(diags, resp.Plan.SetAttribute(ctx, at, types.StringUnknown())...)
 	}
@@ -192,7 +194,7 @@ func (r run) plan(ctx context.Context, plan resourceModel, known bool, resp *res
 // recordRun writes a run into rollout_plan that was not known when it was planned.
 func (m *resourceValues) recordRun(o operation, number int, duties []duty) {
 	if m.RolloutPlan.IsUnknown() {
-		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, members: o.members, duties: duties, rollout: o.rollout}.String())
+		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, order: o.order, members: o.members, duties: duties, rollout: o.rollout}.String())
 	}
 }
 
@@ -200,9 +202,9 @@ func (m *resourceValues) recordRun(o operation, number int, duties []duty) {
 const fewHosts = 100
 
 // manyAtOnce warns of an operation on every host of a model.
-func manyAtOnce(ctx context.Context, m model, operation types.String) diag.Diagnostics {
+func manyAtOnce(ctx context.Context, m model, operation types.String, order fleet.Order) diag.Diagnostics {
 	members := membersOf(ctx, m, 0)
-	return manyInStep(identifier(ctx, m), m.inputs().Rollout, operation, stepsOf(fleet.Operation(operation.ValueString()), members, everyHost(members)))
+	return manyInStep(identifier(ctx, m), m.inputs().Rollout, operation, stepsOf(order, members, everyHost(members)))
 }
 
 // manyInStep warns of an operation that takes down many hosts without waves. A reload is

@@ -37,6 +37,11 @@ func TestProcesses_mistakes(t *testing.T) {
 		"none-job": {job, map[string]any{"operation": "start"}, "Attribute declaration: set declaration = bk_job_hosted_process.<name>.declaration, or process, hosts and either scope or bk_biz_id; not set: scope or bk_biz_id, process, hosts."},
 		"empty":    {nil, operation("start", map[string]any{}, nil), "Attribute processes: there is no process in it; name at least one."},
 		"no-hosts": {nil, operation("start", map[string]any{"a": with(entry("a", 1), map[string]any{"hosts": map[string]string{}})}, nil), `Attribute processes["a"].hosts must contain at least one host, got: 0`},
+		"unordered": {
+			gse, with(entry("web", nil, 1), map[string]any{"operation": "start", "order": "descending", "priority": nil}),
+			"Attribute order: it says in which order the operation takes several processes, and there is one; leave it out, or set processes.",
+		},
+		"no-order": {nil, operation("start", stack(), map[string]any{"order": "up"}), `Attribute order value must be one of: ["ascending" "descending"], got: "up"`},
 		"negative": {nil, operation("start", map[string]any{"a": entry("a", -1, 1)}, nil), `Attribute processes["a"].priority value must be at least 0, got: -1`},
 		"two-scopes": {
 			job, operation("start", map[string]any{"a": with(entry("a", 1, 1), map[string]any{"bk_biz_id": 2})}, nil),

@@ -47,7 +47,9 @@ func operation(name string, processes map[string]any, more map[string]any) map[s
 // Host n is 10.0.0.n+1.
 var (
 	upwards   = []string{"0 db[2 3]", "0 log[2 3 4] web[2 3 4]"}
-	restarted = []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"}
+	restarted = []string{"7 log[2 3 4] web[2 3 4]", "7 db[2 3]"}
+	// ascending has an operation go up that would go down.
+	ascending = map[string]any{"order": "ascending"}
 )
 
 // What runs, on which hosts, in which order and in how many calls.
@@ -69,13 +71,26 @@ func TestProcesses_order(t *testing.T) {
 		},
 		"in-waves": {
 			nil, operation("restart", stack(), map[string]any{"rollout": map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}}}),
-			[]string{"7 db[2]", "7 db[3]", "7 log[4] web[4]", "7 log[2] web[2]", "7 log[3] web[3]"},
-			"run 1: restart priority 1, db, on 2 hosts in 2 waves of 1: web-1, web-2; then priority 5, log, web, on 3 hosts in 3 waves of 1: web-1…web-3",
+			[]string{"7 log[4] web[4]", "7 log[2] web[2]", "7 log[3] web[3]", "7 db[2]", "7 db[3]"},
+			"run 1: restart priority 5, log, web, on 3 hosts in 3 waves of 1: web-1…web-3; then priority 1, db, on 2 hosts in 2 waves of 1: web-1, web-2",
 		},
-		"not-on-create": {nil, operation("start", stack(), map[string]any{"run_on_create": false}), nil, "runs nothing"},
+		"started-down": {
+			nil, operation("start", stack(), map[string]any{"order": "descending"}), []string{"0 log[2 3 4] web[2 3 4]", "0 db[2 3]"},
+			"run 1: start priority 5, log, web, on 3 hosts: web-1…web-3; then priority 1, db, on 2 hosts: web-1, web-2",
+		},
+		"restarted-up": {
+			nil, operation("restart", stack(), ascending), []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"},
+			"run 1: restart priority 1, db, on 2 hosts: web-1, web-2; then priority 5, log, web, on 3 hosts: web-1…web-3",
+		},
+		"killed":           {operation("start", stack(), nil), operation("kill", stack(), nil), []string{"9 db[2 3]", "9 log[2 3 4] web[2 3 4]"}, ""},
+		"reloaded":         {operation("start", stack(), nil), operation("reload", stack(), nil), []string{"8 db[2 3]", "8 log[2 3 4] web[2 3 4]"}, ""},
+		"order-alone":      {operation("restart", stack(), nil), operation("restart", stack(), ascending), nil, "runs nothing"},
+		"order-left-out":   {operation("restart", stack(), ascending), operation("restart", stack(), nil), nil, "runs nothing"},
+		"order-and-reason": {operation("start", stack(), nil), operation("restart", stack(), ascending), []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"}, ""},
+		"not-on-create":    {nil, operation("start", stack(), map[string]any{"run_on_create": false}), nil, "runs nothing"},
 		"triggered": {
 			operation("restart", stack(), nil), operation("restart", stack(), map[string]any{"triggers": map[string]string{"a": "b"}}), restarted,
-			"run 2: restart priority 1, db, on 2 hosts: web-1, web-2; then priority 5, log, web, on 3 hosts: web-1…web-3",
+			"run 2: restart priority 5, log, web, on 3 hosts: web-1…web-3; then priority 1, db, on 2 hosts: web-1, web-2",
 		},
 		"other-operation": {operation("start", stack(), nil), operation("restart", stack(), nil), restarted, ""},
 		"other-order":     {operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"db": entry("db", 9, 1, 2)}), nil), nil, "runs nothing"},
@@ -153,7 +168,7 @@ func TestProcesses_failed(t *testing.T) {
 			resource := w.resource(t, sim)
 			restart, code := simulator.OpRestart, 65535
 			sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
-			_, said := resource.Apply(w.config(t, operation("restart", stack(), nil)))
+			_, said := resource.Apply(w.config(t, operation("restart", stack(), ascending)))
 			for _, want := range []string{
 				`"db", priority 1: ` + w.title("db") + ": restart on 2 hosts: 1 done, 1 failed.",
 				"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: ` + w.title("log") + ": restart on 3 hosts: 0 done, 3 not tried.",
@@ -176,7 +191,7 @@ func TestProcesses_failed(t *testing.T) {
 			// An entry and a host that are called otherwise by then are the same all the same.
 			renamed := entry("db", 1, 1)
 			renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
-			resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), nil)))
+			resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))
 			w.expect(t, sim, "7 db[3]", "7 log[2 3 4] web[2 3 4]")
 			if left := resource.Reasons("failed_hosts"); len(left) > 0 {
 				t.Errorf("failed_hosts %v", left)
@@ -227,7 +242,8 @@ func TestProcesses_destroy(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
 				resource := w.resource(t, sim)
-				resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop"})))
+				// The order is that of the operation, and not of on_destroy.
+				resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop", "order": "ascending"})))
 				stop, code := simulator.OpStop, 65535
 				sim.Inject(simulator.Fault{Op: &stop, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
 				sim.ResetCalls()
@@ -256,8 +272,8 @@ func TestProcesses_action(t *testing.T) {
 			p := providertest.ConfiguredWith(t, sim.SettingsFor(w.face))
 			restart, code := simulator.OpRestart, 65535
 			sim.Inject(simulator.Fault{Op: &restart, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
-			progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(t, operation("restart", stack(), nil)))
-			w.expect(t, sim, restarted...)
+			progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(t, operation("restart", stack(), ascending)))
+			w.expect(t, sim, "7 db[2 3]", "7 log[2 3 4] web[2 3 4]")
 			if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
 				t.Errorf("progress %q", last)
 			}

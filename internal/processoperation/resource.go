@@ -137,6 +137,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		return
 	}
 	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
+	o.order = o.name.Order()
 
 	// State may hold one machine by two names that nobody told apart when they came.
 	twins, err := o.twins(ctx)

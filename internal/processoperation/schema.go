@@ -14,14 +14,20 @@ import (
 )
 
 // inputAttributes are those of inputValues. more is a sentence about a change of the
-// operation.
-func inputAttributes(more string) map[string]schema.Attribute {
+// operation, order one about a change of the order.
+func inputAttributes(more, order string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
 		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
 			"already as wanted (a start where the process runs, a stop where it does not) counts as done." + more,
 		Required:   true,
 		Validators: []validator.String{operationValidator()},
+	}
+	attributes["order"] = schema.StringAttribute{
+		MarkdownDescription: "In which order the operation takes the priorities of `processes`, and only together with that. " + reference.OneOf(fleet.Orders()) +
+			" Without it, as GSEKit and BSCP do it: a start, a reload and a kill from the lowest priority, a stop and a restart from the highest." + order,
+		Optional:   true,
+		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.Orders())...)},
 	}
 	attributes["rollout"] = reference.RolloutAttribute("Runs the operation in waves.")
 	return attributes
@@ -33,7 +39,8 @@ func operationValidator() validator.String {
 
 // resourceAttributes are those of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
-	attributes := inputAttributes(" Changing this runs the new operation on every host.")
+	attributes := inputAttributes(" Changing this runs the new operation on every host.",
+		" Changing this alone runs nothing: the next run goes that way. `on_destroy` goes as it would without it.")
 	attributes["triggers"] = schema.MapAttribute{
 		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Put in what it is to follow: the hash of a " +
 			"configuration file, or the `fingerprint` of a `bk_hosted_process`, which changes with its `spec` and labels.",

@@ -276,6 +276,12 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	if running := runningPIDs(sim); len(running) != 10 {
 		t.Errorf("%d processes run and are hosted: %v", len(running), running)
 	}
+	for order, want := range map[string]string{"": "priority 20, gateway_1", "order = \"ascending\"": "priority 3, worker_1, worker_2"} {
+		cli.Configure(businessModule("operation = \"stop\"\n  " + order))
+		if plan := cli.Expect(0, "plan"); !strings.Contains(plan, "run 4: stop "+want) {
+			t.Errorf("%s: the plan does not begin with %q:\n%s", order, want, plan)
+		}
+	}
 }
 
 // wantOrder compares the processes of the calls of one operation, in their order.

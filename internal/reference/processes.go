@@ -214,13 +214,13 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 	}
 	attributes["priority"] = schema.Int64Attribute{
 		CustomType:          WholeNumber{},
-		MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first and stopped last.",
+		MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first, and stopped and restarted last.",
 		Required:            true,
 		Validators:          []validator.Int64{int64validator.AtLeast(0)},
 	}
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Several processes, in place of " + d.instead + ": a map of a name of your choice to a process and its priority. Those with the " +
-			"lowest `priority` are started, restarted or reloaded first, and stopped or killed last; equal priorities go together, " + together +
+		MarkdownDescription: "Several processes, in place of " + d.instead + ": a map of a name of your choice to a process and its priority. As GSEKit and BSCP do it, " +
+			"a start, a reload and a kill begin with the lowest `priority`, a stop and a restart with the highest, unless `order` says otherwise; equal priorities go together, " + together +
 			". The next priority begins only when no more than `rollout.max_failed_hosts` hosts in all have failed, and leaves out the hosts that have. " +
 			"`rollout` cuts the hosts of each priority into waves, and a host takes all its processes of that priority along." + more +
 			" A new or failed process or host is run alone; renaming a key makes no calls.",

@@ -160,6 +160,7 @@ resource "bk_process_operation" "start" {
     }
   }
   operation = "start"
+  order     = "ascending"
 }
 `
 
@@ -244,5 +245,6 @@ resource "bk_job_process_operation" "start" {
     }
   }
   operation = "start"
+  order     = "ascending"
 }
 `

@@ -50,12 +50,13 @@ resource "bk_hosted_process" "this" {
   }
 }
 
-# Lower priorities are started first and stopped last, as GSEKit does it.
+# Lower priorities are started first, and stopped and restarted last, as GSEKit and BSCP do it.
 resource "bk_process_operation" "this" {
   count = var.operation == null ? 0 : 1
 
   processes     = data.bk_cmdb_processes.this.processes
   operation     = var.operation
+  order         = var.order
   triggers      = var.triggers
   run_on_create = var.run_on_create
   rollout       = var.rollout

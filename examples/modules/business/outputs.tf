@@ -17,7 +17,7 @@ output "out_of_sync" {
 }
 
 output "start_order" {
-  description = "Keys by priority, in the order in which GSEKit and operation start, restart and reload them; stop and kill go the other way."
+  description = "Keys by priority, in the order in which GSEKit and operation start, reload and kill them; stop and restart go the other way."
   value = [
     for priority in sort([for n in distinct([for process in data.bk_cmdb_processes.this.processes : process.priority]) : format("%010d", n)]) : {
       priority  = tonumber(priority)

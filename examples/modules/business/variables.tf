@@ -80,6 +80,12 @@ variable "operation" {
   default     = null
 }
 
+variable "order" {
+  description = "Has the operation take priorities in another order than GSEKit: ascending or descending."
+  type        = string
+  default     = null
+}
+
 variable "triggers" {
   description = "Any values. When one changes, the operation runs again."
   type        = map(string)

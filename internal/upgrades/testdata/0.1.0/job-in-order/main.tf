@@ -45,4 +45,5 @@ resource "bk_job_process_operation" "start" {
     }
   }
   operation = "start"
+  order     = "ascending"
 }

@@ -36,4 +36,5 @@ resource "bk_process_operation" "start" {
     }
   }
   operation = "start"
+  order     = "ascending"
 }
