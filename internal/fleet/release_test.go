@@ -48,6 +48,10 @@ func TestRelease(t *testing.T) {
 		silent = fleet.Status{State: fleet.Unknown, Code: 117}
 
 		unreachable = away
+		stillHosted = fleet.Outcome{
+			Verdict: fleet.Failed,
+			Meaning: "the platform says that nothing is hosted there, and its agent says afterwards that it hosts the process",
+		}
 	)
 	unreachable.Unreachable = true
 	tests := map[string]struct {
@@ -76,6 +80,11 @@ func TestRelease(t *testing.T) {
 			fleet.DestroyUnregister, fleet.Rollout{},
 			process{unregister: done(byHost{1: already, 2: already, 3: already}), live: says(map[int]fleet.Status{1: idle, 2: gone, 3: silent})},
 			[]string{"unregister 1 2 3", "live 1 2 3", "unhost 1"}, byHost{1: well, 2: already, 3: unasked(fleet.Outcome{Code: 117, Unreachable: true})},
+		},
+		"unregister-finds-nothing-where-to-register-is-to-host": {
+			fleet.DestroyUnregister, fleet.Rollout{},
+			process{unregister: done(byHost{1: already, 2: already}), live: says(map[int]fleet.Status{1: idle, 2: gone}), hostingRegisters: true},
+			[]string{"unregister 1 2 3", "live 1 2"}, byHost{1: stillHosted, 2: already, 3: well},
 		},
 		"unregister-finds-nothing-and-agents-cannot-be-asked": {
 			fleet.DestroyUnregister, fleet.Rollout{}, process{unregister: done(byHost{1: already}), live: cannotSay(errDown)},
