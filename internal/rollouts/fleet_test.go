@@ -47,6 +47,33 @@ func begunAt(t *testing.T, sim *providertest.Sim, by providertest.Face, hosts in
 	return r
 }
 
+// scenario is what is declared and applied on a few hosts, at each of its faces.
+type scenario struct {
+	at    []providertest.Face
+	hosts int
+	more  map[string]any // of the configuration
+	play  func(*rollout)
+}
+
+func plays(t *testing.T, scenarios map[string]scenario) {
+	t.Helper()
+	for name, s := range scenarios {
+		for _, by := range s.at {
+			t.Run(name+"/"+string(by), func(t *testing.T) {
+				t.Parallel()
+				s.play(begun(t, by, s.hosts, s.more))
+			})
+		}
+	}
+}
+
+// The faces whose registrations carry labels, and two that have nothing in common: what does not
+// depend on the face is played on these.
+var (
+	withLabels = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
+	twoFaces   = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
+)
+
 // anew goes on with a provider that has learnt nothing.
 func (r *rollout) anew() {
 	r.t.Helper()
@@ -87,11 +114,47 @@ func (r *rollout) apply(said string) string {
 	return diags.String()
 }
 
+// update declares a start command and applies it.
+func (r *rollout) update(start, said string) string {
+	r.t.Helper()
+	r.declare(start)
+	return r.apply(said)
+}
+
+// set changes attributes of the configuration.
+func (r *rollout) set(attributes map[string]any) { maps.Copy(r.config, attributes) }
+
+// label changes a label, as the attribute meta has it.
+func (r *rollout) label(team string) {
+	r.set(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": team}}})
+}
+
 // fail makes each restart fail on hosts.
-func (r *rollout) fail(hosts ...int) {
-	r.sim.Inject(simulator.Fault{
-		API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file",
-	})
+func (r *rollout) fail(hosts ...int) { r.sim.Inject(failing(simulator.OpRestart, hosts...)) }
+
+// failOnce makes the next restart on a host fail.
+func (r *rollout) failOnce(host int) {
+	fault := failing(simulator.OpRestart, host)
+	fault.Times = 1
+	r.sim.Inject(fault)
+}
+
+func failing(op int, hosts ...int) simulator.Fault {
+	return simulator.Fault{API: "operate_*", Op: &op, Hosts: providertest.AddressList(hosts), Code: new(simulator.CodeCommandFailed), Message: "no such file"}
+}
+
+// away makes an update of registrations fail on a host.
+func (r *rollout) away(host int, more simulator.Fault) {
+	target := r.by.Target(providertest.OnUpdate)
+	more.API, more.Op, more.Hosts, more.Code, more.Message = target.API, target.Op, providertest.AddressList([]int{host}), new(117), "agent is away"
+	r.sim.Inject(more)
+}
+
+// rest stops the process on a host, where it stays hosted.
+func (r *rollout) rest(host int) {
+	r.t.Helper()
+	r.must(r.sim.StopProcess(providertest.Address(host), r.namespace(), r.name()))
+	r.must(r.sim.Host(providertest.Address(host), r.namespace(), r.name()))
 }
 
 // seen is what each host is registered with, and what reached its agent in the last

@@ -11,39 +11,33 @@ import (
 
 // timed is a platform that may keep the time of a registration when the process is registered
 // again, started or hosted, and whose file may stay as it is.
-type timed struct{ keeps, frozen bool }
-
-func (p timed) String() string {
-	return fmt.Sprintf("keeps-times=%t,frozen=%t", p.keeps, p.frozen)
+type timed struct {
+	by            providertest.Face
+	keeps, frozen bool
 }
 
-// onTimed plays a test on every such platform, at the ESB and at the gateway.
-func onTimed(t *testing.T, play func(t *testing.T, by providertest.Face, p timed)) {
+// allTimed are all such platforms at the ESB. The gateway differs by nothing but what it calls
+// to register, which is played where an agent keeps its time and the file stays.
+var allTimed = []timed{
+	{by: providertest.FaceESB}, {by: providertest.FaceESB, keeps: true}, {by: providertest.FaceESB, frozen: true},
+	{by: providertest.FaceESB, keeps: true, frozen: true}, {by: providertest.FaceGateway, keeps: true, frozen: true},
+}
+
+// onTimed plays a test on every such platform, over hosts that run.
+func onTimed(t *testing.T, name string, hosts int, more map[string]any, play func(*rollout, timed)) {
 	t.Helper()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
-		for _, p := range []timed{{}, {keeps: true}, {frozen: true}, {keeps: true, frozen: true}} {
-			t.Run(fmt.Sprintf("%s,%s", by, p), func(t *testing.T) {
-				t.Parallel()
-				play(t, by, p)
-			})
-		}
+	for _, p := range allTimed {
+		t.Run(fmt.Sprintf("%s/%s,keeps-times=%t,frozen=%t", name, p.by, p.keeps, p.frozen), func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			sim.ReregisteringKeepsTime, sim.StartingKeepsTime, sim.HostingKeepsTime = p.keeps, p.keeps, p.keeps
+			r := begunAt(t, sim, p.by, hosts, more)
+			if p.frozen {
+				sim.FreezeStatus()
+			}
+			play(r, p)
+		})
 	}
-}
-
-// begun is begunAt on such a platform.
-func (p timed) begun(t *testing.T, by providertest.Face, hosts int, more map[string]any) *rollout {
-	t.Helper()
-	sim := providertest.NewSim(t)
-	sim.ReregisteringKeepsTime, sim.StartingKeepsTime, sim.HostingKeepsTime = p.keeps, p.keeps, p.keeps
-	r := begunAt(t, sim, by, hosts, more)
-	if p.frozen {
-		sim.FreezeStatus()
-	}
-	return r
-}
-
-func (r *rollout) label(team string) {
-	r.config["meta"] = map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": team}}
 }
 
 // What was registered and operated is done, whatever the file shows from before.
@@ -51,31 +45,24 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"registered", "restart"}, {"hosted", "reload"}, {"running", "restart"}, {"running", "reload"}} {
 		ensure, operation := c[0], c[1]
-		t.Run(ensure+","+operation, func(t *testing.T) {
-			t.Parallel()
-			onTimed(t, func(t *testing.T, by providertest.Face, p timed) {
-				t.Helper()
-				if ensure == "registered" && by == providertest.FaceGateway {
-					t.Skip("to register at the gateway is to host")
-				}
-				r := p.begun(t, by, 2, map[string]any{"ensure": ensure, "on_update": operation})
-				r.declare("./v2.sh")
-				r.apply("")
-				r.want("another command", "v2 "+operation, "v2 "+operation)
-				r.wantSettled()
+		onTimed(t, ensure+","+operation, 2, map[string]any{"ensure": ensure, "on_update": operation}, func(r *rollout, p timed) {
+			if ensure == "registered" && p.by == providertest.FaceGateway {
+				r.t.Skip("to register at the gateway is to host")
+			}
+			r.update("./v2.sh", "")
+			r.want("another command", "v2 "+operation, "v2 "+operation)
+			r.wantSettled()
 
-				r.label("sre")
-				r.apply("")
-				r.want("another label", "v2", "v2")
-				r.wantSettled()
+			r.label("sre")
+			r.apply("")
+			r.want("another label", "v2", "v2")
+			r.wantSettled()
 
-				r.declare("./v1.sh") // and the label of before
-				r.apply("")
-				r.want("as it was", "v1 "+operation, "v1 "+operation)
-				r.wantSettled()
-				r.sim.ThawStatus()
-				r.wantSettled()
-			})
+			r.update("./v1.sh", "") // and the label of before
+			r.want("as it was", "v1 "+operation, "v1 "+operation)
+			r.wantSettled()
+			r.sim.ThawStatus()
+			r.wantSettled()
 		})
 	}
 }
@@ -83,43 +70,14 @@ func TestOnUpdate_notRepeated(t *testing.T) {
 // A picture from between two changes is as old as one from before both.
 func TestOnUpdate_olderPicture(t *testing.T) {
 	t.Parallel()
-	onTimed(t, func(t *testing.T, by providertest.Face, p timed) {
-		t.Helper()
-		r := p.begun(t, by, 2, map[string]any{"ensure": "running"})
-		r.declare("./v2.sh")
-		r.apply("")
+	onTimed(t, "running", 2, map[string]any{"ensure": "running"}, func(r *rollout, _ timed) {
+		r.update("./v2.sh", "")
 		r.sim.ThawStatus()
 		r.sim.FreezeStatus()
-		r.declare("./v1.sh")
-		r.apply("")
+		r.update("./v1.sh", "")
 		r.want("changed back", "v1 restart", "v1 restart")
 		r.wantSettled()
 	})
-}
-
-// Once the file has shown what was registered, what was there before is drift again.
-func TestOnUpdate_registeredBack(t *testing.T) {
-	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 2, map[string]any{"ensure": "running"})
-			before := r.labelsOf(2)
-			r.declare("./v2.sh")
-			r.apply("")
-			r.wantSettled()
-			r.must(r.sim.Register(providertest.Address(2), "web", "nginx", before, ""))
-			r.apply("")
-			r.wantPlanned("register anew 1 host, restart what runs on 1 host, start what does not run on 1 host: web-2")
-			r.wantSettled()
-		})
-	}
-}
-
-// labelsOf are the labels of a host's registration.
-func (r *rollout) labelsOf(n int) map[string]string {
-	p, _ := r.sim.Process(providertest.Address(n), r.namespace(), r.name())
-	return p.Labels
 }
 
 // A run that is killed together with Terraform leaves state as it was before. No host is
@@ -130,41 +88,34 @@ func (r *rollout) labelsOf(n int) map[string]string {
 // restarts them.
 func TestOnUpdate_cutOff(t *testing.T) {
 	t.Parallel()
-	for _, operation := range []string{"restart", "reload"} {
-		t.Run(operation, func(t *testing.T) {
-			t.Parallel()
-			onTimed(t, func(t *testing.T, by providertest.Face, p timed) {
-				t.Helper()
-				r := p.begun(t, by, 4, map[string]any{"ensure": "running", "on_update": operation})
-				before := *r.kept
-				r.declare("./v2.sh")
-				r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload}[operation]), Hosts: providertest.AddressList([]int{2}), Code: new(simulator.CodeCommandFailed)})
-				r.apply("on 3 of 4 hosts")
-				r.want("cut off", "v2 "+operation, "v2", "v1", "v1")
-				r.sim.ClearFaults()
-				*r.kept = before
+	for operation, op := range map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload} {
+		onTimed(t, operation, 4, map[string]any{"ensure": "running", "on_update": operation}, func(r *rollout, p timed) {
+			before := *r.kept
+			r.sim.Inject(failing(op, 2))
+			r.update("./v2.sh", "on 3 of 4 hosts")
+			r.want("cut off", "v2 "+operation, "v2", "v1", "v1")
+			r.sim.ClearFaults()
+			*r.kept = before
 
-				if operation == "reload" && p.keeps && p.frozen {
-					// The pid stays, and neither the agent nor the file shows that anything was
-					// registered: this is the one case in which a reload is repeated.
-					r.apply("")
-					r.want("reloaded again", "v2 reload", "v2 reload", "v2 reload", "v2 reload")
-					return
-				}
-				said := r.apply("whether an apply that was cut off")
-
-				if operation == "restart" { // another pid tells which were restarted
-					r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
-					r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
-				}
-				for n, seen := range r.seen() {
-					if key := fmt.Sprintf("web-%d", n+1); n < 2 && strings.Contains(seen, operation) == strings.Contains(said, key) {
-						t.Errorf("%s: %s; said: %s", key, seen, said)
-					}
-				}
+			if operation == "reload" && p.keeps && p.frozen {
+				// The pid stays, and neither the agent nor the file shows that anything was
+				// registered: this is the one case in which a reload is repeated.
 				r.apply("")
-				r.wantSettled()
-			})
+				r.want("reloaded again", "v2 reload", "v2 reload", "v2 reload", "v2 reload")
+				return
+			}
+			said := r.apply("whether an apply that was cut off")
+			if operation == "restart" { // another pid tells which were restarted
+				r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
+				r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
+			}
+			for n, seen := range r.seen() {
+				if key := providertest.HostKey(n + 1); n < 2 && strings.Contains(seen, operation) == strings.Contains(said, key) {
+					r.t.Errorf("%s: %s; said: %s", key, seen, said)
+				}
+			}
+			r.apply("")
+			r.wantSettled()
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package rollouts
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,17 +15,8 @@ import (
 // rollsBack has a rollout go back, one host in each wave.
 func rollsBack(more map[string]any) map[string]any {
 	rollout := map[string]any{"batch_size": 1, "on_failure": "rollback"}
-	for name, value := range more {
-		rollout[name] = value
-	}
+	maps.Copy(rollout, more)
 	return map[string]any{"rollout": rollout}
-}
-
-// failOnce makes the next restart on a host fail.
-func (r *rollout) failOnce(host int) {
-	r.sim.Inject(simulator.Fault{
-		API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{host}), Code: new(simulator.CodeCommandFailed), Message: "no such file", Times: 1,
-	})
 }
 
 // reregistered are the hosts that were registered anew, in the order of the calls.
@@ -52,193 +44,110 @@ func (r *rollout) wantUnchanged(start string) {
 
 // When more hosts fail than may, those that were changed get the previous declaration
 // back, the last one first, and are operated once more. Nothing behind them is touched.
-func TestRollback(t *testing.T) {
+func TestRollback_onEachHost(t *testing.T) {
 	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 4, rollsBack(nil))
+	plays(t, map[string]scenario{
+		"all": {faces, 4, rollsBack(nil), func(r *rollout) {
 			fingerprint := r.resource.Attribute("fingerprint")
-			r.declare("./v2.sh")
 			r.failOnce(3)
-
-			said := r.apply("Hosted Process Rolled Back")
-
+			said := r.update("./v2.sh", "Hosted Process Rolled Back")
 			r.want("rolled back", "v1 restart restart", "v1 restart restart", "v1 restart", "v1")
 			r.wantLeft(map[string]string{})
-			want := providertest.AddressList([]int{1, 2, 3, 3, 2, 1})
-			if diff := cmp.Diff(want, r.reregistered()); diff != "" {
-				t.Errorf("registered in this order (-want +got):\n%s", diff)
+			if diff := cmp.Diff(providertest.AddressList([]int{1, 2, 3, 3, 2, 1}), r.reregistered()); diff != "" {
+				r.t.Errorf("registered in this order (-want +got):\n%s", diff)
 			}
 			for _, row := range []string{"on 2 of 4 hosts", "web-3 (0:10.0.0.4): 65535", "web-4 (0:10.0.0.5): not tried", "declaration again, and the process was restarted by it where it ran: web-1…web-3."} {
 				if !strings.Contains(said, row) {
-					t.Errorf("%q is not in: %s", row, said)
+					r.t.Errorf("%q is not in: %s", row, said)
 				}
 			}
 			if got := r.resource.Attribute("fingerprint"); got != fingerprint {
-				t.Errorf("the fingerprint in state is %v, was %v", got, fingerprint)
+				r.t.Errorf("the fingerprint in state is %v, was %v", got, fingerprint)
 			}
 			r.wantUnchanged("./v1.sh")
-		})
-	}
-}
-
-// Fewer failures than may be are no reason to go back.
-func TestRollback_withinTolerance(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}))
-			r.declare("./v2.sh")
+		}},
+		// Fewer failures than may be are no reason to go back.
+		"within-tolerance": {faces, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}), func(r *rollout) {
 			r.failOnce(2)
-			r.apply("Unable to Update Hosted Process")
+			r.update("./v2.sh", "Unable to Update Hosted Process")
 			r.want("went on", "v2 restart", "v2", "v2 restart")
 			r.wantLeft(map[string]string{"web-2": "not_operated"})
 			r.apply("")
 			r.want("made good", "v2", "v2 restart", "v2")
 			r.wantSettled()
-		})
-	}
-}
-
-// A host that cannot go back is named, stands in out_of_sync, and does not keep the others
-// from going back.
-func TestRollback_fails(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 3, rollsBack(nil))
-			r.declare("./v2.sh")
+		}},
+		// A host that cannot go back is named, stands in out_of_sync, and does not keep the
+		// others from going back.
+		"fails": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.failOnce(3)
-			target := by.Target(providertest.OnUpdate)
-			r.sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: providertest.AddressList([]int{2}), Code: new(117), Message: "agent is away", Skip: 1})
-
-			said := r.apply("Hosted Process Rolled Back In Part")
-
+			r.away(2, simulator.Fault{Skip: 1})
+			said := r.update("./v2.sh", "Hosted Process Rolled Back In Part")
 			r.want("rolled back in part", "v1 restart restart", "v2 restart", "v1 restart")
 			r.wantLeft(map[string]string{"web-2": "other_spec"})
 			if !strings.Contains(said, "Not rolled back, and in out_of_sync, on 1 of 3 hosts:\n\n  web-2 (0:10.0.0.3): 117") {
-				t.Errorf("said: %s", said)
+				r.t.Errorf("said: %s", said)
 			}
 			r.sim.Mend()
-			r.declare("./v1.sh")
-			r.apply("")
+			r.update("./v1.sh", "")
 			r.want("mended", "v1", "v1 restart", "v1")
 			r.wantSettled()
-		})
-	}
-}
-
-// Hosts that join a rollout which goes back stay, with the previous declaration; hosts
-// that were to leave have not left.
-func TestRollback_hostsComeAndGo(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 3, rollsBack(nil))
+		}},
+		// Hosts that join a rollout which goes back stay, with the previous declaration; hosts
+		// that were to leave have not left.
+		"hosts-come-and-go": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.hosts = 4
 			r.declare("./v2.sh")
 			hosts := providertest.HostsOf(4)
 			delete(hosts, "web-3")
-			r.config["hosts"] = hosts
-			for name, value := range rollsBack(map[string]any{"canary": []string{"web-4"}}) {
-				r.config[name] = value
-			}
+			r.set(map[string]any{"hosts": hosts})
+			r.set(rollsBack(map[string]any{"canary": []string{"web-4"}}))
 			r.failOnce(2)
-
 			r.apply("These hosts joined and are in state now")
-
 			r.want("rolled back", "v1 restart restart", "v1 restart", "v1", "v1 down")
 			if diff := cmp.Diff(any(providertest.HostsOf(4)), any(providertest.Texts(r.resource.Attribute("hosts")))); diff != "" {
-				t.Errorf("hosts in state (-want +got):\n%s", diff)
+				r.t.Errorf("hosts in state (-want +got):\n%s", diff)
 			}
 			r.apply("")
 			r.want("done", "v2 restart", "v2 restart", "", "v2 down")
 			r.wantSettled()
-		})
-	}
-}
-
-// Without on_update the registration goes back, and nothing is operated.
-func TestRollback_registers(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			more := rollsBack(nil)
-			more["on_update"] = nil
-			r := begun(t, by, 3, more)
-			r.declare("./v2.sh")
-			target := by.Target(providertest.OnUpdate)
-			r.sim.Inject(simulator.Fault{API: target.API, Op: target.Op, Hosts: providertest.AddressList([]int{2}), Code: new(117), Message: "agent is away", Times: 1})
-			r.apply("Hosted Process Rolled Back")
+		}},
+		// Without on_update the registration goes back, and nothing is operated.
+		"registers": {faces, 3, map[string]any{"on_update": nil, "rollout": rollsBack(nil)["rollout"]}, func(r *rollout) {
+			r.away(2, simulator.Fault{Times: 1})
+			r.update("./v2.sh", "Hosted Process Rolled Back")
 			r.want("rolled back", "v1", "v1", "v1")
 			r.wantUnchanged("./v1.sh")
-		})
-	}
-}
-
-// A host that an earlier rollout did not come to cannot go back to what it never had.
-func TestRollback_behind(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 4, nil)
-			r.declare("./v2.sh")
+		}},
+		// A host that an earlier rollout did not come to cannot go back to what it never had.
+		"behind": {faces, 4, nil, func(r *rollout) {
 			r.failOnce(2)
-			r.apply("Unable to Update Hosted Process")
+			r.update("./v2.sh", "Unable to Update Hosted Process")
 			r.want("stopped", "v2 restart", "v2", "v1", "v1")
-
-			r.declare("./v3.sh")
-			for name, value := range rollsBack(nil) {
-				r.config[name] = value
-			}
+			r.set(rollsBack(nil))
 			r.failOnce(4)
-			said := r.apply("it did not have the previous declaration either")
-
+			said := r.update("./v3.sh", "it did not have the previous declaration either")
 			r.want("rolled back in part", "v2 restart restart", "v2 restart restart", "v3 restart", "v3")
 			r.wantLeft(map[string]string{"web-3": "other_spec", "web-4": "other_spec"})
 			if !strings.Contains(said, "Rolled Back In Part") {
-				t.Errorf("said: %s", said)
+				r.t.Errorf("said: %s", said)
 			}
-		})
-	}
-}
-
-// A deadline rolls nothing back.
-func TestRollback_notAfterADeadline(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 2, rollsBack(nil))
-			r.config["timeouts"] = map[string]any{"update": "3s"}
-			r.declare("./v2.sh")
+		}},
+		// A deadline rolls nothing back.
+		"not-after-a-deadline": {twoFaces, 2, rollsBack(nil), func(r *rollout) {
+			r.set(map[string]any{"timeouts": map[string]any{"update": "3s"}})
 			r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Pending: -1})
-			said := r.apply("Unable to Update Hosted Process")
+			said := r.update("./v2.sh", "Unable to Update Hosted Process")
 			// How far it came by then is the machine's to say.
 			if hosts := r.reregistered(); len(hosts) != len(slices.Compact(slices.Sorted(slices.Values(hosts)))) || strings.Contains(said, "Rolled Back") {
-				t.Errorf("registered: %v; said: %s", hosts, said)
+				r.t.Errorf("registered: %v; said: %s", hosts, said)
 			}
 			r.sim.Mend()
 			delete(r.config, "timeouts")
 			r.apply("")
 			r.wantSettled()
-		})
-	}
-}
-
-// Nor does an interrupt.
-func TestRollback_notAfterAnInterrupt(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r := begun(t, by, 2, rollsBack(nil))
+		}},
+		// Nor does an interrupt.
+		"not-after-an-interrupt": {twoFaces, 2, rollsBack(nil), func(r *rollout) {
 			r.declare("./v2.sh")
 			r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Pending: -1})
 			r.anew()
@@ -246,17 +155,17 @@ func TestRollback_notAfterAnInterrupt(t *testing.T) {
 			stopped := make(chan struct{})
 			go func() {
 				defer close(stopped)
-				providertest.Eventually(t, "a restart", func() bool { return len(r.sim.Calls().OfOp(simulator.OpRestart)) > 0 })
-				_, _ = r.resource.Server.StopProvider(t.Context(), nil)
+				providertest.Eventually(r.t, "a restart", func() bool { return len(r.sim.Calls().OfOp(simulator.OpRestart)) > 0 })
+				_, _ = r.resource.Server.StopProvider(r.t.Context(), nil)
 			}()
 			if _, said := r.resource.Apply(r.config); !said.Failed() || strings.Contains(said.String(), "Rolled Back") {
-				t.Errorf("said: %s", said)
+				r.t.Errorf("said: %s", said)
 			}
 			<-stopped
 			if hosts := r.reregistered(); !slices.Equal(hosts, providertest.AddressList([]int{1})) {
-				t.Errorf("registered: %v", hosts)
+				r.t.Errorf("registered: %v", hosts)
 			}
 			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
-		})
-	}
+		}},
+	})
 }

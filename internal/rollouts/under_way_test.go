@@ -40,6 +40,18 @@ func (s *slow) count(call simulator.Call) {
 	}
 }
 
+func newSlow(t *testing.T, op int) *slow {
+	t.Helper()
+	s := &slow{sim: providertest.NewSim(t), op: op}
+	s.sim.Now, s.sim.OnCall = s.now, s.count
+	return s
+}
+
+// hangs has the operation take an hour on the first host, of all commands or of one.
+func (s *slow) hangs(command string) {
+	s.sim.Inject(simulator.Fault{API: "operate_*", Op: &s.op, Hosts: providertest.AddressList([]int{1}), Command: command, Takes: time.Hour})
+}
+
 // ends has what is under way come to its end.
 func (s *slow) ends() { s.ahead.Store(int64(2 * time.Hour)) }
 
@@ -53,121 +65,223 @@ func (s *slow) endsWhileAsked() {
 	})
 }
 
+// fails has it come to its end, and the platform say that it failed.
+func (s *slow) fails() {
+	s.sim.Inject(simulator.Fault{API: "get_proc*", Op: &s.op, Hosts: providertest.AddressList([]int{1}), Code: new(simulator.CodeCommandFailed), Times: 1})
+	s.ends()
+}
+
+// isForgotten has the platform forget its task.
+func (s *slow) isForgotten() {
+	for _, task := range s.sim.Tasks() {
+		s.sim.ExpireTask(task.ID)
+	}
+}
+
 func (s *slow) after(then func(int64)) { s.then.Store(&then) }
 
-// beginsSlowly is a rollout over two hosts that ends while the operation of on_update is
-// under way on the first.
-func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string, op int) (*rollout, *slow) {
-	t.Helper()
-	s := &slow{sim: providertest.NewSim(t), op: op}
-	s.sim.Now, s.sim.OnCall = s.now, s.count
-	r := begunAt(t, s.sim, by, 2, map[string]any{"on_update": onUpdate})
-	r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(op), Hosts: providertest.AddressList([]int{1}), Takes: time.Hour})
-	r.declare("./v2.sh")
-	ctx, cut := context.WithCancel(t.Context())
+// cutAtPoll applies the configuration, and interrupts that when the result was asked for so
+// often from now on.
+func (r *rollout) cutAtPoll(s *slow, polls int64) providertest.Diagnostics {
+	r.t.Helper()
+	ctx, cut := context.WithCancel(r.t.Context())
 	defer cut()
+	from := s.polls.Load()
 	s.after(func(n int64) {
-		if n == 4 {
+		if n == from+polls {
 			cut()
 		}
 	})
+	r.sim.ResetCalls()
 	r.anew()
 	r.resource.Until = ctx
-	if _, said := r.resource.Apply(r.config); !said.Failed() {
+	_, said := r.resource.Apply(r.config)
+	s.after(func(int64) {})
+	return said
+}
+
+// waitsInVain is an apply that is cut off while it waits for what is under way, and sends nothing.
+func (r *rollout) waitsInVain(s *slow, left map[string]string) {
+	r.t.Helper()
+	if said := r.cutAtPoll(s, 4); !said.Failed() {
+		r.t.Errorf("it went well: %s", said)
+	}
+	r.wantLeft(left)
+	if changes := r.sim.Changes(); len(changes) > 0 {
+		r.t.Errorf("sent %v", changes)
+	}
+}
+
+// wantSent expects that the last apply sent the operation to the first host so often.
+func (r *rollout) wantSent(s *slow, times int) {
+	r.t.Helper()
+	if sent := r.sim.Calls().OfOp(s.op).On(providertest.Address(1)).Of("operate_*"); len(sent) != times {
+		r.t.Errorf("sent %v, want it %d times", sent.APIs(), times)
+	}
+}
+
+// beginsSlowly is a rollout over two hosts that ends while the operation of on_update is
+// under way on the first.
+func beginsSlowly(t *testing.T, by providertest.Face, onUpdate string) (*rollout, *slow) {
+	t.Helper()
+	s := newSlow(t, map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload}[onUpdate])
+	r := begunAt(t, s.sim, by, 2, map[string]any{"on_update": onUpdate})
+	s.hangs("")
+	r.declare("./v2.sh")
+	if said := r.cutAtPoll(s, 4); !said.Failed() {
 		t.Fatal("it went well")
 	}
 	r.want("under way", "v2", "v1")
 	r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
 	r.sim.ClearFaults()
-	s.after(func(int64) {})
 	return r, s
 }
 
-// An operation of on_update that is still under way when its apply ends reaches its agent
-// once: the next apply asks for its task, and waits for it where it still is.
+// startsSlowly is a create over two hosts that is interrupted while the start is under way
+// on the first. The second runs.
+func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *slow) {
+	t.Helper()
+	s := newSlow(t, simulator.OpStart)
+	r := &rollout{t: t, sim: s.sim, by: by, hosts: 2, kept: &providertest.Kept{}, config: by.Reference("./v1.sh", 2)}
+	r.config["ensure"] = "running"
+	s.hangs("")
+	if said := r.cutAtPoll(s, 4); said.Failed() {
+		t.Fatalf("said: %s", said)
+	}
+	r.want("under way", "v1 down", "v1 start")
+	r.wantLeft(map[string]string{"web-1": "not_running"})
+	r.sim.ClearFaults()
+	return r, s
+}
+
+// onEach plays a test at faces.
+func onEach(t *testing.T, name string, at []providertest.Face, play func(*testing.T, providertest.Face)) {
+	t.Helper()
+	for _, by := range at {
+		t.Run(name+"/"+string(by), func(t *testing.T) {
+			t.Parallel()
+			play(t, by)
+		})
+	}
+}
+
+// What is under way of on_update when its apply ends reaches its agent once: the next apply asks
+// for its task, and waits for it where it still is.
 func TestOnUpdate_underWay(t *testing.T) {
 	t.Parallel()
-	for onUpdate, op := range map[string]int{"restart": simulator.OpRestart, "reload": simulator.OpReload} {
-		for name, c := range map[string]struct {
-			then func(*slow)
-			want string // of the first host
-		}{
-			"over":       {(*slow).ends, "v2 " + onUpdate},
-			"waited-for": {(*slow).endsWhileAsked, "v2 " + onUpdate},
-			"failed": {func(s *slow) {
-				s.sim.Inject(simulator.Fault{API: "get_proc*", Op: new(op), Hosts: providertest.AddressList([]int{1}), Code: new(simulator.CodeCommandFailed), Times: 1})
-				s.ends()
-			}, "v2 " + onUpdate + " " + onUpdate},
-			"forgotten": {func(s *slow) {
-				for _, task := range s.sim.Tasks() {
-					s.sim.ExpireTask(task.ID)
-				}
-			}, "v2 " + onUpdate},
-		} {
-			for _, by := range faces {
-				t.Run(onUpdate+"/"+name+"/"+string(by), func(t *testing.T) {
-					t.Parallel()
-					r, s := beginsSlowly(t, by, onUpdate, op)
-					c.then(s)
-					r.apply("")
-					r.want("asked for", c.want, "v2 "+onUpdate)
-					sent := len(r.sim.Calls().OfOp(op).On(providertest.Address(1)))
-					if again := name == "failed" || name == "forgotten"; (sent > 0) != again {
-						t.Errorf("it was sent again: %t", !again)
-					}
-					r.wantSettled()
-				})
-			}
+	for name, c := range map[string]struct {
+		at       []providertest.Face
+		onUpdate string
+		then     func(*slow)
+		sent     int    // what more is sent to the first host
+		first    string // what it is after that
+	}{
+		"restart-over":       {faces, "restart", (*slow).ends, 0, "v2 restart"},
+		"restart-waited-for": {twoFaces, "restart", (*slow).endsWhileAsked, 0, "v2 restart"},
+		"restart-failed":     {twoFaces, "restart", (*slow).fails, 1, "v2 restart restart"},
+		"restart-forgotten":  {twoFaces, "restart", (*slow).isForgotten, 1, "v2 restart"},
+		"reload-over":        {faces, "reload", (*slow).ends, 0, "v2 reload"},
+		"reload-waited-for":  {twoFaces, "reload", (*slow).endsWhileAsked, 0, "v2 reload"},
+		"reload-failed":      {twoFaces, "reload", (*slow).fails, 1, "v2 reload reload"},
+		"reload-forgotten":   {twoFaces, "reload", (*slow).isForgotten, 1, "v2 reload"},
+	} {
+		onEach(t, name, c.at, func(t *testing.T, by providertest.Face) {
+			t.Helper()
+			r, s := beginsSlowly(t, by, c.onUpdate)
+			c.then(s)
+			r.apply("")
+			r.want("asked for", c.first, "v2 "+c.onUpdate)
+			r.wantSent(s, c.sent)
+			r.wantSettled()
+		})
+	}
+	// Who waits in vain keeps the task, and asks once more.
+	onEach(t, "for-long", faces, func(t *testing.T, by providertest.Face) {
+		t.Helper()
+		r, s := beginsSlowly(t, by, "reload")
+		r.waitsInVain(s, map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
+		s.ends()
+		r.apply("")
+		r.want("asked once more", "v2 reload", "v2 reload")
+		r.wantSettled()
+	})
+	// What is under way for one declaration says nothing of the next.
+	onEach(t, "declared-anew", faces, func(t *testing.T, by providertest.Face) {
+		t.Helper()
+		r, s := beginsSlowly(t, by, "restart")
+		s.ends()
+		r.update("./v3.sh", "")
+		r.want("declared anew", "v3 restart restart", "v3 restart")
+		r.wantSettled()
+	})
+	// State of a release that kept no tasks goes by the pid alone.
+	onEach(t, "without-a-task", []providertest.Face{providertest.FaceESB}, func(t *testing.T, by providertest.Face) {
+		t.Helper()
+		r, s := beginsSlowly(t, by, "restart")
+		r.kept.Private = withoutTasks(t, r.kept.Private)
+		s.ends()
+		r.apply("")
+		r.want("by the pid", "v2 restart", "v2 restart")
+		r.wantSettled()
+	})
+}
+
+// The same goes for the start of ensure = "running".
+func TestEnsureRunning_underWay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		then func(*slow)
+		sent int // what more is sent
+	}{
+		"over": {(*slow).ends, 0}, "waited-for": {(*slow).endsWhileAsked, 0}, "failed-and-runs": {(*slow).fails, 0}, "forgotten": {(*slow).isForgotten, 1},
+	} {
+		onEach(t, name, faces, func(t *testing.T, by providertest.Face) {
+			t.Helper()
+			r, s := startsSlowly(t, by)
+			c.then(s)
+			r.apply("")
+			r.want("asked for", "v1 start", "v1")
+			r.wantSent(s, c.sent)
+			r.wantStartedOnce()
+			r.wantSettled()
+		})
+	}
+	// Who waits in vain keeps the task, also where its declaration has changed. What it started
+	// is restarted then.
+	for name, c := range map[string]struct {
+		declared string
+		left     map[string]string
+		want     []string
+	}{
+		"for-long":          {"./v1.sh", map[string]string{"web-1": "not_running"}, []string{"v1 start", "v1"}},
+		"for-long-and-anew": {"./v2.sh", map[string]string{"web-1": "other_spec", "web-2": "other_spec"}, []string{"v2 start restart", "v2 restart"}},
+	} {
+		onEach(t, name, faces, func(t *testing.T, by providertest.Face) {
+			t.Helper()
+			r, s := startsSlowly(t, by)
+			r.set(map[string]any{"on_update": "restart"})
+			r.declare(c.declared)
+			r.waitsInVain(s, c.left)
+			s.ends()
+			r.apply("")
+			r.want("asked once more", c.want...)
+			r.wantStartedOnce()
+			r.wantSettled()
+		})
+	}
+}
+
+// wantStartedOnce expects that one start came to the first host, over all applies.
+func (r *rollout) wantStartedOnce() {
+	r.t.Helper()
+	starts := 0
+	for _, done := range r.sim.Executions() {
+		if done.Action == "start" && done.Host == providertest.Address(1) {
+			starts++
 		}
 	}
-}
-
-// Who waits in vain keeps the task, and asks once more.
-func TestOnUpdate_underWayForLong(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r, s := beginsSlowly(t, by, "reload", simulator.OpReload)
-			ctx, cut := context.WithCancel(t.Context())
-			defer cut()
-			from := s.polls.Load()
-			s.after(func(n int64) {
-				if n == from+4 {
-					cut()
-				}
-			})
-			r.sim.ResetCalls()
-			r.anew()
-			r.resource.Until = ctx
-			if _, said := r.resource.Apply(r.config); !said.Failed() {
-				t.Errorf("it went well: %s", said)
-			}
-			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
-			if changes := r.sim.Changes(); len(changes) > 0 {
-				t.Errorf("sent %v", changes)
-			}
-			s.ends()
-			r.apply("")
-			r.want("asked once more", "v2 reload", "v2 reload")
-			r.wantSettled()
-		})
-	}
-}
-
-// What is under way for one declaration says nothing of the next.
-func TestOnUpdate_underWayAndDeclaredAnew(t *testing.T) {
-	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			r, s := beginsSlowly(t, by, "restart", simulator.OpRestart)
-			s.ends()
-			r.declare("./v3.sh")
-			r.apply("")
-			r.want("declared anew", "v3 restart restart", "v3 restart")
-			r.wantSettled()
-		})
+	if starts != 1 {
+		r.t.Errorf("started %d times", starts)
 	}
 }
 
@@ -175,53 +289,24 @@ func TestOnUpdate_underWayAndDeclaredAnew(t *testing.T) {
 // declaration that came back.
 func TestRollback_underWay(t *testing.T) {
 	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			s := &slow{sim: providertest.NewSim(t), op: simulator.OpRestart}
-			s.sim.Now, s.sim.OnCall = s.now, s.count
-			r := begunAt(t, s.sim, by, 2, rollsBack(nil))
-			r.declare("./v2.sh")
-			r.failOnce(2)
-			r.sim.Inject(simulator.Fault{
-				API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{1}), Command: "./v1.sh", Takes: time.Hour,
-			})
-			ctx, cut := context.WithCancel(t.Context())
-			defer cut()
-			s.after(func(n int64) {
-				if n == 12 {
-					cut()
-				}
-			})
-			r.anew()
-			r.resource.Until = ctx
-			if _, said := r.resource.Apply(r.config); !strings.Contains(said.String(), "Rolled Back In Part") {
-				t.Errorf("said: %s", said)
-			}
-			r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
-			r.sim.ClearFaults()
-			s.after(func(int64) {})
-			s.ends()
-			r.declare("./v1.sh")
-			r.apply("")
-			r.want("went back", "v1 restart", "v1")
-			if sent := r.sim.Calls().OfOp(simulator.OpRestart).On(providertest.Address(1)).Of("operate_*"); len(sent) > 0 {
-				t.Errorf("sent again: %v", sent.APIs())
-			}
-			r.wantSettled()
-		})
-	}
-}
-
-// State of a release that kept no tasks goes by the pid alone.
-func TestOnUpdate_underWayBefore(t *testing.T) {
-	t.Parallel()
-	r, s := beginsSlowly(t, providertest.FaceESB, "restart", simulator.OpRestart)
-	r.kept.Private = withoutTasks(t, r.kept.Private)
-	s.ends()
-	r.apply("")
-	r.want("by the pid", "v2 restart", "v2 restart")
-	r.wantSettled()
+	onEach(t, "restart", faces, func(t *testing.T, by providertest.Face) {
+		t.Helper()
+		s := newSlow(t, simulator.OpRestart)
+		r := begunAt(t, s.sim, by, 2, rollsBack(nil))
+		r.declare("./v2.sh")
+		r.failOnce(2)
+		s.hangs("./v1.sh")
+		if said := r.cutAtPoll(s, 12); !strings.Contains(said.String(), "Rolled Back In Part") {
+			t.Errorf("said: %s", said)
+		}
+		r.wantLeft(map[string]string{"web-1": "operation_unconfirmed"})
+		r.sim.ClearFaults()
+		s.ends()
+		r.update("./v1.sh", "")
+		r.want("went back", "v1 restart", "v1")
+		r.wantSent(s, 0)
+		r.wantSettled()
+	})
 }
 
 // withoutTasks is private state as it was before tasks were kept.
