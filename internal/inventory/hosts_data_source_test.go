@@ -115,9 +115,7 @@ func TestHostsDataSource(t *testing.T) {
 			if said.String() != "" {
 				t.Fatal(said)
 			}
-			if diff := cmp.Diff(c.hosts, values["hosts"]); diff != "" {
-				t.Errorf("hosts (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "hosts", c.hosts, values["hosts"])
 			if diff := cmp.Diff(c.modules, values["hosts_by_module"]); c.modules != nil && diff != "" {
 				t.Errorf("hosts by module (-want +got):\n%s", diff)
 			}

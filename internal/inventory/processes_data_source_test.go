@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -63,9 +62,7 @@ func TestProcessesDataSource(t *testing.T) {
 					hosts, _ := group["hosts"].(object)
 					got[key] = strings.Join(sortedKeys(hosts), " ")
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("hosts by group (-want +got):\n%s", diff)
-				}
+				providertest.Same(t, "hosts by group", c.want, got)
 			})
 		}
 	}
@@ -90,9 +87,7 @@ func TestProcessesDataSource_group(t *testing.T) {
 		},
 		"priority": 5, "bk_process_ids": []any{1, 3, 5, 7},
 	}
-	if diff := cmp.Diff(want, processes["nginx_2"]); diff != "" {
-		t.Errorf("nginx_2 (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "nginx_2", want, processes["nginx_2"])
 }
 
 // Promised in from-gsekit.md: A process that cannot be taken over is an error that names it.

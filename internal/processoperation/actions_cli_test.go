@@ -4,23 +4,31 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// needs114 skips where the command line at hand has neither actions nor queries.
-// It is asked for the command that came with them, and not for its version, which
-// says nothing of OpenTofu.
+// needs114 skips where the command line at hand has neither actions nor queries. It is asked
+// once for the command that came with them, and not for its version, which says nothing of
+// OpenTofu.
 func needs114(c *providertest.CLI) {
 	c.T.Helper()
-	if code, out := c.Run("query", "-help"); code != 0 && !strings.Contains(out, "Usage: terraform [global options] query") {
+	has114.once.Do(func() {
+		code, out := c.Run("query", "-help")
+		has114.queries = code == 0 || strings.Contains(out, "Usage: terraform [global options] query")
+	})
+	if !has114.queries {
 		c.T.Skip("this command line has neither actions nor queries, which Terraform has from 1.14 on")
 	}
+}
+
+var has114 struct {
+	once    sync.Once
+	queries bool
 }
 
 func TestAccExamples_actions(t *testing.T) {
@@ -43,9 +51,7 @@ func TestAccExamples_actions(t *testing.T) {
 			if !strings.Contains(out, c.told) {
 				t.Errorf("it does not tell %q:\n%s", c.told, out)
 			}
-			if diff := cmp.Diff([]string{c.call}, sim.Changes()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.call)
 		})
 	}
 }
@@ -70,35 +76,15 @@ func TestAccProcessOperationAction_trigger(t *testing.T) {
 	cli.Write("action.tf", config("8"))
 	sim.ResetCalls()
 	cli.Expect(0, "apply", "-auto-approve")
-	if diff := cmp.Diff([]string{"operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2"}, sim.Changes()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	sim.Changed(t, "operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2")
 
-	code, restart := 65535, 7
-	sim.Inject(simulator.Fault{Op: &restart, Code: &code, Message: "sh: ./nginx: not found"})
+	sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Code: new(65535), Message: "sh: ./nginx: not found"})
 	cli.Write("action.tf", config("16"))
 	out := cli.Expect(1, "apply", "-auto-approve")
 	for _, want := range []string{"0/2 done, 2 failed, wave 1/1", "web-1, web-2 (2 hosts): 65535", `"web-1" = "0:10.0.0.1", "web-2" = "0:10.0.0.2"`, "sh: ./nginx: not found", "Task: GSETASK"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not tell %q:\n%s", want, out)
 		}
-	}
-}
-
-func TestAccProcessOperationAction_missingCommand(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, providertest.HostedExample)+strings.Replace(
-		providertest.ReadExample(t, "actions/bk_process_operation/action.tf"), `operation = "restart"`, `operation = "kill"`, 1))
-	needs114(cli)
-	cli.Expect(0, "apply", "-auto-approve")
-	sim.ResetCalls()
-	out := cli.Expect(1, "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart")
-	if calls := sim.Changes(); len(calls) > 0 {
-		t.Errorf("called: %v", calls)
-	}
-	if want := `Attribute spec.control.kill_cmd: the operation "kill" runs this command`; !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-		t.Errorf("it does not tell %q:\n%s", want, out)
 	}
 }
 
@@ -146,26 +132,11 @@ func TestAccInterrupt_action(t *testing.T) {
 	cli := providertest.NewCLI(t, sim, providertest.ReadExample(t, providertest.HostedExample)+providertest.ReadExample(t, "actions/bk_process_operation/action.tf"))
 	needs114(cli)
 	cli.Expect(0, "apply", "-auto-approve")
-	restart := 7
-	sim.Inject(simulator.Fault{Op: &restart, Hosts: []string{"0:10.0.0.2"}, Takes: time.Hour})
+	sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Hosts: []string{"0:10.0.0.2"}, Takes: time.Hour})
 	sim.ResetCalls()
-	apply, out := cli.Command(t.Context(), "apply", "-auto-approve", "-invoke=action.bk_process_operation.restart")
-	if err := apply.Start(); err != nil {
-		t.Fatal(err)
-	}
-	providertest.Eventually(t, "the result is asked for", func() bool { return len(sim.Calls().Of("get_proc_operate_result_v2")) > 0 })
-	if err := apply.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	interrupted := time.Now()
-	_ = apply.Wait() // the exit code of an interrupted apply is the CLI's business
-	took := time.Since(interrupted)
-	t.Logf("ended %s after the interrupt", took)
-	if took > 20*time.Second {
-		t.Errorf("ended %s after the interrupt, and the platform would have taken an hour\n%s", took, out)
-	}
+	out := cli.Interrupt("apply", func() bool { return len(sim.Calls().Of("get_proc_operate_result_v2")) > 0 }, "-invoke=action.bk_process_operation.restart")
 	for _, want := range []string{"restart on 2 hosts: 1 done, 1 outcome unknown", "web-2 (0:10.0.0.2): interrupted"} {
-		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 			t.Errorf("the output does not say %q:\n%s", want, out)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -31,26 +30,31 @@ import (
 // error either way.
 func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	t.Parallel()
-	start := simulator.OpStart
+	const lost = "outcome_unknown: the operation was sent and its answer got lost"
 	deadline := map[string]any{"timeouts": map[string]any{"create": "2s"}}
-	one := []string{providertest.Address(1)}
+	tolerant := map[string]any{"rollout": map[string]any{"batch_size": 1, "max_failed_hosts": 1}}
+	on := func(n int, fault simulator.Fault) simulator.Fault {
+		fault.Hosts = providertest.AddressList([]int{n})
+		return fault
+	}
+	hour, fails := simulator.Fault{Takes: time.Hour}, simulator.Fault{Code: new(65535)}
 	for name, c := range map[string]struct {
-		faults  []simulator.Fault
+		faults  []simulator.Fault // of the start
 		more    map[string]any
-		code    string // of web-2 in state, "" where nothing is saved
+		status  string // of web-2 in state, "" where nothing is saved
 		tainted bool
-		byTask  bool // what became of it tells the task
-		next    []string
+		says    string
+		asks    bool     // the next apply asks the agents
+		next    []string // what it sends
 	}{
-		"every-answer-lost":  {faults: []simulator.Fault{{Op: &start, Drop: "after"}}, code: "outcome_unknown", tainted: true},
-		"every-answer-cut":   {faults: []simulator.Fault{{Op: &start, Drop: "mid"}}, code: "outcome_unknown", tainted: true},
-		"time-up-everywhere": {faults: []simulator.Fault{{Op: &start, Takes: time.Hour}}, more: deadline, code: "no_verdict", tainted: true, byTask: true},
-		"lost-or-failed": {
-			faults: []simulator.Fault{{API: "operate_proc_v2", Op: &start, Hosts: one, Code: new(65535)}, {API: "operate_proc_v2", Op: &start, Hosts: []string{providertest.Address(2)}, Takes: time.Hour}},
-			more:   deadline, code: "no_verdict", tainted: true, byTask: true, next: []string{"operate_proc_v2/0 " + providertest.Addresses(1)},
-		},
-		"one-confirmed":    {faults: []simulator.Fault{{Op: &start, Hosts: []string{providertest.Address(2)}, Takes: time.Hour}}, more: deadline, code: "no_verdict", next: []string{"operate_proc_v2/0 " + providertest.Addresses(2)}},
-		"failed-certainly": {faults: []simulator.Fault{{Op: &start, Code: new(65535)}}},
+		"every-answer-lost":  {faults: []simulator.Fault{{Drop: "after"}}, status: lost, tainted: true, asks: true},
+		"every-answer-cut":   {faults: []simulator.Fault{{Drop: "mid"}}, status: "outcome_unknown", tainted: true, asks: true},
+		"one-answer-lost":    {faults: []simulator.Fault{on(2, simulator.Fault{Drop: "after"})}, more: tolerant, status: lost, asks: true},
+		"time-up-everywhere": {faults: []simulator.Fault{hour}, more: deadline, status: "no_verdict", tainted: true},
+		"lost-or-failed":     {faults: []simulator.Fault{on(1, fails), on(2, hour)}, more: deadline, status: "no_verdict", tainted: true, next: []string{providertest.Operated(0, 1)}},
+		"one-confirmed":      {faults: []simulator.Fault{on(2, hour)}, more: deadline, status: "no_verdict"},
+		"failed-certainly":   {faults: []simulator.Fault{fails}, says: "web-1, web-2 (2 hosts): 65535", next: []string{providertest.Operated(0, 1, 2)}},
+		"agents-away":        {faults: []simulator.Fault{{Code: new(117)}}, says: "web-1, web-2 (2 hosts): 117", next: []string{providertest.Operated(0, 1, 2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,41 +63,35 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 			sim.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
 			sim.Registered(t, 2)
 			for _, fault := range c.faults {
-				fault.API = "operate_proc_v2"
+				fault.API, fault.Op = "operate_proc_v2", new(simulator.OpStart)
 				sim.Inject(fault)
 			}
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
-			config := restartConfig(providertest.FaceESB, 2, map[string]any{"operation": "start"})
-			maps.Copy(config, c.more)
+			resource := operationOf(t, sim, providertest.FaceESB)
+			config := configOf(providertest.FaceESB, "start", 2, c.more)
 			_, said := resource.Apply(config)
-			if said.Failed() != (c.tainted || c.code == "") || resource.Tainted != c.tainted {
-				t.Fatalf("tainted: %t; said: %s", resource.Tainted, said)
+			if said.Failed() != (c.tainted || c.status == "") || resource.Tainted != c.tainted || resource.State.IsNull() != (c.status == "") {
+				t.Fatalf("tainted: %t; state: %s; said: %s", resource.Tainted, resource.State, said)
 			}
-			if resource.State.IsNull() != (c.code == "") {
-				t.Errorf("state is %s", resource.State)
+			if status := resource.Reasons("failed_hosts")["web-2"]; c.status != "" && status != c.status && !strings.HasPrefix(status, c.status+": ") {
+				t.Errorf("state says %q, want %s", status, c.status)
 			}
-			if status := resource.Reasons("failed_hosts")["web-2"]; c.code != "" && status != c.code && !strings.HasPrefix(status, c.code+": ") {
-				t.Errorf("state says %q, want %s", status, c.code)
-			}
-			if strings.Contains(said.String(), "`terraform untaint` of this resource makes the next apply ask first") != c.tainted {
+			if untaint := "`terraform untaint` of this resource makes the next apply ask first"; strings.Contains(said.String(), untaint) != c.tainted ||
+				!strings.Contains(said.String(), "Unable to Start Process") || !strings.Contains(said.String(), c.says) {
 				t.Errorf("said: %s", said)
 			}
-			if !c.tainted {
-				return
+			if c.tainted {
+				resource.Untaint()
 			}
-			resource.Untaint()
 			late.Store(int64(2 * time.Hour))
 			sim.Mend()
-			sim.ResetCalls()
-			if _, said := resource.Apply(config); len(said) > 0 {
-				t.Errorf("the next apply: %s", said)
-			}
-			if asked := len(sim.Calls().OfOp(simulator.OpQuery)) > 0; asked == c.byTask {
+			resource.Applied(config)
+			if asked := len(sim.Calls().OfOp(simulator.OpQuery)) > 0; asked != c.asks {
 				t.Errorf("the agents were asked: %t", asked)
 			}
 			// What had run is found by asking, and not run again.
-			if diff := cmp.Diff(c.next, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls of the next apply (-want +got):\n%s", diff)
+			sim.Changed(t, c.next...)
+			if running, failed := pids(sim), resource.Reasons("failed_hosts"); len(running) != 2 || len(failed) > 0 {
+				t.Errorf("running: %v, failed_hosts: %v", running, failed)
 			}
 		})
 	}
@@ -121,17 +119,13 @@ func interrupted(t *testing.T, by providertest.Face, config map[string]any, op i
 	namespace, own := by.Process()
 	for _, name := range append(names, own) {
 		for _, address := range providertest.AddressList([]int{1, 2, 3}) {
-			if err := u.sim.Register(address, namespace, name, nil, "{}"); err != nil {
-				t.Fatal(err)
-			}
+			fine(t, u.sim.Register(address, namespace, name, nil, "{}"))
 			if op != simulator.OpStart {
-				if err := u.sim.StartProcess(address, namespace, name); err != nil {
-					t.Fatal(err)
-				}
+				fine(t, u.sim.StartProcess(address, namespace, name))
 			}
 		}
 	}
-	u.Core = providertest.ConfiguredWith(t, u.sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnOperate), &providertest.Kept{})
+	u.Core = operationOf(t, u.sim, by)
 	u.sim.Inject(simulator.Fault{API: "operate_*", Op: new(op), Hosts: hosts, Takes: time.Hour})
 	u.Until, u.cut = context.WithCancel(t.Context())
 	defer u.cut()
@@ -182,12 +176,11 @@ func (u *underWay) ran(action string) map[string]int {
 func TestProcessOperation_underWay(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]int{"start": simulator.OpStart, "stop": simulator.OpStop, "restart": simulator.OpRestart, "reload": simulator.OpReload, "kill": simulator.OpKill} {
-		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		for _, by := range faces {
 			for _, waits := range []bool{false, true} {
 				t.Run(name+"/"+string(by)+map[bool]string{false: "/over", true: "/waited-for"}[waits], func(t *testing.T) {
 					t.Parallel()
-					config := by.Reference("./start.sh", 3)
-					config["operation"] = name
+					config := configOf(by, name, 3, nil)
 					u := interrupted(t, by, config, op, providertest.AddressList([]int{2, 3}))
 					if waits {
 						u.wakes()
@@ -201,12 +194,8 @@ func TestProcessOperation_underWay(t *testing.T) {
 						t.Errorf("%s: %s", kind, said)
 					}
 					want := map[string]int{providertest.Address(2): 1, providertest.Address(3): 1}
-					if diff := cmp.Diff(want, u.ran(name)); diff != "" {
-						t.Errorf("what reached agents (-want +got):\n%s", diff)
-					}
-					if changes := u.sim.Changes(); len(changes) > 0 {
-						t.Errorf("sent %v", changes)
-					}
+					providertest.Same(t, "what reached agents", want, u.ran(name))
+					u.sim.Changed(t)
 					if kind, said := u.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
 						t.Errorf("after it: %s %s", kind, said)
 					}
@@ -219,7 +208,7 @@ func TestProcessOperation_underWay(t *testing.T) {
 // The task of an operation on several processes is asked for each of them.
 func TestProcesses_underWay(t *testing.T) {
 	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+	for _, by := range gseFaces {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
 			config := operation("restart", stack(), ascending)
@@ -233,9 +222,7 @@ func TestProcesses_underWay(t *testing.T) {
 				t.Error(said)
 			}
 			want := map[string]int{providertest.Address(1): 2, providertest.Address(2): 3, providertest.Address(3): 2}
-			if diff := cmp.Diff(want, u.ran("restart")); diff != "" {
-				t.Errorf("what reached agents (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "what reached agents", want, u.ran("restart"))
 			if sent := u.sim.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) != 1 {
 				t.Errorf("sent %v, want the processes whose turn had not come", sent.APIs())
 			}
@@ -259,23 +246,16 @@ func TestProcessOperation_underWayNoMore(t *testing.T) {
 		},
 		"state-of-an-older-release": func(_ *testing.T, u *underWay) { u.Private = nil },
 	} {
-		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		for _, by := range faces {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				t.Parallel()
-				config := by.Reference("./start.sh", 3)
-				config["operation"] = "restart"
+				config := restartConfig(by, 3, nil)
 				u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
 				change(t, u)
 				if kind, said := u.Apply(config); kind != providertest.PlanUpdate || len(said) > 0 {
 					t.Errorf("%s: %s", kind, said)
 				}
-				operate := "operate_proc_v2/7 "
-				if by == providertest.FaceJOB {
-					operate = "operate_process/7 "
-				}
-				if diff := cmp.Diff([]string{operate + providertest.Addresses(2, 3)}, u.sim.Changes()); diff != "" {
-					t.Errorf("sent (-want +got):\n%s", diff)
-				}
+				u.sim.Changed(t, operated(by, simulator.OpRestart, 2, 3))
 			})
 		}
 	}
@@ -289,11 +269,10 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 		"forbidden":   {HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`},
 		"bad-gateway": {HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"},
 	} {
-		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+		for _, by := range faces {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				t.Parallel()
-				config := by.Reference("./start.sh", 1)
-				config["operation"] = "restart"
+				config := restartConfig(by, 1, nil)
 				u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
 				unasked := fault
 				unasked.API, unasked.Op = "get_proc*", new(simulator.OpRestart)
@@ -306,9 +285,7 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 				if _, said := u.Apply(config); len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
 					t.Errorf("the apply after that: %s", said)
 				}
-				if sent := u.sim.Changes(); len(sent) > 0 {
-					t.Errorf("sent again: %v", sent)
-				}
+				u.sim.Changed(t)
 			})
 		}
 	}
@@ -318,8 +295,7 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 func TestProcessOperation_underWayNotTried(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
-	config := by.Reference("./start.sh", 3)
-	config["operation"] = "restart"
+	config := restartConfig(by, 3, nil)
 	u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
 	config["rollout"] = map[string]any{"batch_size": 1}
 	u.sim.Inject(simulator.Fault{API: "get_proc*", Code: new(simulator.CodeCommandFailed), Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2}), Times: 1})
@@ -335,9 +311,7 @@ func TestProcessOperation_underWayNotTried(t *testing.T) {
 	if _, said := u.Apply(config); len(said) > 0 {
 		t.Error(said)
 	}
-	if diff := cmp.Diff([]string{"operate_proc_v2/7 " + providertest.Addresses(2)}, u.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("sent (-want +got):\n%s", diff)
-	}
+	u.sim.Changed(t, providertest.Operated(7, 2))
 }
 
 // Another run, for other triggers, is another operation: nothing of the one before is waited
@@ -345,14 +319,11 @@ func TestProcessOperation_underWayNotTried(t *testing.T) {
 func TestProcessOperation_underWayAnotherRun(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
-	config := by.Reference("./start.sh", 3)
-	config["operation"] = "restart"
+	config := restartConfig(by, 3, nil)
 	u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
 	config["triggers"] = map[string]string{"run": "2"}
 	if _, said := u.Apply(config); len(said) > 0 {
 		t.Error(said)
 	}
-	if diff := cmp.Diff([]string{"operate_proc_v2/7 " + providertest.Addresses(1, 2, 3)}, u.sim.Changes()); diff != "" {
-		t.Errorf("sent (-want +got):\n%s", diff)
-	}
+	u.sim.Changed(t, providertest.Operated(7, 1, 2, 3))
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -44,7 +43,7 @@ func TestProcessOperationAction(t *testing.T) {
 				"start web:nginx: 0/3 done, 0 failed, wave 1/1 (0s)",
 				"start web:nginx: 3/3 done, 0 failed, wave 1/1 (0s)",
 			},
-			calls: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2, 3)},
+			calls: []string{providertest.Operated(0, 1, 2, 3)},
 		},
 		"in-waves": {
 			operation: "start", hosts: 3, more: waves, faults: []simulator.Fault{late},
@@ -55,7 +54,7 @@ func TestProcessOperationAction(t *testing.T) {
 				"start web:nginx: 2/3 done, 0 failed, wave 2/2 (0s)",
 				"start web:nginx: 3/3 done, 0 failed, wave 2/2 (0s)",
 			},
-			calls: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2), "operate_proc_v2/0 " + providertest.Addresses(3)},
+			calls: []string{providertest.Operated(0, 1, 2), providertest.Operated(0, 3)},
 		},
 		"already-as-wanted": {
 			// The status that a stop asks for afterwards is not its progress.
@@ -64,7 +63,7 @@ func TestProcessOperationAction(t *testing.T) {
 				"stop web:nginx: 0/2 done, 0 failed, wave 1/1 (0s)",
 				"stop web:nginx: 2/2 done, 0 failed, wave 1/1 (0s)",
 			},
-			calls: []string{"operate_proc_v2/1 " + providertest.Addresses(1, 2)},
+			calls: []string{providertest.Operated(1, 1, 2)},
 		},
 		"a-failure-stops-it": {
 			operation: "restart", hosts: 5, more: waves,
@@ -89,7 +88,7 @@ Fix the cause and invoke the action again. An action keeps no state: no later pl
   hosts = {
     "web-2" = "0:10.0.0.3", "web-3" = "0:10.0.0.4", "web-4" = "0:10.0.0.5", "web-5" = "0:10.0.0.6"
   }`,
-			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
+			calls: []string{providertest.Operated(7, 1, 2)},
 		},
 		"tolerated": {
 			operation: "restart", hosts: 3, more: tolerant,
@@ -115,7 +114,7 @@ That is no more than rollout.max_failed_hosts allows, so the action counts as do
   hosts = {
     "web-2" = "0:10.0.0.3"
   }`,
-			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2), "operate_proc_v2/7 " + providertest.Addresses(3)},
+			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
 		},
 		"more-than-tolerated": {
 			operation: "restart", hosts: 2, more: tolerant,
@@ -139,7 +138,7 @@ Fix the cause and invoke the action again. An action keeps no state: no later pl
   hosts = {
     "web-1" = "0:10.0.0.2", "web-2" = "0:10.0.0.3"
   }`,
-			calls: []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)},
+			calls: []string{providertest.Operated(7, 1, 2)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,23 +159,11 @@ Fix the cause and invoke the action again. An action keeps no state: no later pl
 
 			progress, end := p.Invoke(t.Context(), providertest.ActionType, config)
 
-			if diff := cmp.Diff(c.progress, progress); diff != "" {
-				t.Errorf("progress (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.end, strings.TrimRight(sameIDs(end), "\n")); diff != "" {
-				t.Errorf("end (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.calls, sim.Changes()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "progress", c.progress, progress)
+			providertest.Same(t, "end", c.end, strings.TrimRight(sameIDs(end), "\n"))
+			sim.Changed(t, c.calls...)
 		})
 	}
-}
-
-// broken makes a restart fail on host web-n.
-func broken(n int) simulator.Fault {
-	code, restart := 65535, 7
-	return simulator.Fault{API: "operate_proc_v2", Op: &restart, Hosts: []string{providertest.Address(n)}, Code: &code, Message: "sh: ./restart.sh: not found"}
 }
 
 // An operation carries the whole spec, so hosts that nobody registered are the
@@ -219,7 +206,8 @@ func TestProcessOperationAction_refused(t *testing.T) {
 		"no-hosts":          {operation: "start", more: map[string]any{"hosts": map[string]string{}}, validate: "Attribute hosts must contain at least one host", plan: noHost},
 		"unknown-operation": {operation: "resurrect", validate: "Attribute operation value must be one of"},
 		"host-twice":        {operation: "start", more: map[string]any{"hosts": map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}}, validate: `is the same host as`, plan: "is the same host as"},
-		"bad-timeout":       {operation: "start", more: map[string]any{"timeouts": map[string]any{"invoke": "soon"}}, validate: "soon"},
+		"wave-of-none":      {operation: "start", more: map[string]any{"rollout": map[string]any{"batch_size": 0}}, validate: "Attribute rollout.batch_size value must be at least 1"},
+		"odd-pause":         {operation: "start", more: map[string]any{"rollout": map[string]any{"batch_size": 1, "pause": "soon"}}, validate: "Invalid Duration"},
 		"agent-id":          {operation: "start", more: map[string]any{"hosts": map[string]string{"a": strings.Repeat("0a", 16)}}, plan: agentID},
 		"hosts-not-known":   {operation: "start", more: map[string]any{"hosts": providertest.NotKnown{}}},
 		"spec-not-known":    {operation: "reload", more: map[string]any{"spec": providertest.NotKnown{}}},
@@ -235,6 +223,7 @@ func TestProcessOperationAction_refused(t *testing.T) {
 			config := providertest.Invocation(c.operation, 2, c.more)
 			for when, got := range map[string]struct{ said, want string }{
 				"validate": {p.ValidateAction(providertest.ActionType, config), c.validate},
+				"resource": {p.CoreOf(providertest.ActionType, &providertest.Kept{}).Validate(config).String(), c.validate},
 				"plan":     {p.PlanAction(providertest.ActionType, config), c.plan},
 			} {
 				if (got.want == "") != (got.said == "") || !strings.Contains(got.said, got.want) {
@@ -317,11 +306,7 @@ func TestProcessOperationAction_timeout(t *testing.T) {
 func TestJobProcessOperationAction(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	p := providertest.NewProtocol(t)
-	settings := sim.Settings()
-	settings["job_endpoint"] = sim.URL
-	resp, err := p.Server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.Dynamic(p.Schema.Provider, settings)})
-	p.Fine(err, resp.Diagnostics)
+	p := sim.Configured(t, map[string]any{"job_endpoint": sim.URL})
 	config := map[string]any{
 		"bk_biz_id": 2,
 		"process":   map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "account": "root", "type": 1, "start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
@@ -345,9 +330,7 @@ func TestJobProcessOperationAction(t *testing.T) {
 	}, progress); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"operate_process/0 " + providertest.Addresses(1), "operate_process/0 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	sim.Changed(t, "operate_process/0 "+providertest.Addresses(1), "operate_process/0 "+providertest.Addresses(2))
 	config["operation"] = "reload"
 	if said := p.ValidateAction(name, config); !strings.Contains(said, "Attribute process.reload_cmd") {
 		t.Errorf("a missing command gives %q", said)

@@ -2,6 +2,7 @@ package processoperation_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,45 +10,20 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// notRunning is the platform's answer to an operation where there was nothing to end.
-func notRunning(op int) simulator.Fault {
-	return simulator.Fault{API: "operate_*", Op: new(op), Code: new(829), Message: "process is not running"}
-}
-
-// hosted is a simulator on which the process of a face is registered and hosted on hosts.
-func hosted(t *testing.T, by providertest.Face, n int) *providertest.Sim {
-	t.Helper()
-	sim := providertest.NewSim(t)
-	namespace, name := by.Process()
-	for _, number := range providertest.HostNumbers(n) {
-		for _, err := range []error{
-			sim.Register(providertest.Address(number), namespace, name, nil, "{}"),
-			sim.Host(providertest.Address(number), namespace, name),
-		} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return sim
-}
-
 // A stop that found nothing to stop has worked where the agent says so, and only there. The
 // agents of these hosts are asked, once, and no others.
 func TestProcessOperation_nothingToStop(t *testing.T) {
 	t.Parallel()
 	const away, running = "is not known", "829, said not to run, and its agent says afterwards that it runs"
 	for name, op := range map[string]int{"stop": simulator.OpStop, "kill": simulator.OpKill} {
-		for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
-			for says, want := range map[string]string{"runs": running, "silent": away, "stopped": ""} {
+		for _, by := range faces {
+			for says, want := range map[string]string{"runs": running, "silent": away, "stopped": ""} { // web-2's agent, afterwards
 				t.Run(fmt.Sprintf("%s/%s/%s", by, name, says), func(t *testing.T) {
 					t.Parallel()
 					sim := hosted(t, by, 2)
 					namespace, process := by.Process()
 					for _, n := range map[string][]int{"runs": {1, 2}, "silent": {1, 2}, "stopped": {1}}[says] {
-						if err := sim.StartProcess(providertest.Address(n), namespace, process); err != nil {
-							t.Fatal(err)
-						}
+						fine(t, sim.StartProcess(providertest.Address(n), namespace, process))
 					}
 					second := []string{providertest.Address(2)}
 					if says != "stopped" {
@@ -58,12 +34,8 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 					if says == "silent" {
 						sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Hosts: second, Unreachable: "117"})
 					}
-					config := by.Reference("./start.sh", 2)
-					config["operation"] = name
-					resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnOperate), &providertest.Kept{})
-
-					_, said := resource.Apply(config)
-
+					resource := operationOf(t, sim, by)
+					_, said := resource.Apply(configOf(by, name, 2, nil))
 					failed := resource.Reasons("failed_hosts")
 					if want == "" && (len(said) > 0 || len(failed) > 0) || want != "" && (len(failed) != 1 || !strings.Contains(failed["web-2"], want)) {
 						t.Errorf("failed_hosts %v, want web-2 %q; said: %s", failed, want, said)
@@ -72,6 +44,13 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 					if len(queries) != 1 || strings.Join(queries[0].Hosts, " ") != providertest.Address(2) {
 						t.Errorf("asked %v, want the second host alone", queries)
 					}
+					// What is at rest is unhosted as well, and nothing else is sent to anybody.
+					sent := []string{operated(by, op, 1, 2)}
+					if says == "stopped" {
+						sent = append(sent, operated(by, simulator.OpUnhost, 2))
+					}
+					slices.Sort(sent)
+					sim.Changed(t, sent...)
 				})
 			}
 		}
@@ -82,7 +61,7 @@ func TestProcessOperation_nothingToStop(t *testing.T) {
 // that it hosts it, says so.
 func TestProcessOperation_idleStaysHosted(t *testing.T) {
 	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+	for _, by := range faces {
 		for _, lies := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%t", by, lies), func(t *testing.T) {
 				t.Parallel()
@@ -90,12 +69,7 @@ func TestProcessOperation_idleStaysHosted(t *testing.T) {
 				if lies {
 					sim.Inject(notRunning(simulator.OpUnhost))
 				}
-				config := by.Reference("./start.sh", 1)
-				config["operation"] = "stop"
-				resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnOperate), &providertest.Kept{})
-
-				_, said := resource.Apply(config)
-
+				_, said := operationOf(t, sim, by).Apply(configOf(by, "stop", 1, nil))
 				namespace, name := by.Process()
 				process, _ := sim.Process(providertest.Address(1), namespace, name)
 				if process.Hosted != lies || said.Failed() != lies || strings.Contains(said.String(), "asked afterwards, it is hosted all the same") != lies {

@@ -80,7 +80,7 @@ func TestProcessOperation_manyAtOnceLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			resource := operationOf(t, sim)
+			resource := operationOf(t, sim, providertest.FaceESB)
 			config := restartConfig(providertest.FaceESB, 0, map[string]any{"hosts": manyHosts(120)})
 			if c.before != nil {
 				maps.Copy(config, c.before)

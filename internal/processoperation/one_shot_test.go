@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -16,7 +14,7 @@ import (
 // nobody hosted before is unhosted, and what somebody did is left to him.
 func TestProcessOperation_oneShot(t *testing.T) {
 	t.Parallel()
-	for _, face := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+	for _, face := range gseFaces {
 		for _, operation := range []string{"start", "restart"} {
 			t.Run(fmt.Sprintf("%s-%s", face, operation), func(t *testing.T) {
 				t.Parallel()
@@ -33,13 +31,11 @@ func TestProcessOperation_oneShot(t *testing.T) {
 				resource.Applied(config)
 
 				op := map[string]string{"start": "0", "restart": "7"}[operation]
-				want := []string{"operate_proc_v2/" + op + " " + providertest.Addresses(1, 2), "operate_proc_v2/4 " + providertest.Addresses(1)}
+				want := []string{"operate_proc_v2/" + op + " " + providertest.Addresses(1, 2), providertest.Operated(4, 1)}
 				if op == "7" {
 					want[0], want[1] = want[1], want[0] // they are sorted
 				}
-				if diff := cmp.Diff(want, sim.Changes()); diff != "" {
-					t.Errorf("calls that change something (-want +got):\n%s", diff)
-				}
+				sim.Changed(t, want...)
 				for n, hosted := range map[int]bool{1: false, 2: true} {
 					if process, _ := sim.Process(providertest.Address(n), "web", "nginx"); process.Hosted != hosted {
 						t.Errorf("%s is %+v", providertest.Address(n), process)
@@ -75,7 +71,7 @@ func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 			spec, _ := config["spec"].(map[string]any)
 			spec["monitor_policy"] = map[string]any{"auto_type": 2}
 			config["operation"] = "start"
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", &providertest.Kept{})
+			resource := operationOf(t, sim, by)
 
 			_, said := resource.Apply(config)
 
@@ -91,7 +87,7 @@ func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 // what a one-shot process comes to.
 func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+	for _, by := range gseFaces {
 		for _, fails := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%t", by, fails), func(t *testing.T) {
 				t.Parallel()
@@ -104,7 +100,7 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 				spec, _ := config["spec"].(map[string]any)
 				spec["monitor_policy"] = map[string]any{"auto_type": 2}
 				config["operation"] = "restart"
-				resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", &providertest.Kept{})
+				resource := operationOf(t, sim, by)
 
 				_, said := resource.Apply(config)
 

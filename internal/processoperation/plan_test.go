@@ -6,43 +6,11 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-// operationOf is a bk_process_operation over the ESB, not created yet.
-func operationOf(t *testing.T, sim *providertest.Sim) *providertest.Core {
-	t.Helper()
-	return providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
-}
-
-// manyHosts are n hosts by key.
-func manyHosts(n int) map[string]string {
-	hosts := make(map[string]string, n)
-	for i := 1; i <= n; i++ {
-		hosts[fmt.Sprintf("web-%03d", i)] = fmt.Sprintf("0:10.1.%d.%d", i/250, i%250+1)
-	}
-	return hosts
-}
-
-// asProcess puts meta, hosts and spec of a configuration into a process.
-func asProcess(t *testing.T, config map[string]any) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config = maps.Clone(config)
-	for _, part := range []string{"meta", "hosts", "spec"} {
-		delete(config, part)
-	}
-	config["process"] = string(text)
-	return config
-}
 
 // The plan tells what will run and on which hosts, and the plan after it has nothing to
 // tell.
@@ -89,7 +57,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 			} {
 				sim := providertest.NewSim(t)
 				registerAll(t, sim, 4)
-				resource := operationOf(t, sim)
+				resource := operationOf(t, sim, providertest.FaceESB)
 				config := func(more map[string]any) map[string]any {
 					whole := restartConfig(providertest.FaceESB, 4, more)
 					if _, known := whole["hosts"].(map[string]string); !known {
@@ -138,7 +106,7 @@ func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	registerAll(t, sim, 2)
-	resource := operationOf(t, sim)
+	resource := operationOf(t, sim, providertest.FaceESB)
 	for i, want := range []string{
 		"run 1: restart on 2 hosts: web-1, web-2", "run 2: restart on 2 hosts: web-1, web-2", "run 3: restart on 2 hosts: web-1, web-2",
 	} {
@@ -154,7 +122,7 @@ func TestProcessOperation_rolloutPlanOfARetry(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	registerAll(t, sim, 3)
-	resource := operationOf(t, sim)
+	resource := operationOf(t, sim, providertest.FaceESB)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
 	config := asProcess(t, restartConfig(providertest.FaceESB, 3, nil))
 	resource.Apply(config)
@@ -164,9 +132,7 @@ func TestProcessOperation_rolloutPlanOfARetry(t *testing.T) {
 	if got, want := resource.Attribute("rollout_plan"), "run 2: restart on 1 host: web-2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if diff := cmp.Diff([]string{"operate_proc_v2/7 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	sim.Changed(t, providertest.Operated(7, 2))
 }
 
 // Whether a host that came is one that went is asked by the apply, so the plan does not
@@ -176,7 +142,7 @@ func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	sim := providertest.NewSim(t)
 	sim.AddAgent(agentID, "0:10.0.0.2")
 	registerAll(t, sim, 2)
-	resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).CoreOf("bk_process_operation", &providertest.Kept{})
+	resource := operationOf(t, sim, providertest.FaceGateway)
 	resource.Applied(restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": "0:10.0.0.2"}}))
 	config := restartConfig(providertest.FaceGateway, 0, map[string]any{"hosts": map[string]string{"a": agentID}})
 	plan, said := resource.Plan(config)
@@ -195,7 +161,7 @@ func TestProcessOperation_rolloutPlanOfOlderState(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	registerAll(t, sim, 2)
-	resource := operationOf(t, sim)
+	resource := operationOf(t, sim, providertest.FaceESB)
 	config := restartConfig(providertest.FaceESB, 2, nil)
 	resource.Applied(config)
 	attributes := providertest.AttributesOf(t, resource.State)
@@ -221,11 +187,11 @@ func TestProcessOperation_runOnCreate(t *testing.T) {
 		first  []string // calls of the create
 		want   []string // calls of the change
 	}{
-		"not-set":       {nil, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}, nil},
-		"true":          {true, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}, nil},
+		"not-set":       {nil, nil, []string{providertest.Operated(7, 1, 2)}, nil},
+		"true":          {true, nil, []string{providertest.Operated(7, 1, 2)}, nil},
 		"false":         {false, nil, nil, nil},
-		"then-trigger":  {false, map[string]any{"triggers": map[string]string{"config": "b"}}, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
-		"then-added":    {false, map[string]any{"hosts": providertest.HostsOf(3)}, nil, []string{"operate_proc_v2/7 " + providertest.Addresses(3)}},
+		"then-trigger":  {false, map[string]any{"triggers": map[string]string{"config": "b"}}, nil, []string{providertest.Operated(7, 1, 2)}},
+		"then-added":    {false, map[string]any{"hosts": providertest.HostsOf(3)}, nil, []string{providertest.Operated(7, 3)}},
 		"then-true":     {false, map[string]any{"run_on_create": true}, nil, nil},
 		"then-restored": {false, map[string]any{"triggers": map[string]string{"config": "a"}}, nil, nil},
 	} {
@@ -233,22 +199,18 @@ func TestProcessOperation_runOnCreate(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			registerAll(t, sim, 3)
-			resource := operationOf(t, sim)
+			resource := operationOf(t, sim, providertest.FaceESB)
 			sim.ResetCalls()
 			config := restartConfig(providertest.FaceESB, 2, map[string]any{"run_on_create": c.create, "triggers": map[string]string{"config": "a"}})
 			resource.Applied(config)
-			if diff := cmp.Diff(c.first, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls of the create (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.first...)
 			if plan, said := resource.Plan(config); plan.Action != providertest.PlanNothing || len(said) > 0 {
 				t.Errorf("the plan after it: %s %s", plan.Action, said)
 			}
 			sim.ResetCalls()
 			maps.Copy(config, c.more)
 			resource.Applied(config)
-			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls of the change (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.want...)
 		})
 	}
 }
@@ -272,8 +234,8 @@ func TestProcessOperation_process(t *testing.T) {
 		"label":      {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}), nil},
 		"key":        {with(map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}), nil},
 		"removed":    {with(map[string]any{"hosts": providertest.HostsOf(1)}), nil},
-		"added":      {with(map[string]any{"hosts": providertest.HostsOf(3)}), []string{"operate_proc_v2/7 " + providertest.Addresses(3)}},
-		"name":       {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}), []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
+		"added":      {with(map[string]any{"hosts": providertest.HostsOf(3)}), []string{providertest.Operated(7, 3)}},
+		"name":       {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}), []string{providertest.Operated(7, 1, 2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -284,7 +246,7 @@ func TestProcessOperation_process(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			resource := operationOf(t, sim)
+			resource := operationOf(t, sim, providertest.FaceESB)
 			if name == "from-parts" {
 				resource.Applied(config)
 			} else {
@@ -292,9 +254,7 @@ func TestProcessOperation_process(t *testing.T) {
 			}
 			sim.ResetCalls()
 			resource.Applied(asProcess(t, c.after))
-			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.want...)
 			if plan, said := resource.Plan(asProcess(t, c.after)); plan.Action != providertest.PlanNothing || len(said) > 0 {
 				t.Errorf("the plan after it: %s %s", plan.Action, said)
 			}
@@ -307,7 +267,7 @@ func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	registerAll(t, sim, 3)
-	resource := operationOf(t, sim)
+	resource := operationOf(t, sim, providertest.FaceESB)
 	resource.Applied(asProcess(t, restartConfig(providertest.FaceESB, 3, map[string]any{"on_destroy": "stop", "run_on_create": false})))
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
 	if _, said := resource.Apply(nil); !said.Failed() {
@@ -318,15 +278,11 @@ func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 	if err := json.Unmarshal([]byte(process), &left); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"web-2": providertest.Address(2)}, left.Hosts); diff != "" {
-		t.Errorf("hosts in state (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "hosts in state", map[string]string{"web-2": providertest.Address(2)}, left.Hosts)
 	sim.Mend()
 	sim.ResetCalls()
 	if _, said := resource.Apply(nil); len(said) > 0 {
 		t.Fatal(said)
 	}
-	if diff := cmp.Diff([]string{"operate_proc_v2/1 " + providertest.Addresses(2)}, sim.Changes()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	sim.Changed(t, providertest.Operated(1, 2))
 }

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -94,35 +91,6 @@ func jobReference(t *testing.T, gse map[string]any) map[string]any {
 	return config
 }
 
-func asJSON(t *testing.T, value map[string]any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func fromJSON(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var value map[string]any
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
-	return value
-}
-
-// pids are those of the processes that run, by host and name.
-func pids(sim *providertest.Sim) map[string]int {
-	running := make(map[string]int)
-	for _, process := range sim.Processes() {
-		if process.Running {
-			running[process.Host+" "+process.Name] = process.PID
-		}
-	}
-	return running
-}
-
 // expect wants the operations that were called and change something, in their order. JOB
 // has a call for each process in the place of one for all of a wave, at the same time.
 func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
@@ -142,9 +110,7 @@ func (w way) expect(t *testing.T, sim *providertest.Sim, want ...string) {
 		}
 		want = each
 	}
-	if diff := cmp.Diff(want, calls, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "calls", want, calls)
 }
 
 // operations are the operations that were called, in their order: "0 db[2] …", where host

@@ -183,9 +183,7 @@ func TestProcesses_failed(t *testing.T) {
 			for n := 1; n <= 3; n++ {
 				want[fmt.Sprintf("web/web-%d", n)], want[fmt.Sprintf("log/web-%d", n)] = notTried, notTried
 			}
-			if diff := cmp.Diff(want, resource.Reasons("failed_hosts")); diff != "" {
-				t.Errorf("failed_hosts (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "failed_hosts", want, resource.Reasons("failed_hosts"))
 			sim.Mend()
 			sim.ResetCalls()
 			// An entry and a host that are called otherwise by then are the same all the same.
@@ -226,9 +224,7 @@ func TestProcesses_lost(t *testing.T) {
 			}
 			calls := w.operations(t, sim)
 			slices.Sort(calls) // the processes are asked at once
-			if diff := cmp.Diff([]string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "calls", []string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls)
 		})
 	}
 }

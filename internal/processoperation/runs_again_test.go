@@ -1,41 +1,19 @@
 package processoperation_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
-
-const agentID = "0200000007525400b95ba81710390009e1d7"
-
-// restartConfig is a restart on hosts web-1 to web-n.
-func restartConfig(by providertest.Face, n int, more map[string]any) map[string]any {
-	config := by.Reference("./start.sh", n)
-	config["operation"] = "restart"
-	maps.Copy(config, more)
-	return config
-}
-
-// registerAll registers and starts the process on hosts web-1 to web-n.
-func registerAll(t *testing.T, sim *providertest.Sim, n int) {
-	t.Helper()
-	sim.Registered(t, n)
-	for _, number := range providertest.HostNumbers(n) {
-		if err := sim.StartProcess(providertest.Address(number), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // An operation runs again when its triggers, the operation or the process's name change.
 // No other change runs it: a changed limit must not restart a fleet.
@@ -49,38 +27,33 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 	limits["resource"] = map[string]any{"cpu": 31, "mem": 10}
 	command := providertest.WholeSpec("./start.sh -v")
 	for name, c := range map[string]struct {
-		more map[string]any
-		want []string
+		more  map[string]any
+		want  []string
+		hosts int // that are left in the end, 2 if 0
 	}{
-		"start-command": {map[string]any{"spec": command}, nil},
-		"limit":         {map[string]any{"spec": limits}, nil},
-		"label":         {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}, nil},
-		"rollout":       {map[string]any{"rollout": map[string]any{"batch_size": 1}}, nil},
-		"key":           {map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}, nil},
-		"supplier":      {map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}, nil},
-		"removed":       {map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1)}}, nil},
-		"triggers":      {map[string]any{"triggers": map[string]string{"config": "b"}}, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
-		"operation":     {map[string]any{"operation": "reload"}, []string{"operate_proc_v2/8 " + providertest.Addresses(1, 2)}},
-		"name":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, []string{"operate_proc_v2/7 " + providertest.Addresses(1, 2)}},
-		"added":         {map[string]any{"hosts": providertest.HostsOf(3)}, []string{"operate_proc_v2/7 " + providertest.Addresses(3)}},
+		"start-command": {map[string]any{"spec": command}, nil, 0},
+		"limit":         {map[string]any{"spec": limits}, nil, 0},
+		"label":         {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}, nil, 0},
+		"rollout":       {map[string]any{"rollout": map[string]any{"waves": []string{"100%"}}}, nil, 0},
+		"key":           {map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}, nil, 0},
+		"supplier":      {map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}, nil, 0},
+		"removed":       {map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1)}}, nil, 1},
+		"triggers":      {map[string]any{"triggers": map[string]string{"config": "b"}}, []string{providertest.Operated(7, 1, 2)}, 0},
+		"operation":     {map[string]any{"operation": "reload"}, []string{providertest.Operated(8, 1, 2)}, 0},
+		"name":          {map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, []string{providertest.Operated(7, 1, 2)}, 0},
+		"added":         {map[string]any{"hosts": providertest.HostsOf(3)}, []string{providertest.Operated(7, 3)}, 3},
 		"added-and-spec": {
-			map[string]any{"hosts": providertest.HostsOf(3), "spec": command}, []string{"operate_proc_v2/7 " + providertest.Addresses(3)},
+			map[string]any{"hosts": providertest.HostsOf(3), "spec": command}, []string{providertest.Operated(7, 3)}, 3,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			registerAll(t, sim, 3)
-			for _, n := range providertest.HostNumbers(3) {
-				if err := sim.Register(providertest.Address(n), "web", "nginx2", nil, "{}"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
-			before := map[string]any{"triggers": map[string]string{"config": "a"}, "spec": spec}
-			if _, said := resource.Apply(restartConfig(providertest.FaceESB, 2, before)); len(said) > 0 {
-				t.Fatal(said)
-			}
+			sim.Colleague(t, "web", "nginx2", nil, 1, 2, 3)
+			resource := operationOf(t, sim, providertest.FaceESB)
+			before := map[string]any{"triggers": map[string]string{"config": "a"}, "spec": spec, "on_destroy": "kill"}
+			resource.Applied(restartConfig(providertest.FaceESB, 2, before))
 			sim.ResetCalls()
 			after := maps.Clone(before)
 			maps.Copy(after, c.more)
@@ -88,12 +61,15 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 			if kind != providertest.PlanUpdate || len(said) > 0 {
 				t.Errorf("%s: %s", kind, said)
 			}
-			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.want...)
 			if again, said := resource.Apply(restartConfig(providertest.FaceESB, 2, after)); again != providertest.PlanNothing {
 				t.Errorf("the plan after it: %s %s", again, said)
 			}
+			sim.ResetCalls()
+			if _, said := resource.Apply(nil); len(said) > 0 {
+				t.Error(said)
+			}
+			sim.Changed(t, providertest.Operated(simulator.OpKill, providertest.HostNumbers(cmp.Or(c.hosts, 2))...))
 		})
 	}
 }
@@ -106,18 +82,14 @@ func TestProcessOperation_respeltHostIsRetried(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	registerAll(t, sim, 2)
-	resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB)).CoreOf("bk_process_operation", &providertest.Kept{})
+	resource := operationOf(t, sim, providertest.FaceESB)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
 	resource.Apply(restartConfig(providertest.FaceESB, 2, nil))
-	if diff := cmp.Diff(map[string]string{"web-2": "failed: 117, the agent is abnormal or not found"}, resource.Reasons("failed_hosts")); diff != "" {
-		t.Fatalf("failed_hosts (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "failed_hosts", map[string]string{"web-2": "failed: 117, the agent is abnormal or not found"}, resource.Reasons("failed_hosts"))
 	sim.Mend()
 	sim.ResetCalls()
-	_, said := resource.Apply(restartConfig(providertest.FaceESB, 2, map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}))
-	if diff := cmp.Diff([]string{"operate_proc_v2/7 " + providertest.Addresses(2)}, sim.Changes()); diff != "" || len(said) > 0 {
-		t.Errorf("calls (-want +got):\n%s%s", diff, said)
-	}
+	resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{"hosts": map[string]string{"web-1": "0:0:10.0.0.2", "web-2": "0:0:10.0.0.3"}}))
+	sim.Changed(t, providertest.Operated(7, 2))
 }
 
 // A host whose address becomes its agent id, or the other way round, is the same host:
@@ -163,9 +135,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 			if len(said) > 0 {
 				t.Errorf("said: %s", said)
 			}
-			if diff := cmp.Diff(c.want, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.want...)
 			if failed := resource.Reasons("failed_hosts"); len(failed) > 0 {
 				t.Errorf("failed_hosts: %v", failed)
 			}
@@ -221,9 +191,7 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 		if !strings.Contains(said, want) || strings.Count(said, "same machine") != 1 {
 			t.Errorf("said: %s", said)
 		}
-		if changes := sim.Changes(); len(changes) > 0 {
-			t.Errorf("called: %v", changes)
-		}
+		sim.Changed(t)
 	}
 	t.Run("create", func(t *testing.T) {
 		t.Parallel()
@@ -265,12 +233,11 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 				}
 				sim.ResetCalls()
 				said := resource.DestroyUnrefreshed()
-				want := map[string]any{}
-				if fails {
-					want["a"], want["b"] = agentID, address
+				if said.Failed() != fails {
+					t.Errorf("said: %s", said)
 				}
-				if diff := cmp.Diff(want, resource.Attribute("hosts"), cmpopts.EquateEmpty()); said.Failed() != fails || fails && diff != "" {
-					t.Errorf("said: %s\nhosts in state (-want +got):\n%s", said, diff)
+				if fails {
+					providertest.Same(t, "hosts in state", any(map[string]any{"a": agentID, "b": address}), resource.Attribute("hosts"))
 				}
 				ran := len(sim.Calls().OfOp(simulator.OpRestart).On(agentID)) + len(sim.Calls().OfOp(simulator.OpRestart).On(address))
 				if ran != 1 {
@@ -336,16 +303,16 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 		stop    simulator.Fault
 		started []string // by the apply that follows
 	}{
-		"answers-lost": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Drop: "after"}, started: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)}},
+		"answers-lost": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Drop: "after"}, started: []string{providertest.Operated(0, 1, 2)}},
 		"command-failed": {
 			stop:    simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), Hosts: second, Code: new(simulator.CodeCommandFailed)},
-			started: []string{"operate_proc_v2/0 " + providertest.Addresses(1, 2)},
+			started: []string{providertest.Operated(0, 1, 2)},
 		},
 		"nothing-done": {stop: simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`}},
 		"due-before": {
 			start:   simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Hosts: second, Code: new(117)},
 			stop:    simulator.Fault{API: "operate_*", Op: new(simulator.OpStop), HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no"}`},
-			started: []string{"operate_proc_v2/0 " + providertest.Addresses(2)},
+			started: []string{providertest.Operated(0, 2)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +320,7 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 			sim := providertest.NewSim(t)
 			sim.Registered(t, 2)
 			config := restartConfig(by, 2, map[string]any{"operation": "start", "on_destroy": "stop"})
-			resource := providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf("bk_process_operation", &providertest.Kept{})
+			resource := operationOf(t, sim, by)
 			if c.start.API != "" {
 				sim.Inject(c.start)
 			}
@@ -368,9 +335,7 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 			if _, said := resource.Apply(config); len(said) > 0 || len(resource.Reasons("failed_hosts")) > 0 {
 				t.Error(said)
 			}
-			if diff := cmp.Diff(c.started, sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			sim.Changed(t, c.started...)
 			for n := range 2 {
 				if process, _ := sim.Process(providertest.Address(n+1), "web", "nginx"); !process.Running {
 					t.Errorf("host %d does not run", n+1)

@@ -5,9 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -16,7 +13,7 @@ import (
 // restart which is still under way is forgotten, and may be sent again.
 func TestProcessOperation_underWayRefusedOnce(t *testing.T) {
 	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
+	for _, by := range faces {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
 			config := by.Reference("./start.sh", 1)
@@ -27,9 +24,7 @@ func TestProcessOperation_underWayRefusedOnce(t *testing.T) {
 			if _, said := u.Apply(config); len(said) > 0 {
 				t.Errorf("said: %s", said)
 			}
-			if diff := cmp.Diff([]string(nil), u.sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("sent again (-want +got):\n%s", diff)
-			}
+			u.sim.Changed(t)
 		})
 	}
 }
@@ -78,9 +73,7 @@ func TestProcessOperation_underWayRenamed(t *testing.T) {
 			if _, said := resource.Apply(config); len(said) > 0 {
 				t.Errorf("said: %s", said)
 			}
-			if diff := cmp.Diff([]string(nil), sim.Changes(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("sent again (-want +got):\n%s", diff)
-			}
+			sim.Changed(t)
 		})
 	}
 }

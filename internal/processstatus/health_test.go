@@ -68,9 +68,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 			if said.Failed() {
 				t.Fatal(said)
 			}
-			if diff := cmp.Diff(c.want, values["unhealthy_count"]); diff != "" {
-				t.Errorf("unhealthy_count (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "unhealthy_count", c.want, values["unhealthy_count"])
 			for key, want := range map[string]any{"web-1": c.health, "web-2": nil} {
 				status, _ := values["statuses"].(map[string]any)[key].(map[string]any)
 				if diff := cmp.Diff(want, status["health"]); diff != "" {

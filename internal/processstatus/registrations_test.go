@@ -45,26 +45,18 @@ func TestRegistrationsDataSource(t *testing.T) {
 		"state": "stopped", "hosted": true, "fingerprint": fingerprint, "owner": owner,
 		"labels": map[string]any{"tf_spec": fingerprint, "tf_spec_owner": owner},
 	}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Errorf("ours (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "ours", want, shown)
 	theirs := map[string]any{"state": "stopped", "hosted": false, "fingerprint": nil, "owner": nil, "labels": map[string]any{"team": "cache"}}
-	if diff := cmp.Diff(theirs, hostsOf(t, values, "redis")[providertest.Address(2)]); diff != "" {
-		t.Errorf("theirs (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "theirs", theirs, hostsOf(t, values, "redis")[providertest.Address(2)])
 	orphans := map[string]any{
 		"nginx": map[string]any{providertest.Address(2): providertest.Address(2)},
 		"redis": map[string]any{providertest.Address(2): providertest.Address(2)},
 	}
-	if diff := cmp.Diff(any(orphans), values["orphans"]); diff != "" {
-		t.Errorf("orphans (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "orphans", any(orphans), values["orphans"])
 	if processes, _ := values["registrations"].(map[string]any); len(processes) != 2 {
 		t.Errorf("there are %d processes", len(processes))
 	}
-	if diff := cmp.Diff([]string{"sync_proc_status"}, sim.Calls().APIs()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	providertest.Same(t, "calls", []string{"sync_proc_status"}, sim.Calls().APIs())
 }
 
 // hostsOf are the registrations of one process.
@@ -138,9 +130,7 @@ func TestRegistrationsDataSource_orphans(t *testing.T) {
 
 			values, said := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceGateway)).ReadData("bk_registrations", config)
 
-			if diff := cmp.Diff(c.want, values["orphans"]); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "values", c.want, values["orphans"])
 			if warned := strings.Contains(said.String(), "Orphans Not Told Apart"); said.Failed() || warned != (c.warns != "") || !strings.Contains(said.String(), c.warns) {
 				t.Errorf("said: %s", said)
 			}
@@ -222,9 +212,7 @@ func TestRegistrationsDataSource_trouble(t *testing.T) {
 			if said.Failed() != c.fails || !strings.Contains(said.String(), c.says) {
 				t.Errorf("said: %s", said)
 			}
-			if diff := cmp.Diff(c.unplaced, values["unplaced"]); diff != "" {
-				t.Errorf("unplaced (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "unplaced", c.unplaced, values["unplaced"])
 			if !c.fails && len(hostsOf(t, values, "redis")) != 1 {
 				t.Errorf("the others are not there: %v", values)
 			}

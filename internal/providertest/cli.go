@@ -140,9 +140,9 @@ func (c *CLI) Expect(code int, args ...string) string {
 // Interrupt runs a command, presses Ctrl-C once isTime returns true, and returns what was
 // printed. It fails the test if the command does not end soon after: left alone, it would
 // take an hour.
-func (c *CLI) Interrupt(command string, isTime func() bool) string {
+func (c *CLI) Interrupt(command string, isTime func() bool, more ...string) string {
 	c.T.Helper()
-	cmd, out := c.Command(c.T.Context(), command, "-auto-approve")
+	cmd, out := c.Command(c.T.Context(), append([]string{command, "-auto-approve"}, more...)...)
 	if err := cmd.Start(); err != nil {
 		c.T.Fatal(err)
 	}

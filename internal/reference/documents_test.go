@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/contract"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -182,9 +180,7 @@ func TestDocuments(t *testing.T) {
 				t.Fatalf("%d calls of %s", len(calls), d.at.API)
 			}
 			want, got := withoutEmpty(withoutLabels(decoded(t, request))), withoutLabels(decoded(t, calls[0].Body))
-			if diff := cmp.Diff(want, any(got)); diff != "" {
-				t.Errorf("sent (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "sent", want, any(got))
 			for attribute, value := range config {
 				written := providertest.ValueOf(providertest.AttributesOf(t, resource.State)[attribute].Type(), value)
 				if !written.Equal(providertest.AttributesOf(t, resource.State)[attribute]) {
@@ -234,9 +230,7 @@ func TestDocuments_emptyIsNone(t *testing.T) {
 					t.Errorf("%v: %s %s", empty, kind, said)
 				}
 			}
-			if changes := sim.Changes(); len(changes) > 0 {
-				t.Errorf("called: %v", changes)
-			}
+			sim.Changed(t)
 		})
 	}
 }

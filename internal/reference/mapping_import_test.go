@@ -72,12 +72,8 @@ func TestMappingGSE_listed(t *testing.T) {
 				t.Errorf("process of an import (-want +got):\n%s", diff)
 			}
 			refreshed["process"] = declarations()["gse"].in(t, resource)
-			if diff := cmp.Diff(refreshed, providertest.Plain(t, resource.State)); diff != "" {
-				t.Errorf("imported (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(identity, p.IdentityOf(resource.Identity)); diff != "" {
-				t.Errorf("identity of an import (-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "imported", refreshed, providertest.Plain(t, resource.State))
+			providertest.Same(t, "identity of an import", identity, p.IdentityOf(resource.Identity))
 
 			results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "name-space"})
 			if diff := cmp.Diff([]providertest.Listed{{Name: "name-space:process-name", Identity: identity, Resource: want}}, results); diff != "" || said != "" {

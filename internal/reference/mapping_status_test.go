@@ -4,8 +4,6 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -91,9 +89,7 @@ func TestMappingStatus(t *testing.T) {
 			for attribute := range want {
 				got[attribute] = values[attribute]
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			providertest.Same(t, "values", want, got)
 		})
 	}
 }

@@ -1,0 +1,136 @@
+package processoperation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const agentID = "0200000007525400b95ba81710390009e1d7"
+
+// faces are the ways into the platform, and gseFaces those of GSE itself.
+var (
+	gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
+	faces    = append(gseFaces[:2:2], providertest.FaceJOB)
+)
+
+// operationOf is an operation by a face, not created yet.
+func operationOf(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
+	t.Helper()
+	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnOperate), &providertest.Kept{})
+}
+
+// configOf is an operation on hosts web-1 to web-n.
+func configOf(by providertest.Face, operation string, n int, more map[string]any) map[string]any {
+	config := by.Reference("./start.sh", n)
+	config["operation"] = operation
+	maps.Copy(config, more)
+	return config
+}
+
+// restartConfig is a restart on hosts web-1 to web-n.
+func restartConfig(by providertest.Face, n int, more map[string]any) map[string]any {
+	return configOf(by, "restart", n, more)
+}
+
+// asProcess puts meta, hosts and spec of a configuration into a process.
+func asProcess(t *testing.T, config map[string]any) map[string]any {
+	t.Helper()
+	text := asJSON(t, map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
+	config = maps.Clone(config)
+	for _, part := range []string{"meta", "hosts", "spec"} {
+		delete(config, part)
+	}
+	config["process"] = text
+	return config
+}
+
+func asJSON(t *testing.T, value map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func fromJSON(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var value map[string]any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// manyHosts are n hosts by key.
+func manyHosts(n int) map[string]string {
+	hosts := make(map[string]string, n)
+	for i := 1; i <= n; i++ {
+		hosts[fmt.Sprintf("web-%03d", i)] = fmt.Sprintf("0:10.1.%d.%d", i/250, i%250+1)
+	}
+	return hosts
+}
+
+// fine ends the test at the first error.
+func fine(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// registerAll registers and starts the process on hosts web-1 to web-n.
+func registerAll(t *testing.T, sim *providertest.Sim, n int) {
+	t.Helper()
+	sim.Registered(t, n)
+	for _, number := range providertest.HostNumbers(n) {
+		fine(t, sim.StartProcess(providertest.Address(number), "web", "nginx"))
+	}
+}
+
+// hosted is a simulator on which the process of a face is registered and hosted on hosts.
+func hosted(t *testing.T, by providertest.Face, n int) *providertest.Sim {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	namespace, name := by.Process()
+	for _, address := range providertest.AddressList(providertest.HostNumbers(n)) {
+		fine(t, sim.Register(address, namespace, name, nil, "{}"), sim.Host(address, namespace, name))
+	}
+	return sim
+}
+
+// operated is a call as Sim.Changes lists it.
+func operated(by providertest.Face, op int, hosts ...int) string {
+	if by == providertest.FaceJOB {
+		return fmt.Sprintf("operate_process/%d %s", op, providertest.Addresses(hosts...))
+	}
+	return providertest.Operated(op, hosts...)
+}
+
+// pids are those of the processes that run, by host and name.
+func pids(sim *providertest.Sim) map[string]int {
+	running := make(map[string]int)
+	for _, process := range sim.Processes() {
+		if process.Running {
+			running[process.Host+" "+process.Name] = process.PID
+		}
+	}
+	return running
+}
+
+// broken makes a restart fail on host web-n.
+func broken(n int) simulator.Fault {
+	return simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(n)}, Code: new(65535), Message: "sh: ./restart.sh: not found"}
+}
+
+// notRunning is the platform's answer to an operation where there was nothing to end.
+func notRunning(op int) simulator.Fault {
+	return simulator.Fault{API: "operate_*", Op: new(op), Code: new(829), Message: "process is not running"}
+}
