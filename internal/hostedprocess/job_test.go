@@ -357,3 +357,25 @@ func TestJobHostedProcessResource_addedHost(t *testing.T) {
 		t.Errorf("the colleague's process was %+v and is %+v", before, after)
 	}
 }
+
+// A value that is not known and names nothing makes no other process: nothing is replaced, and
+// what is protected stays.
+func TestJobHostedProcess_unknownCommand(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	process := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{})
+	config := func(start any) map[string]any {
+		c := providertest.FaceJOB.Reference("", 2)
+		c["process"].(map[string]any)["start_cmd"] = start //nolint:forcetypeassert // as Reference makes it
+		c["safety"] = map[string]any{"deletion_protection": true, "max_removed_hosts": "0"}
+		return c
+	}
+	process.Applied(config("./a.sh"))
+	plan, said := process.Plan(config(providertest.NotKnown{}))
+	if len(said) > 0 {
+		t.Fatal(said)
+	}
+	if id := plan.Planned(t)["id"]; plan.Action != providertest.PlanUpdate || !id.IsKnown() {
+		t.Errorf("planned %s of %s", plan.Action, id)
+	}
+}

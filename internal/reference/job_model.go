@@ -86,7 +86,7 @@ func (m *JobModel) SetDeclaration(ctx context.Context) {
 // binary.
 func (m *JobModel) Identifier(ctx context.Context) types.String {
 	parts, err := m.parts(ctx)
-	if err != nil || !Known(ctx, parts.scope, parts.bizID, parts.process) {
+	if err != nil || !Known(ctx, parts.scope, parts.bizID) || !parts.keyKnown(ctx) {
 		return types.StringUnknown()
 	}
 	id, _, _, diags := parts.name(ctx)
@@ -112,10 +112,22 @@ func (p jobParts) processToAPI(ctx context.Context) (key string, info job.Info, 
 	return cmp.Or(process.ValueKey.ValueString(), strings.TrimRight(info.SetupPath, `/\`)+"/"+info.ProcName), info, diags
 }
 
+// keyKnown reports whether the key of the process on a host is known: no other part of the
+// process is in it.
+func (p jobParts) keyKnown(ctx context.Context) bool {
+	attributes := p.process.Attributes()
+	for _, name := range []string{"proc_name", "setup_path", "value_key"} {
+		if value, has := attributes[name]; !has || !Known(ctx, value) {
+			return false
+		}
+	}
+	return true
+}
+
 // onHost implements Model: whichever scope reaches a host, it is the same process there.
 func (m *JobModel) onHost(ctx context.Context) types.String {
 	parts, err := m.parts(ctx)
-	if err != nil || !Known(ctx, parts.process) {
+	if err != nil || !parts.keyKnown(ctx) {
 		return types.StringUnknown()
 	}
 	key, _, diags := parts.processToAPI(ctx)
