@@ -98,9 +98,9 @@ func elementsOf(tb testing.TB, v tftypes.Value) map[string]tftypes.Value {
 	return elements
 }
 
-// inconsistent is what Terraform holds against the plan that it makes in an apply, when all
+// Inconsistent is what Terraform holds against the plan that it makes in an apply, when all
 // values are known ("Provider produced inconsistent final plan").
-func inconsistent(tb testing.TB, planned, again Plan) []string {
+func Inconsistent(tb testing.TB, planned, again Plan) []string {
 	tb.Helper()
 	faults := incompatible(tb, planned.value, again.value, "")
 	became := planned.Action == PlanUpdate && again.Action == PlanNothing || planned.Action == PlanReplace && again.Action == PlanCreate

@@ -119,13 +119,13 @@ func (c *Core) Plan(config map[string]any) (Plan, Diagnostics) {
 	if refreshed.Failed() {
 		return Plan{}, refreshed
 	}
-	p, said := c.planUnrefreshed(config)
+	p, said := c.PlanUnrefreshed(config)
 	return p, append(refreshed, said...)
 }
 
-// planUnrefreshed is Plan with -refresh=false. A tainted resource is planned as if it did
+// PlanUnrefreshed is Plan with -refresh=false. A tainted resource is planned as if it did
 // not exist, and is replaced.
-func (c *Core) planUnrefreshed(config map[string]any) (Plan, Diagnostics) {
+func (c *Core) PlanUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 	c.T.Helper()
 	c.Tainted = c.Tainted && !c.State.IsNull()
 	prior, nothing := *c.Kept, tftypes.NewValue(c.State.Type(), nil)
@@ -255,7 +255,7 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 // the apply. It returns what was planned.
 func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
-	p, said := c.planUnrefreshed(unknown)
+	p, said := c.PlanUnrefreshed(unknown)
 	if said.Failed() || p.Action == PlanNothing {
 		return p.Action, said
 	}
@@ -276,12 +276,12 @@ func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 			return p.Action, said
 		}
 	}
-	again, planned := c.planUnrefreshed(config)
+	again, planned := c.PlanUnrefreshed(config)
 	said = said.with(planned)
 	if planned.Failed() {
 		return p.Action, said
 	}
-	c.faults("inconsistent final plan", inconsistent(c.T, p, again))
+	c.faults("inconsistent final plan", Inconsistent(c.T, p, again))
 	if again.Action == PlanNothing {
 		return p.Action, said
 	}
