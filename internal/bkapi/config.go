@@ -1,7 +1,9 @@
 package bkapi
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,6 +70,9 @@ type Config struct {
 	// MaxResponseBytes bounds the answer, after decompression. Zero means
 	// DefaultMaxResponseBytes.
 	MaxResponseBytes int64
+
+	// Dial makes connections, as [net.Dialer.DialContext] does, which nil is.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 
 	// Logger gets a line per try. Nil discards them.
 	Logger *slog.Logger

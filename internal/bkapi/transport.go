@@ -37,9 +37,14 @@ func newTransport(cfg Config) (*http.Transport, error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
+	dial := cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+
 	return &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
-		DialContext: (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext: dial,
 		Protocols:   &protocols,
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12,

@@ -175,6 +175,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 	s.API.Gateway = bkapi.Gateway(s.gateway)
 	s.API.Limits = bkapi.NewLimits(s.maxConcurrent, s.requestsPerSecond)
 	s.API.Logger = newLogger()
+	s.API.Dial = p.Dial
 	if s.given["retry_wait_max"] == "" {
 		s.API.RetryWaitMax = max(s.API.RetryWaitMax, s.API.RetryWaitMin)
 	}

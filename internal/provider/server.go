@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"net"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type Options struct {
 	Pace platform.Pace
 	// Clock is what rollouts go by; nil is the one on the wall.
 	Clock poll.Clock
+	// Dial makes connections to the platform; nil is the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // DefaultOptions are those with which users get the provider of the given version.

@@ -1,0 +1,101 @@
+package providertest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/provider"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// InTime runs a test with a simulator by the clock of [synctest]: every wait of the provider
+// and of the simulator takes its full time, and none of the test's. The simulator is reached
+// in memory, since a wait for a socket stops that clock.
+func InTime(t *testing.T, test func(t *testing.T, sim *Timed)) {
+	t.Helper()
+	if _, err := servedSchema(t.Context()); err != nil { // outlives the test's clock
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		sim := &Timed{Sim: &Sim{Server: &simulator.Server{}, URL: "http://127.0.0.1"}, wire: make(wire)}
+		sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
+		server := &http.Server{Handler: sim.Server, ReadHeaderTimeout: time.Hour}
+		go func() { _ = server.Serve(sim.wire) }() // until it is closed
+		t.Cleanup(func() {
+			sim.record()
+			<-time.After(time.Hour) // by then all connections of the provider are idle, and closed
+			if err := server.Close(); err != nil {
+				t.Errorf("closing the server: %s", err)
+			}
+			if err := sim.Close(); err != nil {
+				t.Errorf("closing the simulator: %s", err)
+			}
+			for _, violation := range sim.Violations() {
+				t.Errorf("the simulator refused: %s", violation)
+			}
+		})
+		test(t, sim)
+	})
+}
+
+// Timed is a simulator in a test that InTime runs.
+type Timed struct {
+	*Sim
+
+	wire wire
+}
+
+// ConfiguredFor serves a provider that reaches the simulator by a face, and waits as it does
+// for users.
+func (s *Timed) ConfiguredFor(t *testing.T, by Face) *Protocol {
+	t.Helper()
+	p := &Protocol{T: t, Schema: served.schema, Server: provider.NewServer(provider.Options{
+		Version: "test", Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace, Dial: s.wire.dial,
+	})}
+	return configured(t, p, s.SettingsFor(by))
+}
+
+// wire is a listener in memory. Each connection is the other end of one that was dialled.
+type wire chan net.Conn
+
+func (w wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case w <- local{there}:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements [net.Listener].
+func (w wire) Accept() (net.Conn, error) {
+	conn, open := <-w
+	if !open {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+// Close implements [net.Listener].
+func (w wire) Close() error {
+	close(w)
+	return nil
+}
+
+// Addr implements [net.Listener].
+func (w wire) Addr() net.Addr { return loopback }
+
+// local is a connection from this machine.
+type local struct{ net.Conn }
+
+func (local) RemoteAddr() net.Addr { return loopback }
+
+var loopback = net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:80"))
