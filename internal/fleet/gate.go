@@ -96,9 +96,7 @@ func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Ho
 
 // look asks the agents once. An error leaves every host unknown.
 func (g *Gate) look(ctx context.Context, p Process, hosts []Host) (map[Host]Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.patience())
-	defer cancel()
-	return p.LiveStatus(ctx, hosts)
+	return LiveStatusWithin(ctx, p, g.patience(), hosts)
 }
 
 // wants reports whether what health_cmd printed is as wanted.

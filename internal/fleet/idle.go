@@ -1,6 +1,9 @@
 package fleet
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // foundIdle are the hosts on which a stop or a kill is said to have found nothing to end.
 func foundIdle(results Results, hosts []Host) []Host {
@@ -9,11 +12,11 @@ func foundIdle(results Results, hosts []Host) []Host {
 
 // askIdle asks the agents of such hosts, and gives what they say and the outcome of those on
 // which the process is not known to be at rest.
-func askIdle(ctx context.Context, p Process, found Results, hosts []Host) (map[Host]Status, Results) {
+func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later time.Duration) (map[Host]Status, Results) {
 	if len(hosts) == 0 {
 		return nil, nil
 	}
-	status, err := LiveStatusWithin(ctx, p, patience, hosts)
+	status, err := askedBefore(ctx, p, hosts, later)
 	if err != nil {
 		return nil, Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "said not to run, but whether it does, or is still hosted, could not be asked"})
 	}
@@ -36,7 +39,7 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host) (map[H
 // stop that has nothing to stop leaves hosting on (observed in a client's logs),
 // and the agent would start the process again.
 func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Results {
-	status, results := askIdle(ctx, p, found, hosts)
+	status, results := askIdle(ctx, p, found, hosts, Quick)
 	// Where the answer does not speak of hosting, unhosting does no harm.
 	hosted := pickFunc(hosts, func(h Host) bool {
 		_, amiss := results[h]
@@ -51,7 +54,7 @@ func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Res
 // unhost ends the hosting on hosts whose agents said so much before. Where one said that it
 // hosts the process, and the platform finds nothing to end, it is asked again.
 func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status) Results {
-	results := p.Operate(ctx, Unsupervise, hosts, nil)
+	results := operateBefore(ctx, p, Unsupervise, hosts, nil, Quick)
 	doubted := pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone && before[h].Hosted })
 	if len(doubted) == 0 {
 		return results

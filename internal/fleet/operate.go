@@ -38,20 +38,20 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	if ends := pickFunc(hosts, func(h Host) bool { return !spared[h] }); len(ends) > 0 {
 		switch first {
 		case DestroyStop:
-			results.Merge(p.Operate(ctx, Stop, ends, nil))
+			results.Merge(operateBefore(ctx, p, Stop, ends, nil, Besides))
 		case DestroyKill:
-			results.Merge(p.Operate(ctx, Kill, ends, nil))
+			results.Merge(operateBefore(ctx, p, Kill, ends, nil, Besides))
 		default: // it goes on running
 		}
 		askStuck(ctx, p, ends, results)
-		_, amiss := askIdle(ctx, p, results, foundIdle(results, ends))
+		_, amiss := askIdle(ctx, p, results, foundIdle(results, ends), Besides-Quick)
 		results.Merge(amiss)
 	}
 	stopped := results.Succeeded(hosts)
 	if len(stopped) == 0 {
 		return results
 	}
-	unregistered := p.Unregister(ctx, stopped)
+	unregistered := unregister(ctx, p, stopped)
 	gone := pickFunc(stopped, func(h Host) bool {
 		// Where to unregister is to unhost, the agents have done it themselves.
 		return unregistered[h].OK() && (unregistered[h].AlreadyDone || !p.HostingRegisters())
@@ -60,6 +60,14 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	unhostUnregistered(ctx, p, gone, registered, unregistered)
 	results.Merge(unregistered)
 	return results
+}
+
+// unregister is Unregister as a step: the agents are asked then, and what they still host is
+// unhosted.
+func unregister(ctx context.Context, p Process, hosts []Host) Results {
+	ctx, cancel := Share(ctx, Quick, 2*Quick)
+	defer cancel()
+	return p.Unregister(ctx, hosts)
 }
 
 // unhostUnregistered ends the hosting that is left on hosts where nothing is registered any
@@ -71,9 +79,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 	if len(gone) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, aftermath)
-	defer cancel()
-	live, err := p.LiveStatus(ctx, gone)
+	live, err := LiveStatusWithin(ctx, p, aftermath, gone)
 	if errors.Is(err, ErrNoSpec) {
 		return // nobody can be asked, and what the platform says is all there is
 	}
@@ -105,9 +111,7 @@ func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map
 	if len(stuck) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, aftermath)
-	defer cancel()
-	live, err := p.LiveStatus(ctx, stuck)
+	live, err := LiveStatusWithin(ctx, p, aftermath, stuck)
 	if err != nil {
 		return nil
 	}
@@ -146,7 +150,7 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 		t.before(ctx, wave.Hosts, unsure, wave.observe)
 		var operated Results
 		if len(t.due) > 0 {
-			operated = p.Operate(ctx, op, t.due, wave.observe)
+			operated = operateBefore(ctx, p, op, t.due, wave.observe, t.needsAfter())
 		}
 		t.after(ctx, operated)
 		return t.results
@@ -173,11 +177,25 @@ type turn struct {
 // runsOnce reports whether the turn starts a process that ends by itself.
 func (t *turn) runsOnce() bool { return t.process.OneShot() && (t.op == Start || t.op == Restart) }
 
+// needsAfter is how long it takes to look after what the operation left behind.
+func (t *turn) needsAfter() time.Duration {
+	switch {
+	case t.runsOnce():
+		return 3 * Quick
+	case t.op == Start:
+		return Quick
+	case t.op == Stop, t.op == Kill:
+		return 2 * Quick
+	}
+	return 0
+}
+
 // before settles the hosts on which the operation must not run, or need not.
 func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) {
 	t.results, t.bare = make(Results, len(hosts)), make(map[Host]bool)
-	doubtful := t.resume(ctx, pickFunc(hosts, func(h Host) bool { _, is := unsure[h]; return is }), unsure, observe)
-	for h, o := range askFirst(ctx, t.process, t.op, doubtful) {
+	later := Takes(t.process, t.op) + t.needsAfter()
+	doubtful := t.resume(ctx, pickFunc(hosts, func(h Host) bool { _, is := unsure[h]; return is }), unsure, later+Quick, observe)
+	for h, o := range askFirst(ctx, t.process, t.op, doubtful, later) {
 		if !o.OK() {
 			o.Underway = unsure[h]
 		}
@@ -185,21 +203,23 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, o
 	}
 	t.due = pickFunc(hosts, func(h Host) bool { _, settled := t.results[h]; return !settled })
 	if t.runsOnce() && len(t.due) > 0 {
-		t.askHosted(ctx)
+		t.askHosted(ctx, later)
 	}
 }
 
 // resume settles the hosts on which an earlier run has ended or goes on, and gives those
 // of which its task tells nothing. Where it failed, the operation is due.
-func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, observe Observer) (doubtful []Host) {
+func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, later time.Duration, observe Observer) (doubtful []Host) {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
 		if task := unsure[h]; task.ID != "" {
 			tasks[h], t.bare[h] = task, task.Bare
 		}
 	}
+	ctx, cancel := Share(ctx, Takes(t.process, t.op), later)
+	defer cancel()
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
-		asked := askFirst(ctx, t.process, t.op, open)
+		asked := askFirst(ctx, t.process, t.op, open, Takes(t.process, t.op))
 		return asked.without(pickFunc(open, func(h Host) bool { return !asked[h].OK() }))
 	}, observe)
 	for _, h := range hosts {
@@ -238,8 +258,8 @@ func (t *turn) after(ctx context.Context, operated Results) {
 const aftermath = 15 * time.Second
 
 // start starts, and says of hosts where that failed what it left behind.
-func start(ctx context.Context, p Process, hosts []Host, observe Observer) Results {
-	results := p.Operate(ctx, Start, hosts, observe)
+func start(ctx context.Context, p Process, hosts []Host, observe Observer, later time.Duration) Results {
+	results := operateBefore(ctx, p, Start, hosts, observe, later)
 	sayWhatIsLeft(ctx, p, results, hosts)
 	return results
 }
@@ -252,9 +272,7 @@ func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host
 	if len(failed) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, aftermath)
-	defer cancel()
-	status, _ := p.LiveStatus(ctx, failed) // what is not known is not said
+	status, _ := LiveStatusWithin(ctx, p, aftermath, failed) // what is not known is not said
 	for _, h := range failed {
 		o := results[h]
 		switch s := status[h]; {
@@ -270,8 +288,8 @@ func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host
 // askHosted asks where a one-shot process is hosted, which running it leaves as it was: a
 // start hosts, and the agent would run again what has ended (observed). It does not run
 // where the agent does not say.
-func (t *turn) askHosted(ctx context.Context) {
-	before, err := t.process.LiveStatus(ctx, t.due)
+func (t *turn) askHosted(ctx context.Context, later time.Duration) {
+	before, err := askedBefore(ctx, t.process, t.due, later)
 	if err != nil {
 		t.results.Merge(Same(t.due, Outcome{Verdict: Failed, Err: err, Meaning: "not run, because whether it is hosted could not be asked"}))
 		t.due = nil
@@ -299,7 +317,7 @@ func (t *turn) askRunAnew(ctx context.Context) {
 	if len(doubted) == 0 {
 		return
 	}
-	now, _ := t.process.LiveStatus(ctx, doubted) // who does not answer has not said that it ended
+	now, _ := askedBefore(ctx, t.process, doubted, 2*Quick) // who does not answer has not said that it ended
 	for _, h := range doubted {
 		o, s := t.results[h], now[h]
 		switch runs := s.State == Running; {
@@ -323,7 +341,7 @@ func unhostAgain(ctx context.Context, p Process, ran Results, hosts []Host) Resu
 		return nil
 	}
 	results := make(Results)
-	let := p.Operate(ctx, Unsupervise, hosts, nil)
+	let := operateBefore(ctx, p, Unsupervise, hosts, nil, Quick)
 	after, _ := p.LiveStatus(ctx, let.Succeeded(hosts))
 	for _, h := range hosts {
 		o := let[h].unhosted(after[h])
@@ -349,11 +367,11 @@ func AsksFirst(op Operation) bool { return op != Restart && op != Reload }
 
 // askFirst settles the hosts that are already as the operation would leave them,
 // and those that cannot be asked.
-func askFirst(ctx context.Context, p Process, op Operation, hosts []Host) Results {
+func askFirst(ctx context.Context, p Process, op Operation, hosts []Host, later time.Duration) Results {
 	if len(hosts) == 0 || !AsksFirst(op) {
 		return nil
 	}
-	status, err := p.LiveStatus(ctx, hosts)
+	status, err := askedBefore(ctx, p, hosts, later)
 	if err != nil {
 		return Same(hosts, Outcome{Verdict: Lost, Err: err, Meaning: "whether an earlier " + string(op) + " worked could not be asked"})
 	}

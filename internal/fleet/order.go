@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Member is one process of an operation on several.
@@ -80,12 +81,16 @@ func RunInOrder(ctx context.Context, op Operation, order Order, members []Member
 	}
 	r.tally = newTally(rollout.Watch, turns, waves)
 	allowed := rollout.MaxFailed.Of(len(concerned))
-	for _, stage := range stages {
+	for n, stage := range stages {
 		machines := r.machines(stage, all)
 		if len(machines) == 0 {
 			continue
 		}
-		r.stage(ctx, stage, machines, allowed)
+		later := time.Duration(0)
+		for _, to := range stages[n+1:] {
+			later += r.needs(to)
+		}
+		r.stage(ctx, stage, machines, allowed, later)
 		r.waves += len(rollout.Sizes(machines))
 	}
 	return r.results
@@ -113,8 +118,14 @@ func (r *orderedRun) machines(stage []int, all []Host) []Host {
 	return pickFunc(all, func(h Host) bool { return on[h.WithoutSupplier()] })
 }
 
-// stage takes the members of one priority, wave by wave.
-func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, allowed int) {
+// stage takes the members of one priority, wave by wave. later is what the stages after it
+// need. Waves are bounded by a time of their own.
+func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, allowed int, later time.Duration) {
+	if r.rollout.WaveTimeout == 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = Share(ctx, r.needs(stage), later)
+		defer cancel()
+	}
 	if len(r.failed) > allowed {
 		r.skip(stage, machines, Outcome{Verdict: NotTried, Meaning: StoppedByFailures})
 		return
@@ -200,13 +211,37 @@ func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, 
 		}
 	}
 	operated := make([]Results, len(turns))
-	for n, results := range operateAll(ctx, r.op, parts) {
+	after := time.Duration(0)
+	for i := range turns {
+		after = max(after, turns[i].needsAfter())
+	}
+	operating, cancel := Share(ctx, r.takes(stage), after)
+	defer cancel()
+	for n, results := range operateAll(operating, r.op, parts) {
 		operated[of[n]] = results
 	}
 	atOnce(len(turns), func(n int) {
 		turns[n].after(ctx, operated[n])
 		r.count(stage[n], turns[n].results)
 	})
+}
+
+// takes is how long the operation may take on the members of a stage.
+func (r *orderedRun) takes(stage []int) time.Duration {
+	longest := time.Duration(0)
+	for _, i := range stage {
+		longest = max(longest, Takes(r.members[i].Process, r.op))
+	}
+	return longest
+}
+
+// needs is how long a stage needs, in one wave.
+func (r *orderedRun) needs(stage []int) time.Duration {
+	needs := r.takes(stage) + Besides
+	if r.rollout.Healthy != nil {
+		needs += r.rollout.Healthy.StableFor
+	}
+	return needs
 }
 
 // count takes verdicts of a member. What worked is not done before it has passed the gate,

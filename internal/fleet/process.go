@@ -119,6 +119,9 @@ type Process interface {
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// OneShot reports whether the process ends by itself when it has done its work.
 	OneShot() bool
+	// Settles is how long the command of an operation may take on a host, and the check after
+	// it where that starts the process.
+	Settles() (command, startCheck time.Duration)
 	// HostingRegisters reports whether to register is to host, so that what is not
 	// hosted is not registered.
 	HostingRegisters() bool

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -109,6 +110,8 @@ func (p *process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 }
 
 func (p *process) OneShot() bool { return p.oneShot }
+
+func (p *process) Settles() (command, startCheck time.Duration) { return time.Minute, 5 * time.Second }
 
 func (p *process) HostingRegisters() bool { return p.hostingRegisters }
 

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,6 +28,8 @@ func (tellingProcess) Operate(_ context.Context, op fleet.Operation, hosts []fle
 }
 
 func (tellingProcess) OneShot() bool { return false }
+
+func (tellingProcess) Settles() (command, startCheck time.Duration) { return time.Minute, 0 }
 
 // LiveStatus does not know what became of host 2.
 func (tellingProcess) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {

@@ -58,6 +58,9 @@ type Reconciliation struct {
 	// notTold are the hosts that were not operated, because an apply that was cut off may have
 	// done it.
 	notTold []Host
+	// outOfTime: on some hosts nothing more was done because the time for everything was to be
+	// up.
+	outOfTime bool
 	// resumed are the hosts on which an earlier try of the operation turned out to have
 	// worked.
 	resumed Results
@@ -93,19 +96,29 @@ func (r *Reconciliation) Run(ctx context.Context) Results {
 // wave registers the hosts of a wave, runs the operation where it is due, and hosts or
 // starts what is not.
 func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
-	before, results := r.askBefore(ctx, wave.Hosts, wave.observe)
+	last := time.Duration(0) // what the last look needs
+	if r.change.Look {
+		last = Quick
+	}
+	after := last // what the steps after the operation need
+	if r.want.Ensure != EnsureRegistered {
+		after += 2 * Quick
+	}
+	later := r.takes(wave.Hosts) + after // what those after registering need
+	before, results := r.askBefore(ctx, wave.Hosts, later+Quick, wave.observe)
 	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, unasked := results[h]; return !unasked })
-	registered := registerAll(ctx, r.process, r.want, pick(hosts, r.register), r.change.Adopt)
+	fresh, again := pick(hosts, r.register), pick(hosts, r.reregister)
+	registered := registerAll(ctx, r.process, r.want, fresh, r.change.Adopt, later+needs(again))
 	results.Merge(registered)
-	if again := pick(hosts, r.reregister); len(again) > 0 {
-		results.Merge(r.process.Reregister(ctx, again).hosting(r.want, never))
+	if len(again) > 0 {
+		results.Merge(reregister(ctx, r.process, again, later).hosting(r.want, never))
 	}
 	sent := r.sent(hosts, results)
 	r.changed = append(r.changed, sent)
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
-	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe))
+	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe, after))
 	up := results.Succeeded(hosts)
-	brought := bringUp(ctx, r.process, r.want, up)
+	brought := bringUp(ctx, r.process, r.want, up, last)
 	results.Merge(brought.results)
 	r.keepTimes(hosts, setOf(sent), brought.seen, r.look(ctx, hosts, brought.seen))
 	for _, h := range brought.started {
@@ -115,6 +128,9 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	}
 	results.tookOver(registered)
 	results.leave(up, r.bare)
+	for _, o := range results {
+		r.outOfTime = r.outOfTime || !wave.timed && !o.OK() && Ended(o.Err)
+	}
 	return results
 }
 
@@ -209,17 +225,19 @@ func (r Results) leave(hosts []Host, left func(Host) Drift) {
 
 // registerAll registers, and decides what a registration that is there already means:
 // it is taken over where it is our own or adopted, and left to its owner otherwise.
-func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, adopt bool) Results {
+func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, adopt bool, later time.Duration) Results {
 	if len(hosts) == 0 {
 		return nil
 	}
-	results := p.Register(ctx, hosts).hosting(want, always)
+	registering, cancel := Share(ctx, Quick, later)
+	defer cancel()
+	results := p.Register(registering, hosts).hosting(want, always)
 	taken := pickFunc(hosts, func(h Host) bool {
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
 	claimed := taken
 	if len(taken) > 0 && !adopt {
-		onFile, err := p.CachedStatus(ctx, taken)
+		onFile, err := cachedBefore(ctx, p, taken, later+Quick)
 		dateByOtherName(ctx, p, taken, results)
 		claimed = nil
 		for _, h := range taken {
@@ -231,7 +249,7 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 		}
 	}
 	if len(claimed) > 0 {
-		for h, o := range p.Reregister(ctx, claimed).hosting(want, never) {
+		for h, o := range reregister(ctx, p, claimed, later).hosting(want, never) {
 			o.TookOver = true
 			if o.Underway.ID != "" {
 				o.Underway.Over = results[h].RegisterTime
@@ -309,18 +327,21 @@ type brought struct {
 	seen map[Host]Status
 }
 
-// patience is how long agents are asked what a registration has left. It leaves time to host
-// and to start: one that says nothing does not keep the others.
+// patience is how long agents are asked at the most, however much time there is.
 const patience = 2 * time.Minute
 
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be
 // of a registration before this one, and say of a process that it runs although it
 // was stopped since.
-func bringUp(ctx context.Context, p Process, want Desired, hosts []Host) brought {
+func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, later time.Duration) brought {
 	if want.Ensure == EnsureRegistered || len(hosts) == 0 {
 		return brought{}
 	}
-	status, err := LiveStatusWithin(ctx, p, patience, hosts)
+	starting := time.Duration(0)
+	if want.Ensure == EnsureRunning {
+		starting = Takes(p, Start)
+	}
+	status, err := askedBefore(ctx, p, hosts, starting+Quick+later)
 	if err != nil {
 		return brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})}
 	}
@@ -334,7 +355,7 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host) brought
 		}
 		b.started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(b.started) > 0 {
-			b.results.Merge(start(ctx, p, b.started, nil).underWay(Start))
+			b.results.Merge(start(ctx, p, b.started, nil, Quick+later).underWay(Start))
 		}
 	}
 	bare := pickFunc(hosts, func(h Host) bool {
@@ -345,7 +366,7 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host) brought
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	if len(bare) > 0 {
-		hosted := p.Operate(ctx, Supervise, bare, nil).hosting(want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
+		hosted := operateBefore(ctx, p, Supervise, bare, nil, later).hosting(want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
 		hosted.leave(bare, func(Host) Drift { return NotHosted })
 		b.results.Merge(hosted)
 	}

@@ -46,6 +46,8 @@ type Wave struct {
 	Hosts      []Host
 	// observe takes verdicts of the wave before it is over.
 	observe Observer
+	// timed: the wave ends at a time of its own, and not when the time for everything is up.
+	timed bool
 }
 
 // Run calls act for one wave of hosts after the other. A wave starts only when
@@ -142,9 +144,16 @@ func (r Rollout) silentBehind(first int, hosts []Host) []Host {
 	return slices.Concat(others[:first], silent, others[first:])
 }
 
-// bounded acts on a wave for as long as a wave may take.
+// bounded acts on a wave for as long as a wave may take, and leaves time for the gate.
 func (r Rollout) bounded(ctx context.Context, act func(context.Context, Wave) Results, wave Wave) Results {
+	if r.Healthy != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = Share(ctx, Besides, r.Healthy.StableFor+Quick)
+		defer cancel()
+	}
 	if r.WaveTimeout > 0 {
+		deadline, limited := ctx.Deadline()
+		wave.timed = !limited || time.Until(deadline) > r.WaveTimeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.WaveTimeout)
 		defer cancel()

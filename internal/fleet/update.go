@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
@@ -52,13 +53,15 @@ type Due struct {
 
 // hindered asks how hostings and starts ended that an earlier run has sent. It gives the hosts
 // on which one is still under way. What the others have come to their agents tell.
-func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, observe Observer) Results {
+func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
 		if task, sent := r.change.Underway[h]; sent && (task.Operation == Supervise || r.want.Ensure == EnsureRunning) {
 			tasks[h] = task
 		}
 	}
+	ctx, cancel := Share(ctx, Takes(r.process, Start), later)
+	defer cancel()
 	still := StillUnderWay(ctx, r.process, patience, tasks, r.came, observe)
 	for h := range tasks {
 		_, goesOn := still[h]
@@ -76,13 +79,15 @@ func (r *Reconciliation) came(ctx context.Context, hosts []Host) Results {
 // resume asks how earlier tries ended of which the tasks are known. It gives the hosts on
 // which one is still under way; where one worked, the host is in resumed from then on, and
 // where one failed, it is not in doubt any more.
-func (r *Reconciliation) resume(ctx context.Context, due []Host, observe Observer) Results {
+func (r *Reconciliation) resume(ctx context.Context, due []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range due {
 		if d := r.change.Due[h]; d.InDoubt && d.Task.ID != "" {
 			tasks[h] = d.Task
 		}
 	}
+	ctx, cancel := Share(ctx, Takes(r.process, r.change.Operation), later)
+	defer cancel()
 	still := make(Results)
 	for h, o := range resume(ctx, r.process, tasks, r.worked, observe) {
 		d := r.change.Due[h]
@@ -103,7 +108,7 @@ func (r *Reconciliation) resume(ctx context.Context, due []Host, observe Observe
 // worked gives the hosts whose process has another pid than before an earlier try.
 func (r *Reconciliation) worked(ctx context.Context, hosts []Host) Results {
 	results := make(Results)
-	live, _ := r.prior().LiveStatus(ctx, hosts) // who says nothing has not shown that it worked
+	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown that it worked
 	for _, h := range hosts {
 		if now, was := live[h], r.change.Due[h].PID; now.State == Running && now.PID > 0 && was > 0 && now.PID != was {
 			results[h] = Outcome{Verdict: Done, AlreadyDone: true}
@@ -122,11 +127,12 @@ func (r *Reconciliation) prior() Process {
 
 // askBefore asks what runs on the hosts that are due, before anything is changed there. A
 // host that cannot be asked, or on which what was sent before is still under way, is
-// left as it is.
-func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, observe Observer) (map[Host]Status, Results) {
-	results := r.hindered(ctx, hosts, observe)
+// left as it is. later is what the steps after that need.
+func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, later time.Duration, observe Observer) (map[Host]Status, Results) {
+	asking := needs(r.due(hosts))
+	results := r.hindered(ctx, hosts, asking+later, observe)
 	due := pickFunc(r.due(hosts), func(h Host) bool { _, hindered := results[h]; return !hindered })
-	results.Merge(r.resume(ctx, due, observe))
+	results.Merge(r.resume(ctx, due, asking+later, observe))
 	due = pickFunc(due, func(h Host) bool {
 		_, ended := r.resumed[h]
 		_, still := results[h]
@@ -135,7 +141,7 @@ func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, observe Ob
 	if len(due) == 0 {
 		return nil, results
 	}
-	before, err := r.prior().LiveStatus(ctx, due)
+	before, err := askedBefore(ctx, r.prior(), due, later)
 	for _, h := range due {
 		s, was := before[h], r.change.Due[h]
 		switch {
@@ -182,7 +188,7 @@ func (r *Reconciliation) NotTold() []Host { return r.notTold }
 
 // operate runs the operation on hosts that are due and run, and starts what an earlier try
 // took down. What does not run otherwise is left so.
-func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[Host]Status, observe Observer) Results {
+func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[Host]Status, observe Observer, later time.Duration) Results {
 	results := make(Results)
 	var up, down []Host
 	for _, h := range r.due(hosts) {
@@ -203,10 +209,14 @@ func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[H
 		}
 	}
 	if len(up) > 0 {
-		results.Merge(r.process.Operate(ctx, r.change.Operation, up, observe).underWay(r.change.Operation))
+		starting := time.Duration(0)
+		if len(down) > 0 {
+			starting = Takes(r.process, Start)
+		}
+		results.Merge(operateBefore(ctx, r.process, r.change.Operation, up, observe, starting+later).underWay(r.change.Operation))
 	}
 	if len(down) > 0 {
-		results.Merge(start(ctx, r.process, down, observe).underWay(Start))
+		results.Merge(start(ctx, r.process, down, observe, later).underWay(Start))
 	}
 	for _, h := range slices.Concat(up, down) {
 		pid := r.change.Due[h].PID
@@ -243,6 +253,10 @@ func (r *Reconciliation) sent(hosts []Host, results Results) []Host {
 		return r.reregister[h] && results[h].Verdict != NotTried || r.register[h] && results[h].OK()
 	})
 }
+
+// OutOfTime reports whether a host has failed because the time for everything was to be up, be
+// it left to other hosts.
+func (r *Reconciliation) OutOfTime() bool { return r.outOfTime }
 
 // TooManyFailed reports whether more hosts failed than the rollout bears.
 func (r *Reconciliation) TooManyFailed(results Results) bool {

@@ -3,6 +3,7 @@ package gse
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -36,13 +37,21 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 // hostAgain replaces by hosting again, except where the platform says that it is
 // hosted already: there it is unhosted first.
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	results := p.client.face.host(ctx, p, fleet.Supervise, hosts)
+	results := hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick)
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
 	if len(kept) > 0 {
-		results.Merge(p.client.face.host(ctx, p, fleet.Unsupervise, kept))
+		results.Merge(hostBefore(ctx, p, fleet.Unsupervise, kept, fleet.Quick))
 		results.Merge(p.client.face.host(ctx, p, fleet.Supervise, results.Succeeded(kept)))
 	}
 	return results
+}
+
+// hostBefore hosts or unhosts, and leaves time for what else is to be done on hosts where that
+// has worked.
+func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host, later time.Duration) fleet.Results {
+	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, later)
+	defer cancel()
+	return p.client.face.host(ctx, p, op, hosts)
 }
 
 // refused reports whether the platform left a hosting as it was (850). Where our own

@@ -69,13 +69,15 @@ func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	switch {
 	case p.spec == nil:
-		results := p.registration(ctx, callUnregister, nil, hosts)
+		unregistering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
+		defer cancel()
+		results := p.registration(unregistering, callUnregister, nil, hosts)
 		p.doubt(ctx, results)
 		return results
 	case !p.unlimited():
 		return p.registration(ctx, callUnregister, nil, hosts)
 	}
-	results := f.host(ctx, p, fleet.Unsupervise, hosts)
+	results := hostBefore(ctx, p, fleet.Unsupervise, hosts, fleet.Quick)
 	if let := results.Succeeded(hosts); len(let) > 0 {
 		results.Merge(p.registration(ctx, callUnregister, nil, let))
 	}

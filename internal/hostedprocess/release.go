@@ -157,7 +157,9 @@ func wordsOf(first fleet.OnDestroy) string {
 func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
 	ours := wave.Hosts
 	if wave.Number > 1 {
-		ours = l.stillOurs(ctx, ours)
+		looking, cancel := fleet.Share(ctx, fleet.Quick, fleet.Takes(l.Process, fleet.Stop)+fleet.Besides)
+		defer cancel()
+		ours = l.stillOurs(looking, ours)
 	}
 	results := l.releaseFrom(ctx, ours, spared)
 	for _, host := range wave.Hosts {

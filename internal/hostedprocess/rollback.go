@@ -19,7 +19,7 @@ import (
 // declaration back: too many have failed, there is another one to go back to, and nobody
 // and no deadline has ended the update.
 func (u *update) rollsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
-	return u.h.rollback && ctx.Err() == nil && r.TooManyFailed(results) &&
+	return u.h.rollback && ctx.Err() == nil && !r.OutOfTime() && r.TooManyFailed(results) &&
 		u.prior.Desired.HasSpec && !u.last.registeredAs(u.h.Desired)
 }
 

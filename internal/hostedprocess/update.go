@@ -73,7 +73,9 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		return err
 	}
 	u.did = change
-	reconciliation, results := u.h.reconcile(ctx, "update", change)
+	reconciling, cancel := u.beforeRelease(ctx)
+	defer cancel()
+	reconciliation, results := u.h.reconcile(reconciling, "update", change)
 	u.keepEnded(reconciliation.Ended(), names)
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
@@ -92,6 +94,16 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.keepSuppliers(change, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
+}
+
+// beforeRelease bounds what comes before hosts leave: where waves have no time of their own,
+// that of the update is left to these as well.
+func (u *update) beforeRelease(ctx context.Context) (context.Context, context.CancelFunc) {
+	if u.h.rollout.WaveTimeout > 0 || len(u.prior.Hosts.Without(u.h.Hosts)) == 0 {
+		return context.WithCancel(ctx)
+	}
+	wave := fleet.Takes(u.h.Process, fleet.Start) + fleet.Besides
+	return fleet.Share(ctx, wave, wave)
 }
 
 // effect is what the update did to hosts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -64,7 +65,7 @@ func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Result
 
 func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
-		return p.readBack(ctx, p.run(ctx, step{apiManage, 1, callRegister, false}, hosts, procapi.Request{}), hosts, true)
+		return p.readBack(ctx, p.runBefore(ctx, step{apiManage, 1, callRegister, false}, hosts), hosts, true)
 	}
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Supervise), callRegister, true}, hosts, procapi.Request{})
 }
@@ -73,11 +74,15 @@ func (p *Process) register(ctx context.Context, hosts []fleet.Host) fleet.Result
 // replace, except where the server says that there is something already: there it
 // is removed first.
 func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	results := p.register(ctx, hosts)
+	registering, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
+	defer cancel()
+	results := p.register(registering, hosts)
 	taken := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
 		return results[h].OK() || !results[h].AlreadyDone
 	})
-	results.Merge(p.Unregister(ctx, taken))
+	unregistering, cancelUnregister := fleet.Share(ctx, fleet.Quick, fleet.Quick)
+	defer cancelUnregister()
+	results.Merge(p.Unregister(unregistering, taken))
 	results.Merge(p.register(ctx, results.Succeeded(taken)))
 	return results
 }
@@ -85,13 +90,16 @@ func (p *Process) Reregister(ctx context.Context, hosts []fleet.Host) fleet.Resu
 // Unregister implements fleet.Process.
 func (p *Process) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.registration == RegisterByManage {
-		return p.readBack(ctx, p.run(ctx, step{apiManage, 2, callUnregister, false}, hosts, procapi.Request{}), hosts, false)
+		return p.readBack(ctx, p.runBefore(ctx, step{apiManage, 2, callUnregister, false}, hosts), hosts, false)
 	}
 	return p.run(ctx, step{apiOperate, procapi.OpType(fleet.Unsupervise), callUnregister, true}, hosts, procapi.Request{})
 }
 
 // OneShot implements fleet.Process.
 func (p *Process) OneShot() bool { return p.info.oneShot() }
+
+// Settles implements fleet.Process.
+func (p *Process) Settles() (command, startCheck time.Duration) { return p.info.Settles() }
 
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return true }
@@ -197,6 +205,13 @@ func (p *Process) run(ctx context.Context, s step, hosts []fleet.Host, r procapi
 	}
 	results.Merge(fleet.Same(other, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNoAgent}))
 	return results
+}
+
+// runBefore is run, and leaves time to read back what it did.
+func (p *Process) runBefore(ctx context.Context, s step, hosts []fleet.Host) fleet.Results {
+	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, fleet.Quick)
+	defer cancel()
+	return p.run(ctx, s, hosts, procapi.Request{})
 }
 
 // split tells hosts with an address from those with an agent id.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
@@ -10,21 +11,33 @@ import (
 // CachedStatus implements fleet.Process. There is no cache: the agents are asked,
 // and a process that is not hosted counts as not registered (see the package
 // documentation).
+//
+// Who reads a file has more to do then, so one agent that says nothing does not take all the
+// time there is.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	statuses, err := p.LiveStatus(ctx, hosts)
+	statuses, err := fleet.LiveStatusWithin(ctx, p, patience, hosts)
+	return hostedOnly(statuses), err
+}
+
+// patience is how long agents are asked in place of a file.
+const patience = 2 * time.Minute
+
+// hostedOnly takes what is not hosted for not registered.
+func hostedOnly(statuses map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Status {
 	for h, s := range statuses {
 		if s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
 			s.State = fleet.Unregistered
 			statuses[h] = s
 		}
 	}
-	return statuses, err
+	return statuses
 }
 
 // SharedStatus implements fleet.Process. A question to the agents is about one
 // process.
 func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	return p.CachedStatus(ctx, hosts)
+	statuses, err := p.LiveStatus(ctx, hosts)
+	return hostedOnly(statuses), err
 }
 
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is

@@ -111,16 +111,12 @@ func rolloutOf(ctx context.Context, members []member, name fleet.Operation, valu
 		diags   diag.Diagnostics
 		rollout fleet.Rollout
 		canary  = make(map[fleet.HostID]bool)
-		whole   = reference.Target{Starts: name.Starts()}
 		longest time.Duration
 	)
 	for _, m := range members {
-		whole.Settles, whole.StartCheck = max(whole.Settles, m.Settles), max(whole.StartCheck, m.StartCheck)
-	}
-	for _, m := range members {
-		whole.Hosts = m.Hosts
+		target := reference.Target{Hosts: m.Hosts, Process: m.Process, Starts: name.Starts()}
 		var d diag.Diagnostics
-		rollout, d = whole.Rollout(ctx, value)
+		rollout, d = target.Rollout(ctx, value)
 		diags = append(diags, d...)
 		longest = max(longest, rollout.WaveTimeout)
 		for host := range rollout.Canary {

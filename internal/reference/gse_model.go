@@ -239,7 +239,6 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		// registers hosting, and must not do so with other labels.
 		Process: p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
 	}
-	o.Settles, o.StartCheck = spec.Settles()
 	o.ImportAdvice = " Or import the existing registration, whose id is " + o.ID + "."
 	return o, diags
 }

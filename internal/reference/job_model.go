@@ -283,6 +283,5 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		Process: p.Job.Process(scope, m.Registration, info),
 		Desired: fleet.Desired{Fingerprint: fingerprint, Spec: fingerprint, Owner: owner, HasSpec: true},
 	}
-	o.Settles, o.StartCheck = info.Settles()
 	return o, diags
 }

@@ -54,9 +54,10 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{}},
 			},
 			"wave_timeout": schema.StringAttribute{
-				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. The gate `healthy` comes " +
-					"after that, and has a bound of its own. " +
-					"By default what an operation may take on a host and one minute more: `op_timeout` (60 seconds where it is not set), and where processes are " +
+				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. It fails alone: " +
+					"each step of a wave leaves the steps after it what they need, 30 seconds to ask agents, to register or to look, and what an operation may take on a host. " +
+					"Where `wave_timeout` is less than that, each gets its share. The gate `healthy` comes after that, and has a bound of its own. " +
+					"By default what an operation may take on a host and two minutes more: `op_timeout` (60 seconds where it is not set), and where processes are " +
 					"started or restarted also `start_check_secs` (5).",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
@@ -250,11 +251,12 @@ func (t Target) Rollout(ctx context.Context, rollout types.Object) (fleet.Rollou
 			r.Canary[host] = true
 		}
 	}
-	if r.InWaves() && r.WaveTimeout == 0 {
-		r.WaveTimeout = t.Settles + time.Minute
+	if r.InWaves() && r.WaveTimeout == 0 && t.Process != nil { // a plan has none
+		operation := fleet.Stop // as long as any that does not start the process
 		if t.Starts {
-			r.WaveTimeout += t.StartCheck
+			operation = fleet.Start
 		}
+		r.WaveTimeout = fleet.Takes(t.Process, operation) + fleet.Besides
 	}
 	return r, diags
 }

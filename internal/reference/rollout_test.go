@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
@@ -138,11 +139,18 @@ func TestRollout_noRollback(t *testing.T) {
 	}
 }
 
+// settling is a process on which an operation may take so long.
+type settling struct{ fleet.Process }
+
+func (settling) Settles() (command, startCheck time.Duration) {
+	return 30 * time.Second, 7 * time.Second
+}
+
 // A wave has time for its slowest host, unless it is said how much.
 //
-// Promised in rolling-restart.md: by default what an operation may take on a host and one
-// minute more.
-// Promised in reference: By default what an operation may take on a host and one minute
+// Promised in rolling-restart.md: by default what an operation may take on a host and two
+// minutes more.
+// Promised in reference: By default what an operation may take on a host and two minutes
 // more.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
@@ -154,14 +162,14 @@ func TestTarget_Rollout_waveTimeout(t *testing.T) {
 		timeout   types.String
 		want      time.Duration
 	}{
-		"default":  {false, types.Int64Value(1), types.StringNull(), 90 * time.Second},
-		"starts":   {true, types.Int64Value(1), types.StringNull(), 97 * time.Second},
+		"default":  {false, types.Int64Value(1), types.StringNull(), 150 * time.Second},
+		"starts":   {true, types.Int64Value(1), types.StringNull(), 157 * time.Second},
 		"set":      {true, types.Int64Value(1), types.StringValue("10s"), 10 * time.Second},
 		"one-wave": {true, types.Int64Null(), types.StringNull(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := reference.Target{Settles: 30 * time.Second, StartCheck: 7 * time.Second, Starts: c.starts}
+			target := reference.Target{Process: settling{}, Starts: c.starts}
 			rollout, diags := target.Rollout(t.Context(), types.ObjectValueMust(map[string]attr.Type{
 				"waves": texts, "canary": texts, "batch_size": types.Int64Type, "pause": types.StringType, "wave_timeout": types.StringType, "max_failed_hosts": types.StringType,
 				"healthy": gate, "on_failure": types.StringType,

@@ -20,9 +20,6 @@ type Target struct {
 	// ImportAdvice says how to import a registration that somebody else made. It begins
 	// with a space, and is empty if the object cannot be imported.
 	ImportAdvice string
-	// Settles is how long an operation may take on a host, and StartCheck how much longer
-	// one that starts the process.
-	Settles, StartCheck time.Duration
 	// Starts says that what is to be done starts the process, alone or among other things.
 	// It is for the caller to set.
 	Starts bool

@@ -1,0 +1,280 @@
+package rollouts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// The hosts of a test in which web-2 hangs. With waves, the first one has four of them.
+const (
+	hangingHosts = 8
+	hanging      = 2
+)
+
+// bound is the time that a rollout has.
+type bound struct {
+	rollout map[string]any // nil for one wave
+	timeout string         // of all waves, "" for the default
+	most    time.Duration  // that an apply may take
+}
+
+// bounds: for one wave it is the time of the whole apply. 3 seconds are less than what any
+// step may need, and the default of wave_timeout is just enough.
+var bounds = map[string]bound{
+	"3-seconds": {map[string]any{"waves": []any{"4"}, "wave_timeout": "3s", "max_failed_hosts": "1"}, "", 6 * time.Second},
+	"default":   {map[string]any{"waves": []any{"4"}, "max_failed_hosts": "1"}, "", 2 * 185 * time.Second},
+	"one-wave":  {nil, "", 10 * time.Minute},
+	"scarce":    {nil, "5s", 5 * time.Second},
+}
+
+// hang is a step of an apply at which web-2 hangs.
+type hang struct {
+	faces []providertest.Face // all where it is nil
+	// at is the request to which the platform answers 115 for web-2. The first skip of them
+	// it answers well.
+	at   providertest.Operation
+	ask  bool // the question to its agent, in place of at
+	op   int  // the operation by this number, in place of at
+	skip int
+	// before is applied first, if it is not nil, and each is then done on every host.
+	before map[string]any
+	each   func(sim *providertest.Sim, by providertest.Face, host string) error
+	// config is applied while web-2 hangs; hosts is how many are left in it, all where it is 0.
+	config map[string]any
+	hosts  int
+	start  string // the start command, ./v1.sh where it is not set
+	kind   providertest.PlanKind
+	gate   bool
+	// once is what is done on each other host.
+	once []string
+}
+
+func ensure(ensure string) map[string]any { return map[string]any{"ensure": ensure} }
+
+func onUpdate(then, ensure string) map[string]any {
+	return map[string]any{"on_update": then, "ensure": ensure}
+}
+
+var gseAlone = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
+
+// hangs are the steps of a hosted process. Before an update its processes run.
+var hangs = map[string]hang{
+	"create/ask":      {faces: gseAlone, ask: true, config: ensure("registered")},
+	"create/register": {at: providertest.OnCreate, config: ensure("hosted")},
+	"create/look":     {faces: gseAlone, ask: true, skip: 1, config: ensure("running"), once: []string{"start"}},
+	"create/look-job": {faces: []providertest.Face{providertest.FaceJOB}, ask: true, config: ensure("running"), once: []string{"start"}},
+	"create/host":     {faces: []providertest.Face{providertest.FaceESB}, at: providertest.OnHost, config: ensure("hosted"), once: []string{"host"}},
+	"create/start":    {op: simulator.OpStart, config: ensure("running"), once: []string{"start"}},
+
+	"update/register":           {before: ensure("hosted"), config: ensure("hosted"), start: "./v2.sh", at: providertest.OnUpdate},
+	"update/register-only":      {before: ensure("registered"), config: ensure("registered"), start: "./v2.sh", at: providertest.OnUpdate},
+	"update/register-restarted": {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", at: providertest.OnUpdate, once: []string{"restart"}},
+	"update/ask":                {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, once: []string{"restart"}},
+	"update/restart":            {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", op: simulator.OpRestart, once: []string{"restart"}},
+	"update/reload":             {before: ensure("running"), config: onUpdate("reload", "hosted"), start: "./v2.sh", op: simulator.OpReload, once: []string{"reload"}},
+	"update/look":               {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, skip: 1, once: []string{"restart"}},
+	"update/gate":               {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, skip: 2, gate: true, once: []string{"restart"}},
+	"update/restart-gated":      {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", op: simulator.OpRestart, gate: true, once: []string{"restart"}},
+	"update/start":              {before: ensure("hosted"), each: stopped, config: ensure("running"), op: simulator.OpStart, once: []string{"start"}},
+
+	// Hosts that register again and hosts that leave share the time of the update.
+	"leave/register-only": {before: ensure("registered"), config: ensure("registered"), start: "./v2.sh", hosts: 6, at: providertest.OnUpdate},
+	"leave/register":      {before: ensure("hosted"), config: ensure("hosted"), start: "./v2.sh", hosts: 6, at: providertest.OnUpdate},
+	"destroy/ask":         {before: leaving("stop"), kind: providertest.PlanDestroy, op: simulator.OpStop, once: []string{"stop"}},
+	"destroy/kill":        {before: leaving("kill"), kind: providertest.PlanDestroy, op: simulator.OpKill, once: []string{"kill"}},
+	"destroy/let-go":      {before: leaving("unregister"), kind: providertest.PlanDestroy, at: providertest.OnDelete},
+	"destroy/stop-ask":    {before: leaving("stop"), each: stopped, kind: providertest.PlanDestroy, ask: true, once: []string{"stop"}},
+}
+
+func leaving(how string) map[string]any {
+	return map[string]any{"ensure": "running", "on_destroy": how}
+}
+
+func stopped(sim *providertest.Sim, by providertest.Face, host string) error {
+	namespace, name := by.Process()
+	return sim.StopProcess(host, namespace, name)
+}
+
+// A host that never answers fails alone, whichever step of a wave waits for it: what is to be
+// done on the others is done once, in this wave and those after it, and in the time that
+// there is.
+//
+// Promised in partial-failure.md: A host that hangs fails alone
+// Promised in rolling-restart.md: One host that hangs fails alone
+// Promised in reference: It fails alone.
+func TestHanging_hosted(t *testing.T) {
+	t.Parallel()
+	for step, h := range hangs {
+		h.everywhere(t, step, h.try)
+	}
+}
+
+// everywhere runs a test by every face and within every bound.
+func (h hang) everywhere(t *testing.T, step string, test func(*testing.T, *providertest.Timed, providertest.Face, bound)) {
+	t.Helper()
+	for _, by := range faces {
+		if h.faces != nil && !slices.Contains(h.faces, by) {
+			continue
+		}
+		for within, b := range bounds {
+			t.Run(step+"/"+string(by)+"/"+within, func(t *testing.T) {
+				t.Parallel()
+				providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+					t.Helper()
+					test(t, sim, by, b)
+				})
+			})
+		}
+	}
+}
+
+func (h hang) fault(by providertest.Face) simulator.Fault {
+	f := simulator.Fault{API: "operate_*", Hosts: []string{providertest.Address(hanging)}, Pending: -1, Skip: h.skip}
+	switch {
+	case h.ask:
+		f.Op = new(simulator.OpQuery)
+	case h.at != "":
+		target := by.Target(h.at)
+		f.API, f.Op = target.API, target.Op
+	default:
+		f.Op = new(h.op)
+	}
+	return f
+}
+
+// declared is a configuration of the object within a bound.
+func (h hang) declared(by providertest.Face, b bound, more map[string]any, start string, hosts int) map[string]any {
+	config := by.Reference(start, hosts)
+	maps.Copy(config, more)
+	if b.rollout != nil {
+		config["rollout"] = maps.Clone(b.rollout)
+	}
+	if h.gate {
+		rollout := map[string]any{"waves": []any{"100%"}, "max_failed_hosts": "1"}
+		maps.Copy(rollout, b.rollout)
+		rollout["healthy"] = map[string]any{"stable_for": "1s", "within": "30s"}
+		config["rollout"] = rollout
+	}
+	if b.timeout != "" {
+		config["timeouts"] = map[string]any{"create": b.timeout, "update": b.timeout, "delete": b.timeout}
+	}
+	return config
+}
+
+func (h hang) try(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound) {
+	t.Helper()
+	typ, kept := by.TypeName(providertest.OnCreate), &providertest.Kept{}
+	hosts, start := hangingHosts, cmp.Or(h.start, "./v1.sh")
+	if h.before != nil {
+		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(h.declared(by, b, h.before, "./v1.sh", hosts))
+		time.Sleep(time.Minute) // what is on file is from then
+		for n := 1; n <= hosts && h.each != nil; n++ {
+			if err := h.each(sim.Sim, by, providertest.Address(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var config map[string]any
+	if h.kind != providertest.PlanDestroy {
+		config = h.declared(by, b, h.config, start, cmp.Or(h.hosts, hosts))
+	}
+	h.apply(t, sim, by, b, typ, kept, config)
+}
+
+// apply applies a configuration while web-2 hangs, and once more when it does not.
+func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face, b bound, typ string, kept *providertest.Kept, config map[string]any) {
+	t.Helper()
+	resource := sim.ConfiguredFor(t, by).CoreOf(typ, kept)
+	sim.ResetCalls()
+	sim.Inject(h.fault(by))
+	if said := resource.Refresh(); said.Failed() {
+		t.Fatal(said)
+	}
+	began := time.Now()
+	_, said := resource.ApplyUnrefreshed(config)
+	if took, most := time.Since(began), h.most(by, b); took > most {
+		t.Errorf("it took %s, want at most %s", took, most)
+	}
+	attribute, failed := "out_of_sync", []string{providertest.HostKey(hanging)}
+	switch {
+	case config == nil:
+		attribute = "hosts"
+	case config["processes"] != nil:
+		attribute, failed = "failed_hosts", []string{"nginx/" + failed[0], "redis/" + failed[0]}
+	case config["operation"] != nil:
+		attribute = "failed_hosts"
+	}
+	if diff := gocmp.Diff(failed, slices.Sorted(maps.Keys(resource.Reasons(attribute)))); diff != "" {
+		t.Errorf("failed (-want +got):\n%s\nsaid: %s", diff, said)
+	}
+	h.wantOnce(t, sim.Sim, began)
+
+	sim.Mend()
+	for _, task := range sim.Tasks() {
+		sim.ExpireTask(task.ID) // or that of web-2 would go on for ever
+	}
+	delete(config, "rollout") // there is time to find out that they are forgotten
+	delete(config, "timeouts")
+	sim.ResetCalls()
+	time.Sleep(time.Hour)
+	resource = sim.ConfiguredFor(t, by).CoreOf(typ, kept)
+	if _, said := resource.Apply(config); said.Failed() {
+		t.Fatal(said)
+	}
+	for _, change := range sim.Changes() {
+		if !strings.HasSuffix(change, " "+providertest.Address(hanging)) {
+			t.Errorf("another host was called again: %s", change)
+		}
+	}
+	if left := resource.Reasons(attribute); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func (h hang) most(by providertest.Face, b bound) time.Duration {
+	most := b.most
+	if h.gate {
+		most += 2 * 40 * time.Second
+	}
+	if h.ask && (h.kind == providertest.PlanDestroy || by == providertest.FaceJOB) {
+		most += 2 * time.Minute // the agents are asked before the first wave, too
+	}
+	return most + time.Second // of the retries
+}
+
+// wantOnce expects that whatever was done since then on the other hosts was done once for each
+// process, and that the operations of the row were.
+func (h hang) wantOnce(t *testing.T, sim *providertest.Sim, since time.Time) {
+	t.Helper()
+	type done struct{ host, process, action string }
+	times, processes := make(map[done]int), make(map[string]bool)
+	for _, e := range sim.Executions() {
+		if e.Host != providertest.Address(hanging) && !e.At.Before(since) {
+			times[done{e.Host, e.Name, e.Action}]++
+			processes[e.Name] = true
+		}
+	}
+	for what, n := range times {
+		if n > 1 {
+			t.Errorf("%v: done %d times", what, n)
+		}
+	}
+	for n := 1; n <= hangingHosts; n++ {
+		for process := range processes {
+			for _, action := range h.once {
+				if what := (done{providertest.Address(n), process, action}); n != hanging && times[what] != 1 {
+					t.Errorf("%v: not done", what)
+				}
+			}
+		}
+	}
+}
