@@ -11,7 +11,7 @@ import (
 // is so, and the other is let go before the time is up.
 func TestMute_stopped(t *testing.T) {
 	t.Parallel()
-	onHostile(t, func(h hostile) {
+	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {
 		resource := h.object()
 		resource.Applied(h.config("./start.sh", "hosted", "stop", map[string]any{"hosts": providertest.HostsOf(2), "timeouts": map[string]any{"delete": "8s"}}))
 		// Before that the agents are asked when the process was registered.
@@ -23,7 +23,7 @@ func TestMute_stopped(t *testing.T) {
 		if h.process().Registered || h.process().Hosted {
 			h.Errorf("it is %+v", h.process())
 		}
-	})
+	}})
 }
 
 // Two hosts are renamed where the platform keeps an entry for each name, and to unregister the

@@ -46,16 +46,12 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 		"rows-by-agent-id": {own: "address", turn: func(h hostile, _ *providertest.Core) { h.sim.RowsWithoutHost = true }},
 		"unregistered": {own: "address", turn: func(h hostile, _ *providertest.Core) {
 			h.unregister()
-			if err := h.sim.Host(agent, "web", "nginx"); err != nil {
-				h.Fatal(err)
-			}
+			h.must(h.sim.Host(agent, "web", "nginx"))
 		}},
 		"agents-know-no-names": {own: "address", turn: func(h hostile, _ *providertest.Core) {
 			theirs := h.sim.Machine(agent).Process("web", "nginx").Entries
 			latest := max(theirs[0].RegisterTime, theirs[1].RegisterTime)
-			h.sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(0), Content: map[string]any{"process": []any{
-				map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": 12, "isAuto": true, "register_time": latest}}},
-			}}})
+			h.onQuery(simulator.Fault{Code: new(0), Content: told(12, latest)})
 		}},
 		"imported": {own: "address", turn: func(_ hostile, own *providertest.Core) {
 			own.State = tftypes.NewValue(own.State.Type(), nil)
@@ -115,7 +111,7 @@ func TestNames_overtakenBesideTheOld(t *testing.T) {
 			t.Run(ensure+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				h := newTwoNamed(t)
-				own := h.freshly(h.object())
+				own := h.fresh()
 				own.Applied(h.config("./start.sh", ensure, "kill"))
 				h.onRelease(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
 				own.Apply(h.config("./start.sh", ensure, "kill", map[string]any{"hosts": map[string]string{"a": agent}}))
@@ -123,12 +119,7 @@ func TestNames_overtakenBesideTheOld(t *testing.T) {
 				c.before(h)
 				h.unregister()
 				c.lags(h)
-				labels := map[string]string{"tf_spec": "v1-0000000000000000", "tf_spec_owner": "ANOTHER"}
-				for _, err := range []error{h.sim.Register(agent, "web", "nginx", labels, ""), h.sim.Host(agent, "web", "nginx"), h.sim.StartProcess(agent, "web", "nginx")} {
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
+				h.another(agent)
 				before := h.sim.Machine(agent).Process("web", "nginx")
 				_, said := own.Apply(nil)
 				if after := h.sim.Machine(agent).Process("web", "nginx"); !after.Hosted || !after.Running || after.PID != before.PID {
@@ -151,7 +142,7 @@ func TestNames_diedInRename(t *testing.T) {
 			t.Run(name+"/"+way, func(t *testing.T) {
 				t.Parallel()
 				h := newTwoNamed(t)
-				own := h.freshly(h.object())
+				own := h.fresh()
 				config := func(hosts map[string]string) map[string]any {
 					return h.config("./start.sh", "hosted", "unregister", map[string]any{
 						"hosts": hosts, "rollout": map[string]any{"waves": []any{"1"}, "wave_timeout": "1s", "max_failed_hosts": "2"},

@@ -23,7 +23,7 @@ func TestLetGo_nothingRegistered(t *testing.T) {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				h := newHostile(t, by)
-				resource := providertest.ConfiguredWith(t, h.settings).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
+				resource := h.object()
 				resource.Applied(h.config("./start.sh", "running", "unregister"))
 				unregister := by.Target(providertest.OnDelete)
 				h.sim.Inject(simulator.Fault{API: unregister.API, Op: unregister.Op, Code: new(simulator.CodeNotRunning)})
@@ -55,7 +55,6 @@ func TestLetGo_underAnotherSupplier(t *testing.T) {
 		other  = "set bk_supplier_id to what it was then"
 		unread = "who registered it could not be read"
 	)
-	untimed := simulator.Fault{Code: new(0), Content: map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}}
 	for name, c := range map[string]struct {
 		untimed bool             // the agent does not say when it was registered
 		file    *simulator.Fault // once the platform has been told to unregister
@@ -78,7 +77,7 @@ func TestLetGo_underAnotherSupplier(t *testing.T) {
 				h.sim.SuppliersApart = true
 				kept := &providertest.Kept{}
 				as := func(supplier int) *providertest.Core {
-					return h.elsewhere(kept, map[string]any{"bk_supplier_id": supplier, "max_retries": 0})
+					return h.objectIn(kept, map[string]any{"bk_supplier_id": supplier, "max_retries": 0})
 				}
 				config := func(hosts map[string]string) map[string]any {
 					return h.config("./start.sh", ensure, "unregister", map[string]any{"hosts": hosts})
@@ -90,7 +89,7 @@ func TestLetGo_underAnotherSupplier(t *testing.T) {
 					kept.Private = nil
 				}
 				if c.untimed {
-					h.onQuery(untimed)
+					h.onQuery(simulator.Fault{Code: new(0), Content: untimed()})
 				}
 				if c.file != nil {
 					fault := *c.file

@@ -22,36 +22,31 @@ func TestOvertaken_noMore(t *testing.T) {
 	}{
 		"its-answer-lost": {ensure: "hosted", others: "./other.sh", again: answerLost},
 		"its-answer-lost-and-a-console": {ensure: "hosted", others: "./other.sh", again: answerLost, end: func(h hostile) {
-			if err := h.sim.Register(providertest.Address(1), "web", "nginx", map[string]string{"by": "console"}, ""); err != nil {
-				h.Fatal(err)
-			}
+			h.must(h.sim.Register(providertest.Address(1), "web", "nginx", map[string]string{"by": "console"}, ""))
 		}},
 		"started":         {ensure: "hosted", others: "./start.sh", again: raised},
 		"started-anew":    {replaces: true, ensure: "hosted", others: "./start.sh", again: raised},
 		"frozen":          {ensure: "hosted", others: "./other.sh", again: frozenAndMute},
 		"frozen-unhosted": {ensure: "registered", others: "./other.sh", again: frozenAndMute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			onHostile(t, func(h hostile) {
-				h.sim.StartReplaces = c.replaces
-				first, second := h.object(), h.object()
-				config := h.config("./start.sh", c.ensure, "unregister")
-				first.Applied(config)
-				second.Applied(h.config(c.others, c.ensure, "unregister"))
-				c.again(h, first, config)
-				first.Apply(config)
-				if owner := h.process().Labels["tf_spec_owner"]; owner != first.Attribute("owner") {
-					h.Fatalf("the owner is %v", owner)
-				}
-				if c.end != nil {
-					c.end(h)
-				} else {
-					h.hide()
-				}
-				h.keeps(first)
-			})
-		})
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			h.sim.StartReplaces = c.replaces
+			first, second := h.object(), h.object()
+			config := h.config("./start.sh", c.ensure, "unregister")
+			first.Applied(config)
+			second.Applied(h.config(c.others, c.ensure, "unregister"))
+			c.again(h, first, config)
+			first.Apply(config)
+			if owner := h.process().Labels["tf_spec_owner"]; owner != first.Attribute("owner") {
+				h.Fatalf("the owner is %v", owner)
+			}
+			if c.end != nil {
+				c.end(h)
+			} else {
+				h.hide()
+			}
+			h.keeps(first)
+		}})
 	}
 }
 
@@ -74,7 +69,7 @@ func answerLost(h hostile, first *providertest.Core, config map[string]any) {
 func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
 	h.sim.FreezeStatus()
 	first.Apply(config)
-	h.sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal)})
+	h.onQuery(simulator.Fault{Code: new(simulator.CodeAgentAbnormal)})
 	first.Refresh()
 	h.sim.Mend()
 	h.sim.ThawStatus()
@@ -107,24 +102,21 @@ func TestOvertaken_still(t *testing.T) {
 			first.Tainted = true
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			onHostile(t, func(h hostile) {
-				h.sim.Now = h.clock
-				first, second := h.object(), h.object()
-				config := h.config("./start.sh", "hosted", "kill")
-				first.Applied(config)
-				second.Applied(h.config("./other.sh", "running", "unregister"))
-				meanwhile(h, first, config)
-				second.Applied(nil)
-				pid := h.process().PID
-				if !first.Tainted {
-					h.spares(first)
-				} else if _, said := first.Apply(config); said.Failed() || !h.process().Running || h.process().PID != pid || !strings.Contains(said.String(), "Processes Not Stopped") {
-					h.Errorf("it is %+v; said: %s", h.process(), said)
-				}
-			})
-		})
+		plays(t, labelled, map[string]func(hostile){name: func(h hostile) {
+			h.sim.Now = h.clock
+			first, second := h.object(), h.object()
+			config := h.config("./start.sh", "hosted", "kill")
+			first.Applied(config)
+			second.Applied(h.config("./other.sh", "running", "unregister"))
+			meanwhile(h, first, config)
+			second.Applied(nil)
+			pid := h.process().PID
+			if !first.Tainted {
+				h.spares(first)
+			} else if _, said := first.Apply(config); said.Failed() || !h.process().Running || h.process().PID != pid || !strings.Contains(said.String(), "Processes Not Stopped") {
+				h.Errorf("it is %+v; said: %s", h.process(), said)
+			}
+		}})
 	}
 }
 
@@ -141,7 +133,7 @@ func TestOvertaken_notByOneself(t *testing.T) {
 	h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
 	first.ApplyUnrefreshed(config)
 	h.sim.Mend()
-	later := h.elsewhere(first.Kept, map[string]any{"default_labels": map[string]string{"site": "y"}})
+	later := h.objectIn(first.Kept, map[string]any{"default_labels": map[string]string{"site": "y"}})
 	said := later.Refresh()
 	if later.State.IsNull() || !h.process().Hosted {
 		t.Fatalf("it is %+v; said: %s", h.process(), said)
@@ -156,12 +148,10 @@ func TestOvertaken_notByOneself(t *testing.T) {
 // What state says is another's may have become one's own: nothing goes before the file was read.
 func TestOvertaken_unread(t *testing.T) {
 	t.Parallel()
-	onHostile(t, func(h hostile) {
+	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {
 		h.colleague()
 		first := h.object()
-		first.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{
-			"adopt_existing": false, "hosts": map[string]string{"web-1": providertest.Address(1), "web-2": providertest.Address(2)},
-		}))
+		first.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{"adopt_existing": false, "hosts": providertest.HostsOf(2)}))
 		if reason := first.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "registered_by_other") {
 			h.Fatalf("it is %q", reason)
 		}
@@ -169,5 +159,5 @@ func TestOvertaken_unread(t *testing.T) {
 		if said := first.DestroyUnrefreshed(); first.State.IsNull() || first.Reasons("hosts")["web-1"] == "" {
 			h.Errorf("it is forgotten; said: %s", said)
 		}
-	})
+	}})
 }

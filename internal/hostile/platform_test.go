@@ -1,6 +1,7 @@
 package hostile_test
 
 import (
+	"errors"
 	"maps"
 	"sync/atomic"
 	"testing"
@@ -23,14 +24,19 @@ type hostile struct {
 // clock is the platform's, for tests in which an operation takes an hour.
 func (h hostile) clock() time.Time { return time.Now().Add(time.Duration(h.passed.Load()) * time.Hour) }
 
-// onHostile plays a test on the ESB and on the API gateway.
-func onHostile(t *testing.T, play func(hostile)) {
+// labelled are the faces whose registrations carry labels.
+var labelled = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
+
+// plays plays cases, each on a platform of its own at each of some faces.
+func plays(t *testing.T, at []providertest.Face, cases map[string]func(hostile)) {
 	t.Helper()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			play(newHostile(t, by))
-		})
+	for name, play := range cases {
+		for _, by := range at {
+			t.Run(name+"/"+string(by), func(t *testing.T) {
+				t.Parallel()
+				play(newHostile(t, by))
+			})
+		}
 	}
 }
 
@@ -42,10 +48,19 @@ func newHostile(t *testing.T, by providertest.Face) hostile {
 
 // object is a resource object in a configuration of its own.
 func (h hostile) object() *providertest.Core {
-	return providertest.ConfiguredWith(h.T, h.settings).CoreOf(providertest.HostedType, &providertest.Kept{})
+	return h.objectIn(&providertest.Kept{}, nil)
 }
 
-func (h hostile) freshly(resource *providertest.Core) *providertest.Core {
+// objectIn is the object in a run with other settings of the provider.
+func (h hostile) objectIn(kept *providertest.Kept, settings map[string]any) *providertest.Core {
+	all := maps.Clone(h.settings)
+	maps.Copy(all, settings)
+	return providertest.ConfiguredWith(h.T, all).CoreOf(h.by.TypeName(providertest.OnCreate), kept)
+}
+
+// fresh is an object of which each run has a provider of its own.
+func (h hostile) fresh() *providertest.Core {
+	resource := h.object()
 	resource.Fresh = func() *providertest.Protocol { return providertest.ConfiguredWith(h.T, h.settings) }
 	return resource
 }
@@ -62,7 +77,8 @@ func (h hostile) config(start, ensure, onDestroy string, more ...map[string]any)
 
 // at is the process on a host.
 func (h hostile) at(n int) simulator.Process {
-	p, _ := h.sim.Process(providertest.Address(n), "web", "nginx")
+	namespace, name := h.by.Process()
+	p, _ := h.sim.Process(providertest.Address(n), namespace, name)
 	return p
 }
 
@@ -103,29 +119,41 @@ func mum(pid int) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid}}}}}
 }
 
-// elsewhere is the object in a run with other settings of the provider.
-func (h hostile) elsewhere(kept *providertest.Kept, settings map[string]any) *providertest.Core {
-	all := maps.Clone(h.settings)
-	maps.Copy(all, settings)
-	return providertest.ConfiguredWith(h.T, all).CoreOf(providertest.HostedType, kept)
+// untimed is an agent that hosts nothing, and tells of no time.
+func untimed() any {
+	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}
+}
+
+func (h hostile) must(errs ...error) {
+	h.Helper()
+	if err := errors.Join(errs...); err != nil {
+		h.Error(err) // not Fatal: the platform may be calling
+	}
+}
+
+// started hosts and starts the process by a name of a machine.
+func (h hostile) started(name string) {
+	h.Helper()
+	h.must(h.sim.Host(name, "web", "nginx"), h.sim.StartProcess(name, "web", "nginx"))
 }
 
 // colleague has another team register, host and start the process, which no object did.
 func (h hostile) colleague() {
 	h.Helper()
 	h.sim.Colleague(h.T, "web", "nginx", map[string]string{"owner": "other-team"}, 1)
-	for _, err := range []error{h.sim.Host(providertest.Address(1), "web", "nginx"), h.sim.StartProcess(providertest.Address(1), "web", "nginx")} {
-		if err != nil {
-			h.Fatal(err)
-		}
-	}
+	h.started(providertest.Address(1))
+}
+
+// another has another object register, host and start the process by a name of a machine.
+func (h hostile) another(name string) {
+	h.Helper()
+	h.must(h.sim.Register(name, "web", "nginx", map[string]string{"tf_spec": "v1-0000000000000000", "tf_spec_owner": "ANOTHER"}, ""))
+	h.started(name)
 }
 
 func (h hostile) unregister() {
 	h.Helper()
-	if err := h.sim.Unregister(providertest.Address(1), "web", "nginx"); err != nil {
-		h.Fatal(err)
-	}
+	h.must(h.sim.Unregister(providertest.Address(1), "web", "nginx"))
 }
 
 // keeps fails the test where a destroy forgets what is there, and where what it kept cannot be
@@ -147,5 +175,22 @@ func (h hostile) spares(resource *providertest.Core) {
 	h.Helper()
 	if _, said := resource.Apply(nil); said.Failed() || !h.process().Running {
 		h.Errorf("it is %+v; said: %s", h.process(), said)
+	}
+}
+
+// leaves fails the test where a destroy touches what another object has.
+func (h hostile) leaves(resource *providertest.Core) {
+	h.Helper()
+	if _, said := resource.Apply(nil); !h.process().Running || !h.process().Hosted {
+		h.Errorf("it is %+v; said: %s", h.process(), said)
+	}
+}
+
+// remembers fails the test where a destroy that says that all is well forgets a host that is
+// still hosted or registered.
+func (h hostile) remembers(resource *providertest.Core, before ...any) {
+	h.Helper()
+	if _, said := resource.Apply(nil); !said.Failed() && resource.State.IsNull() && (h.process().Hosted || h.process().Registered || h.at(2).Hosted || h.at(2).Registered) {
+		h.Errorf("they are %+v and %+v; before: %v; said: %s", h.process(), h.at(2), before, said)
 	}
 }

@@ -25,15 +25,11 @@ func newSlow(t *testing.T, by providertest.Face, op int) *slow {
 	t.Helper()
 	s := &slow{hostile: newHostile(t, by)}
 	s.sim.Now = s.clock
-	typ, result := providertest.HostedType, "get_proc_operate_result_v2"
-	if by == providertest.FaceJOB {
-		typ, result = "bk_job_hosted_process", "get_proc_result"
-	}
 	var polls atomic.Int64
 	s.cut = s.sim.CutAt(func(call simulator.Call) bool {
-		return call.API == result && call.Op == op && polls.Add(1)%5 == 0
+		return call.API == by.ResultAPI() && call.Op == op && polls.Add(1)%5 == 0
 	})
-	s.first = s.freshly(providertest.ConfiguredWith(t, s.settings).CoreOf(typ, &providertest.Kept{}))
+	s.first = s.fresh()
 	return s
 }
 
@@ -41,8 +37,8 @@ func newSlow(t *testing.T, by providertest.Face, op int) *slow {
 func (s *slow) sends(op int, config map[string]any) {
 	s.Helper()
 	s.sim.Inject(simulator.Fault{API: "operate_*", Op: &op, Takes: time.Hour})
-	if said := s.cut.Apply(s.first, config); !said.Failed() {
-		s.Fatalf("it is over; said: %s", said)
+	if said := s.cut.Apply(s.first, config); len(said) == 0 {
+		s.Fatal("it is over, and went well")
 	}
 	s.sim.ClearFaults()
 	s.sim.ResetCalls()
@@ -81,6 +77,8 @@ func TestUnderWay_destroyed(t *testing.T) {
 		"starting":            {providertest.FaceGateway, simulator.OpStart, "running", "stop", false},
 		"starting-at-the-esb": {providertest.FaceESB, simulator.OpStart, "running", "stop", false},
 		"restarting":          {providertest.FaceGateway, simulator.OpRestart, "running", "stop", true},
+		"hosting-at-job":      {providertest.FaceJOB, simulator.OpHost, "running", "unregister", false},
+		"starting-at-job":     {providertest.FaceJOB, simulator.OpStart, "running", "unregister", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,25 +97,6 @@ func TestUnderWay_destroyed(t *testing.T) {
 				t.Errorf("it came back: %+v", p)
 			}
 		})
-	}
-}
-
-func TestUnderWay_destroyedThroughJOB(t *testing.T) {
-	t.Parallel()
-	for _, op := range []int{simulator.OpHost, simulator.OpStart} {
-		s := newSlow(t, providertest.FaceJOB, op)
-		config := s.by.Reference("./start.sh", 1)
-		config["ensure"] = "running"
-		s.sends(op, config)
-		s.hindered(nil)
-		s.passed.Add(2)
-		_, said := s.first.Apply(nil)
-		s.passed.Add(2)
-		for _, p := range s.sim.Processes() {
-			if said.Failed() || p.Registered || p.Hosted {
-				t.Errorf("it is %+v; said: %s", p, said)
-			}
-		}
 	}
 }
 
@@ -168,60 +147,57 @@ func TestUnderWay_declaredAnew(t *testing.T) {
 // not keep a host for ever; nor does one whose machine is gone, where it is to be forgotten.
 func TestUnderWay_ends(t *testing.T) {
 	t.Parallel()
-	t.Run("came-about", func(t *testing.T) {
-		t.Parallel()
-		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
-		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", map[string]any{"timeouts": map[string]any{"delete": "4s"}}))
+	const result = "get_proc_operate_result_v2"
+	lasts := func(s *slow) { // for the platform, though it has come about
 		s.passed.Add(2)
-		s.sim.Inject(simulator.Fault{API: "get_proc_operate_result_v2", Op: new(simulator.OpHost), Code: new(115), Apply: true})
-		if _, said := s.first.Apply(nil); said.Failed() || s.process().Hosted {
-			t.Errorf("it is %+v; said: %s", s.process(), said)
-		}
-	})
-	t.Run("came-over-anothers", func(t *testing.T) {
-		t.Parallel()
-		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
-		s.colleague()
-		s.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpHost), Takes: time.Hour})
-		s.cut.Apply(s.first, s.config("./start.sh", "hosted", "unregister", map[string]any{"timeouts": map[string]any{"delete": "4s"}}))
-		s.sim.ClearFaults()
-		s.passed.Add(2)
-		s.sim.Inject(simulator.Fault{API: "get_proc_operate_result_v2", Op: new(simulator.OpHost), Code: new(115), Apply: true})
-		if _, said := s.first.Apply(nil); said.Failed() || s.process().Hosted {
-			t.Errorf("it is %+v; said: %s", s.process(), said)
-		}
-	})
-	// Where the platform refuses to tell, it is said why.
-	t.Run("refused", func(t *testing.T) {
-		t.Parallel()
-		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
-		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
-		s.sim.Inject(simulator.Fault{API: "get_proc_operate_result_v2", Op: new(simulator.OpHost), HTTPStatus: 403})
-		if _, said := s.first.Apply(nil); s.first.State.IsNull() || !strings.Contains(said.String(), "HTTP 403 Forbidden") {
-			t.Errorf("said: %s", said)
-		}
-	})
+		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(115), Apply: true})
+	}
+	within := func(limit string) map[string]any {
+		return map[string]any{"timeouts": map[string]any{"delete": limit}}
+	}
+	for name, c := range map[string]struct {
+		before func(*slow)
+		more   map[string]any
+		then   func(*slow)
+		says   string
+		stays  bool
+	}{
+		"came-about":        {more: within("4s"), then: lasts},
+		"came-over-another": {before: func(s *slow) { s.colleague() }, more: within("4s"), then: lasts},
+		// Where the platform refuses to tell, it is said why.
+		"refused": {then: func(s *slow) {
+			s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), HTTPStatus: 403})
+		}, says: "HTTP 403 Forbidden", stays: true},
+		"gone": {more: map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}, then: func(s *slow) {
+			s.onQuery(simulator.Fault{Code: new(simulator.CodeAgentAbnormal)})
+		}, says: "Unreachable Hosts Forgotten"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
+			if c.before != nil {
+				c.before(s)
+			}
+			s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", c.more))
+			c.then(s)
+			_, said := s.first.Apply(nil)
+			if said.Failed() != c.stays || s.first.State.IsNull() == c.stays || s.process().Hosted || !strings.Contains(said.String(), c.says) {
+				t.Errorf("it is %+v; said: %s", s.process(), said)
+			}
+		})
+	}
 	// A refresh asks by the task, and forgets what it knows to have failed.
 	t.Run("failed", func(t *testing.T) {
 		t.Parallel()
 		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
 		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister"))
-		s.sim.Inject(simulator.Fault{API: "get_proc_operate_result_v2", Op: new(simulator.OpHost), Code: new(simulator.CodeFailed)})
+		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(simulator.CodeFailed)})
 		if s.first.Refresh(); s.first.State.IsNull() {
 			t.Error("it is forgotten while it is under way")
 		}
 		s.passed.Add(2)
 		if said := s.first.Refresh(); !s.first.State.IsNull() {
 			t.Errorf("it is kept; said: %s", said)
-		}
-	})
-	t.Run("gone", func(t *testing.T) {
-		t.Parallel()
-		s := newSlow(t, providertest.FaceGateway, simulator.OpHost)
-		s.sends(simulator.OpHost, s.config("./start.sh", "hosted", "unregister", map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}))
-		s.onQuery(simulator.Fault{Code: new(simulator.CodeAgentAbnormal)})
-		if _, said := s.first.Apply(nil); said.Failed() || !s.first.State.IsNull() || !strings.Contains(said.String(), "Unreachable Hosts Forgotten") {
-			t.Errorf("said: %s", said)
 		}
 	})
 }
