@@ -39,9 +39,7 @@ func TestExecutions(t *testing.T) {
 
 func TestExecutions_bounded(t *testing.T) {
 	t.Parallel()
-	sim := &simulator.Server{MaxCalls: 2}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 2})
 	for _, op := range []int{simulator.OpStart, simulator.OpRestart, simulator.OpStop} {
 		c.Do(op, "10.0.0.1")
 	}

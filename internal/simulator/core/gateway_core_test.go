@@ -3,7 +3,6 @@ package core_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -267,22 +266,14 @@ func TestAgentID_admitted(t *testing.T) {
 
 func TestAgentID_survivesARestart(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "state.json")
-	live := func() *simtest.Client {
-		c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.StateFile = file })
-		c.Sim.AddAgent(simtest.AgentB, "0:10.0.0.2")
-		if err := c.Sim.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	live := simtest.Lives(t, func(sim *simulator.Server) {
+		sim.AddHost(simtest.AgentA)
+		sim.AddAgent(simtest.AgentB, "0:10.0.0.2")
+	})
 	first := live()
 	first.GatewayOperate(simulator.OpHost, simtest.Agents(simtest.AgentA), simtest.AgentA)
 	first.GatewayOperate(simulator.OpStart, simtest.Agents(simtest.AgentB), simtest.AgentB)
 	want := first.Sim.Processes()
-	if err := first.Sim.Close(); err != nil {
-		t.Fatal(err)
-	}
 	second := live()
 	if got := second.Sim.Processes(); len(got) != 2 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

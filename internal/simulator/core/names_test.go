@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -185,17 +184,12 @@ func TestUpgradeToAgentID_fails(t *testing.T) {
 
 func TestNames_surviveARestart(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "state.json")
-	begin := func() *simulator.Server {
-		sim := &simulator.Server{StateFile: file, EntryPerName: true}
+	live := simtest.Lives(t, func(sim *simulator.Server) {
+		sim.EntryPerName = true
 		sim.AddAgent(simtest.AgentA, simtest.ByAddress)
 		sim.AddHost("0:10.0.0.2", simtest.AgentB)
-		if err := sim.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return sim
-	}
-	sim := begin()
+	})
+	sim := live().Sim
 	if err := sim.UpgradeToAgentID(simtest.AgentB, "0:10.0.0.2"); err != nil {
 		t.Fatal(err)
 	}
@@ -204,11 +198,7 @@ func TestNames_surviveARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := sim.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sim = begin()
-	defer func() { _ = sim.Close() }()
+	sim = live().Sim
 	if err := sim.StartProcess(simtest.ByAgent, "web", "nginx"); err != nil {
 		t.Fatal(err)
 	}

@@ -78,12 +78,10 @@ func TestOperation_effects(t *testing.T) {
 func TestOperation_restartKeepsHosting(t *testing.T) {
 	t.Parallel()
 	for from, to := range map[string]string{"---": "--r", "R-r": "R-r", "RHr": "RHr"} {
-		sim := &simulator.Server{RestartKeepsHosting: true}
-		sim.AddHost("0:10.0.0.1")
-		c := simtest.NewClient(t, sim)
+		c := simtest.NewVirtual(t, &simulator.Server{RestartKeepsHosting: true})
 		prepare(c, from)
 		v := c.Do(simulator.OpRestart, "10.0.0.1")
-		if got := simtest.State(sim, "10.0.0.1"); v.Code != 0 || got != to {
+		if got := simtest.State(c.Sim, "10.0.0.1"); v.Code != 0 || got != to {
 			t.Errorf("from %s: %+v, then %s", from, v, got)
 		}
 	}
@@ -113,12 +111,10 @@ func TestOperation_firstGeneration(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.api+"-from-"+strings.ReplaceAll(test.from, "-", "o"), func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{RegisterHosts: test.hosts, UpdateRefuses: test.refuses}
-			sim.AddHost("0:10.0.0.1")
-			c := simtest.NewClient(t, sim)
+			c := simtest.NewVirtual(t, &simulator.Server{RegisterHosts: test.hosts, UpdateRefuses: test.refuses})
 			prepare(c, test.from)
 			v := c.Call(test.api, "10.0.0.1")
-			if got := simtest.State(sim, "10.0.0.1"); v.Code != test.code || got != test.to || v.Content != "" {
+			if got := simtest.State(c.Sim, "10.0.0.1"); v.Code != test.code || got != test.to || v.Content != "" {
 				t.Errorf("%+v, then %s; want %d, then %s", v, got, test.code, test.to)
 			}
 		})
@@ -195,9 +191,7 @@ func TestOperation_content(t *testing.T) {
 func TestOperation_registerTimeGrows(t *testing.T) {
 	t.Parallel()
 	stands := time.Unix(1_700_000_000, 0)
-	sim := &simulator.Server{Now: func() time.Time { return stands }}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return stands }})
 	last := int64(0)
 	for i, do := range []func(){
 		func() { c.Call("register_proc_info", "10.0.0.1") },
@@ -207,7 +201,7 @@ func TestOperation_registerTimeGrows(t *testing.T) {
 		func() { c.Call("unregister_proc_info", "10.0.0.1"); c.Call("register_proc_info", "10.0.0.1") },
 	} {
 		do()
-		p, _ := sim.Process("0:10.0.0.1", "web", "nginx")
+		p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
 		row := c.Rows("10.0.0.1")["10.0.0.1"]
 		live := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
 		if p.RegisterTime <= last || row["register_time"] != float64(p.RegisterTime) || live["register_time"] != float64(p.RegisterTime) {
@@ -225,11 +219,9 @@ func TestOperation_whichSpecIsKept(t *testing.T) {
 	for _, replaces := range []bool{false, true} {
 		t.Run(fmt.Sprintf("start-replaces-%t", replaces), func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{StartReplaces: replaces}
-			sim.AddHost("0:10.0.0.1")
-			c := simtest.NewClient(t, sim)
+			c := simtest.NewVirtual(t, &simulator.Server{StartReplaces: replaces})
 			kept := func() string {
-				p, _ := sim.Process("0:10.0.0.1", "web", "nginx")
+				p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
 				if (p.Labels["from"] == "operate") != strings.Contains(string(p.Spec), "alive_monitor_policy") {
 					t.Errorf("labels %v do not go with spec %s", p.Labels, p.Spec)
 				}
@@ -301,12 +293,10 @@ func TestOperation_supervision(t *testing.T) {
 
 func TestOperation_hostingStarts(t *testing.T) {
 	t.Parallel()
-	sim := &simulator.Server{HostingStarts: true}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewVirtual(t, &simulator.Server{HostingStarts: true})
 	c.Do(simulator.OpHost, "10.0.0.1")
-	if sim.Tick(); simtest.State(sim, "10.0.0.1") != "-Hr" {
-		t.Errorf("not started: %s", simtest.State(sim, "10.0.0.1"))
+	if c.Sim.Tick(); simtest.State(c.Sim, "10.0.0.1") != "-Hr" {
+		t.Errorf("not started: %s", simtest.State(c.Sim, "10.0.0.1"))
 	}
 }
 

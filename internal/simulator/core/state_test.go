@@ -14,18 +14,13 @@ import (
 
 func TestState_survivesARestart(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sandbox", "state.json")
 	stands := time.Unix(1_700_000_000, 0)
-	live := func() *simtest.Client {
-		sim := &simulator.Server{StateFile: file, Now: func() time.Time { return stands }}
+	live := simtest.Lives(t, func(sim *simulator.Server) {
+		sim.Now = func() time.Time { return stands }
 		sim.AddHost("0:10.0.0.1", "0:10.0.0.2")
-		c := simtest.NewClient(t, sim)
-		if err := sim.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	})
 	first := live()
+	file := first.Sim.StateFile
 	first.Call("register_proc_info", "10.0.0.1")
 	first.Do(simulator.OpStart, "10.0.0.1")
 	first.Call("register_proc_info", "10.0.0.2")
@@ -39,10 +34,6 @@ func TestState_survivesARestart(t *testing.T) {
 		data, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(data), `"unreachable":["0:10.0.0.2"]`)
 	})
-	if err := first.Sim.Close(); err != nil {
-		t.Fatal(err)
-	}
-
 	second := live()
 	if got := second.Sim.Processes(); len(got) != 1 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -115,21 +106,11 @@ func TestState_suppliersApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "state.json")
-			live := func() *simtest.Client {
-				sim := &simulator.Server{StateFile: file, SuppliersApart: test.apart}
+			live := simtest.Lives(t, func(sim *simulator.Server) {
+				sim.SuppliersApart = test.apart
 				sim.AddHost(host)
-				c := simtest.NewClient(t, sim)
-				if err := sim.Start(); err != nil {
-					t.Fatal(err)
-				}
-				return c
-			}
-			first := live()
-			test.register(first)
-			if err := first.Sim.Close(); err != nil {
-				t.Fatal(err)
-			}
+			})
+			test.register(live())
 			c := live()
 			if v := simtest.VerdictOf(t, c.Send("unregister_proc_info", other).Data, "0:2:10.0.0.1:web:nginx"); v.Code != test.code {
 				t.Errorf("unregistered under another supplier: %+v", v)

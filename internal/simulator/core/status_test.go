@@ -62,9 +62,7 @@ func TestStatus_freeze(t *testing.T) {
 
 func TestStatus_lag(t *testing.T) {
 	t.Parallel()
-	sim := &simulator.Server{LagCalls: 2}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewVirtual(t, &simulator.Server{LagCalls: 2})
 	c.Call("register_proc_info", "10.0.0.1")
 	for i, want := range []int{0, 0, 1, 1} {
 		if got := len(c.Rows("10.0.0.1")); got != want {

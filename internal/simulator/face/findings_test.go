@@ -50,22 +50,9 @@ func TestFaces_findings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := simtest.NewGateway(t)
-			c.Sim.AddHost("0:10.0.0.1")
 			body := simtest.Changed(t, test.body, test.old, test.new)
-			code, message := 0, ""
-			switch test.face {
-			case esb:
-				got := c.Send(test.api, body)
-				code, message = got.Code, got.Message
-			case apigw:
-				got := c.Gateway(test.api, body)
-				code, message = got.Code, got.Message
-			case job:
-				got := c.Job(test.api, body)
-				code, message = got.Code, got.Message
-			}
-			if code != 0 {
-				t.Errorf("refused: %s", message)
+			if got := c.OnFace(test.face, test.api, body); got.Code != 0 {
+				t.Errorf("refused: %s", got.Message)
 			}
 			for i, want := range test.want {
 				test.want[i] = test.api + ": " + want

@@ -173,3 +173,18 @@ func TestFaces_credentialsOfTheOther(t *testing.T) {
 		t.Errorf("gateway: HTTP %d %v", got.Status, got.Body)
 	}
 }
+
+func TestGateway_refusesAnOddHeader(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t)
+	for header, want := range map[string]string{
+		`bk_test`: "X-Bkapi-Authorization is not JSON",
+		`{"bk_app_code":"bk_test","bk_app_secret":12345678,"bk_username":"me"}`: "X-Bkapi-Authorization.bk_app_secret: want a string",
+	} {
+		got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", `{}`, map[string]string{"X-Bkapi-Authorization": header})
+		if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, want) {
+			t.Errorf("%s: HTTP %d %v", header, got.Status, got.Body)
+		}
+	}
+	c.Sim.ResetViolations()
+}

@@ -2,7 +2,6 @@ package face_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,52 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
-
-func TestJob_refusesWhatNoDocumentAllows(t *testing.T) {
-	t.Parallel()
-	operate := simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1"))
-	manage := simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))
-	poll := `{"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
-	tests := map[string]struct {
-		api, body string
-		old, new  string
-		want      string
-	}{
-		"no-scope":          {"operate_process", operate, `"bk_biz_id":2,`, ``, "bk_scope_type: required field is missing, or bk_biz_id"},
-		"both-scopes":       {"operate_process", operate, `"bk_biz_id":2`, `"bk_biz_id":2,"bk_scope_type":"biz","bk_scope_id":"2"`, "bk_biz_id: is another way to say bk_scope_type and bk_scope_id, which are given too"},
-		"scope-type-alone":  {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"biz"`, "bk_scope_id: required field is missing"},
-		"scope-id-alone":    {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_id":"2"`, "bk_scope_type: required field is missing"},
-		"scope-type":        {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"set","bk_scope_id":"2"`, `bk_scope_type: must be "biz" or "biz_set"`},
-		"scope-id-a-number": {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"biz","bk_scope_id":2`, "bk_scope_id: want a string, got the number 2"},
-		"biz-id-zero":       {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_biz_id":0`, "bk_biz_id: must be at least 1"},
-		"no-such-op":        {"operate_process", operate, `"op_type":0`, `"op_type":5`, "op_type: no such operation"},
-		"negative-op":       {"operate_process", operate, `"op_type":0`, `"op_type":-2`, "op_type: no such operation"},
-		"null-proc-name":    {"operate_process", operate, `"proc_name":"nginx"`, `"proc_name":null`, "process_infos[0].proc_name: want a string, got null"},
-		"biz-id-a-string":   {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_biz_id":"2"`, "bk_biz_id: want an integer, got a string"},
-		"task-id-of-gse":    {"get_proc_result", poll, `bk_gse_taskid`, `task_id`, "bk_gse_taskid: required field is missing"},
-		"no-infos":          {"operate_process", simtest.JobBody(0), "", "", "process_infos: must not be empty"},
-		"no-hosts":          {"operate_process", operate, simtest.CloudHosts("10.0.0.1")[len(`"hosts":`):], `[]`, "process_infos[0].ip_list: must not be empty"},
-		"no-proc-name":      {"operate_process", operate, `"proc_name":"nginx",`, ``, "process_infos[0].proc_name: required field is missing"},
-		"no-setup-path":     {"operate_process", operate, `"setup_path":"/opt/nginx",`, ``, "process_infos[0].setup_path: required field is missing"},
-		"blank-pid-path":    {"operate_process", operate, `"/run/nginx.pid"`, `""`, "process_infos[0].pid_path: must be an absolute path"},
-		"type":              {"operate_process", operate, `"type":1`, `"type":3`, "process_infos[0].type: must be 0, 1 or 2"},
-		"limit-fractional":  {"operate_process", operate, `"type":1`, `"cpu_lmt":0.5,"type":1`, "process_infos[0].cpu_lmt: want an integer, got 0.5"},
-		"op-type-in-manage": {"manage_proc", manage, `"op_type":1`, `"op_type":3`, "op_type: must be 1 or 2"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewVirtual(t)
-			body := simtest.Changed(t, test.body, test.old, test.new)
-			got := c.Job(test.api, body)
-			want := "Illegal parameter: " + test.want
-			if got.Status != http.StatusOK || got.Code != simulator.CodeJobIllegalParameter || got.Message != want || got.Body["result"] != false {
-				t.Errorf("got HTTP %d %v, want %q", got.Status, got.Body, want)
-			}
-			c.WantOneViolation(test.api + ": " + want)
-		})
-	}
-}
 
 // The document of manage_proc allows what its server refuses, so that this is
 // no violation.
@@ -233,22 +186,10 @@ func TestJob_faults(t *testing.T) {
 
 func TestJob_survivesARestart(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "state.json")
-	live := func() *simtest.Client {
-		sim := &simulator.Server{StateFile: file}
-		sim.AddHost("0:10.0.0.1")
-		c := simtest.NewClient(t, sim)
-		if err := sim.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	live := simtest.Lives(t, func(sim *simulator.Server) { sim.AddHost("0:10.0.0.1") })
 	first := live()
 	first.JobDo(simulator.OpStart, "")
 	want := first.Sim.Processes()
-	if err := first.Sim.Close(); err != nil {
-		t.Fatal(err)
-	}
 	second := live()
 	if got := second.Sim.Processes(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

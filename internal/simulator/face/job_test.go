@@ -28,9 +28,7 @@ func TestJob_documentedSamples(t *testing.T) {
 		for _, component := range []string{"job", "jobv3"} {
 			t.Run(id+"-"+component, func(t *testing.T) {
 				t.Parallel()
-				sim := &simulator.Server{AppCode: "esb_test", AppSecret: "xxx", Token: "xxx"}
-				sim.AddHost("0:10.0.0.1")
-				c := simtest.NewClient(t, sim)
+				c := simtest.NewVirtual(t, &simulator.Server{AppCode: "esb_test", AppSecret: "xxx", Token: "xxx"})
 				prefix := "/api/c/compapi/v2/" + component + "/"
 				started := c.Request(http.MethodPost, prefix+test.api+"/", string(contract.Get(id).Request), nil)
 				task, _ := started.Data["bk_gse_taskid"].(string)
@@ -47,10 +45,10 @@ func TestJob_documentedSamples(t *testing.T) {
 				if v := simtest.VerdictOf(t, results, test.key); v.Code != test.code || len(results) != 1 {
 					t.Errorf("get_proc_result: %v", got.Body)
 				}
-				if processes := sim.Processes(); (len(processes) == 1 && processes[0].Hosted && processes[0].Namespace == "job") != test.hosted {
+				if processes := c.Sim.Processes(); (len(processes) == 1 && processes[0].Hosted && processes[0].Namespace == "job") != test.hosted {
 					t.Errorf("held: %+v", processes)
 				}
-				if call := sim.Calls()[0]; call.Face != "job" || call.API != test.api || !reflect.DeepEqual(call.Hosts, []string{"0:10.0.0.1"}) {
+				if call := c.Sim.Calls()[0]; call.Face != "job" || call.API != test.api || !reflect.DeepEqual(call.Hosts, []string{"0:10.0.0.1"}) {
 					t.Errorf("call: %+v", call)
 				}
 			})
@@ -99,18 +97,16 @@ func TestJob_timesAreDefaultsWhenZero(t *testing.T) {
 func TestJob_manageProc(t *testing.T) {
 	t.Parallel()
 	for _, bug := range []bool{false, true} {
-		sim := &simulator.Server{ManageProcBug: bug}
-		sim.AddHost("0:10.0.0.1")
-		c := simtest.NewClient(t, sim)
+		c := simtest.NewVirtual(t, &simulator.Server{ManageProcBug: bug})
 		manage := func(api string, op int) simtest.Verdict {
 			_, results := c.JobPoll(c.JobStart(api, simtest.JobBody(op, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))))
 			return simtest.VerdictOf(t, results, simtest.JobKey)
 		}
 		c.JobDo(simulator.OpStart, "")
 		register := manage("manage_proc", 1)
-		registered := simtest.JobState(sim)
+		registered := simtest.JobState(c.Sim)
 		unregister := manage("gse_process_manage", 2)
-		unregistered := simtest.JobState(sim)
+		unregistered := simtest.JobState(c.Sim)
 		want := "true true, then false true"
 		if bug {
 			want = "none, then none" // it was stopped, and then asked about
@@ -121,10 +117,10 @@ func TestJob_manageProc(t *testing.T) {
 		if _, isQuery := unregister.Content.(map[string]any); isQuery != bug {
 			t.Errorf("bug %v: content %v", bug, unregister.Content)
 		}
-		if op := sim.Calls().Of("manage_proc")[0].Op; (op == simulator.OpStop) != bug {
+		if op := c.Sim.Calls().Of("manage_proc")[0].Op; (op == simulator.OpStop) != bug {
 			t.Errorf("bug %v: recorded op %d", bug, op)
 		}
-		if n := len(sim.Calls().OfOp(simulator.OpUnhost)); (n == 0) != bug {
+		if n := len(c.Sim.Calls().OfOp(simulator.OpUnhost)); (n == 0) != bug {
 			t.Errorf("bug %v: %d calls to unhost", bug, n)
 		}
 	}

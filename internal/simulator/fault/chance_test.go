@@ -19,11 +19,9 @@ const oneHost = `"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]`
 // strikes tells which of n requests a fault with a chance has hit.
 func strikes(t *testing.T, seed uint64, chance float64, n int) string {
 	t.Helper()
-	sim := &simulator.Server{Seed: seed}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewVirtual(t, &simulator.Server{Seed: seed})
 	code := 7
-	sim.Inject(simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: &code, Chance: chance})
+	c.Sim.Inject(simulator.Fault{API: "get_proc_status_v2", EnvelopeCode: &code, Chance: chance})
 	var pattern strings.Builder
 	for range n {
 		if c.Send("get_proc_status_v2", statusBody).Code == code {

@@ -142,26 +142,24 @@ func TestFault_queuedData(t *testing.T) {
 func TestFault_takes(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	sim := &simulator.Server{Now: func() time.Time { return now }}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
-	sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Takes: 5 * time.Second})
+	c := simtest.NewVirtual(t, &simulator.Server{Now: func() time.Time { return now }})
+	c.Sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Takes: 5 * time.Second})
 	id := c.Operate(simulator.OpStart, "10.0.0.1")
 	accepted := now
 
 	now = now.Add(4 * time.Second)
-	if got := c.Codes(id, "10.0.0.1", 1); got[0] != 115 || simtest.State(sim, "10.0.0.1") != "---" {
-		t.Errorf("too early: %v, %s", got, simtest.State(sim, "10.0.0.1"))
+	if got := c.Codes(id, "10.0.0.1", 1); got[0] != 115 || simtest.State(c.Sim, "10.0.0.1") != "---" {
+		t.Errorf("too early: %v, %s", got, simtest.State(c.Sim, "10.0.0.1"))
 	}
-	if info := sim.Tasks()[0]; !info.Settled.IsZero() {
+	if info := c.Sim.Tasks()[0]; !info.Settled.IsZero() {
 		t.Errorf("too early: %+v", info)
 	}
 	now = now.Add(3 * time.Second)
-	if got := c.Codes(id, "10.0.0.1", 1); got[0] != 0 || simtest.State(sim, "10.0.0.1") != "-Hr" {
-		t.Errorf("in time: %v, %s", got, simtest.State(sim, "10.0.0.1"))
+	if got := c.Codes(id, "10.0.0.1", 1); got[0] != 0 || simtest.State(c.Sim, "10.0.0.1") != "-Hr" {
+		t.Errorf("in time: %v, %s", got, simtest.State(c.Sim, "10.0.0.1"))
 	}
 	want := simulator.TaskInfo{ID: id, Op: 0, Accepted: accepted, Settled: accepted.Add(5 * time.Second), Polls: 2, Hosts: 1}
-	if info := sim.Tasks(); len(info) != 1 || info[0] != want {
+	if info := c.Sim.Tasks(); len(info) != 1 || info[0] != want {
 		t.Errorf("got %+v, want %+v", info, want)
 	}
 }
@@ -239,9 +237,7 @@ func TestFault_lostAnswers(t *testing.T) {
 	for drop, to := range map[string]string{"before": "---", "after": "R--", "mid": "R--"} {
 		t.Run(drop, func(t *testing.T) {
 			t.Parallel()
-			sim := &simulator.Server{UpdateRefuses: true}
-			sim.AddHost("0:10.0.0.1")
-			c := simtest.NewClient(t, sim)
+			c := simtest.NewVirtual(t, &simulator.Server{UpdateRefuses: true})
 			c.Sim.Inject(simulator.Fault{Drop: drop, Times: 1})
 			resp, err := c.Post("register_proc_info", body)
 			if err == nil {

@@ -50,16 +50,14 @@ func TestCalls_record(t *testing.T) {
 
 func TestCalls_bounded(t *testing.T) {
 	t.Parallel()
-	sim := &simulator.Server{MaxCalls: 3, MaxTasks: 1}
-	sim.AddHost("0:10.0.0.1")
-	c := simtest.NewClient(t, sim)
+	c := simtest.NewVirtual(t, &simulator.Server{MaxCalls: 3, MaxTasks: 1})
 	first := c.Operate(simulator.OpQuery, "10.0.0.1")
 	c.Operate(simulator.OpQuery, "10.0.0.1")
 	if env := c.Poll(first); env.Code != simulator.CodeTaskQueued {
 		t.Errorf("a forgotten task: %+v", env)
 	}
 	c.Poll(first)
-	if got := sim.Calls(); len(got) != 3 || got.Last().Seq != 4 || len(sim.Tasks()) != 1 {
-		t.Errorf("%d calls, %d tasks", len(got), len(sim.Tasks()))
+	if got := c.Sim.Calls(); len(got) != 3 || got.Last().Seq != 4 || len(c.Sim.Tasks()) != 1 {
+		t.Errorf("%d calls, %d tasks", len(got), len(c.Sim.Tasks()))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -302,12 +303,52 @@ func ReadFile(t *testing.T, path string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// NewVirtual is a client of a simulator with two virtual hosts.
-func NewVirtual(t *testing.T) *Client {
+// NewVirtual is a client of a simulator with two virtual hosts, of the zero one if none is given.
+func NewVirtual(t *testing.T, given ...*simulator.Server) *Client {
 	t.Helper()
-	sim := &simulator.Server{}
+	sim := append(given, &simulator.Server{})[0]
 	sim.AddHost("0:10.0.0.1", "0:10.0.0.2")
 	return NewClient(t, sim)
+}
+
+// Lives begins, at each call, the next life of a simulator that keeps its state in a file.
+func Lives(t *testing.T, knob func(*simulator.Server)) func() *Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sandbox", "state.json")
+	var last *Client
+	return func() *Client {
+		t.Helper()
+		if last != nil {
+			if err := last.Sim.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sim := &simulator.Server{StateFile: file}
+		knob(sim)
+		last = NewClient(t, sim)
+		if err := sim.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return last
+	}
+}
+
+// reply is an envelope in the form of all faces.
+func (e Envelope) reply() Reply {
+	return Reply{Status: http.StatusOK, Body: map[string]any{"result": *e.Result}, Code: e.Code, Message: e.Message, Data: e.Data}
+}
+
+// OnFace calls an API of a face: esb, apigw or job.
+func (c *Client) OnFace(face, api, body string) Reply {
+	c.T.Helper()
+	switch face {
+	case "apigw":
+		return c.Gateway(api, body)
+	case "job":
+		return c.Job(api, body)
+	default:
+		return c.Send(api, body).reply()
+	}
 }
 
 // NewBench posts without looking at the answer, and fails on HTTP errors alone.

@@ -1,0 +1,137 @@
+package face_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
+	t.Parallel()
+	register := simtest.FirstBody("register_proc_info", `{"team":"sre"}`, "10.0.0.1")
+	operate := `{` + simtest.Meta("{}") + `,` + simtest.CloudHosts("10.0.0.1") + `,"op_type":0,"spec":` + simtest.OperateSpec + `}`
+	multi := `{"proc_operate_req":[` + operate + `,` + operate + `]}`
+	agents := simtest.GatewayBody(0, "{}", simtest.Agents(simtest.AgentA, simtest.AgentB))
+	status := `{` + simtest.Meta("{}") + `,` + simtest.Agents(simtest.AgentA) + `}`
+	infos := simtest.JobBody(0, simtest.JobInfo("", "10.0.0.1"))
+	manage := simtest.JobBody(1, simtest.JobInfo(`,"proc_owner":"admin"`, "10.0.0.1"))
+	poll := `{"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
+	for name, test := range map[string]struct {
+		api, body string
+		old, new  string
+		want      string
+	}{
+		"esb/case-counts":               {"register_proc_info", register, `"cpu"`, `"CPU"`, "spec.resource.cpu: required field is missing"},
+		"esb/newer-policy-name":         {"register_proc_info", register, `"monitor_policy"`, `"alive_monitor_policy"`, "spec.monitor_policy: required field is missing"},
+		"esb/missing-supplier":          {"register_proc_info", register, `,"bk_supplier_id":7`, ``, "hosts[0].bk_supplier_id: required field is missing"},
+		"esb/missing-user":              {"register_proc_info", register, `,"user":"root"`, ``, "spec.identity.user: required field is missing"},
+		"esb/null-name":                 {"register_proc_info", register, `"name":"nginx"`, `"name":null`, "meta.name: want a string, got null"},
+		"esb/paths-of-a-start":          {"operate_proc_v2", operate, `"/run/nginx.pid"`, `""`, "spec.identity.pid_path: must be an absolute path"},
+		"esb/missing-memory":            {"register_proc_info", register, `,"mem":10`, ``, "spec.resource.mem: required field is missing"},
+		"esb/cloud-not-an-integer":      {"register_proc_info", register, `"bk_cloud_id":0`, `"bk_cloud_id":"0"`, "hosts[0].bk_cloud_id: want an integer, got a string"},
+		"esb/cloud-fractional":          {"register_proc_info", register, `"bk_cloud_id":0`, `"bk_cloud_id":0.5`, "hosts[0].bk_cloud_id: want an integer, got 0.5"},
+		"esb/not-an-address":            {"register_proc_info", register, `10.0.0.1`, `web-1`, `hosts[0].ip: "web-1" is not an IP address`},
+		"esb/relative-path":             {"register_proc_info", register, `"/opt/nginx"`, `"opt/nginx"`, "spec.identity.setup_path: must be an absolute path"},
+		"esb/empty-name":                {"register_proc_info", register, `"name":"nginx"`, `"name":""`, "meta.name: must not be empty"},
+		"esb/auto-type":                 {"register_proc_info", register, `"auto_type":1`, `"auto_type":3`, "spec.monitor_policy.auto_type: must be 0, 1 or 2"},
+		"esb/negative-limit":            {"register_proc_info", register, `30.5`, `-1`, "spec.resource.cpu: must not be negative"},
+		"esb/no-hosts":                  {"operate_proc_v2", operate, simtest.CloudHosts("10.0.0.1"), `"hosts":[]`, "hosts: must not be empty"},
+		"esb/two-policies":              {"operate_proc_v2", operate, `"alive_monitor_policy"`, `"monitor_policy":{"auto_type":1},"alive_monitor_policy"`, "spec.monitor_policy: is another name of alive_monitor_policy, which is given too"},
+		"esb/no-policy":                 {"operate_proc_v2", operate, `,"alive_monitor_policy":{"auto_type":1,"op_timeout":60}`, ``, "spec.alive_monitor_policy: required field is missing"},
+		"esb/missing-op-type":           {"operate_proc_v2", operate, `"op_type":0,`, ``, "op_type: required field is missing"},
+		"esb/spec-missing-from-an-item": {"operate_proc_multi", multi, `},` + operate, `},{` + simtest.Meta("{}") + `,` + simtest.CloudHosts("10.0.0.1") + `,"op_type":0}`, "proc_operate_req[1].spec: required field is missing"},
+		"esb/empty-task":                {"get_proc_operate_result_v2", `{"task_id":""}`, "", "", "task_id: must not be empty"},
+		"esb/page-too-large":            {"sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1001}}`, "", "", "page.limit: must be between 1 and 1000"},
+
+		"apigw/no-selector":           {"get_proc_status_v2", status, `,` + simtest.Agents(simtest.AgentA), ``, "agent_id_list: required field is missing, or hosts"},
+		"apigw/empty-agent-id":        {"operate_proc_v2", agents, simtest.AgentB, ``, "agent_id_list[1]: must not be empty"},
+		"apigw/long-agent-id":         {"operate_proc_v2", agents, simtest.AgentB, strings.Repeat("0", 65), "agent_id_list[1]: must not be longer than 64 characters"},
+		"apigw/no-agent-ids":          {"get_proc_status_v2", status, simtest.Agents(simtest.AgentA), `"agent_id_list":[]`, "agent_id_list: must not be empty"},
+		"apigw/agent-id-not-a-string": {"get_proc_status_v2", status, simtest.Agents(simtest.AgentA), `"agent_id_list":[1]`, "agent_id_list[0]: want a string, got the number 1"},
+		"apigw/no-hosts":              {"get_proc_status_v2", status, simtest.Agents(simtest.AgentA), `"hosts":[]`, "hosts: must not be empty"},
+		"apigw/two-policies":          {"operate_proc_v2", agents, `"alive_monitor_policy"`, `"monitor_policy":{"auto_type":1},"alive_monitor_policy"`, "spec.monitor_policy: is another name of alive_monitor_policy, which is given too"},
+		"apigw/no-spec":               {"operate_proc_v2", agents, `,"spec":` + simtest.OperateSpec, ``, "spec: required field is missing"},
+		"apigw/no-spec-for-update":    {"update_proc_info", status, "", "", "spec: required field is missing"},
+		"apigw/not-json":              {"get_proc_status_v2", "{", "", "", "the body is not JSON: unexpected EOF"},
+		"apigw/not-an-object":         {"get_proc_status_v2", "[]", "", "", "want an object, got an array"},
+		"apigw/page":                  {"sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1001}}`, "", "", "page.limit: must be between 1 and 1000"},
+
+		"job/no-scope":          {"operate_process", infos, `"bk_biz_id":2,`, ``, "bk_scope_type: required field is missing, or bk_biz_id"},
+		"job/both-scopes":       {"operate_process", infos, `"bk_biz_id":2`, `"bk_biz_id":2,"bk_scope_type":"biz","bk_scope_id":"2"`, "bk_biz_id: is another way to say bk_scope_type and bk_scope_id, which are given too"},
+		"job/scope-type-alone":  {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"biz"`, "bk_scope_id: required field is missing"},
+		"job/scope-id-alone":    {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_id":"2"`, "bk_scope_type: required field is missing"},
+		"job/scope-type":        {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"set","bk_scope_id":"2"`, `bk_scope_type: must be "biz" or "biz_set"`},
+		"job/scope-id-a-number": {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_scope_type":"biz","bk_scope_id":2`, "bk_scope_id: want a string, got the number 2"},
+		"job/biz-id-zero":       {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_biz_id":0`, "bk_biz_id: must be at least 1"},
+		"job/no-such-op":        {"operate_process", infos, `"op_type":0`, `"op_type":5`, "op_type: no such operation"},
+		"job/negative-op":       {"operate_process", infos, `"op_type":0`, `"op_type":-2`, "op_type: no such operation"},
+		"job/null-proc-name":    {"operate_process", infos, `"proc_name":"nginx"`, `"proc_name":null`, "process_infos[0].proc_name: want a string, got null"},
+		"job/biz-id-a-string":   {"get_proc_result", poll, `"bk_biz_id":2`, `"bk_biz_id":"2"`, "bk_biz_id: want an integer, got a string"},
+		"job/task-id-of-gse":    {"get_proc_result", poll, `bk_gse_taskid`, `task_id`, "bk_gse_taskid: required field is missing"},
+		"job/no-infos":          {"operate_process", simtest.JobBody(0), "", "", "process_infos: must not be empty"},
+		"job/no-hosts":          {"operate_process", infos, simtest.CloudHosts("10.0.0.1")[len(`"hosts":`):], `[]`, "process_infos[0].ip_list: must not be empty"},
+		"job/no-proc-name":      {"operate_process", infos, `"proc_name":"nginx",`, ``, "process_infos[0].proc_name: required field is missing"},
+		"job/no-setup-path":     {"operate_process", infos, `"setup_path":"/opt/nginx",`, ``, "process_infos[0].setup_path: required field is missing"},
+		"job/blank-pid-path":    {"operate_process", infos, `"/run/nginx.pid"`, `""`, "process_infos[0].pid_path: must be an absolute path"},
+		"job/type":              {"operate_process", infos, `"type":1`, `"type":3`, "process_infos[0].type: must be 0, 1 or 2"},
+		"job/limit-fractional":  {"operate_process", infos, `"type":1`, `"cpu_lmt":0.5,"type":1`, "process_infos[0].cpu_lmt: want an integer, got 0.5"},
+		"job/op-type-in-manage": {"manage_proc", manage, `"op_type":1`, `"op_type":3`, "op_type: must be 1 or 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewGateway(t)
+			face, _, _ := strings.Cut(name, "/")
+			got := c.OnFace(face, test.api, simtest.Changed(t, test.body, test.old, test.new))
+			want := map[string]simtest.Reply{
+				"esb":   {Status: http.StatusOK, Code: simulator.CodeArgumentError, Message: "Parameters error, " + test.want},
+				"apigw": {Status: http.StatusBadRequest, Code: simulator.CodeInvalidArgs, Message: `Parameters error [reason="` + test.want + `"]`},
+				"job":   {Status: http.StatusOK, Code: simulator.CodeJobIllegalParameter, Message: "Illegal parameter: " + test.want},
+			}[face]
+			if got.Status != want.Status || got.Code != want.Code || got.Message != want.Message || got.Data != nil || got.Body["result"] == true {
+				t.Errorf("got HTTP %d %d %q with %v, want %+v", got.Status, got.Code, got.Message, got.Data, want)
+			}
+			c.WantOneViolation(test.api + ": " + want.Message)
+		})
+	}
+}
+
+// Documents and clients spell some members in two ways.
+func TestFaces_acceptBothSpellings(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t)
+	addresses, agents := simtest.CloudHosts("10.0.0.1"), simtest.Agents(simtest.AgentA)
+	for _, test := range []struct{ face, old, new string }{
+		{"esb", `"/opt/nginx"`, `"C:\\gse\\nginx"`},
+		{"apigw", simtest.AgentA, "not-a-real-agent-id"},
+		{"apigw", agents, addresses},
+		{"both", `"alive_monitor_policy"`, `"monitor_policy"`}, // op_timeout stays in it
+		{"both", `"op_timeout":60`, `"crontab_rule":""`},
+		{"both", `"op_timeout":60`, `"crotab_rule":""`},
+		{"both", `"alive_monitor_policy"`, `"resource":{"cpu":1,"mem":1},"alive_monitor_policy"`},
+	} {
+		for face, selector := range map[string]string{"esb": addresses, "apigw": agents} {
+			if test.face != face && test.face != "both" {
+				continue
+			}
+			body := simtest.Changed(t, simtest.GatewayBody(simulator.OpQuery, "{}", selector), test.old, test.new)
+			if got := c.OnFace(face, "operate_proc_v2", body); got.Status != http.StatusOK || got.Code != 0 {
+				t.Errorf("%s: %s: %s", face, test.new, got.Message)
+			}
+		}
+	}
+}
+
+func TestFaces_maxHostsPerRequest(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.MaxHostsPerRequest = 1 })
+	for face, selector := range map[string]string{"esb": simtest.CloudHosts("10.0.0.1", "10.0.0.2"), "apigw": simtest.Agents(simtest.AgentA, simtest.AgentB)} {
+		got := c.OnFace(face, "operate_proc_v2", simtest.GatewayBody(simulator.OpQuery, "{}", selector))
+		if got.Code == 0 || !strings.Contains(got.Message, "2 hosts are more than 1") {
+			t.Errorf("%s: HTTP %d %d %s", face, got.Status, got.Code, got.Message)
+		}
+	}
+	c.Sim.ResetViolations()
+}
