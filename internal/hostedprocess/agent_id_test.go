@@ -1,7 +1,6 @@
 package hostedprocess_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -9,104 +8,131 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Over the gateway a fleet may name hosts by agent id and by address. One request
-// never mixes the two, because the platform would ignore the addresses.
-func TestAccGateway_agentIDs(t *testing.T) {
-	t.Parallel()
-	const (
-		first  = "0200000007525400f355781710390005465c"
-		second = "0200000007525400f355781710390005465d"
-	)
-	sim := providertest.NewSim(t)
-	sim.TenantID = "acme"
-	sim.AdmitAgents = true
-	block := providertest.ProviderBlock(fmt.Sprintf(`gateway = "apigw", endpoint = "%s/api/bk-gse/prod", app_code = %q, app_secret = %q, username = "admin", tenant_id = "acme"`,
-		sim.URL, simulator.DefaultAppCode, simulator.DefaultAppSecret))
-	config := block + providertest.HostedConfig{Hosts: fmt.Sprintf("{ a = %q, b = %q, c = \"0:10.0.0.2\" }", first, second)}.String() + providertest.StatusConfig(providertest.WithSpec)
-	changes := func(want ...string) resource.TestCheckFunc {
-		return func(*terraform.State) error {
-			if diff := cmp.Diff(want, sim.Changes()); diff != "" {
-				return fmt.Errorf("calls that change something (-want +got):\n%s", diff)
-			}
-			return nil
-		}
+// agents are the agent ids of machines 1 and 2 in tests about names.
+var agents = map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
+
+// newNames is a world through the gateway in which machines 1 and 2 have agent ids too.
+func newNames(t *testing.T, entryPerName bool) *world {
+	t.Helper()
+	w := newWorld(t, gateway)
+	w.sim.EntryPerName = entryPerName
+	for n := 1; n <= 2; n++ {
+		w.sim.AddAgent(agents[providertest.HostKey(n)], providertest.Address(n))
 	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{
-				Config: config,
-				ConfigPlanChecks: resource.ConfigPlanChecks{
-					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-				},
-				Check: resource.ComposeAggregateTestCheckFunc(
-					changes("operate_proc_multi/3 "+first+" "+second, "operate_proc_multi/3 0:10.0.0.2"),
-					resource.TestCheckResourceAttr(providertest.StatusAddress, "stopped_count", "3"),
-					resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.a.hosted", "true"),
-				),
-			},
-			{
-				PreConfig: func() {
-					if err := sim.Unregister(second, "web", "nginx"); err != nil {
-						t.Error(err)
-					}
-					sim.ResetCalls()
-				},
-				Config: config,
-				Check:  changes("operate_proc_multi/3 " + second),
-			},
-		},
-	})
+	return w
 }
 
-// Through the gateway, where hosting replaces, somebody else's process is left alone
-// although nothing on file names its host by address, or nothing is on file yet; and it
-// is seen when somebody replaces ours.
-func TestAccGateway_leavesOthersAlone(t *testing.T) {
+// Over the gateway a fleet may name hosts by agent id and by address. One request
+// never mixes the two, because the platform would ignore the addresses.
+func TestGateway_agentIDs(t *testing.T) {
 	t.Parallel()
-	for name, lags := range map[string]bool{"rows-by-agent-id": false, "file-lags": true} {
+	first, second := agents["web-1"], agents["web-2"]
+	w := newWorld(t, gateway)
+	w.sim.TenantID, w.settings["tenant_id"], w.settings["endpoint"] = "acme", "acme", w.sim.URL+"/api/bk-gse/prod"
+	w.sim.AdmitAgents = true
+	config := w.declares(0, attribute("hosts", map[string]string{"a": first, "b": second, "c": "0:10.0.0.2"}))
+	w.play(w.object(),
+		step{name: "created", config: config, kind: providertest.PlanCreate, calls: []string{"update_proc_info " + first + " " + second, "update_proc_info 0:10.0.0.2"}},
+		step{
+			name: "one is unregistered", config: config, calls: []string{"update_proc_info " + second},
+			befalls: func(w *world) {
+				if err := w.sim.Unregister(second, "web", "nginx"); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	)
+	status, said := w.open().ReadData("bk_process_status", map[string]any{"meta": config["meta"], "hosts": config["hosts"], "spec": config["spec"]})
+	if len(said) > 0 || status["stopped_count"] != 3 {
+		t.Errorf("status is %v; said: %s", status, said)
+	}
+}
+
+// A machine that is called otherwise is the same machine: nothing is stopped, started,
+// restarted or unhosted for good. One under both of its names is refused before anything
+// is called.
+func TestOwnership_renamed(t *testing.T) {
+	t.Parallel()
+	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.RowsWithoutHost = true
-			sim.AddAgent("0200000007525400f355781710390005465c", providertest.Address(1))
-			sim.AddAgent("0200000007525400f355781710390005465d", providertest.Address(2))
-			if lags {
-				sim.FreezeStatus()
+			w := newNames(t, perName)
+			declared := func(hosts map[string]string) map[string]any {
+				return w.declares(0, map[string]any{"ensure": "running", "on_destroy": "stop", "hosts": hosts})
 			}
-			theirs := map[string]string{"team": "other"}
-			sim.Colleague(t, "web", "nginx", theirs, 2)
-			run(t, sim, 2)
-			before, _ := sim.Process(providertest.Address(2), "web", "nginx")
-			cli := providertest.NewCLI(t, sim, "")
-			block := providertest.ProviderBlock(`gateway = "apigw"`)
-			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "on_destroy = \"kill\""}.String())
-			if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "adopt_existing = true") {
-				t.Errorf("said:\n%s", out)
+			twice := step{name: "one machine twice", config: declared(map[string]string{"web-1": providertest.Address(1), "twin": agents["web-1"]}), says: "name each machine once", fails: true, hosts: map[string]string{}}
+			resource := w.object()
+			created := twice
+			created.kind = providertest.PlanCreate
+			w.play(resource, created, step{name: "by address", config: declared(addresses(1, 2)), kind: providertest.PlanCreate, anyCalls: true})
+			before := pids(w.sim, 2)
+			for _, hosts := range []map[string]string{{"web-1": agents["web-1"], "web-2": providertest.Address(2)}, agents, addresses(1, 2)} {
+				w.play(resource, step{name: "named otherwise", config: declared(hosts), anyCalls: true})
+				for _, m := range w.sim.Machines() {
+					for _, p := range m.Processes {
+						if !p.Hosted || !p.Running {
+							t.Errorf("it is %+v", p)
+						}
+					}
+				}
 			}
-			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !cmp.Equal(before, p) {
-				t.Errorf("the colleague's process was %+v and is %+v", before, p)
-			}
-			sim.ThawStatus()
-			cli.ConfigureWith(block, providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1)}.String())
-			cli.Expect(0, "apply", "-auto-approve")
-			if p, _ := sim.Process(providertest.Address(2), "web", "nginx"); !cmp.Equal(before, p) {
-				t.Errorf("once it was taken out of hosts, the colleague's process was %+v and is %+v", before, p)
-			}
-			sim.Colleague(t, "web", "nginx", theirs, 1)
-			if out := cli.Expect(2, "plan", "-detailed-exitcode"); !strings.Contains(out, "other_spec") {
-				t.Errorf("the plan does not tell:\n%s", out)
+			twice.hosts = addresses(1, 2) // web-2 leaves in it, and is not stopped
+			w.play(resource, twice)
+			if after := pids(w.sim, 2); !slices.Equal(before, after) {
+				t.Errorf("processes %v became %v", before, after)
 			}
 		})
 	}
+}
+
+// A console has unregistered a machine by the name that the configuration takes from it. It is
+// registered by the new one, and the agent that hosts it for that reason does not keep the old
+// one in state.
+func TestOwnership_renamedOnceUnregistered(t *testing.T) {
+	t.Parallel()
+	w := newNames(t, true)
+	agent := agents["web-1"]
+	declared := func(name string) map[string]any {
+		return w.declares(0, attribute("hosts", map[string]string{"web-1": name, "web-2": providertest.Address(2)}))
+	}
+	resource := w.object()
+	resource.Applied(declared(agent))
+	unregistered := func(w *world) {
+		if err := w.sim.Unregister(agent, "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.play(resource, step{name: "renamed", befalls: unregistered, config: declared(providertest.Address(1)), anyCalls: true})
+	if p := w.sim.Machine(agent).Process("web", "nginx"); !p.Hosted || len(p.Entries) != 1 || p.Entries[0].Host != providertest.Address(1) {
+		t.Errorf("it is %+v", p)
+	}
+	w.play(resource, step{name: "destroyed", anyCalls: true})
+	if p := w.sim.Machine(agent).Process("web", "nginx"); p.Hosted || len(p.Entries) != 0 {
+		t.Errorf("it is %+v", p)
+	}
+}
+
+// A machine that another configuration has registered since by its agent id goes on running
+// what that one declares, although the platform keeps an entry for its address as well.
+func TestOwnership_theOtherName(t *testing.T) {
+	t.Parallel()
+	w := newNames(t, true)
+	more := map[string]any{"ensure": "running", "on_destroy": "kill", "adopt_existing": true}
+	second := w.declares(0, more, attribute("hosts", map[string]string{"a": agents["web-1"]}))
+	first, other := w.object(), w.object()
+	first.Applied(w.declares(1, more))
+	other.Applied(second)
+	before := pids(w.sim, 1)
+	w.play(first, step{name: "destroyed", says: "registered by another resource since, as " + agents["web-1"]})
+	if after, p := pids(w.sim, 1), w.sim.Machine(agents["web-1"]).Process("web", "nginx"); !slices.Equal(before, after) || !p.Hosted {
+		t.Errorf("processes %v became %v; it is %+v", before, after, p)
+	}
+	w.play(other, step{name: "the other", config: second, kind: providertest.PlanNothing})
 }
 
 // A start that is under way is not sent once more because its host is called otherwise by
@@ -146,134 +172,6 @@ func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A machine that is called otherwise is the same machine: nothing is stopped, started,
-// restarted or unhosted for good. One under both of its names is refused before anything
-// is called.
-func TestAccOwnership_renamed(t *testing.T) {
-	t.Parallel()
-	for name, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.EntryPerName = perName
-			agents := []string{"0200000007525400f355781710390005465c", "0200000007525400f355781710390005465d"}
-			byAgent := "{\n"
-			for i, id := range agents {
-				sim.AddAgent(id, providertest.Address(i+1))
-				byAgent += fmt.Sprintf("web-%d = %q\n", i+1, id)
-			}
-			byAgent += "}"
-			provider := "provider \"bk\" {\n  gateway = \"apigw\"\n}\n"
-			process := func(hosts string) string {
-				return providertest.HostedConfig{Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String() + `
-resource "bk_process_operation" "restart" {
-  meta      = bk_hosted_process.test.meta
-  hosts     = bk_hosted_process.test.hosts
-  spec      = bk_hosted_process.test.spec
-  operation = "restart"
-}
-`
-			}
-			cli := providertest.NewCLI(t, sim, "")
-			refused := func() {
-				t.Helper()
-				sim.ResetCalls()
-				cli.ConfigureWith(provider, process("{ web-1 = \""+providertest.Address(1)+"\", twin = \""+agents[0]+"\" }"))
-				if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, "name each machine once") {
-					t.Errorf("said:\n%s", out)
-				}
-				if calls := sim.Changes(); len(calls) > 0 {
-					t.Errorf("called %v", calls)
-				}
-			}
-			refused()
-			cli.ConfigureWith(provider, process(providertest.HostsConfig(2)))
-			cli.Expect(0, "apply", "-auto-approve")
-			before := pids(t, sim, 2)
-			some := "{ web-1 = \"" + agents[0] + "\", web-2 = \"" + providertest.Address(2) + "\" }"
-			for _, hosts := range []string{some, byAgent, providertest.HostsConfig(2)} {
-				sim.ResetCalls()
-				cli.ConfigureWith(provider, process(hosts))
-				cli.Expect(0, "apply", "-auto-approve")
-				if after := pids(t, sim, 2); !slices.Equal(before, after) {
-					t.Errorf("processes %v became %v", before, after)
-				}
-				for _, m := range sim.Machines() {
-					for _, p := range m.Processes {
-						if !p.Hosted || !p.Running {
-							t.Errorf("it is %+v", p)
-						}
-					}
-				}
-				cli.Expect(0, "plan", "-detailed-exitcode")
-			}
-			refused() // web-2 leaves in it, and is not stopped
-			if after := pids(t, sim, 2); !slices.Equal(before, after) {
-				t.Errorf("processes %v became %v", before, after)
-			}
-		})
-	}
-}
-
-// A console has unregistered a machine by the name that the configuration takes from it. It is
-// registered by the new one, and the agent that hosts it for that reason does not keep the old
-// one in state.
-func TestAccOwnership_renamedOnceUnregistered(t *testing.T) {
-	t.Parallel()
-	const agent = "0200000007525400f355781710390005465c"
-	sim := providertest.NewSim(t)
-	sim.EntryPerName = true
-	sim.AddAgent(agent, providertest.Address(1))
-	cli := providertest.NewCLI(t, sim, "")
-	by := func(name string) {
-		cli.ConfigureWith("provider \"bk\" {\n  gateway = \"apigw\"\n}\n", providertest.HostedConfig{Hosts: fmt.Sprintf("{ web-1 = %q, web-2 = %q }", name, providertest.Address(2))}.String())
-	}
-	by(agent)
-	cli.Expect(0, "apply", "-auto-approve")
-	if err := sim.Unregister(agent, "web", "nginx"); err != nil {
-		t.Fatal(err)
-	}
-	by(providertest.Address(1))
-	cli.Expect(0, "apply", "-auto-approve")
-	cli.Expect(0, "plan", "-detailed-exitcode")
-	if p := sim.Machine(agent).Process("web", "nginx"); !p.Hosted || len(p.Entries) != 1 || p.Entries[0].Host != providertest.Address(1) {
-		t.Errorf("it is %+v", p)
-	}
-	cli.Expect(0, "destroy", "-auto-approve")
-	if p := sim.Machine(agent).Process("web", "nginx"); p.Hosted || len(p.Entries) != 0 {
-		t.Errorf("it is %+v", p)
-	}
-}
-
-// A machine that another configuration has registered since by its agent id goes on running
-// what that one declares, although the platform keeps an entry for its address as well.
-func TestAccOwnership_theOtherName(t *testing.T) {
-	t.Parallel()
-	const agent = "0200000007525400f355781710390005465c"
-	sim := providertest.NewSim(t)
-	sim.EntryPerName = true
-	sim.AddAgent(agent, providertest.Address(1))
-	cli := func(hosts string) *providertest.CLI {
-		c := providertest.NewCLI(t, sim, "")
-		c.ConfigureWith(providertest.ProviderBlock(`gateway = "apigw"`), providertest.HostedConfig{
-			Hosts: hosts, More: "ensure = \"running\"\n  on_destroy = \"kill\"\n  adopt_existing = true",
-		}.String())
-		c.Expect(0, "apply", "-auto-approve")
-		return c
-	}
-	first := cli(providertest.HostsConfigOf(1))
-	second := cli(fmt.Sprintf("{ a = %q }", agent))
-	before := pids(t, sim, 1)
-	if out := words(first.Expect(0, "destroy", "-auto-approve")); !strings.Contains(out, "Machines Belong To Another Resource") || !strings.Contains(out, "since, as "+agent) {
-		t.Errorf("the first said nothing:\n%s", out)
-	}
-	expectHosted(t, sim, 1)
-	if after := pids(t, sim, 1); !slices.Equal(before, after) {
-		t.Errorf("processes %v became %v", before, after)
-	}
-	second.Expect(0, "plan", "-detailed-exitcode")
 }
 
 // Where the names of hosts cannot be asked, nothing is done to hosts that are named in both

@@ -1,7 +1,6 @@
 package hostedprocess_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,20 +15,6 @@ import (
 func hostedBy(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
 	t.Helper()
 	return providertest.ConfiguredWith(t, sim.SettingsFor(by)).CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{})
-}
-
-// fleetOf is a configuration on hosts web-1 to web-n, with more beside it.
-func fleetOf(by providertest.Face, n int, more map[string]any) map[string]any {
-	config := by.Reference("./start.sh", n)
-	maps.Copy(config, more)
-	return config
-}
-
-// restartedBy is fleetOf with another command, so that each host is registered anew.
-func restartedBy(by providertest.Face, n int, more map[string]any) map[string]any {
-	config := by.Reference("./start.sh -v", n)
-	maps.Copy(config, more)
-	return config
 }
 
 // with is a configuration with one more attribute.
@@ -180,7 +165,7 @@ func TestSafety_renamed(t *testing.T) {
 			sim.AddAgent(agent, c.machine)
 			resource := hostedBy(t, sim, by)
 			resource.Applied(fleetOf(by, 2, more))
-			before := pids(t, sim, 2)
+			before := pids(sim, 2)
 			sim.ResetCalls()
 			after := fleetOf(by, 2, more)
 			after["hosts"] = map[string]string{"web-1": agent, "web-2": providertest.Address(2)}
@@ -190,7 +175,7 @@ func TestSafety_renamed(t *testing.T) {
 			if diff := cmp.Diff(c.called, sim.Changes()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			if after := pids(t, sim, 2); !slices.Equal(before, after) {
+			if after := pids(sim, 2); !slices.Equal(before, after) {
 				t.Errorf("processes %v became %v", before, after)
 			}
 			for _, address := range providertest.AddressList([]int{1, 2}) {
@@ -202,38 +187,25 @@ func TestSafety_renamed(t *testing.T) {
 	}
 }
 
-// On a real CLI: a plan to destroy is refused, and what a plan cannot know is looked at
-// before anything is called.
-func TestAccHostedProcessResource_safety(t *testing.T) {
+// What a plan cannot know is looked at before anything is called.
+func TestSafety_knownLater(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := func(hosts string) string {
-		return fmt.Sprintf("resource \"terraform_data\" \"hosts\" { input = %s }\n", hosts) + providertest.HostedConfig{
-			Hosts: "terraform_data.hosts.output", More: `safety = { max_removed_hosts = 1, deletion_protection = true }`,
-		}.String()
-	}
-	cli := providertest.NewCLI(t, sim, config(providertest.HostsConfig(3)))
-	cli.Expect(0, "apply", "-auto-approve")
-	cli.Expect(0, "plan", "-detailed-exitcode")
-	sim.ResetCalls()
-	if out := words(cli.Expect(1, "plan", "-destroy")); !strings.Contains(out, "web:nginx is protected by safety.deletion_protection, and this would let go of 3 hosts: web-1…web-3.") {
-		t.Errorf("the plan to destroy told\n%s", out)
-	}
-	cli.Configure(config(providertest.HostsConfig(1)))
-	cli.Expect(2, "plan", "-detailed-exitcode")
-	if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, `safety.max_removed_hosts = "1" allows 1: web-2, web-3.`) {
-		t.Errorf("the apply told\n%s", out)
-	}
-	if calls := sim.Changes(); len(calls) > 0 {
-		t.Errorf("called %v", calls)
-	}
-	cli.Configure(config(providertest.HostsConfig(2)))
-	cli.Expect(0, "apply", "-auto-approve")
-}
-
-// words are what a CLI told, without its frame.
-func words(out string) string {
-	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(out)), " ")
+	through(t, each, func(w *world) {
+		config := func(n int) map[string]any { return w.declares(n, safety(map[string]any{"max_removed_hosts": "1"})) }
+		unknown := w.declares(3, safety(map[string]any{"max_removed_hosts": "1"}), attribute("hosts", providertest.NotKnown{}))
+		resource := w.object()
+		resource.Applied(config(3))
+		w.sim.ResetCalls()
+		if _, said := resource.ApplyResolved(unknown, config(1)); !said.Failed() || !strings.Contains(words(said.String()), `safety.max_removed_hosts = "1" allows 1: web-2, web-3.`) {
+			t.Errorf("said: %s", said)
+		}
+		if calls := w.sim.Changes(); len(calls) > 0 {
+			t.Errorf("called %v", calls)
+		}
+		if _, said := resource.ApplyResolved(unknown, config(2)); len(said) > 0 {
+			t.Error(said)
+		}
+	})
 }
 
 func TestSafety_mistakes(t *testing.T) {

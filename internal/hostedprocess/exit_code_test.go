@@ -2,7 +2,6 @@ package hostedprocess_test
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,7 @@ import (
 )
 
 // What CI sees when some hosts fail: the exit code of the apply, and that of the
-// plan after it.
+// plan after it. A postcondition makes an apply with failures exit 1, without taint.
 //
 // Promised in partial-failure.md: a create, on some hosts | ends with a warning, exit code 0
 // Promised in partial-failure.md: an update, on any host | ends with an error, exit code 1
@@ -25,64 +24,57 @@ import (
 // exit code 1
 // Promised in partial-failure.md: a destroy, on some hosts | ends with an error, exit code 1.
 // Promised in reference: a later run that fails ends with an error too, and taints nothing.
+// Promised in partial-failure.md: A postcondition makes the apply fail with exit code 1 and
+// taints nothing.
 func TestAccExitCodes_partialFailure(t *testing.T) {
 	t.Parallel()
-	for size, c := range providertest.PartialCases {
-		good := providertest.HostedConfig{Hosts: providertest.HostsConfig(c.Hosts), More: `ensure = "registered"`}
-		changed, fewer := good, good
-		changed.Start = "./other.sh"
-		fewer.Hosts = providertest.HostsConfig(c.Hosts - c.Failing)
-		operation := func(trigger string) string {
-			return providertest.OperationConfig{Hosted: good, Operation: "start", More: fmt.Sprintf("triggers = { t = %q }", trigger)}.String()
-		}
-		for name, step := range map[string]struct {
-			api           string
-			before, after string // configurations; before is applied while all is well
-			command       string // apply by default
-			code, plan    int
-			again         int // the plan after the cause is mended and the command repeated
-		}{
-			"create":        {api: "register_proc_info", after: good.String(), code: 0, plan: 2},
-			"update":        {api: "update_proc_info", before: good.String(), after: changed.String(), code: 1, plan: 2},
-			"hosts-leave":   {api: "unregister_proc_info", before: good.String(), after: fewer.String(), code: 1, plan: 2},
-			"destroy":       {api: "unregister_proc_info", before: good.String(), after: good.String(), command: "destroy", code: 1, plan: 2, again: 2},
-			"operation":     {api: "operate_proc_v2", before: good.String(), after: operation("a"), code: 0, plan: 2},
-			"operation-two": {api: "operate_proc_v2", before: operation("a"), after: operation("b"), code: 1, plan: 2},
-		} {
-			t.Run(size+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				sim := providertest.NewSim(t)
-				cli := providertest.NewCLI(t, sim, step.before)
-				if step.before != "" {
-					cli.Expect(0, "apply", "-auto-approve")
-				}
-				cli.Configure(step.after)
-				command := []string{cmp.Or(step.command, "apply"), "-auto-approve"}
-				sim.FailHosts(step.api, providertest.Failing(c.Hosts, c.Failing), 65535, "no space left on device")
-				cli.Expect(step.code, command...)
-				cli.Expect(step.plan, "plan", "-detailed-exitcode")
-				sim.Mend()
-				cli.Expect(0, command...)
-				cli.Expect(step.again, "plan", "-detailed-exitcode")
-			})
-		}
+	good := providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}
+	changed, fewer, asserted := good, good, good
+	changed.Start = "./other.sh"
+	fewer.Hosts = providertest.HostsConfig(2)
+	asserted.More = `
+  lifecycle {
+    postcondition {
+      condition     = length(self.out_of_sync) == 0
+      error_message = "Not on every host: ${join(", ", keys(self.out_of_sync))}."
+    }
+  }`
+	for name, step := range map[string]struct {
+		api           string
+		before, after string // configurations; before is applied while all is well
+		command       string // apply by default
+		code          int
+		says          string
+		again         int // the plan after the cause is mended and the command repeated
+	}{
+		"create":        {api: "register_proc_info", after: good.String()},
+		"postcondition": {api: "register_proc_info", after: asserted.String(), code: 1, says: "Not on every host: web-3"},
+		"update":        {api: "update_proc_info", before: good.String(), after: changed.String(), code: 1},
+		"hosts-leave":   {api: "unregister_proc_info", before: good.String(), after: fewer.String(), code: 1},
+		"destroy":       {api: "unregister_proc_info", before: good.String(), after: good.String(), command: "destroy", code: 1, again: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			cli := providertest.NewCLI(t, sim, step.before)
+			if step.before != "" {
+				cli.Expect(0, "apply", "-auto-approve")
+			}
+			cli.Configure(step.after)
+			command := []string{cmp.Or(step.command, "apply"), "-auto-approve"}
+			sim.FailHosts(step.api, []int{3}, 65535, "no space left on device")
+			if out := words(cli.Expect(step.code, command...)); !strings.Contains(out, step.says) {
+				t.Errorf("it said:\n%s", out)
+			}
+			if _, status := cli.InState(); status != "" {
+				t.Errorf("the resource is %s", status)
+			}
+			cli.Expect(2, "plan", "-detailed-exitcode")
+			sim.Mend()
+			cli.Expect(0, command...)
+			cli.Expect(step.again, "plan", "-detailed-exitcode")
+		})
 	}
-}
-
-// Everything failed: an error, and nothing in state.
-//
-// Promised in partial-failure.md: a create, on every host | ends with an error, exit code 1 |
-// nothing | a create.
-func TestAccExitCodes_totalFailure(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(5)}.String())
-	sim.FailHosts("register_proc_info", providertest.HostNumbers(5), 65535, "no space left on device")
-	cli.Expect(1, "apply", "-auto-approve")
-	if out := cli.Expect(0, "state", "list"); strings.Contains(out, "bk_hosted_process") {
-		t.Errorf("state holds %s", out)
-	}
-	cli.Expect(2, "plan", "-detailed-exitcode")
 }
 
 // An import block, a configuration generated from it, and the spec filled in: no
@@ -153,90 +145,54 @@ func TestAccStartOrder(t *testing.T) {
 }
 
 // A create after which no host is as declared is red, and what it registered is
-// remembered. One that took over what was there before is not: a taint would let go of it.
+// remembered, tainted. One that took over what was there before is not: a taint would let go
+// of it, and what the process was taken over from goes on hosting it.
 //
 // Promised in partial-failure.md: hosting or starting on every host, so that a create leaves
 // none as declared | ends with an error, exit code 1
 // Promised in partial-failure.md: it ends with an error and is tainted, unless it took over what
 // was there before.
-func TestAccExitCodes_createNowhere(t *testing.T) {
+func TestHostedProcess_startsNowhere(t *testing.T) {
 	t.Parallel()
 	for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			config := providertest.HostedConfig{Hosts: providertest.HostsConfig(3), More: "ensure = \"running\"\n  adopt_existing = true"}
-			if adopts {
-				sim.Colleague(t, "web", "nginx", nil, 1, 2, 3)
-				for _, host := range providertest.AddressList(providertest.HostNumbers(3)) {
-					if err := sim.Host(host, "web", "nginx"); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			cli := providertest.NewCLI(t, sim, config.String())
-			sim.FailOperation(simulator.OpStart, providertest.HostNumbers(3), 65535, "exit status 1")
-			cli.Expect(map[bool]int{false: 1, true: 0}[adopts], "apply", "-auto-approve")
-			if _, status := cli.InState(); (status == "tainted") == adopts {
-				t.Errorf("the status in state is %q", status)
-			}
-			undone := letGo(sim)
-			sim.Mend()
-			cli.Expect(0, "apply", "-auto-approve")
-			if undone = append(undone, letGo(sim)...); (len(undone) == 0) != adopts {
-				t.Errorf("let go of %v", undone)
-			}
-			expectHosted(t, sim, 3)
-			cli.Expect(0, "plan", "-detailed-exitcode")
-		})
-	}
-}
-
-// A start command that exits 1 on every host, at each way into the platform. What the process
-// was taken over from goes on hosting it.
-func TestHostedProcess_startsNowhere(t *testing.T) {
-	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB} {
-		for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {
-			t.Run(string(by)+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				sim := providertest.NewSim(t)
-				namespace, process := by.Process()
-				config := fleetOf(by, 3, map[string]any{"ensure": "running", "adopt_existing": true})
+			through(t, each, func(w *world) {
+				config := w.declares(3, map[string]any{"ensure": "running", "adopt_existing": true})
 				if adopts {
-					sim.Colleague(t, namespace, process, nil, 1, 2, 3)
-					for _, host := range providertest.AddressList(providertest.HostNumbers(3)) {
-						if err := sim.Host(host, namespace, process); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if by == providertest.FaceJOB { // where it is the server's to say
-						sim.Inject(simulator.Fault{API: "operate_process", Op: new(simulator.OpHost), Code: new(850), Times: 3})
+					namespace, process := w.by.Process()
+					w.sim.Colleague(t, namespace, process, nil, 1, 2, 3)
+					w.do(w.sim.Host, 1, 2, 3)
+					if w.by == job { // where it is the server's to say
+						w.on("register_proc_info", simulator.Fault{Code: new(850), Times: 3})
 					}
 				}
-				sim.Inject(simulator.Fault{API: "operate_proc*", Op: new(simulator.OpStart), Code: new(65535), Message: "exit status 1"})
-				resource := hostedBy(t, sim, by)
-
-				_, said := resource.Apply(config)
-
-				if said.Failed() == adopts || resource.Tainted == adopts || !strings.Contains(said.String(), "exit status 1") {
-					t.Errorf("tainted: %t; said: %s", resource.Tainted, said)
+				w.onOp(simulator.OpStart, simulator.Fault{Code: new(65535), Message: "exit status 1"})
+				resource := w.object()
+				w.play(resource, step{
+					name: "starts nowhere", config: config, kind: providertest.PlanCreate, anyCalls: true, left: codesOf("not_running", 1, 2, 3), says: "exit status 1", fails: !adopts,
+				})
+				for n := 1; n <= 3; n++ {
+					if p := w.at(n); resource.Tainted == adopts || p.Hosted != (adopts || w.by != esb) { // the ESB registers without hosting
+						t.Errorf("tainted: %t; web-%d has %+v", resource.Tainted, n, p)
+					}
 				}
-				want := map[string]string{"web-1": "not_running", "web-2": "not_running", "web-3": "not_running"}
-				reasons := resource.Reasons("out_of_sync")
-				for key, reason := range reasons {
-					reasons[key], _, _ = strings.Cut(reason, ":")
+				undone := letGo(w.sim)
+				again := step{name: "once it starts", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: providertest.PlanReplace, anyCalls: true}
+				if adopts {
+					again.kind = providertest.PlanUpdate
 				}
-				if diff := gocmp.Diff(want, reasons); diff != "" {
-					t.Errorf("out_of_sync (-want +got):\n%s", diff)
+				w.play(resource, again)
+				if undone = append(undone, letGo(w.sim)...); adopts && len(undone) > 0 {
+					t.Errorf("let go of %v", undone)
 				}
-				for _, host := range providertest.AddressList(providertest.HostNumbers(3)) {
-					if p, _ := sim.Process(host, namespace, process); p.Hosted != (adopts || by != providertest.FaceESB) { // the ESB registers without hosting
-						t.Errorf("%s has %+v", host, p)
+				for n := 1; n <= 3; n++ {
+					if p := w.at(n); !p.Hosted || !p.Running {
+						t.Errorf("web-%d has %+v", n, p)
 					}
 				}
 			})
-		}
+		})
 	}
 }
 
@@ -288,24 +244,25 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 //
 // Promised in partial-failure.md: the host stays in state: *an earlier apply has sent what would host or start it there, and
 // the platform has not said that this is over*.
-func TestAccExitCodes_underWay(t *testing.T) {
+func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	var hours atomic.Int64
-	sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
-	sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Takes: time.Hour})
-	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{
-		Hosts: providertest.HostsConfig(2), More: "ensure = \"running\"\n  timeouts = { create = \"8s\", delete = \"8s\" }",
-	}.String())
-	cli.Expect(1, "apply", "-auto-approve")
-	if out := cli.Expect(1, "destroy", "-auto-approve"); !strings.Contains(strings.Join(strings.Fields(out), " "), "the platform has not said that this is over") {
-		t.Errorf("it said:\n%s", out)
-	}
-	hours.Add(2)
-	cli.Expect(0, "destroy", "-auto-approve")
-	for _, p := range sim.Processes() {
-		if p.Registered || p.Hosted {
-			t.Errorf("left behind: %+v", p)
+	through(t, each, func(w *world) {
+		var hours, polls atomic.Int64
+		w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
+		cut := w.sim.CutAt(func(call simulator.Call) bool {
+			return call.API == w.by.ResultAPI() && call.Op == simulator.OpStart && polls.Add(1)%5 == 0
+		})
+		w.onOp(simulator.OpStart, simulator.Fault{Takes: time.Hour})
+		resource := w.object()
+		cut.Apply(resource, w.declares(2, attribute("ensure", "running")))
+		resource.Untaint()
+		w.sim.ResetCalls()
+		said := cut.Apply(resource, nil)
+		if !said.Failed() || !strings.Contains(said.String(), "the platform has not said that this is over") || len(resource.Reasons("hosts")) != 2 || len(w.sim.Changes()) > 0 {
+			t.Errorf("called %v; said: %s", w.sim.Changes(), said)
 		}
-	}
+		hours.Add(2)
+		w.play(resource, step{name: "it is over", anyCalls: true})
+		w.expectNothing()
+	})
 }

@@ -6,36 +6,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-func TestAccHostedProcessResource_importByIdentity(t *testing.T) {
+// An import finds what was applied, but for what the platform does not tell.
+func TestHostedProcess_import(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: `{ "0:10.0.0.2" = "0:10.0.0.2", "0:10.0.0.3" = "0:10.0.0.3" }`}.String()
-	resource.Test(t, resource.TestCase{
-		// Identity is in Terraform from 1.12 on, and in OpenTofu from 1.12 on.
-		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_12_0)},
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{
-				Config: config,
-				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectIdentity(providertest.HostedAddress, map[string]knownvalue.Check{
-					"namespace": knownvalue.StringExact("web"), "name": knownvalue.StringExact("nginx"),
-				})},
-			},
-			{
-				ResourceName: providertest.HostedAddress, ImportState: true, ImportStateKind: resource.ImportBlockWithResourceIdentity,
-				// The first plan after an import shows the spec as set.
-				ExpectNonEmptyPlan: true,
-			},
-		},
+	through(t, gse, func(w *world) {
+		created := w.object()
+		created.Applied(w.declares(2, labelled(map[string]any{"team": "sre"})))
+		want, _ := providertest.Plain(t, created.State).(map[string]any)
+		want["hosts"] = map[string]any{"0:10.0.0.2": "0:10.0.0.2", "0:10.0.0.3": "0:10.0.0.3"}
+		for _, untold := range []string{"spec", "process", "labels_all", "rollout_plan"} {
+			want[untold] = nil
+		}
+		for _, id := range []string{"web:nginx", "web:nginx@0:10.0.0.2,0:10.0.0.3"} {
+			imported := w.object()
+			said := imported.Imports(id)
+			got, _ := providertest.Plain(t, imported.State).(map[string]any)
+			got["process"] = nil // without the spec
+			if diff := cmp.Diff(want, got); diff != "" || len(said) > 0 {
+				t.Errorf("%s (-want +got):\n%s\n%s", id, diff, said)
+			}
+		}
+		for id, says := range map[string]string{
+			"web": `"web" is not an import id; an import id is`, "web:other": "Hosted Process Not Found", "web:nginx@10.0.0.1": "has no bk_cloud_id",
+		} {
+			if said := w.object().Imports(id); !said.Failed() || !strings.Contains(words(said.String()), says) {
+				t.Errorf("%s: said: %s", id, said)
+			}
+		}
 	})
 }
 

@@ -1,298 +1,301 @@
 package hostedprocess_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/google/go-cmp/cmp"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// registerForeign registers a process of somebody else on a host.
-func registerForeign(t *testing.T, s *providertest.Sim, n int) {
-	t.Helper()
-	if err := s.Register(providertest.Address(n), "web", "nginx", map[string]string{"owner": "other-team"}, `{"identity":{}}`); err != nil {
-		t.Error(err)
-	}
-}
-
 // A registration that was there before the resource stays its owner's: it is not
 // taken over by a later apply, nor removed by a destroy, until it is adopted.
-func TestAccHostedProcessResource_foreignOwner(t *testing.T) {
+func TestHostedProcess_foreignOwner(t *testing.T) {
 	t.Parallel()
-	providertest.ESBOnly(t, "the gateway looks before it registers, so no register call is there to be counted")
-	untouched := func(sim *providertest.Sim) error {
-		process, known := sim.Process(providertest.Address(2), "web", "nginx")
-		if !known || process.Labels["owner"] != "other-team" {
-			return fmt.Errorf("the process of the other team is now %+v", process)
-		}
-		return nil
-	}
-	for name, last := range map[string]func(*providertest.Sim, string) resource.TestStep{
-		"leaves": func(sim *providertest.Sim, _ string) resource.TestStep {
-			return resource.TestStep{
-				PreConfig: sim.ResetCalls,
-				Config:    sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1), More: `on_destroy = "kill"`}.String(),
-				Check:     sim.ExpectChanges(),
-			}
+	kill := attribute("on_destroy", "kill")
+	for name, last := range map[string]func(w *world) step{
+		"leaves": func(w *world) step { return step{name: "leaves", config: w.declares(1, kill)} },
+		"destroyed": func(*world) step {
+			return step{name: "destroyed", calls: []string{on("operate_proc_v2/9", 1), on("unregister_proc_info", 1)}}
 		},
-		"destroyed": func(sim *providertest.Sim, config string) resource.TestStep {
-			return resource.TestStep{
-				PreConfig: sim.ResetCalls, Config: config, Destroy: true,
-				Check: sim.ExpectChanges("operate_proc_v2/9 "+providertest.Addresses(1), "unregister_proc_info "+providertest.Addresses(1)),
+		"adopted": func(w *world) step {
+			calls := []string{on("update_proc_info", 2)}
+			if w.by == esb {
+				calls = append(calls, on("operate_proc_v2/3", 2), on("register_proc_info", 2))
+				calls = []string{calls[1], calls[2], calls[0]}
 			}
+			return step{name: "adopted", config: w.declares(2, kill, attribute("adopt_existing", true)), calls: calls}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: `on_destroy = "kill"`}.String()
-			reason := resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-2",
-				"registered_by_other: 850, the process is registered already")
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{
-					{PreConfig: func() { registerForeign(t, sim, 2) }, Config: config, ExpectNonEmptyPlan: true, Check: reason},
-					{RefreshState: true, ExpectNonEmptyPlan: true, Check: reason},
-					{Config: config, ExpectError: providertest.Wrapped(`Unable to Update Hosted Process[\s\S]*web-2 \(0:10.0.0.3\): 850[\s\S]*adopt_existing = true`)},
-					last(sim, config),
-				},
+			through(t, gse, func(w *world) {
+				w.sim.Colleague(w.T, "web", "nginx", map[string]string{"owner": "other-team"}, 2)
+				before, theirs := w.at(2), codesOf("registered_by_other", 2)
+				asked := []string{}
+				first := []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1, 2)}
+				if w.by == esb { // the gateway looks before it registers
+					asked = []string{on("register_proc_info", 2)}
+				} else {
+					first = []string{on("register_proc_info", 1)}
+				}
+				resource := w.object()
+				w.play(resource, step{name: "created", config: w.declares(2, kill), kind: providertest.PlanCreate, calls: first, left: theirs, says: "Hosted Process Created In Part"})
+				resource.Refresh()
+				if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered_by_other: ") || !strings.Contains(reason, "the process is registered already") {
+					t.Errorf("after a refresh it is %q", reason)
+				}
+				w.play(resource,
+					step{name: "once more", config: w.declares(2, kill), calls: asked, left: theirs, says: "adopt_existing = true", fails: true},
+					last(w),
+				)
+				if after := w.at(2); name != "adopted" && !cmp.Equal(before, after) {
+					t.Errorf("the process of the other team was %+v and is %+v", before, after)
+				}
 			})
-			if err := untouched(sim); err != nil {
-				t.Error(err)
-			}
 		})
 	}
-	t.Run("adopted", func(t *testing.T) {
-		t.Parallel()
-		sim := providertest.NewSim(t)
-		config := providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}
-		adopting := providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "adopt_existing = true"}
-		resource.Test(t, resource.TestCase{
-			ProtoV6ProviderFactories: providertest.Factories,
-			Steps: []resource.TestStep{
-				{PreConfig: func() { registerForeign(t, sim, 2) }, Config: sim.ProviderConfig() + config.String(), ExpectNonEmptyPlan: true},
-				sim.Step(sim.ProviderConfig()+adopting.String(), plancheck.ResourceActionUpdate,
-					"operate_proc_v2/3 "+providertest.Addresses(2), "register_proc_info "+providertest.Addresses(2), "update_proc_info "+providertest.Addresses(2)),
-			},
+}
+
+// A host that is added is judged as at create: somebody else's stays theirs, and is neither
+// replaced nor let go. So are those through the gateway, where hosting replaces, although
+// nothing on file names its host by address, or nothing is on file yet.
+func TestHostedProcess_addedHost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		faces []providertest.Face
+		set   func(*world)
+	}{
+		"on-file": {gse, func(*world) {}},
+		"rows-by-agent-id": {[]providertest.Face{gateway}, func(w *world) {
+			w.sim.RowsWithoutHost = true
+			w.sim.AddAgent("0200000007525400f355781710390005465c", providertest.Address(1))
+			w.sim.AddAgent("0200000007525400f355781710390005465d", providertest.Address(2))
+		}},
+		"file-lags": {gse, func(w *world) { w.sim.FreezeStatus() }},
+		"job-says":  {[]providertest.Face{job}, func(w *world) { w.on("register_proc_info", simulator.Fault{Code: new(850)}, 2) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, c.faces, func(w *world) {
+				c.set(w)
+				w.colleague(2)
+				before := w.at(2)
+				kill := attribute("on_destroy", "kill")
+				resource := w.object()
+				resource.Applied(w.declares(1, kill))
+				_, said := resource.Apply(w.declares(2, kill))
+				if left := codes(resource)["web-2"]; !said.Failed() || left != "registered_by_other" && left != "unconfirmed" {
+					t.Errorf("it is %q; said: %s", left, said)
+				}
+				w.sim.ThawStatus()
+				if _, said := resource.Apply(nil); said.Failed() {
+					t.Error(said)
+				}
+				if after := w.at(2); !cmp.Equal(before, after) {
+					t.Errorf("the colleague's process was %+v and is %+v", before, after)
+				}
+			})
 		})
-	})
+	}
 }
 
 // Another supplier id is the same host, registered anew and never unregistered.
-func TestAccHostedProcessResource_supplierChanges(t *testing.T) {
+func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := func(address string) string {
-		return sim.ProviderConfig() + providertest.HostedConfig{Hosts: fmt.Sprintf("{ a = %q }", address)}.String()
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{Config: config("0:10.0.0.2")},
-			sim.Step(config("0:2:10.0.0.2"), plancheck.ResourceActionUpdate, "update_proc_info "+providertest.Addresses(1)),
-		},
+	through(t, gse, func(w *world) {
+		config := func(address string) map[string]any {
+			return w.declares(1, attribute("hosts", map[string]string{"a": address}))
+		}
+		w.play(w.object(),
+			step{name: "created", config: config("0:10.0.0.2"), kind: providertest.PlanCreate, anyCalls: true},
+			step{name: "another id", config: config("0:2:10.0.0.2"), calls: []string{on("update_proc_info", 1)}},
+		)
 	})
 }
 
 // Without a fingerprint nothing on file proves that a registration was made good,
 // so what failed stays until an apply has done it.
-func TestAccHostedProcessResource_failureIsRemembered(t *testing.T) {
+func TestHostedProcess_failureIsRemembered(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := func(start string) string {
-		return sim.ProviderConfig(`spec_fingerprint_label = ""`) + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Start: start}.String()
-	}
-	mended := sim.Step(config("./b.sh"), plancheck.ResourceActionUpdate, "update_proc_info "+providertest.Addresses(2))
-	mended.PreConfig = sim.Mend
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{Config: config("./a.sh")},
-			{
-				PreConfig:   func() { sim.FailHosts("update_proc_info", []int{2}, 65535, "disk full") },
-				Config:      config("./b.sh"),
-				ExpectError: providertest.Wrapped(`disk full`),
+	through(t, gse, func(w *world) {
+		w.settings["spec_fingerprint_label"] = ""
+		w.play(w.object(),
+			step{name: "created", config: w.declares(2), kind: providertest.PlanCreate, anyCalls: true},
+			step{
+				name: "one fails", befalls: func(w *world) { w.on("update_proc_info", simulator.Fault{Code: new(65535), Message: "disk full"}, 2) }, config: w.changed(2),
+				calls: []string{on("update_proc_info", 1, 2)}, left: codesOf("other_spec", 2), says: "disk full", fails: true,
 			},
-			mended,
-		},
+			step{name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: w.changed(2), calls: []string{on("update_proc_info", 2)}},
+		)
 	})
 }
 
 // A create that the deadline cut off everywhere is an error, but it may have registered:
 // state remembers it, tainted.
-func TestAccHostedProcessResource_createCutOff(t *testing.T) {
+func TestHostedProcess_createCutOff(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := sim.ProviderConfig(`spec_fingerprint_label = ""`) +
-		providertest.HostedConfig{Hosts: providertest.HostsConfig(1), More: "ensure = \"registered\"\n  timeouts = { create = \"2s\" }"}.String()
-	api, op := providertest.FaultOn("register_proc_info")
-	mended := resource.TestStep{
-		PreConfig: sim.Mend, Config: config,
-		ConfigPlanChecks: resource.ConfigPlanChecks{
-			PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(providertest.HostedAddress, plancheck.ResourceActionDestroyBeforeCreate)},
-			PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-		},
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{
-				PreConfig:   func() { sim.Inject(simulator.Fault{API: api, Op: op, Pending: -1, Apply: true}) },
-				Config:      config,
-				ExpectError: providertest.Wrapped(`not as declared on any of its 1 hosts[\s\S]*web-1 \(0:10\.0\.0\.2\): no verdict when the time was up`),
+	through(t, gse, func(w *world) {
+		w.settings["spec_fingerprint_label"] = ""
+		config := w.declares(1, attribute("ensure", "registered"))
+		w.play(w.object(),
+			step{
+				name: "cut off", befalls: func(w *world) { w.on("register_proc_info", simulator.Fault{Pending: -1, Apply: true}) }, config: with(config, "timeouts", map[string]any{"create": "2s"}), kind: providertest.PlanCreate, anyCalls: true,
+				left: codesOf("unconfirmed", 1), says: "is not as declared on any of its 1 hosts, as far as is known. web-1 (0:10.0.0.2): no verdict when the time was up", fails: true,
 			},
-			mended,
-		},
+			step{
+				name: "begun anew", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: providertest.PlanReplace,
+				calls: []string{on("register_proc_info", 1), on("unregister_proc_info", 1)},
+			},
+		)
 	})
 }
 
 // What the provider block has yet to learn is not planned as settled.
-func TestAccHostedProcessResource_labelsKnownLater(t *testing.T) {
+func TestHostedProcess_labelsKnownLater(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := func(revision string, hosts int) string {
-		return fmt.Sprintf("resource \"terraform_data\" \"r\" {\n  input            = %[1]q\n  triggers_replace = %[1]q\n}\n", revision) +
-			sim.ProviderConfig("default_labels = { rev = terraform_data.r.id }") + providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts)}.String()
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{Config: config("a", 2)},
-			{Config: config("b", 3), Check: resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "0")},
-		},
+	through(t, gse, func(w *world) {
+		w.settings["default_labels"] = map[string]string{"rev": "a"}
+		resource := w.object()
+		resource.Applied(w.declares(2))
+		w.settings["default_labels"] = map[string]any{"rev": providertest.NotKnown{}}
+		resource.Protocol = w.open()
+		w.settings["default_labels"] = map[string]string{"rev": "b"}
+		_, said := resource.ApplyUnrefreshed(w.declares(3))
+		if len(said) > 0 || len(codes(resource)) > 0 || w.at(1).Labels["rev"] != "b" || w.at(3).Labels["rev"] != "b" {
+			t.Errorf("out_of_sync is %v; %v and %v; said: %s", codes(resource), w.at(1).Labels, w.at(3).Labels, said)
+		}
 	})
 }
 
 // A host that never came to be registered can leave, and be destroyed.
-func TestAccHostedProcessResource_neverRegistered(t *testing.T) {
+func TestHostedProcess_neverRegistered(t *testing.T) {
 	t.Parallel()
-	for name, last := range map[string]func(*providertest.Sim) resource.TestStep{
-		"leaves": func(sim *providertest.Sim) resource.TestStep {
-			return resource.TestStep{Config: sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()}
-		},
-		"destroyed": func(sim *providertest.Sim) resource.TestStep {
-			return resource.TestStep{Config: sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String(), Destroy: true}
-		},
+	for name, last := range map[string]func(*world) step{
+		"leaves":    func(w *world) step { return step{name: "leaves", config: w.declares(1)} },
+		"destroyed": func(*world) step { return step{name: "destroyed", calls: []string{on("unregister_proc_info", 1)}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{
-					{
-						PreConfig: func() {
-							sim.Inject(simulator.Fault{Hosts: []string{providertest.Address(2)}, Unreachable: "117", API: "[ruo]*"})
+			through(t, gse, func(w *world) {
+				end := last(w)
+				end.says = "Agents Not Reachable"
+				w.play(w.object(),
+					step{
+						name: "one is away", befalls: func(w *world) {
+							w.sim.Inject(simulator.Fault{Hosts: []string{providertest.Address(2)}, Unreachable: "117", API: "[ruo]*"})
 						},
-						Config:             sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String(),
-						ExpectNonEmptyPlan: true,
+						config: w.declares(2), kind: providertest.PlanCreate, anyCalls: true, left: codesOf("not_registered", 2), says: "Hosted Process Created In Part",
 					},
-					last(sim),
-				},
+					end,
+				)
 			})
 		})
 	}
 }
 
 // A raised ensure asks the agents: what is on file may be older than a stop.
-func TestAccHostedProcessResource_ensureRaised(t *testing.T) {
+func TestHostedProcess_ensureRaised(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := func(ensure string) string {
-		return sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: fmt.Sprintf("ensure = %q", ensure)}.String()
-	}
-	raised := resource.TestStep{
-		PreConfig: func() {
-			for n := range 2 {
-				if err := sim.StartProcess(providertest.Address(n+1), "web", "nginx"); err != nil {
-					t.Error(err)
-				}
-			}
-			sim.FreezeStatus()
-			if err := sim.StopProcess(providertest.Address(2), "web", "nginx"); err != nil {
-				t.Error(err)
-			}
-			sim.ResetCalls()
-		},
-		Config: config("running"),
-		Check:  sim.ExpectChanges(raisedChanges()...),
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{{Config: config("registered")}, raised, {
-			PreConfig: sim.ThawStatus, // a destroy goes by who registered last
-			Config:    config("running"),
-			PlanOnly:  true,
-		}},
+	through(t, gse, func(w *world) {
+		calls := []string{on("operate_proc_v2/0", 2)}
+		if w.by == esb { // on the gateway registering is hosting, so what runs is hosted already
+			calls = append(calls, on("operate_proc_v2/3", 1))
+		}
+		w.play(w.object(),
+			step{name: "registered", config: w.declares(2, attribute("ensure", "registered")), kind: providertest.PlanCreate, anyCalls: true},
+			step{
+				name: "running", befalls: func(w *world) {
+					w.do(w.sim.StartProcess, 1, 2)
+					w.sim.FreezeStatus()
+					w.do(w.sim.StopProcess, 2)
+				},
+				config: w.declares(2, attribute("ensure", "running")), calls: calls,
+			},
+			step{name: "the file is current", befalls: func(w *world) { w.sim.ThawStatus() }, config: w.declares(2, attribute("ensure", "running")), kind: providertest.PlanNothing},
+		)
 	})
-}
-
-// raisedChanges are the calls of a raised ensure. On the gateway registering is
-// hosting, so what runs is hosted already.
-func raisedChanges() []string {
-	if providertest.Gateway == bkapi.APIGW {
-		return []string{"operate_proc_v2/0 " + providertest.Addresses(2)}
-	}
-	return []string{"operate_proc_v2/0 " + providertest.Addresses(2), "operate_proc_v2/3 " + providertest.Addresses(1)}
 }
 
 // Hosts that leave are stopped as they were registered, and only while the
 // rollout's patience lasts.
-func TestAccHostedProcessResource_leavingHosts(t *testing.T) {
+func TestHostedProcess_leavingHosts(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := func(hosts int, start string) string {
-		return sim.ProviderConfig() + providertest.HostedConfig{
-			Hosts: providertest.HostsConfig(hosts), Start: start, More: "ensure = \"running\"\n  on_destroy = \"stop\"\n  rollout = { batch_size = 1 }",
-		}.String()
-	}
-	oldSpec := func(*terraform.State) error {
-		stop := sim.Calls().OfOp(simulator.OpStop).Last()
-		if !strings.Contains(string(stop.Spec), "./a.sh") {
-			return fmt.Errorf("a host that left was stopped with the new spec: %s", stop.Spec)
+	through(t, each, func(w *world) {
+		more := map[string]any{"ensure": "running", "on_destroy": "stop", "rollout": map[string]any{"batch_size": 1}}
+		resource := w.object()
+		w.play(resource,
+			step{name: "created", config: w.declares(4, more), kind: providertest.PlanCreate, anyCalls: true},
+			step{name: "one leaves", config: w.changed(3, more), calls: []string{
+				on("operate_proc_v2/1", 4), on("unregister_proc_info", 4), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 3),
+			}},
+		)
+		for _, call := range w.sim.Calls().OfOp(simulator.OpStop) {
+			if !strings.Contains(string(call.Spec), "./start.sh") || strings.Contains(string(call.Spec), "-v") {
+				t.Errorf("a host that left was stopped with the new spec: %s", call.Spec)
+			}
 		}
-		return nil
-	}
-	mended := resource.TestStep{PreConfig: sim.Mend, Config: config(2, "./b.sh"), Check: resource.ComposeAggregateTestCheckFunc(
-		sim.ExpectChanges("operate_proc_v2/1 "+providertest.Addresses(3), "unregister_proc_info "+providertest.Addresses(3), "update_proc_info "+providertest.Addresses(1), "update_proc_info "+providertest.Addresses(2)))}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{Config: config(4, "./a.sh")},
-			{PreConfig: sim.ResetCalls, Config: config(3, "./a.sh"), Check: oldSpec},
-			{
-				PreConfig:   func() { sim.FailHosts("update_proc_info", []int{1}, 117, "agent is away") },
-				Config:      config(2, "./b.sh"),
-				ExpectError: providertest.Wrapped(`web-3 \(0:10.0.0.4\): not tried: too many hosts had failed`),
+		w.play(resource,
+			step{
+				name: "another fails", befalls: func(w *world) { w.on("update_proc_info", away, 1) }, config: w.declares(2, more), hosts: addresses(1, 2, 3),
+				calls: []string{on("update_proc_info", 1)}, left: codesOf("other_spec", 1, 2, 3), says: "web-3 (0:10.0.0.4): not tried: too many hosts had failed", fails: true,
 			},
-			mended,
-		},
+			step{name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: w.declares(2, more), calls: []string{
+				on("operate_proc_v2/1", 3), on("unregister_proc_info", 3), on("update_proc_info", 1), on("update_proc_info", 2),
+			}},
+		)
 	})
 }
 
 // A replacement is hosted and started anew although the platform's file still
 // tells of the registration before it.
-func TestAccHostedProcessResource_replaceWhileStatusLags(t *testing.T) {
+func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2), More: "ensure = \"running\"\n  on_destroy = \"stop\""}.String())
-	cli.Expect(0, "apply", "-auto-approve")
-	sim.FreezeStatus()
-	cli.Expect(0, "apply", "-auto-approve", "-replace=bk_hosted_process.test")
-	for n := range 2 {
-		if process, _ := sim.Process(providertest.Address(n+1), "web", "nginx"); !process.Hosted || !process.Running {
-			t.Errorf("web-%d is %+v", n+1, process)
+	through(t, gse, func(w *world) {
+		config := w.declares(2, map[string]any{"ensure": "running", "on_destroy": "stop"})
+		resource := w.object()
+		resource.Applied(config)
+		w.sim.FreezeStatus()
+		resource.Replacing = true
+		if kind, said := resource.Apply(config); kind != providertest.PlanReplace || len(said) > 0 {
+			t.Errorf("%s: %s", kind, said)
 		}
-	}
-	sim.ThawStatus()
-	cli.Expect(0, "plan", "-detailed-exitcode")
+		resource.Replacing = false
+		for n := 1; n <= 2; n++ {
+			if p := w.at(n); !p.Hosted || !p.Running {
+				t.Errorf("web-%d is %+v", n, p)
+			}
+		}
+		w.sim.ThawStatus()
+		w.play(resource, step{name: "the file is current", config: config, kind: providertest.PlanNothing})
+	})
+}
+
+// A tainted object that is replaced does not know any more under which bk_supplier_id it
+// registered, and is not taken for gone where the platform finds nothing under another.
+func TestHostedProcess_supplierForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb) // the gateway knows no supplier ids
+	w.sim.SuppliersApart = true
+	w.settings["bk_supplier_id"] = 3
+	config := w.declares(1)
+	resource := w.object()
+	resource.Applied(config)
+	resource.Tainted = true
+	w.play(resource,
+		step{
+			name: "under another", settings: attribute("bk_supplier_id", 5), config: config, kind: providertest.PlanReplace,
+			calls: []string{on("unregister_proc_info", 1)}, says: "set bk_supplier_id to what it was then", fails: true, anyCalls: true,
+		},
+		step{
+			name: "under its own", settings: attribute("bk_supplier_id", 3), config: config, kind: providertest.PlanReplace,
+			calls: []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1), on("unregister_proc_info", 1)}, anyCalls: true,
+		},
+		step{name: "destroyed", calls: []string{on("unregister_proc_info", 1)}},
+	)
+	w.expectNothing()
 }
 
 // What another object registered and let go of is not stopped by the first, if that has heard
@@ -301,6 +304,7 @@ func TestAccHostedProcessResource_replaceWhileStatusLags(t *testing.T) {
 //
 // Promised in partial-failure.md: What runs there was the other's and is not stopped or killed, if an apply of the first object,
 // with or without changes, or a `terraform apply -refresh-only` has seen the other's registration;.
+// Promised in partial-failure.md: the warning is *Hosts Last Registered By Another Resource*.
 func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -353,30 +357,5 @@ func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// A tainted object that is replaced does not know any more under which bk_supplier_id it
-// registered, and is not taken for gone where the platform finds nothing under another.
-func TestAccRegisteredWith_supplierForgotten(t *testing.T) {
-	t.Parallel()
-	providertest.ESBOnly(t, "the gateway knows no supplier ids")
-	sim := providertest.NewSim(t)
-	sim.SuppliersApart = true
-	config := providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()
-	cli := providertest.NewCLI(t, sim, "")
-	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 3"), config)
-	cli.Expect(0, "apply", "-auto-approve")
-	cli.Expect(0, "taint", "bk_hosted_process.test")
-	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 5"), config)
-	if out := words(cli.Expect(1, "apply", "-auto-approve")); !strings.Contains(out, "set bk_supplier_id to what it was then") {
-		t.Errorf("said:\n%s", out)
-	}
-	cli.ConfigureWith(providertest.ProviderBlock("bk_supplier_id = 3"), config)
-	cli.Expect(0, "apply", "-auto-approve")
-	cli.Expect(0, "plan", "-detailed-exitcode")
-	cli.Expect(0, "destroy", "-auto-approve")
-	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Registered {
-		t.Errorf("it is %+v", p)
 	}
 }

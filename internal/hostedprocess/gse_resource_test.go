@@ -3,238 +3,195 @@ package hostedprocess_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// The life of a process on a real CLI, through each way into the platform.
 func TestAccHostedProcessResource_basic(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	create := sim.Step(sim.ProviderConfig()+providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}.String(), plancheck.ResourceActionCreate,
-		"operate_proc_v2/3 "+providertest.Addresses(1, 2, 3), "register_proc_info "+providertest.Addresses(1, 2, 3))
-	create.ConfigStateChecks = []statecheck.StateCheck{
-		statecheck.ExpectKnownValue(providertest.HostedAddress, tfjsonpath.New("id"), knownvalue.StringExact("web:nginx")),
-		statecheck.ExpectKnownValue(providertest.HostedAddress, tfjsonpath.New("ensure"), knownvalue.StringExact("hosted")),
-		statecheck.ExpectKnownValue(providertest.HostedAddress, tfjsonpath.New("out_of_sync"), knownvalue.MapSizeExact(0)),
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		CheckDestroy: func(*terraform.State) error {
-			if left := sim.Processes(); len(left) > 0 {
-				return fmt.Errorf("still known to the platform: %v", left)
+	for _, by := range each {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			config := func(start string) string {
+				return providertest.HostedConfig{Hosts: providertest.HostsConfig(3), Start: start}.String()
 			}
-			return nil
-		},
-		Steps: []resource.TestStep{create},
-	})
+			block := providertest.ProviderBlock(fmt.Sprintf("gateway = %q", by))
+			if by == job {
+				config = func(start string) string {
+					return providertest.JobConfig{Hosts: providertest.HostsConfig(3), Process: providertest.JobProcess(start)}.String()
+				}
+				block = sim.JobProvider()
+			}
+			cli := providertest.NewCLI(t, sim, "")
+			for _, start := range []string{"./start.sh", "./other.sh"} {
+				cli.ConfigureWith(block, config(start))
+				cli.Expect(0, "apply", "-auto-approve")
+				cli.Expect(0, "plan", "-detailed-exitcode")
+			}
+			if state, _ := cli.InState(); state["ensure"] != "hosted" || len(providertest.Texts(state["out_of_sync"])) > 0 || len(sim.Processes()) != 3 {
+				t.Errorf("state holds %v, and the platform %v", state, sim.Processes())
+			}
+			cli.Expect(0, "destroy", "-auto-approve")
+			if left := sim.Processes(); by != job && len(left) > 0 || slices.ContainsFunc(left, func(p simulator.Process) bool { return p.Hosted }) {
+				t.Errorf("still known to the platform: %v", left)
+			}
+		})
+	}
 }
 
 // Every kind of update, and the calls that it makes and does not make.
-func TestAccHostedProcessResource_updateDifference(t *testing.T) {
+func TestHostedProcess_updateDifference(t *testing.T) {
 	t.Parallel()
-	const noop, update, replace = plancheck.ResourceActionNoop, plancheck.ResourceActionUpdate, plancheck.ResourceActionDestroyBeforeCreate
-	sim := providertest.NewSim(t)
-	config := func(c providertest.HostedConfig) string { return sim.ProviderConfig() + c.String() }
-	three := providertest.HostsConfig(3)
-	reordered := "{\n web-3 = \"0:10.0.0.4\"\n web-1 = \"0:10.0.0.2\"\n web-2 = \"0:10.0.0.3\"\n }"
-	renamed := strings.ReplaceAll(three, "web-2", "frontend-2")
-	respelt := strings.ReplaceAll(renamed, "0:10.0.0.2", "0:0:10.0.0.2")
-
-	// Hosting sends the timeout, and at the gateway registering is hosting.
-	var timeoutSent []string
-	if providertest.Gateway == bkapi.APIGW {
-		timeoutSent = []string{"update_proc_info " + providertest.Addresses(1, 2, 5)}
-	}
-
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			sim.Step(config(providertest.HostedConfig{Hosts: three}), plancheck.ResourceActionCreate,
-				"operate_proc_v2/3 "+providertest.Addresses(1, 2, 3), "register_proc_info "+providertest.Addresses(1, 2, 3)),
-			sim.Step(config(providertest.HostedConfig{Hosts: three}), noop),
-			sim.Step(config(providertest.HostedConfig{Hosts: reordered}), noop),
-			sim.Step(config(providertest.HostedConfig{Hosts: renamed}), update),
-			sim.Step(config(providertest.HostedConfig{Hosts: respelt}), update),
-			sim.Step(config(providertest.HostedConfig{Hosts: three}), update),
-			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfig(4)}), update,
-				"operate_proc_v2/3 "+providertest.Addresses(4), "register_proc_info "+providertest.Addresses(4)),
-			sim.Step(config(providertest.HostedConfig{Hosts: three}), update,
-				"unregister_proc_info "+providertest.Addresses(4)),
-			sim.Step(config(providertest.HostedConfig{Hosts: three, Start: "./start.sh --again"}), update,
-				"update_proc_info "+providertest.Addresses(1, 2, 3)),
-			sim.Step(config(providertest.HostedConfig{Hosts: three, Start: "./start.sh --again", Labels: `{ team = "sre" }`}), update,
-				"update_proc_info "+providertest.Addresses(1, 2, 3)),
-			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Start: "./start.sh", Labels: `{ team = "sre" }`}), update,
-				"operate_proc_v2/3 "+providertest.Addresses(5), "register_proc_info "+providertest.Addresses(5),
-				"unregister_proc_info "+providertest.Addresses(3), "update_proc_info "+providertest.Addresses(1, 2)),
-			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`, More: `ensure = "registered"`}), update),
-			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`, More: `on_destroy = "stop"`}), update),
-			sim.Step(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`}), update),
-			sim.Step(strings.ReplaceAll(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1, 2, 5), Labels: `{ team = "sre" }`}), `auto_type = 1`, `auto_type = 1, op_timeout = 90`), update, timeoutSent...),
-			sim.Step(strings.ReplaceAll(config(providertest.HostedConfig{Hosts: providertest.HostsConfigOf(1)}), `"nginx"`+"\n    labels", `"proxy"`+"\n    labels"), replace,
-				"operate_proc_v2/3 "+providertest.Addresses(1), "register_proc_info "+providertest.Addresses(1), "unregister_proc_info "+providertest.Addresses(1, 2, 5)),
-		},
+	through(t, gse, func(w *world) {
+		sre := labelled(map[string]any{"team": "sre"})
+		renamed, respelt := addresses(1, 3), addresses(1, 3)
+		renamed["frontend-2"], respelt["frontend-2"], respelt["web-1"] = providertest.Address(2), providertest.Address(2), "0:0:10.0.0.2"
+		other := attribute("hosts", addresses(1, 2, 5))
+		slow := w.declares(2, sre, other)
+		spec, _ := slow["spec"].(map[string]any)
+		spec["monitor_policy"] = map[string]any{"auto_type": 1, "op_timeout": 90}
+		var timeoutSent []string // hosting sends it, and at the gateway registering is hosting
+		if w.by == gateway {
+			timeoutSent = []string{on("update_proc_info", 1, 2, 5)}
+		}
+		resource := w.object()
+		w.play(resource,
+			step{name: "created", config: w.declares(3), kind: providertest.PlanCreate, calls: []string{on("operate_proc_v2/3", 1, 2, 3), on("register_proc_info", 1, 2, 3)}},
+			step{name: "the same", config: w.declares(3), kind: providertest.PlanNothing},
+			step{name: "another key", config: w.declares(3, attribute("hosts", renamed))},
+			step{name: "spelt otherwise", config: w.declares(3, attribute("hosts", respelt))},
+			step{name: "as before", config: w.declares(3)},
+			step{name: "a host joins", config: w.declares(4), calls: []string{on("operate_proc_v2/3", 4), on("register_proc_info", 4)}},
+			step{name: "a host leaves", config: w.declares(3), calls: []string{on("unregister_proc_info", 4)}},
+			step{name: "another spec", config: w.changed(3), calls: []string{on("update_proc_info", 1, 2, 3)}},
+			step{name: "other labels", config: w.changed(3, sre), calls: []string{on("update_proc_info", 1, 2, 3)}},
+			step{name: "all of it", config: w.declares(2, sre, other), calls: []string{
+				on("operate_proc_v2/3", 5), on("register_proc_info", 5), on("unregister_proc_info", 3), on("update_proc_info", 1, 2),
+			}},
+			step{name: "ensure lowered", config: w.declares(2, sre, other, attribute("ensure", "registered"))},
+			step{name: "on_destroy", config: w.declares(2, sre, other, attribute("on_destroy", "stop"))},
+			step{name: "neither", config: w.declares(2, sre, other)},
+			step{name: "op_timeout", config: slow, calls: timeoutSent},
+			step{
+				name: "another process", config: w.declares(1, attribute("meta", map[string]any{"namespace": "web", "name": "proxy"})), kind: providertest.PlanReplace,
+				calls: []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1), on("unregister_proc_info", 1, 2, 5)},
+			},
+			step{name: "destroyed", calls: []string{on("unregister_proc_info", 1)}},
+		)
+		w.expectNothing()
 	})
 }
 
 // A fleet of n hosts in sync costs ceil(n / max_hosts_per_request) status calls a
 // refresh.
-func TestAccHostedProcessResource_refreshCalls(t *testing.T) {
+func TestHostedProcess_refreshCalls(t *testing.T) {
 	t.Parallel()
-	for hosts, calls := range map[int]int{1: 1, 1000: 1, 2500: 3} {
+	for hosts, calls := range map[int]int{1: 1, 20: 1, 50: 3} {
 		t.Run(fmt.Sprint(hosts), func(t *testing.T) {
 			t.Parallel()
-			sim := providertest.NewSim(t)
-			config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts)}.String()
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{
-					{Config: config},
-					{
-						PreConfig:    sim.ResetCalls,
-						RefreshState: true,
-						Check: func(*terraform.State) error {
-							if diff := cmp.Diff(slices.Repeat([]string{"get_proc_status_v2"}, calls), sim.Calls().APIs()); diff != "" {
-								return fmt.Errorf("calls of a refresh (-want +got):\n%s", diff)
-							}
-							return nil
-						},
-					},
-				},
-			})
+			w := newWorld(t, esb)
+			w.settings["max_hosts_per_request"] = 20
+			resource := w.object()
+			resource.Applied(w.declares(hosts))
+			w.sim.ResetCalls()
+			said := resource.Refresh()
+			if diff := cmp.Diff(slices.Repeat([]string{"get_proc_status_v2"}, calls), w.sim.Calls().APIs()); diff != "" || len(said) > 0 {
+				t.Errorf("calls of a refresh (-want +got):\n%s\n%s", diff, said)
+			}
 		})
 	}
 }
 
-func TestAccHostedProcessResource_driftIsMended(t *testing.T) {
+// Each kind of drift is found, and mended by the one call that it takes.
+func TestHostedProcess_driftIsMended(t *testing.T) {
 	t.Parallel()
-	const update = plancheck.ResourceActionUpdate
-	sim := providertest.NewSim(t)
-	config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(5)}.String()
-	drift := func(change func() error) func() {
-		return func() {
-			if err := change(); err != nil {
-				t.Error(err)
-			}
-			sim.ResetCalls()
+	through(t, gse, func(w *world) {
+		namespace, name := w.by.Process()
+		replaced := func(n int, labels map[string]string) func(*world) {
+			return func(w *world) { w.sim.Colleague(w.T, namespace, name, labels, n) }
 		}
-	}
-	mended := func(change func() error, changes ...string) resource.TestStep {
-		step := sim.Step(config, update, changes...)
-		step.PreConfig = drift(change)
-		return step
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{Config: config},
-			mended(func() error { return sim.Unregister(providertest.Address(2), "web", "nginx") },
-				"operate_proc_v2/3 "+providertest.Addresses(2), "register_proc_info "+providertest.Addresses(2)),
-			mended(func() error { return sim.Unhost(providertest.Address(3), "web", "nginx") },
-				"operate_proc_v2/3 "+providertest.Addresses(3)),
-			mended(func() error {
-				return sim.Register(providertest.Address(4), "web", "nginx", map[string]string{"who": "somebody"}, `{"identity":{}}`)
-			}, "update_proc_info "+providertest.Addresses(4)),
-			{
-				// The reasons, as a plan shows them.
-				PreConfig: drift(func() error {
-					return errors.Join(sim.Unregister(providertest.Address(1), "web", "nginx"), sim.Unhost(providertest.Address(3), "web", "nginx"),
-						sim.Register(providertest.Address(5), "web", "nginx", nil, `{"identity":{}}`))
-				}),
-				RefreshState:       true,
-				ExpectNonEmptyPlan: true,
-				Check: resource.ComposeAggregateTestCheckFunc(
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.%", "3"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-1", "unregistered: the platform no longer knows the process here"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-3", "not_hosted: not hosted"),
-					resource.TestCheckResourceAttr(providertest.HostedAddress, "out_of_sync.web-5", "other_spec: registered anew by another tool"),
-				),
+		resource := w.object()
+		w.play(resource,
+			step{name: "created", config: w.declares(5), kind: providertest.PlanCreate, anyCalls: true},
+			step{
+				name: "unregistered", befalls: func(w *world) { w.do(w.sim.Unregister, 2) }, config: w.declares(5),
+				calls: []string{on("operate_proc_v2/3", 2), on("register_proc_info", 2)},
 			},
-			{
-				// A refresh sees that somebody else mended it; nothing is left to do.
-				PreConfig: func() {
-					spec, _ := sim.Process(providertest.Address(2), "web", "nginx")
-					for _, n := range []int{1, 5} {
-						if err := sim.Register(providertest.Address(n), "web", "nginx", spec.Labels, string(spec.Spec)); err != nil {
-							t.Error(err)
-						}
-						if err := sim.Host(providertest.Address(n), "web", "nginx"); err != nil {
-							t.Error(err)
-						}
-					}
-					if err := sim.Host(providertest.Address(3), "web", "nginx"); err != nil {
-						t.Error(err)
-					}
-					sim.ResetCalls()
-				},
-				Config: config,
-				ConfigPlanChecks: resource.ConfigPlanChecks{
-					PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(providertest.HostedAddress, plancheck.ResourceActionNoop)},
-				},
-				Check: sim.ExpectChanges(),
-			},
-		},
+			step{name: "unhosted", befalls: func(w *world) { w.do(w.sim.Unhost, 3) }, config: w.declares(5), calls: []string{on("operate_proc_v2/3", 3)}},
+			step{name: "registered by others", befalls: replaced(4, map[string]string{"who": "somebody"}), config: w.declares(5), calls: []string{on("update_proc_info", 4)}},
+		)
+
+		w.do(w.sim.Unregister, 1)
+		w.do(w.sim.Unhost, 3)
+		replaced(5, nil)(w)
+		resource.Refresh()
+		if diff := cmp.Diff(map[string]string{
+			"web-1": "unregistered: the platform no longer knows the process here", "web-3": "not_hosted: not hosted", "web-5": "other_spec: registered anew by another tool",
+		}, resource.Reasons("out_of_sync")); diff != "" {
+			t.Errorf("out_of_sync (-want +got):\n%s", diff)
+		}
+
+		made := w.at(2)
+		for _, n := range []int{1, 5} {
+			err := w.sim.Register(providertest.Address(n), namespace, name, made.Labels, string(made.Spec))
+			if err := errors.Join(err, w.sim.Host(providertest.Address(n), namespace, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.do(w.sim.Host, 3)
+		w.play(resource, step{name: "mended by others", config: w.declares(5), kind: providertest.PlanNothing})
 	})
 }
 
-func TestAccHostedProcessResource_disappears(t *testing.T) {
+// A process that is registered nowhere any more is created anew, once its agents say that it
+// is not hosted either. What is to be stopped first is not gone before it is.
+func TestHostedProcess_disappears(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()
-	step := sim.Step(config, plancheck.ResourceActionCreate,
-		"operate_proc_v2/3 "+providertest.Addresses(1, 2), "register_proc_info "+providertest.Addresses(1, 2))
-	step.PreConfig = func() {
-		for n := range 2 {
-			if err := sim.Unregister(providertest.Address(n+1), "web", "nginx"); err != nil {
-				t.Error(err)
-			}
-		}
-		sim.ResetCalls()
+	gone := func(w *world) { w.do(w.sim.Unregister, 1, 2) }
+	anew := []string{on("operate_proc_v2/3", 1, 2), on("register_proc_info", 1, 2)}
+	for name, c := range map[string]struct {
+		more    map[string]any
+		befalls func(*world)
+		kind    providertest.PlanKind
+		calls   []string
+	}{
+		"everywhere":         {nil, gone, providertest.PlanCreate, anew},
+		"on-one-host":        {nil, func(w *world) { w.do(w.sim.Unregister, 1) }, providertest.PlanUpdate, []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1)}},
+		"to-be-stopped":      {attribute("on_destroy", "stop"), gone, providertest.PlanUpdate, anew},
+		"to-be-unregistered": {attribute("on_destroy", "unregister"), gone, providertest.PlanCreate, anew},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				config := w.declares(2, c.more)
+				resource := w.object()
+				resource.Applied(config)
+				w.play(resource, step{name: name, befalls: c.befalls, config: config, kind: c.kind, calls: c.calls})
+			})
+		})
 	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps:                    []resource.TestStep{{Config: config}, step},
+	t.Run("agents-cannot-tell", func(t *testing.T) { // of what is registered alone
+		t.Parallel()
+		w := newWorld(t, esb)
+		config := w.declares(2, attribute("ensure", "registered"))
+		resource := w.object()
+		resource.Applied(config)
+		w.play(resource, step{name: "registered alone", befalls: gone, config: config, calls: []string{on("register_proc_info", 1, 2)}})
 	})
-}
-
-func TestAccHostedProcessResource_import(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Labels: `{ team = "sre" }`}.String()
-	byID := func(id string) resource.TestStep {
-		return resource.TestStep{
-			ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: id, ImportStatePersist: false,
-			ImportStateCheck:  nil,
-			ImportStateVerify: true,
-			// The platform never returns a spec, an import cannot know the keys, and what is
-			// sent as labels is not known before the first apply.
-			ImportStateVerifyIgnore: []string{"spec", "hosts", "labels_all", "process", "rollout_plan"},
-		}
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{
-			{Config: config},
-			byID("web:nginx"),
-			byID("web:nginx@0:10.0.0.2,0:10.0.0.3"),
-			{ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: "web", ExpectError: regexp.MustCompile(`"web" is not an import id; an import id is`)},
-			{ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: "web:other", ExpectError: regexp.MustCompile(`Hosted Process Not Found`)},
-			{ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: "web:nginx@10.0.0.1", ExpectError: regexp.MustCompile(`has no\s+bk_cloud_id`)},
-		},
+	t.Run("job-hosts-again", func(t *testing.T) { // where a stop on every host ends hosting everywhere
+		t.Parallel()
+		w := newWorld(t, job)
+		resource := w.object()
+		resource.Applied(w.declares(2))
+		w.play(resource, step{name: "unhosted everywhere", befalls: func(w *world) { w.do(w.sim.Unhost, 1, 2) }, config: w.declares(2), calls: []string{on("operate_proc_v2/3", 1, 2)}})
 	})
 }
 

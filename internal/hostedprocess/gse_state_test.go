@@ -19,7 +19,7 @@ import (
 func TestHostedProcess_keptAttributesAlone(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	registerForeign(t, sim, 3)
+	sim.Colleague(t, "web", "nginx", map[string]string{"owner": "other-team"}, 3)
 	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
 	config := map[string]any{
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(3), "spec": providertest.WholeSpec("./a.sh"), "ensure": "registered",

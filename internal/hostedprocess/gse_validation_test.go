@@ -9,116 +9,156 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
+// values are values of attributes by their paths; nil leaves an attribute out.
+type values map[string]any
+
+// put writes them into a configuration.
+func (v values) put(config map[string]any) {
+	for at, value := range v {
+		parts := strings.Split(at, ".")
+		in := config
+		for _, part := range parts[:len(parts)-1] {
+			in, _ = in[part].(map[string]any)
+		}
+		in[parts[len(parts)-1]] = value
+	}
+}
+
+// refused fails the test unless a configuration is refused by its validation or its plan, and
+// nothing is called.
+func (w *world) refused(config map[string]any, want string) {
+	w.Helper()
+	resource := w.object()
+	said := resource.Validate(config)
+	if !said.Failed() {
+		_, said = resource.Plan(config)
+	}
+	if !said.Failed() || !strings.Contains(words(said.String()), want) {
+		w.Errorf("said: %s\nwant: %s", said, want)
+	}
+	if calls := w.sim.Calls(); len(calls) > 0 {
+		w.Errorf("calls were made for a configuration that is refused: %v", calls.APIs())
+	}
+}
+
 // Every wrong configuration is refused before anything is called, at the path of
 // the attribute.
-func TestAccHostedProcessResource_validation(t *testing.T) {
+func TestHostedProcess_validation(t *testing.T) {
 	t.Parallel()
-	valid := providertest.HostedConfig{Hosts: providertest.HostsConfig(1)}.String()
-	replace := func(old, replacement string) string {
-		t.Helper()
-		if !strings.Contains(valid, old) {
-			t.Fatalf("the valid configuration does not have %q", old)
-		}
-		return strings.Replace(valid, old, replacement, 1)
-	}
-	hosts := func(hcl string) string { return providertest.HostedConfig{Hosts: hcl}.String() }
-	more := func(hcl string) string {
-		return providertest.HostedConfig{Hosts: providertest.HostsConfig(1), More: hcl}.String()
-	}
-	for name, c := range map[string]struct{ config, want string }{
-		"no-hosts":              {hosts("{}"), `hosts must contain at least one host`},
-		"address-without-cloud": {hosts(`{ a = "10.0.0.1" }`), `"10.0.0.1" has no bk_cloud_id`},
-		"address-not-an-ip":     {hosts(`{ a = "0:web-1" }`), `"web-1" is not an IP address`},
-		"null-address":          {hosts(`{ a = null }`), `the address is null`},
-		"same-host-twice":       {hosts(`{ a = "0:10.0.0.1", b = "0:0:10.0.0.1" }`), `is the same host as "0:10.0.0.1" under key "a"`},
-		"ipv6-over-esb":         {hosts(`{ a = "0:2001:db8::1" }`), `hosts\["a"\]: "0:2001:db8::1" has an IPv6 address, and the ESB registers processes by IPv4 alone`},
-		"ipv6-without-cloud":    {hosts(`{ a = "2001:db8::1" }`), `did you mean "0:2001:db8::1"\?`},
-		"misspelt-command":      {replace(`start_cmd   =`, `start_command =`), `spec.control.start_cmd: the agent runs this command to revive a hosted process that has died, but it is not set. If you meant to set it, check the spelling`},
-		"fraction":              {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 2.5`), `start_check_secs: the value must be a whole number, such as 3; got 2.5.`},
-		"binary-with-directory": {replace(`= "nginx"`+"\n      setup", `= "/usr/sbin/nginx"`+"\n      setup"), `set proc_name to "nginx", and setup_path to the directory`},
-		"null-label":            {providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Labels: `{ team = null }`}.String(), `meta.labels\["team"\]: the label "team" is null; give it a value, or leave it out`},
-		"agent-id-over-esb":     {hosts(`{ a = "0200000007525400f355781710390005465c" }`), `set gateway = "apigw"`},
-		"setup-path-relative":   {replace(`"/srv/web"`, `"srv/web"`), `spec.identity.setup_path`},
-		"pid-path-a-directory":  {replace(`"/srv/web/nginx.pid"`, `"/srv/web/"`), `absolute path of a file`},
-		"log-path-relative":     {replace(`user       =`, "log_path = \"logs\"\n      user ="), `must be an absolute path`},
-		"empty-user":            {replace(`"root"`, `""`), `spec.identity.user`},
-		"cpu-zero":              {replace(`cpu = 30`, `cpu = 0`), `spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got 0`},
-		"mem-over-100":          {replace(`mem = 10`, `mem = 101`), `spec.resource.mem: the value must be more than 0 and at most 100 percent of the whole machine; got 101`},
-		"unlimited-over-esb":    {strings.Replace(more(`ensure = "registered"`), `resource       = { cpu = 30, mem = 10 }`, "", 1), `requires limits`},
-		"auto-type-unknown":     {replace(`auto_type = 1`, `auto_type = 3`), `must be one of`},
-		"start-check-secs-zero": {replace(`auto_type = 1`, `auto_type = 1, start_check_secs = 0`), `start_check_secs value must be at least 1`},
-		"op-timeout-zero":       {replace(`auto_type = 1`, `auto_type = 1, op_timeout = 0`), `op_timeout value must be at least 1`},
-		"blank-command":         {replace(`"./stop.sh"`, `" "`), `spec.control.stop_cmd: the command is nothing but white space; if there is none, leave the attribute out`},
-		"md5":                   {replace(`monitor_policy =`, "configmap = [{ path = \"/etc/a\", md5 = \"abc\" }]\n    monitor_policy ="), `32 hexadecimal characters`},
-		"namespace-with-colon":  {replace(`"web"`, `"we:b"`), `a name must not contain ":", which separates the parts of an import id`},
-		"empty-name":            {replace(`"nginx"`+"\n    labels", `""`+"\n    labels"), `meta.name: the name is empty`},
-		"reserved-label":        {providertest.HostedConfig{Hosts: providertest.HostsConfig(1), Labels: `{ tf_spec = "mine" }`}.String(), `writes the fingerprint of the spec into the label "tf_spec"`},
-		"ensure":                {more(`ensure = "happy"`), `ensure value must be one of`},
-		"running-but-one-shot":  {strings.Replace(more(`ensure = "running"`), "auto_type = 1", "auto_type = 2", 1), `Only a resident process`},
-		"on-update":             {more(`on_update = "reboot"`), `on_update value must be one of`},
-		"restart-not-set":       {strings.Replace(more(`on_update = "restart"`), `restart_cmd`, `restart_command`, 1), `restart_cmd: the operation "restart" runs this command, which is not set`},
-		"restart-one-shot":      {strings.Replace(more(`on_update = "restart"`), "auto_type = 1", "auto_type = 2", 1), `on_update must be "register"`},
-		"on-destroy":            {more(`on_destroy = "forget"`), `on_destroy value must be one of`},
-		"on-partial-create":     {more(`on_partial_create = "ignore"`), `on_partial_create value must be one of`},
-		"timeouts":              {more(`timeouts = { create = "soon" }`), `(?i)duration`},
+	hosts := func(address any) values { return values{"hosts": map[string]any{"a": address}} }
+	for name, c := range map[string]struct {
+		set  values
+		want string
+	}{
+		"no-hosts":              {values{"hosts": map[string]any{}}, `hosts must contain at least one host`},
+		"address-without-cloud": {hosts("10.0.0.1"), `"10.0.0.1" has no bk_cloud_id`},
+		"address-not-an-ip":     {hosts("0:web-1"), `"web-1" is not an IP address`},
+		"null-address":          {hosts(nil), `the address is null`},
+		"same-host-twice":       {values{"hosts": map[string]string{"a": "0:10.0.0.1", "b": "0:0:10.0.0.1"}}, `is the same host as "0:10.0.0.1" under key "a"`},
+		"ipv6-over-esb":         {hosts("0:2001:db8::1"), `hosts["a"]: "0:2001:db8::1" has an IPv6 address, and the ESB registers processes by IPv4 alone`},
+		"ipv6-without-cloud":    {hosts("2001:db8::1"), `did you mean "0:2001:db8::1"?`},
+		"misspelt-command":      {values{"spec.control.start_cmd": nil}, `spec.control.start_cmd: the agent runs this command to revive a hosted process that has died, but it is not set. If you meant to set it, check the spelling`},
+		"fraction":              {values{"spec.monitor_policy.start_check_secs": 2.5}, `start_check_secs: the value must be a whole number, such as 3; got 2.5.`},
+		"binary-with-directory": {values{"spec.identity.proc_name": "/usr/sbin/nginx"}, `set proc_name to "nginx", and setup_path to the directory`},
+		"null-label":            {values{"meta.labels": map[string]any{"team": nil}}, `meta.labels["team"]: the label "team" is null; give it a value, or leave it out`},
+		"agent-id-over-esb":     {hosts(agents["web-1"]), `set gateway = "apigw"`},
+		"setup-path-relative":   {values{"spec.identity.setup_path": "srv/web"}, `spec.identity.setup_path`},
+		"pid-path-a-directory":  {values{"spec.identity.pid_path": "/srv/web/"}, `absolute path of a file`},
+		"log-path-relative":     {values{"spec.identity.log_path": "logs"}, `must be an absolute path`},
+		"empty-user":            {values{"spec.identity.user": ""}, `spec.identity.user`},
+		"cpu-zero":              {values{"spec.resource.cpu": 0}, `spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got 0`},
+		"mem-over-100":          {values{"spec.resource.mem": 101}, `spec.resource.mem: the value must be more than 0 and at most 100 percent of the whole machine; got 101`},
+		"unlimited-over-esb":    {values{"ensure": "registered", "spec.resource": nil}, `requires limits`},
+		"auto-type-unknown":     {values{"spec.monitor_policy.auto_type": 3}, `must be one of`},
+		"start-check-secs-zero": {values{"spec.monitor_policy.start_check_secs": 0}, `start_check_secs value must be at least 1`},
+		"op-timeout-zero":       {values{"spec.monitor_policy.op_timeout": 0}, `op_timeout value must be at least 1`},
+		"blank-command":         {values{"spec.control.stop_cmd": " "}, `spec.control.stop_cmd: the command is nothing but white space; if there is none, leave the attribute out`},
+		"md5":                   {values{"spec.configmap": []any{map[string]any{"path": "/etc/a", "md5": "abc"}}}, `32 hexadecimal characters`},
+		"namespace-with-colon":  {values{"meta.namespace": "we:b"}, `a name must not contain ":", which separates the parts of an import id`},
+		"empty-name":            {values{"meta.name": ""}, `meta.name: the name is empty`},
+		"reserved-label":        {values{"meta.labels": map[string]any{"tf_spec": "mine"}}, `writes the fingerprint of the spec into the label "tf_spec"`},
+		"reserved-label-owner":  {values{"meta.labels": map[string]any{"tf_spec_owner": "me"}}, `writes the owner of the registration into the label "tf_spec_owner"`},
+		"ensure":                {values{"ensure": "happy"}, `ensure value must be one of`},
+		"running-but-one-shot":  {values{"ensure": "running", "spec.monitor_policy.auto_type": 2}, `Only a resident process`},
+		"on-update":             {values{"on_update": "reboot"}, `on_update value must be one of`},
+		"restart-not-set":       {values{"on_update": "restart", "spec.control.restart_cmd": nil}, `restart_cmd: the operation "restart" runs this command, which is not set`},
+		"restart-one-shot":      {values{"on_update": "restart", "spec.monitor_policy.auto_type": 2}, `on_update must be "register"`},
+		"on-destroy":            {values{"on_destroy": "forget"}, `on_destroy value must be one of`},
+		"stop-not-set":          {values{"on_destroy": "stop", "spec.control.stop_cmd": nil}, `stop_cmd: the operation "stop" runs this command, which is not set`},
+		"on-partial-create":     {values{"on_partial_create": "ignore"}, `on_partial_create value must be one of`},
+		"gate-of-what-rests":    {values{"rollout": map[string]any{"waves": []any{"1"}, "healthy": map[string]any{"for": "10s"}}}, `it watches processes that are meant to run, and this resource starts none`},
+		"timeouts":              {values{"timeouts": map[string]any{"create": "soon"}}, `uration`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if strings.HasSuffix(name, "-over-esb") {
-				providertest.ESBOnly(t, "the gateway takes agent ids, IPv6, and processes without limits")
+			faces := gse
+			if strings.HasSuffix(name, "-over-esb") { // the gateway takes agent ids, IPv6, and processes without limits
+				faces = faces[:1]
 			}
-			sim := providertest.NewSim(t)
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{{
-					Config:      sim.ProviderConfig() + c.config,
-					PlanOnly:    true,
-					ExpectError: providertest.Wrapped(c.want),
-				}},
+			through(t, faces, func(w *world) {
+				config := w.declares(1)
+				c.set.put(config)
+				w.refused(config, c.want)
 			})
-			if calls := sim.Calls(); len(calls) > 0 {
-				t.Errorf("calls were made for a configuration that is refused: %v", calls.APIs())
-			}
 		})
 	}
 }
 
-// Values that are not known before apply are not refused.
-func TestAccHostedProcessResource_unknownInput(t *testing.T) {
+// The same over JOB.
+func TestJobHostedProcess_validation(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	config := fmt.Sprintf(`
-resource "terraform_data" "input" {
-  input = { address = "0:10.0.0.1", namespace = "web", path = "/srv/web", cpu = 30, labels = { team = "sre" }, ensure = "registered" }
+	for name, c := range map[string]struct {
+		set  values
+		want string
+	}{
+		"both-scopes":         {values{"bk_biz_id": 1}, `Exactly one of these attributes must be configured: [scope,bk_biz_id]`},
+		"no-scope":            {values{"scope": nil}, `Exactly one of these attributes must be configured: [scope,bk_biz_id]`},
+		"scope-type":          {values{"scope.type": "country"}, `must be one of`},
+		"cpu-over-100":        {values{"process.cpu_lmt": 150}, `cpu_lmt value must be between 0 and 100`},
+		"no-cycle-time":       {values{"process.type": nil}, `process.cycle_time: a periodic process`},
+		"no-owner":            {values{"registration_api": "manage_proc"}, `manage_proc requires an owner`},
+		"agent-id":            {values{"hosts": agents}, `only GSE's API gateway accepts agent ids`},
+		"running-and-no-type": {values{"process.type": nil, "process.cycle_time": 5, "ensure": "running"}, `Only a resident process`},
+		"restart-and-no-type": {values{"process.type": nil, "process.cycle_time": 5, "on_update": "restart"}, `on_update must be "register"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, job)
+			config := w.declares(1)
+			c.set.put(config)
+			w.refused(config, c.want)
+		})
+	}
+	t.Run("no-esb", func(t *testing.T) { // over the gateway alone there is no JOB
+		t.Parallel()
+		w := newWorld(t, job)
+		w.settings["gateway"] = "apigw"
+		w.refused(w.declares(1), `Set job_endpoint to the URL of the ESB`)
+	})
 }
 
-resource "bk_hosted_process" "test" {
-  meta   = { namespace = terraform_data.input.output.namespace, name = "nginx", labels = terraform_data.input.output.labels }
-  hosts  = { a = terraform_data.input.output.address, b = "0:10.0.0.2" }
-  ensure = terraform_data.input.output.ensure
-  spec   = %s
-}
-
-data "bk_process_status" "test" {
-  meta  = bk_hosted_process.test.meta
-  hosts = bk_hosted_process.test.hosts
-  spec  = bk_hosted_process.test.spec
-}
-`, strings.NewReplacer(`"/srv/web"`, "terraform_data.input.output.path", "cpu = 30", "cpu = terraform_data.input.output.cpu").Replace(providertest.SpecConfig("./start.sh")))
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: providertest.Factories,
-		Steps: []resource.TestStep{{
-			Config: sim.ProviderConfig() + config,
-			Check: resource.ComposeAggregateTestCheckFunc(
-				resource.TestCheckResourceAttr(providertest.HostedAddress, "id", "web:nginx"),
-				resource.TestCheckResourceAttr("data.bk_process_status.test", "stopped_count", "2"),
-			),
-		}},
+// Values that are not known before apply are not refused.
+func TestHostedProcess_unknownInput(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		config, unknown := w.declares(2), w.declares(2)
+		values{"ensure": "registered", "meta.labels": map[string]any{"team": "sre"}}.put(config)
+		values{
+			"ensure": providertest.NotKnown{}, "meta.namespace": providertest.NotKnown{}, "meta.labels": providertest.NotKnown{}, "spec.identity.setup_path": providertest.NotKnown{},
+			"spec.resource.cpu": providertest.NotKnown{}, "hosts": map[string]any{"web-1": providertest.NotKnown{}, "web-2": providertest.Address(2)},
+		}.put(unknown)
+		resource := w.object()
+		if said := resource.Validate(unknown); len(said) > 0 {
+			t.Error(said)
+		}
+		if kind, said := resource.ApplyResolved(unknown, config); kind != providertest.PlanCreate || len(said) > 0 || resource.Attribute("id") != "web:nginx" || len(codes(resource)) > 0 {
+			t.Errorf("%s: %v; said: %s", kind, resource.Attribute("id"), said)
+		}
+		w.play(resource, step{name: "known", config: config, kind: providertest.PlanNothing})
 	})
 }
 

@@ -9,19 +9,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// letGo are the hosts that were unregistered, unhosted, stopped or killed, in order.
-func letGo(sim *providertest.Sim) []string {
-	hosts := []string{}
-	for _, call := range sim.Calls() {
-		undoes := call.API == "unregister_proc_info" || call.Op == 1 || call.Op == 4 || call.Op == 9
-		if undoes && call.API != "register_proc_info" && call.API != "update_proc_info" {
-			hosts = append(hosts, call.Hosts...)
-		}
-	}
-	slices.Sort(hosts)
-	return hosts
-}
-
 // Terraform gives the destroy of a tainted object that is replaced no private state. What
 // it registered is let go all the same; what an object with the very same declaration
 // has taken over since is not.
@@ -355,7 +342,7 @@ func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 	sim := providertest.NewSim(t)
 	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
 	config := providertest.FaceESB.Reference("./start.sh", 2)
-	config["timeouts"] = map[string]any{"delete": "20s"} // of which the asking takes a quarter
+	config["timeouts"] = map[string]any{"delete": "8s"} // of which the asking takes a quarter
 	resource.Applied(config)
 	sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Hosts: []string{providertest.Address(1)}, Pending: 1 << 20})
 	sim.ResetCalls()
@@ -376,7 +363,7 @@ func TestHostedProcess_replacedAfterwards(t *testing.T) {
 			config := fleetOf(by, 2, map[string]any{"ensure": "running"})
 			old, renamed := hostedBy(t, sim, by), &providertest.Kept{}
 			old.Applied(config)
-			before := pids(t, sim, 2)
+			before := pids(sim, 2)
 			said := old.DestroyUnrefreshed()
 			if undone := slices.Compact(letGo(sim)); !slices.Equal(undone, providertest.AddressList([]int{1, 2})) {
 				t.Errorf("let go of %v", undone)
@@ -384,7 +371,7 @@ func TestHostedProcess_replacedAfterwards(t *testing.T) {
 			resource := old.CoreOf(providertest.HostedType, renamed)
 			resource.Applied(config)
 			expectHosted(t, sim, 2)
-			if after := pids(t, sim, 2); len(said) > 0 || !slices.Equal(before, after) {
+			if after := pids(sim, 2); len(said) > 0 || !slices.Equal(before, after) {
 				t.Errorf("processes %v became %v; said: %s", before, after, said)
 			}
 			if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {

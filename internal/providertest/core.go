@@ -22,6 +22,8 @@ type Core struct {
 	// Fresh, if not nil, starts the provider that applies: Terraform runs one provider for
 	// a plan and another for its apply, which knows nothing of what the first has learnt.
 	Fresh func() *Protocol
+	// Replacing is -replace.
+	Replacing bool
 }
 
 // Kept is what state holds of one resource. Runs hand it on to each other, each with a
@@ -144,7 +146,7 @@ func (c *Core) PlanUnrefreshed(config map[string]any) (Plan, Diagnostics) {
 		p.Action = PlanReplace
 	case c.State.IsNull():
 		p.Action = PlanCreate
-	case replaces:
+	case replaces, c.Replacing:
 		// What comes is planned as if there had been nothing.
 		anew, _, failed := c.planFrom(Kept{State: nothing, Private: p.private, Identity: p.identity}, config)
 		if failed.Failed() {

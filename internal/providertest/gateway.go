@@ -15,50 +15,61 @@ import (
 // written as those of the ESB.
 var Gateway = bkapi.Gateway(cmp.Or(os.Getenv("BK_TEST_GATEWAY"), string(bkapi.ESB)))
 
-// OnGateway translates calls of the ESB, as Sim.Changes lists them, to those of Gateway. The
-// API gateway has no endpoints that register: hosting does it (op 3 of
-// operate_proc_multi), so there is no second call that hosts.
-func OnGateway(esb []string) []string {
-	if Gateway != bkapi.APIGW {
+// OnGateway translates calls of the ESB, as Sim.Changes lists them, to those of Gateway.
+func OnGateway(esb []string) []string { return Face(Gateway).Changes(esb...) }
+
+// Changes translates calls of the ESB, as Sim.Changes lists them, to those of a face. The
+// API gateway and JOB have no endpoints that register: hosting does it (op 3), so there is no
+// second call that hosts.
+func (f Face) Changes(esb ...string) []string {
+	if f == FaceESB {
 		return esb
 	}
-	var (
-		translated []string
-		registered = make(map[string]bool)
-	)
+	operate, other := "operate_proc_multi", "operate_proc_v2"
+	if f == FaceJOB {
+		operate, other = "operate_process", "operate_process"
+	}
+	registered := make(map[string]bool)
 	for _, call := range esb {
-		name, hosts, _ := strings.Cut(call, " ")
-		switch name {
-		case "register_proc_info":
+		if hosts, registers := strings.CutPrefix(call, "register_proc_info "); registers {
 			for host := range strings.FieldsSeq(hosts) {
 				registered[host] = true
 			}
-			name = "operate_proc_multi/3"
-		case "update_proc_info":
-			name = "operate_proc_multi/3"
-		case "unregister_proc_info":
-			name = "operate_proc_multi/4"
+		}
+	}
+	var translated []string
+	for _, call := range esb {
+		name, hosts, _ := strings.Cut(call, " ")
+		switch {
+		case name == "register_proc_info", name == "update_proc_info":
+			name = operate + "/3"
+		case name == "unregister_proc_info":
+			name = operate + "/4"
+		case name == "operate_proc_v2/3" && !slices.ContainsFunc(strings.Fields(hosts), func(host string) bool { return !registered[host] }):
+			continue
+		default:
+			name = strings.Replace(name, "operate_proc_v2", other, 1)
 		}
 		translated = append(translated, name+" "+hosts)
 	}
-	translated = slices.DeleteFunc(translated, func(call string) bool {
-		hosts, hosting := strings.CutPrefix(call, "operate_proc_v2/3 ")
-		return hosting && !slices.ContainsFunc(strings.Fields(hosts), func(host string) bool { return !registered[host] })
-	})
 	slices.Sort(translated)
 	return translated
 }
 
 // FaultOn translates an API of the ESB, for a fault, to that of Gateway and its op type, nil
 // if it has none.
-func FaultOn(api string) (string, *int) {
-	if Gateway == bkapi.APIGW {
-		switch api {
-		case "register_proc_info", "update_proc_info":
-			return "operate_proc_multi", new(3)
-		case "unregister_proc_info":
-			return "operate_proc_multi", new(4)
-		}
+func FaultOn(api string) (string, *int) { return Face(Gateway).FaultOn(api) }
+
+// FaultOn translates an API of the ESB, for a fault, to that of a face and its op type, nil
+// if it has none.
+func (f Face) FaultOn(api string) (string, *int) {
+	operate := map[Face]string{FaceGateway: "operate_proc_multi", FaceJOB: "operate_process"}[f]
+	switch {
+	case f == FaceESB:
+	case api == "register_proc_info", api == "update_proc_info":
+		return operate, new(3)
+	case api == "unregister_proc_info":
+		return operate, new(4)
 	}
 	return api, nil
 }

@@ -1,0 +1,287 @@
+package hostedprocess_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+const (
+	esb     = providertest.FaceESB
+	gateway = providertest.FaceGateway
+	job     = providertest.FaceJOB
+)
+
+// world is a platform, and how the provider reaches it.
+type world struct {
+	*testing.T
+	sim      *providertest.Sim
+	by       providertest.Face
+	settings map[string]any
+}
+
+func newWorld(t *testing.T, by providertest.Face) *world {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	return &world{t, sim, by, sim.SettingsFor(by)}
+}
+
+// through plays a test through some faces, each in a world of its own.
+func through(t *testing.T, faces []providertest.Face, play func(*world)) {
+	t.Helper()
+	for _, by := range faces {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			play(newWorld(t, by))
+		})
+	}
+}
+
+var (
+	gse  = []providertest.Face{esb, gateway}
+	each = []providertest.Face{esb, gateway, job}
+)
+
+// open is a run of the provider.
+func (w *world) open() *providertest.Protocol {
+	w.Helper()
+	return providertest.ConfiguredWith(w.T, w.settings)
+}
+
+// object is a resource object in a configuration of its own, applied as a CLI does it: with
+// a run of the provider for each plan, and one for each apply.
+func (w *world) object() *providertest.Core {
+	w.Helper()
+	object := w.open().CoreOf(w.by.TypeName(providertest.OnCreate), &providertest.Kept{})
+	object.Fresh = w.open
+	return object
+}
+
+// at is the process on host n.
+func (w *world) at(n int) simulator.Process {
+	namespace, name := w.by.Process()
+	p, _ := w.sim.Process(providertest.Address(n), namespace, name)
+	return p
+}
+
+// do does something to the process on hosts by number, as somebody at a console.
+func (w *world) do(act func(host, namespace, name string) error, hosts ...int) {
+	w.Helper()
+	namespace, name := w.by.Process()
+	for _, n := range hosts {
+		if err := act(providertest.Address(n), namespace, name); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// colleague has another team register, host and start the process.
+func (w *world) colleague(hosts ...int) {
+	w.Helper()
+	namespace, name := w.by.Process()
+	w.sim.Colleague(w.T, namespace, name, map[string]string{"owner": "other-team"}, hosts...)
+	w.do(w.sim.Host, hosts...)
+	w.do(w.sim.StartProcess, hosts...)
+}
+
+// on is a fault of an API, which is named as on the ESB, on hosts by number; on all where
+// none are given.
+func (w *world) on(api string, f simulator.Fault, hosts ...int) {
+	f.API, f.Op = w.by.FaultOn(api)
+	f.Hosts = providertest.AddressList(hosts)
+	w.sim.Inject(f)
+}
+
+// onOp is a fault of an operation, and of asking the agents where that is it.
+func (w *world) onOp(op int, f simulator.Fault, hosts ...int) {
+	f.API, f.Op, f.Hosts = "operate_*", &op, providertest.AddressList(hosts)
+	w.sim.Inject(f)
+}
+
+var away = simulator.Fault{Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"}
+
+// step is one apply, and what comes of it.
+type step struct {
+	name     string
+	settings map[string]any        // of the provider, from now on
+	befalls  func(*world)          // before it
+	config   map[string]any        // nil destroys
+	kind     providertest.PlanKind // PlanUpdate where it is left out, or PlanDestroy
+	calls    []string              // that change something, as the ESB has them
+	left     map[string]string     // codes of out_of_sync
+	hosts    map[string]string     // in state; those of the configuration where it is left out
+	says     string                // part of it; nothing is said where it is left out
+	fails    bool
+	anyCalls bool
+}
+
+// play applies one step after the other to an object. A step that comes out well leaves
+// nothing to do.
+func (w *world) play(object *providertest.Core, steps ...step) {
+	w.Helper()
+	for _, s := range steps {
+		maps.Copy(w.settings, s.settings)
+		if s.befalls != nil {
+			s.befalls(w)
+		}
+		w.sim.ResetCalls()
+		object.Protocol = w.open()
+		kind, said := object.Apply(s.config)
+		w.expect(object, s, kind, said)
+		if s.config == nil || s.fails || len(s.left) > 0 {
+			continue
+		}
+		w.sim.ResetCalls()
+		if plan, said := object.Plan(s.config); plan.Action != providertest.PlanNothing || len(said) > 0 || len(w.sim.Changes()) > 0 {
+			w.Errorf("%s: something is left to do: %s %v\n%s", s.name, plan.Action, w.sim.Changes(), said)
+		}
+	}
+}
+
+func (w *world) expect(object *providertest.Core, s step, kind providertest.PlanKind, said providertest.Diagnostics) {
+	w.Helper()
+	want := s.kind
+	switch {
+	case want != "":
+	case s.config == nil:
+		want = providertest.PlanDestroy
+	default:
+		want = providertest.PlanUpdate
+	}
+	if kind != want || said.Failed() != s.fails || (len(said) == 0) != (s.says == "") || !strings.Contains(words(said.String()), s.says) {
+		w.Errorf("%s: %s, want %s; failed: %t; said: %s", s.name, kind, want, said.Failed(), said)
+	}
+	if diff := cmp.Diff(w.by.Changes(s.calls...), w.sim.Changes(), cmpopts.EquateEmpty()); diff != "" && !s.anyCalls {
+		w.Errorf("%s: calls that change something (-want +got):\n%s", s.name, diff)
+	}
+	if diff := cmp.Diff(s.left, codes(object), cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("%s: out_of_sync (-want +got):\n%s", s.name, diff)
+	}
+	hosts := s.hosts
+	if declared, ok := s.config["hosts"].(map[string]string); ok && hosts == nil {
+		hosts = declared
+	}
+	if diff := cmp.Diff(hosts, object.Reasons("hosts"), cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("%s: hosts in state (-want +got):\n%s", s.name, diff)
+	}
+}
+
+// codes are those of out_of_sync, by host key.
+func codes(object *providertest.Core) map[string]string {
+	left := make(map[string]string)
+	for key, reason := range object.Reasons("out_of_sync") {
+		left[key], _, _ = strings.Cut(reason, ":")
+	}
+	return left
+}
+
+// codesOf are hosts by number with the same code.
+func codesOf(code string, hosts ...int) map[string]string {
+	left := make(map[string]string)
+	for _, n := range hosts {
+		left[providertest.HostKey(n)] = code
+	}
+	return left
+}
+
+// addresses are hosts by number, as a hosts map.
+func addresses(hosts ...int) map[string]string {
+	named := make(map[string]string)
+	for _, n := range hosts {
+		named[providertest.HostKey(n)] = providertest.Address(n)
+	}
+	return named
+}
+
+// on is a call with its hosts, as Sim.Changes writes it.
+func on(api string, hosts ...int) string { return api + " " + providertest.Addresses(hosts...) }
+
+// startedBy is a configuration on hosts web-1 to web-n, with more beside it.
+func startedBy(by providertest.Face, start string, n int, more ...map[string]any) map[string]any {
+	config := by.Reference(start, n)
+	for _, m := range more {
+		maps.Copy(config, m)
+	}
+	return config
+}
+
+func fleetOf(by providertest.Face, n int, more ...map[string]any) map[string]any {
+	return startedBy(by, "./start.sh", n, more...)
+}
+
+// restartedBy is fleetOf with another command, so that each host is registered anew.
+func restartedBy(by providertest.Face, n int, more ...map[string]any) map[string]any {
+	return startedBy(by, "./start.sh -v", n, more...)
+}
+
+// declares is fleetOf of the world's own face.
+func (w *world) declares(n int, more ...map[string]any) map[string]any {
+	return fleetOf(w.by, n, more...)
+}
+
+// changed is restartedBy of the world's own face.
+func (w *world) changed(n int, more ...map[string]any) map[string]any {
+	return restartedBy(w.by, n, more...)
+}
+
+// attribute is one to be declared.
+func attribute(name string, value any) map[string]any { return map[string]any{name: value} }
+
+// labelled are labels to be declared.
+func labelled(labels map[string]any) map[string]any {
+	return attribute("meta", map[string]any{"namespace": "web", "name": "nginx", "labels": labels})
+}
+
+// letGo are the hosts that were unregistered, unhosted, stopped or killed, in order.
+func letGo(sim *providertest.Sim) []string {
+	hosts := []string{}
+	for _, call := range sim.Calls() {
+		undoes := call.API == "unregister_proc_info" || call.Op == 1 || call.Op == 4 || call.Op == 9
+		if undoes && call.API != "register_proc_info" && call.API != "update_proc_info" {
+			hosts = append(hosts, call.Hosts...)
+		}
+	}
+	slices.Sort(hosts)
+	return hosts
+}
+
+// pids are the process ids on machines 1 to n.
+func pids(sim *providertest.Sim, n int) []int {
+	var found []int
+	for _, host := range providertest.HostNumbers(n) {
+		found = append(found, sim.Machine(providertest.Address(host)).Process("web", "nginx").PID)
+	}
+	return found
+}
+
+// expectHosted fails the test where hosts 1 to n are not hosted.
+func expectHosted(t *testing.T, sim *providertest.Sim, n int) {
+	t.Helper()
+	for _, host := range providertest.HostNumbers(n) {
+		if p, _ := sim.Process(providertest.Address(host), "web", "nginx"); !p.Hosted {
+			t.Errorf("web-%d is not hosted: %+v", host, p)
+		}
+	}
+}
+
+// expectNothing fails the test where anything is left behind.
+func (w *world) expectNothing() {
+	w.Helper()
+	for _, p := range w.sim.Processes() {
+		if p.Registered || p.Hosted {
+			w.Errorf("left behind: %+v", p)
+		}
+	}
+}
+
+// words are what was said, without line breaks and a CLI's frame.
+func words(out string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(out)), " ")
+}
