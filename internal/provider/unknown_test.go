@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -251,7 +252,9 @@ type unknowns struct {
 	// providers are those that plan and apply; the one named "" does not know its settings.
 	providers map[string]*providertest.Protocol
 	states    map[string]providertest.Kept
-	plans     map[string]*providertest.Plan // nil where there is an error
+
+	mu    sync.Mutex // rounds run at the same time
+	plans map[string]*providertest.Plan
 }
 
 func newUnknowns(t *testing.T, o unknownObject, base object) *unknowns {
@@ -362,10 +365,13 @@ func (u *unknowns) planner(t *testing.T, provider, state string) *providertest.C
 	return u.providers[provider].CoreOf(u.typ, &kept)
 }
 
-// plan plans a configuration, once. What the provider refuses is an error of the user's.
+// plan plans a configuration, once. What the provider refuses is an error of the user's, and
+// no plan.
 func (u *unknowns) plan(t *testing.T, provider, state string, config object) *providertest.Plan {
 	t.Helper()
 	key := provider + " " + state + " " + jsonOf(config)
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if known, is := u.plans[key]; is {
 		return known
 	}
