@@ -10,57 +10,80 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
 )
 
-func TestControl_switches(t *testing.T) {
+// turnedOn calls a switch of the control endpoint, which answers with words.
+func turnedOn(c *simtest.Client, method, path, body, want string) {
+	c.T.Helper()
+	if status, got := c.SwitchOn(method, path, body); status != http.StatusOK || !strings.Contains(got, want) {
+		c.T.Errorf("%s %s %s: HTTP %d: %s", method, path, body, status, got)
+	}
+}
+
+func TestControl_acts(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
-	on := func(method, path, body, want string) {
-		t.Helper()
-		if status, got := c.SwitchOn(method, path, body); status != http.StatusOK || !strings.Contains(got, want) {
-			t.Errorf("%s %s: HTTP %d: %s", method, path, status, got)
+	const process = `"host":"0:10.0.0.1","namespace":"web","name":"nginx"`
+	for _, step := range []struct{ act, more, state string }{
+		{"register", `,"labels":{"team":"sre"},"spec":` + simtest.RegisterSpec, "R--"},
+		{"host", "", "RH-"},
+		{"start", "", "RHr"},
+		{"kill", "", "RH-"},
+		{"stop", "", "R--"},
+		{"unregister", "", "---"},
+	} {
+		turnedOn(c, "POST", "act", `{"action":"`+step.act+`",`+process+step.more+`}`, "")
+		if got := simtest.State(c.Sim, "10.0.0.1"); got != step.state {
+			t.Errorf("after %s: %s, want %s", step.act, got, step.state)
+		}
+		switch step.act {
+		case "register":
+			turnedOn(c, "GET", "processes", "", `"registered": true`)
+		case "kill": // the agent revives it
+			turnedOn(c, "POST", "tick", "", "")
+			if got := simtest.State(c.Sim, "10.0.0.1"); got != "RHr" {
+				t.Errorf("after a tick: %s", got)
+			}
 		}
 	}
-	process := `"host":"0:10.0.0.1","namespace":"web","name":"nginx"`
+}
 
-	on("POST", "act", `{"action":"register",`+process+`,"labels":{"team":"sre"},"spec":`+simtest.RegisterSpec+`}`, "")
-	on("GET", "processes", "", `"registered": true`)
-	on("POST", "act", `{"action":"host",`+process+`}`, "")
-	on("POST", "act", `{"action":"start",`+process+`}`, "")
-	if got := simtest.State(c.Sim, "10.0.0.1"); got != "RHr" {
-		t.Errorf("state %s", got)
-	}
-	on("POST", "act", `{"action":"kill",`+process+`}`, "")
-	on("POST", "tick", "", "")
-	if got := simtest.State(c.Sim, "10.0.0.1"); got != "RHr" {
-		t.Errorf("after kill and tick: %s", got)
-	}
-	on("POST", "act", `{"action":"stop",`+process+`}`, "")
-	on("POST", "act", `{"action":"unregister",`+process+`}`, "")
-	if got := simtest.State(c.Sim, "10.0.0.1"); got != "---" {
-		t.Errorf("in the end: %s", got)
-	}
-
-	on("POST", "faults", `{"op":2,"code":-1}`, `"id": 1`)
-	on("POST", "faults", `{"op":2,"code":-1}`, `"id": 2`)
-	on("DELETE", "faults?id=1", "", "")
+func TestControl_faults(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	turnedOn(c, "POST", "faults", `{"op":2,"code":-1}`, `"id": 1`)
+	turnedOn(c, "POST", "faults", `{"op":2,"code":-1}`, `"id": 2`)
+	turnedOn(c, "DELETE", "faults?id=1", "", "")
 	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != -1 {
 		t.Errorf("with a fault: %+v", v)
 	}
-	on("DELETE", "faults", "", "")
-	on("GET", "tasks", "", `"polls": 1`)
-	on("GET", "executions", "", `"executions": []`)
-	on("GET", "calls", "", `"api": "operate_proc_v2"`)
-	on("DELETE", "calls", "", "")
+	turnedOn(c, "DELETE", "faults", "", "")
+	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 0 {
+		t.Errorf("without one: %+v", v)
+	}
+}
+
+func TestControl_shows(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Do(simulator.OpQuery, "10.0.0.1")
+	for path, want := range map[string]string{"tasks": `"polls": 1`, "executions": `"executions": []`, "calls": `"api": "operate_proc_v2"`, "violations": ""} {
+		turnedOn(c, "GET", path, "", want)
+	}
+	turnedOn(c, "DELETE", "violations", "", "")
+	turnedOn(c, "DELETE", "calls", "", "")
 	if got := c.Sim.Calls(); len(got) != 0 {
 		t.Errorf("calls: %v", got.APIs())
 	}
-	on("PUT", "agents", `{"host":"0:10.0.0.1","reachable":false}`, "")
+}
+
+func TestControl_agentsAndStatus(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	turnedOn(c, "PUT", "agents", `{"host":"0:10.0.0.1","reachable":false}`, "")
 	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != 117 {
 		t.Errorf("without an agent: %+v", v)
 	}
-	on("POST", "status", `{"frozen":true}`, "")
-	on("POST", "status", `{"frozen":false}`, "")
-	on("GET", "violations", "", "")
-	on("DELETE", "violations", "", "")
+	turnedOn(c, "POST", "status", `{"frozen":true}`, "")
+	turnedOn(c, "POST", "status", `{"frozen":false}`, "")
 }
 
 func TestControl_mapsAgentIDs(t *testing.T) {

@@ -26,25 +26,25 @@ func TestGateway_hostingIsRegistering(t *testing.T) {
 		return fmt.Sprint(ok, p.Registered, p.Hosted, p.Running)
 	}
 	for _, step := range []struct {
-		op        int
-		code      int
+		what      string
+		op, code  int
 		row, held string
 	}{
-		{simulator.OpUnhost, 829, "none", "false false false false"},
-		{simulator.OpHost, 0, "1 2 true", "true true true false"},
-		{simulator.OpHost, 0, "1 2 true", "true true true false"},
-		{simulator.OpStart, 0, "1 1 true", "true true true true"},
-		{simulator.OpStop, 0, "2 2 false", "true true false false"},
-		{simulator.OpUnhost, 0, "none", "false false false false"},
-		{simulator.OpStart, 0, "1 1 true", "true false true true"},
-		{simulator.OpUnhost, 0, "none", "true false false true"}, // it goes on running
-		{simulator.OpUnhost, 829, "none", "true false false true"},
-		{simulator.OpHost, 0, "1 1 true", "true true true true"},
-		{simulator.OpKill, 0, "2 2 false", "true true false false"},
+		{"unhost what is not there", simulator.OpUnhost, 829, "none", "false false false false"},
+		{"host", simulator.OpHost, 0, "1 2 true", "true true true false"},
+		{"host again", simulator.OpHost, 0, "1 2 true", "true true true false"},
+		{"start", simulator.OpStart, 0, "1 1 true", "true true true true"},
+		{"stop", simulator.OpStop, 0, "2 2 false", "true true false false"},
+		{"unhost", simulator.OpUnhost, 0, "none", "false false false false"},
+		{"start what is not hosted", simulator.OpStart, 0, "1 1 true", "true false true true"},
+		{"unhost what goes on running", simulator.OpUnhost, 0, "none", "true false false true"},
+		{"unhost what runs alone", simulator.OpUnhost, 829, "none", "true false false true"},
+		{"host what runs", simulator.OpHost, 0, "1 1 true", "true true true true"},
+		{"kill", simulator.OpKill, 0, "2 2 false", "true true false false"},
 	} {
 		v := c.GatewayOperate(step.op, simtest.Agents(simtest.AgentA), simtest.AgentA)
 		if v.Code != step.code || row() != step.row || held() != step.held {
-			t.Errorf("op %d: %d, row %s, held %s; want %d, %s, %s", step.op, v.Code, row(), held(), step.code, step.row, step.held)
+			t.Errorf("%s: %d, row %s, held %s; want %d, %s, %s", step.what, v.Code, row(), held(), step.code, step.row, step.held)
 		}
 	}
 }

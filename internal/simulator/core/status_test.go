@@ -21,22 +21,23 @@ func TestStatus_rowsFollowTheProcess(t *testing.T) {
 		return fmt.Sprint(r["flag"], r["status"], r["isauto"])
 	}
 	for _, step := range []struct {
+		what string
 		do   func()
 		want string
 	}{
-		{func() {}, "none"},
-		{func() { c.Call("register_proc_info", "10.0.0.1") }, "2 2 false"},
-		{func() { c.Do(simulator.OpHost, "10.0.0.1") }, "1 2 true"},
-		{func() { c.Do(simulator.OpStart, "10.0.0.1") }, "1 1 true"},
-		{func() { c.Do(simulator.OpUnhost, "10.0.0.1") }, "1 1 false"},
-		{func() { c.Do(simulator.OpStop, "10.0.0.1") }, "2 2 false"},
-		{func() { c.Call("unregister_proc_info", "10.0.0.1") }, "none"},
-		{func() { c.Do(simulator.OpStart, "10.0.0.1") }, "1 1 true"},
-		{func() { c.Do(simulator.OpUnhost, "10.0.0.1") }, "none"},
+		{"nothing", func() {}, "none"},
+		{"register", func() { c.Call("register_proc_info", "10.0.0.1") }, "2 2 false"},
+		{"host", func() { c.Do(simulator.OpHost, "10.0.0.1") }, "1 2 true"},
+		{"start", func() { c.Do(simulator.OpStart, "10.0.0.1") }, "1 1 true"},
+		{"unhost", func() { c.Do(simulator.OpUnhost, "10.0.0.1") }, "1 1 false"},
+		{"stop", func() { c.Do(simulator.OpStop, "10.0.0.1") }, "2 2 false"},
+		{"unregister", func() { c.Call("unregister_proc_info", "10.0.0.1") }, "none"},
+		{"start what is not registered", func() { c.Do(simulator.OpStart, "10.0.0.1") }, "1 1 true"},
+		{"unhost what is not registered", func() { c.Do(simulator.OpUnhost, "10.0.0.1") }, "none"},
 	} {
 		step.do()
 		if got := row(); got != step.want {
-			t.Errorf("row %s, want %s", got, step.want)
+			t.Errorf("after %s: row %s, want %s", step.what, got, step.want)
 		}
 	}
 }

@@ -44,40 +44,6 @@ func TestESB_documentedSamples(t *testing.T) {
 	}
 }
 
-func TestESB_credentials(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		credentials string
-		want        string // part of the message, empty for success
-	}{
-		"good":            {`"bk_app_code":"app","bk_app_secret":"secret","bk_username":"admin"`, ""},
-		"token":           {`"bk_app_code":"app","bk_app_secret":"secret","bk_token":"tk"`, ""},
-		"access-token":    {`"bk_app_code":"app","bk_app_secret":"secret","access_token":"at"`, ""},
-		"ticket":          {`"bk_app_code":"app","bk_app_secret":"secret","bk_ticket":"ti"`, ""},
-		"token-alone":     {`"access_token":"at"`, ""},
-		"no-code":         {`"bk_app_secret":"secret","bk_username":"admin"`, "[bk_app_code] cannot be empty"},
-		"no-secret":       {`"bk_app_code":"app","bk_username":"admin"`, "[bk_app_secret] cannot be empty"},
-		"wrong-code":      {`"bk_app_code":"other","bk_app_secret":"secret","bk_username":"admin"`, "Invalid APP Code"},
-		"wrong-secret":    {`"bk_app_code":"app","bk_app_secret":"guess","bk_username":"admin"`, "APP Secret verification failed"},
-		"no-user":         {`"bk_app_code":"app","bk_app_secret":"secret"`, "User authentication failed"},
-		"wrong-user":      {`"bk_app_code":"app","bk_app_secret":"secret","bk_username":"eve"`, "User authentication failed"},
-		"secret-a-number": {`"bk_app_code":"app","bk_app_secret":1,"bk_username":"admin"`, "[bk_app_secret] cannot be empty"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := simtest.NewClient(t, &simulator.Server{AppCode: "app", AppSecret: "secret", Username: "admin"})
-			env := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status/", `{`+test.credentials+`,"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`, nil)
-			switch {
-			case test.want == "" && env.Code != 0:
-				t.Errorf("refused: %d %s", env.Code, env.Message)
-			case test.want != "" && (env.Code != simulator.CodeSystemError || !strings.Contains(env.Message, test.want)):
-				t.Errorf("got %d %q, want %d with %q", env.Code, env.Message, simulator.CodeSystemError, test.want)
-			}
-		})
-	}
-}
-
 func TestESB_unknownRoutes(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)

@@ -60,25 +60,26 @@ func TestJob_life(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
 	for _, step := range []struct {
+		what     string
 		op, code int
 		want     string
 	}{
-		{simulator.OpQuery, 0, "none"},
-		{simulator.OpUnhost, 829, "none"},
-		{simulator.OpHost, 0, "true false"},
-		{simulator.OpStart, 0, "true true"},
-		{simulator.OpStart, 828, "true true"},
-		{simulator.OpRestart, 0, "true true"},
-		{simulator.OpReload, 0, "true true"},
-		{simulator.OpUnhost, 0, "false true"},
-		{simulator.OpHost, 0, "true true"},
-		{simulator.OpHost, 0, "true true"},
-		{simulator.OpKill, 0, "none"},
-		{simulator.OpStop, 829, "none"},
+		{"query what is not there", simulator.OpQuery, 0, "none"},
+		{"unhost what is not there", simulator.OpUnhost, 829, "none"},
+		{"host", simulator.OpHost, 0, "true false"},
+		{"start", simulator.OpStart, 0, "true true"},
+		{"start what runs", simulator.OpStart, 828, "true true"},
+		{"restart", simulator.OpRestart, 0, "true true"},
+		{"reload", simulator.OpReload, 0, "true true"},
+		{"unhost what runs", simulator.OpUnhost, 0, "false true"},
+		{"host what runs", simulator.OpHost, 0, "true true"},
+		{"host again", simulator.OpHost, 0, "true true"},
+		{"kill", simulator.OpKill, 0, "none"},
+		{"stop what is not there", simulator.OpStop, 829, "none"},
 	} {
 		v := c.JobDo(step.op, "")
 		if got := simtest.JobState(c.Sim); v.Code != step.code || got != step.want {
-			t.Errorf("op %d: %d, %s; want %d, %s", step.op, v.Code, got, step.code, step.want)
+			t.Errorf("%s: %d, %s; want %d, %s", step.what, v.Code, got, step.code, step.want)
 		}
 	}
 	if v := c.JobDo(simulator.OpQuery, ""); simtest.JobInstance(t, v)["pid"] != -1.0 {

@@ -1,0 +1,163 @@
+package face_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// The ESB wants credentials in the body, the gateway in a header. Each says in its own words what
+// is wrong with them.
+func TestFaces_credentials(t *testing.T) {
+	t.Parallel()
+	const (
+		app        = `"bk_app_code":"app","bk_app_secret":"secret"`
+		admin      = `"bk_username":"admin"`
+		sync       = `"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`
+		unverified = simulator.CodeAppUnverified
+	)
+	for name, test := range map[string]struct {
+		credentials string
+		esb         string // part of the message, empty for success
+		code        int    // at the gateway
+		gateway     string
+	}{
+		"username":     {app + "," + admin, "", 0, ""},
+		"token":        {app + `,"bk_token":"tk"`, "", 0, ""},
+		"access-token": {app + `,"access_token":"at"`, "", 0, ""},
+		"ticket":       {app + `,"bk_ticket":"ti"`, "", 0, ""},
+		"token-alone":  {`"access_token":"at"`, "", 0, ""},
+		"none":         {"", "[bk_app_code] cannot be empty", unverified, "app code cannot be empty"},
+		"no-code":      {`"bk_app_secret":"secret",` + admin, "[bk_app_code] cannot be empty", unverified, "app code cannot be empty"},
+		"no-secret":    {`"bk_app_code":"app",` + admin, "[bk_app_secret] cannot be empty", unverified, "please provide bk_app_secret"},
+		"wrong-code":   {`"bk_app_code":"other","bk_app_secret":"secret",` + admin, "Invalid APP Code", unverified, "app not found"},
+		"wrong-secret": {`"bk_app_code":"app","bk_app_secret":"guess",` + admin, "APP Secret verification failed", unverified, "bk_app_code or bk_app_secret is incorrect"},
+		"no-user":      {app, "User authentication failed", simulator.CodeUserUnverified, "please provide a valid user identity"},
+		"wrong-user":   {app + `,"bk_username":"eve"`, "User authentication failed", simulator.CodeUserUnverified, "bk_username is invalid"},
+	} {
+		t.Run("esb/"+name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewClient(t, &simulator.Server{AppCode: "app", AppSecret: "secret", Username: "admin"})
+			got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status/", "{"+strings.TrimPrefix(test.credentials+","+sync, ","), nil)
+			if wrong := test.esb != ""; (got.Code == simulator.CodeSystemError) != wrong || !wrong && got.Code != 0 || !strings.Contains(got.Message, test.esb) {
+				t.Errorf("got %d %q, want %q", got.Code, got.Message, test.esb)
+			}
+		})
+		for _, as400 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("gateway-as-400-%t/%s", as400, name), func(t *testing.T) {
+				t.Parallel()
+				c := simtest.NewClient(t, &simulator.Server{AppCode: "app", AppSecret: "secret", Username: "admin", UnverifiedStatus400: as400})
+				header := map[string]string{}
+				if test.credentials != "" {
+					header["X-Bkapi-Authorization"] = "{" + test.credentials + "}"
+				}
+				// What the ESB takes is nothing to a gateway.
+				got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", "{"+app+","+admin+`,"task_id":""}`, header)
+				if test.gateway == "" {
+					// It got as far as the body.
+					if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, "meta: required field is missing") {
+						t.Errorf("HTTP %d %v", got.Status, got.Body)
+					}
+					c.Sim.ResetViolations()
+					return
+				}
+				status, code := http.StatusUnauthorized, test.code
+				if as400 {
+					status, code = http.StatusBadRequest, simulator.CodeInvalidArgs
+				}
+				_, hasResult := got.Body["result"]
+				if got.Status != status || got.Code != code || !strings.Contains(got.Message, test.gateway) || !hasResult || got.Body["code_name"] == nil {
+					t.Errorf("HTTP %d %v, want %d %d with %q", got.Status, got.Body, status, code, test.gateway)
+				}
+				if got.Header.Get("X-Bkapi-Error-Code") != fmt.Sprint(code) || got.Header.Get("X-Bkapi-Error-Message") != got.Message {
+					t.Errorf("headers: %v", got.Header)
+				}
+			})
+		}
+	}
+	t.Run("esb/secret-a-number", func(t *testing.T) {
+		t.Parallel()
+		c := simtest.NewVirtual(t)
+		got := c.Request(http.MethodPost, "/api/c/compapi/v2/gse/sync_proc_status/", `{"bk_app_code":"bk_test","bk_app_secret":1,`+admin+","+sync, nil)
+		if got.Code != simulator.CodeSystemError || !strings.Contains(got.Message, "[bk_app_secret] cannot be empty") {
+			t.Errorf("got %d %q", got.Code, got.Message)
+		}
+	})
+}
+
+// The ESB reads the gateway's header first, and the older spellings of its own members.
+// A gateway reads no credentials in a body.
+func TestFaces_credentialsOfTheOther(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t)
+	sync := `"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`
+	poll := `"bk_biz_id":2,"bk_gse_taskid":"GSETASK:1"}`
+	older := `"app_code":"bk_test","app_secret":"s3cret","username":"admin",`
+	for path, body := range map[string]string{"gse/sync_proc_status/": sync, "jobv3/get_proc_result/": poll, "job/get_proc_result": poll} {
+		for name, test := range map[string]struct {
+			before string
+			header string
+			code   int
+		}{
+			"header":       {"", simtest.GatewayAuth, 0},
+			"header-first": {`"bk_app_code":"bk_test","bk_app_secret":"s3cret","bk_username":"admin",`, `{"bk_app_code":"other"}`, simulator.CodeSystemError},
+			"older":        {older, "", 0},
+			"neither":      {"", "", simulator.CodeSystemError},
+		} {
+			got := c.Request(http.MethodPost, "/api/c/compapi/v2/"+path, "{"+test.before+body, map[string]string{"X-Bkapi-Authorization": test.header})
+			if got.Status != http.StatusOK || got.Code != test.code {
+				t.Errorf("%s with %s: HTTP %d %v", path, name, got.Status, got.Body)
+			}
+		}
+	}
+	c.Sim.ResetViolations() // no document has the older spellings
+	got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", "{"+simtest.Credentials+","+sync, nil)
+	if got.Status != http.StatusUnauthorized || got.Code != simulator.CodeAppUnverified {
+		t.Errorf("gateway: HTTP %d %v", got.Status, got.Body)
+	}
+}
+
+func TestGateway_tenant(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		want, given string
+		status      int
+	}{
+		"none":         {"", "", 200},
+		"any":          {"", "system", 200},
+		"right":        {"system", "system", 200},
+		"missing":      {"system", "", 403},
+		"another-one":  {"system", "other", 403},
+		"case-matters": {"system", "System", 403},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewClient(t, &simulator.Server{TenantID: test.want})
+			got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1}}`,
+				map[string]string{"X-Bkapi-Authorization": simtest.GatewayAuth, "X-Bk-Tenant-Id": test.given})
+			if got.Status != test.status || (got.Status == 403) != (got.Code == simulator.CodeCrossTenant) {
+				t.Errorf("HTTP %d %v", got.Status, got.Body)
+			}
+		})
+	}
+}
+
+func TestGateway_refusesAnOddHeader(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t)
+	for header, want := range map[string]string{
+		`bk_test`: "X-Bkapi-Authorization is not JSON",
+		`{"bk_app_code":"bk_test","bk_app_secret":12345678,"bk_username":"me"}`: "X-Bkapi-Authorization.bk_app_secret: want a string",
+	} {
+		got := c.Request(http.MethodPost, "/api/v2/proc/sync_proc_status", `{}`, map[string]string{"X-Bkapi-Authorization": header})
+		if got.Status != http.StatusBadRequest || !strings.Contains(got.Message, want) {
+			t.Errorf("%s: HTTP %d %v", header, got.Status, got.Body)
+		}
+	}
+	c.Sim.ResetViolations()
+}
