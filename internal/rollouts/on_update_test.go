@@ -65,7 +65,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantSettled()
 		}},
 		// Who goes back to the old spec restarts what had the new one, and nothing else.
-		"goes-back": {faces, 4, nil, func(r *rollout) {
+		"goes-back": {twoFaces, 4, nil, func(r *rollout) {
 			r.fail(2)
 			r.update("./v2.sh", "on 3 of 4 hosts")
 			r.sim.Mend()
@@ -76,7 +76,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 		}},
 		// A restart that took the process down is made good by a start, by the next declaration
 		// as well.
-		"taken-down": {faces, 2, nil, func(r *rollout) {
+		"taken-down": {twoFaces, 2, nil, func(r *rollout) {
 			r.fail(1)
 			r.update("./v2.sh", "on 2 of 2 hosts")
 			r.rest(1)
@@ -87,8 +87,8 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 		}},
 		// Another pid tells that a restart happened whose answer was lost, the same one that it
 		// did not.
-		"answer-lost-and-it-happened": {faces, 2, nil, func(r *rollout) { r.losesAnswer("after", "v2") }},
-		"answer-lost-and-it-did-not":  {faces, 2, nil, func(r *rollout) { r.losesAnswer("before", "v2 restart") }},
+		"answer-lost-and-it-happened": {twoFaces, 2, nil, func(r *rollout) { r.losesAnswer("after", "v2") }},
+		"answer-lost-and-it-did-not":  {twoFaces, 2, nil, func(r *rollout) { r.losesAnswer("before", "v2 restart") }},
 		// A killed provider saves nothing. What it may have restarted is not restarted again
 		// unasked: the apply after it says so, and the one after that restarts.
 		"killed": {faces, 2, nil, func(r *rollout) {

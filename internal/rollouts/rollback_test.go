@@ -67,7 +67,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.wantUnchanged("./v1.sh")
 		}},
 		// Fewer failures than may be are no reason to go back.
-		"within-tolerance": {faces, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}), func(r *rollout) {
+		"within-tolerance": {twoFaces, 3, rollsBack(map[string]any{"max_failed_hosts": "1"}), func(r *rollout) {
 			r.failOnce(2)
 			r.update("./v2.sh", "Unable to Update Hosted Process")
 			r.want("went on", "v2 restart", "v2", "v2 restart")
@@ -119,7 +119,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.wantUnchanged("./v1.sh")
 		}},
 		// A host that an earlier rollout did not come to cannot go back to what it never had.
-		"behind": {faces, 4, nil, func(r *rollout) {
+		"behind": {twoFaces, 4, nil, func(r *rollout) {
 			r.failOnce(2)
 			r.update("./v2.sh", "Unable to Update Hosted Process")
 			r.want("stopped", "v2 restart", "v2", "v1", "v1")
