@@ -57,33 +57,15 @@ func TestGateway_mixedFleet(t *testing.T) {
 		refuse = func(api string) exchange { return procapitest.Times(2, exchange{API: api, Reply: refusal(1, "null")}) }
 	)
 	tests := map[string]struct {
-		call  func(context.Context, *Process, []fleet.Host)
+		call  procapitest.Call
 		steps []exchange
 	}{
-		"register": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Register(ctx, hosts) },
-			[]exchange{refuse(apiOperate)},
-		},
-		"reregister": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Reregister(ctx, hosts) },
-			[]exchange{refuse(apiMulti)},
-		},
-		"unregister": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Unregister(ctx, hosts) },
-			[]exchange{looked, refuse(apiMulti)},
-		},
-		"operate": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { p.Operate(ctx, fleet.Start, hosts, nil) },
-			[]exchange{refuse(apiOperate)},
-		},
-		"live-status": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { _, _ = p.LiveStatus(ctx, hosts) },
-			[]exchange{refuse(apiOperate)},
-		},
-		"cached-status": {
-			func(ctx context.Context, p *Process, hosts []fleet.Host) { _, _ = p.CachedStatus(ctx, hosts) },
-			[]exchange{looked},
-		},
+		"register":      {procapitest.Register, []exchange{refuse(apiOperate)}},
+		"reregister":    {procapitest.Reregister, []exchange{refuse(apiMulti)}},
+		"unregister":    {procapitest.Unregister, []exchange{looked, refuse(apiMulti)}},
+		"operate":       {procapitest.Operate(fleet.Start), []exchange{refuse(apiOperate)}},
+		"live-status":   {procapitest.LiveStatus, []exchange{refuse(apiOperate)}},
+		"cached-status": {procapitest.CachedStatus, []exchange{looked}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,70 +17,33 @@ func TestProcess_repeatsNoSecret(t *testing.T) {
 	t.Parallel()
 	failed := fmt.Sprintf(`{"error_code":65535,"error_msg":%q}`, echoed)
 	long := `"` + strings.Repeat("x", 190) + echoed + `"` // no result, and quoted up to the secret's middle
+	answer := func(raw string) []exchange { return []exchange{accepted, result(said(v2(1), raw))} }
+	live := func(content string) []exchange { return answer(`{"error_code":0,"content":` + asText(content) + `}`) }
+	operate := procapitest.Operate(fleet.Start)
 	for name, test := range map[string]struct {
+		call  procapitest.Call
 		steps []exchange
-		act   func(*Process) fleet.Results
 	}{
-		"register": {
-			[]exchange{{API: apiRegister, Reply: procapitest.Data(said(v1(1), failed))}},
-			func(p *Process) fleet.Results { return registerOnly(t.Context(), p, hosts(1)) },
-		},
-		"operate": {
-			[]exchange{accepted, result(said(v2(1), failed))},
-			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1), nil) },
-		},
-		"no-result": {
-			[]exchange{accepted, result(said(v2(1), long))},
-			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1), nil) },
-		},
-		"task": {
-			[]exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))},
-			func(p *Process) fleet.Results { return p.Operate(t.Context(), fleet.Start, hosts(1), nil) },
-		},
+		"register":            {procapitest.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Data(said(v1(1), failed))}}},
+		"operate":             {operate, answer(failed)},
+		"no-result":           {operate, answer(long)},
+		"task":                {operate, []exchange{{API: apiOperate, Reply: procapitest.Data(fmt.Sprintf(`{"task_id":%q}`, echoed))}, result(said(v2(1), code(0)))}},
+		"cached-version":      {procapitest.CachedStatus, []exchange{cached(strings.Replace(onFile(1, 1), `"status"`, `"version":"`+echoed+`","status"`, 1))}},
+		"live-version":        {procapitest.LiveStatus, live(one(`{"pid":42,"isAuto":true,"version":"` + echoed + `"}`))},
+		"unreadable":          {procapitest.LiveStatus, live(echoed)},
+		"unreadable-and-long": {procapitest.LiveStatus, live(strings.Repeat("x", 193) + echoed)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
-			outcome := test.act(quick(t, url).Process(sampleMeta, sampleSpec()))[host(1)]
-			wantNoSecret(t, outcome.Message+outcome.TaskID)
-		})
-	}
-}
-
-func TestProcess_statusRepeatsNoSecret(t *testing.T) {
-	t.Parallel()
-	live := func(content string) []exchange {
-		return []exchange{accepted, result(said(v2(1), `{"error_code":0,"content":`+content+`}`))}
-	}
-	for name, test := range map[string]struct {
-		steps  []exchange
-		status func(*Process) (map[fleet.Host]fleet.Status, error)
-	}{
-		"cached-version": {
-			[]exchange{{API: apiStatus, Reply: procapitest.Data(`{"proc_infos":[{"meta":{"namespace":"gse","name":"proc-test"},"host":{"ip":"10.0.0.1","bk_cloud_id":0},"status":1,"version":"` + echoed + `"}]}`)}},
-			func(p *Process) (map[fleet.Host]fleet.Status, error) { return p.CachedStatus(t.Context(), hosts(1)) },
-		},
-		"live-version": {
-			live(asText(one(`{"pid":42,"isAuto":true,"version":"` + echoed + `"}`))),
-			func(p *Process) (map[fleet.Host]fleet.Status, error) { return p.LiveStatus(t.Context(), hosts(1)) },
-		},
-		"unreadable": {
-			live(asText(echoed)),
-			func(p *Process) (map[fleet.Host]fleet.Status, error) { return p.LiveStatus(t.Context(), hosts(1)) },
-		},
-		"unreadable-and-long": {
-			live(asText(strings.Repeat("x", 193) + echoed)),
-			func(p *Process) (map[fleet.Host]fleet.Status, error) { return p.LiveStatus(t.Context(), hosts(1)) },
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			statuses, err := test.status(quick(t, url).Process(sampleMeta, sampleSpec()))
-			if err != nil {
-				t.Fatal(err)
+			switch made := test.call(t.Context(), quick(t, url).Process(sampleMeta, sampleSpec()), hosts(1)).(type) {
+			case map[string]fleet.Outcome:
+				wantNoSecret(t, made[host(1).Address()].Message+made[host(1).Address()].TaskID)
+			case map[string]fleet.Status:
+				wantNoSecret(t, made[host(1).Address()].Version+made[host(1).Address()].Message)
+			default:
+				t.Error(made)
 			}
-			wantNoSecret(t, statuses[host(1)].Version+statuses[host(1)].Message)
 		})
 	}
 }

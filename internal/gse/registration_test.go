@@ -198,49 +198,61 @@ func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 	return lists
 }
 
-// A retry after a lost answer is a repetition as well: the 850 may be our own.
+// A retry after a lost answer is a repetition as well: the 850 may be our own. One that was
+// turned away was not a first time.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
-	_, url := newScript(t, exchange{API: apiRegister, Reply: procapitest.Gone}, register(said(v1(1), code(850))))
-	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
-	got := registerOnly(t.Context(), client.Process(sampleMeta, sampleSpec()), hosts(1))[host(1)]
-	if got.Verdict != fleet.Failed || !got.AlreadyDone || !got.Repeated {
-		t.Errorf("got %+v, want registered already, perhaps by ourselves", got)
-	}
-}
-
-// One that was turned away was not a first time.
-func TestRegister_turnedAwayIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	_, url := newScript(t, exchange{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}, register(said(v1(1), code(850))))
-	client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
-	if got := registerOnly(t.Context(), client.Process(sampleMeta, sampleSpec()), hosts(1))[host(1)]; got.Repeated {
-		t.Errorf("got %+v, want Repeated to be false", got)
+	for name, test := range map[string]struct {
+		first http.HandlerFunc
+		want  bool
+	}{
+		"lost":        {procapitest.Gone, true},
+		"turned-away": {procapitest.Answer(http.StatusTooManyRequests, "{}"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, exchange{API: apiRegister, Reply: test.first}, register(said(v1(1), code(850))))
+			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 })
+			got := registerOnly(t.Context(), client.Process(sampleMeta, sampleSpec()), hosts(1))[host(1)]
+			if got.Verdict != fleet.Failed || !got.AlreadyDone || got.Repeated != test.want {
+				t.Errorf("got %+v, want registered already, Repeated %t", got, test.want)
+			}
+		})
 	}
 }
 
 // A registration that failed for certain can be forgotten, one that may have been
-// made cannot.
+// made cannot. What is registered already needs no such doubt when a change of it is
+// lost: it is there, and repeated by the next apply.
 func TestRegister_fails(t *testing.T) {
 	t.Parallel()
 	began := register(said(v1(1), code(0), v1(2), code(115)))
 	for name, test := range map[string]struct {
+		act   func(fleet.Process, context.Context, []fleet.Host) fleet.Results // nil registers
 		steps []exchange
 		first bool // host 1 has its verdict
 		want  fleet.Verdict
 	}{
-		"refused":             {[]exchange{{API: apiRegister, Reply: refusal(1306000, "null")}}, false, fleet.Failed},
-		"turned-away":         {[]exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}}, false, fleet.Failed},
-		"forbidden":           {[]exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, false, fleet.Failed},
-		"lost":                {[]exchange{{API: apiRegister, Reply: procapitest.Gone}}, false, fleet.Lost},
-		"bad-gateway":         {[]exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusBadGateway, "")}}, false, fleet.Lost},
-		"taken-and-refused":   {[]exchange{began, {API: apiRegister, Reply: refusal(1306000, "null")}}, true, fleet.Lost},
-		"taken-and-forbidden": {[]exchange{began, {API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, true, fleet.Lost},
+		"refused":             {nil, []exchange{{API: apiRegister, Reply: refusal(1306000, "null")}}, false, fleet.Failed},
+		"turned-away":         {nil, []exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusTooManyRequests, "{}")}}, false, fleet.Failed},
+		"forbidden":           {nil, []exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, false, fleet.Failed},
+		"lost":                {nil, []exchange{{API: apiRegister, Reply: procapitest.Gone}}, false, fleet.Lost},
+		"bad-gateway":         {nil, []exchange{{API: apiRegister, Reply: procapitest.Answer(http.StatusBadGateway, "")}}, false, fleet.Lost},
+		"taken-and-refused":   {nil, []exchange{began, {API: apiRegister, Reply: refusal(1306000, "null")}}, true, fleet.Lost},
+		"taken-and-forbidden": {nil, []exchange{began, {API: apiRegister, Reply: procapitest.Answer(http.StatusForbidden, "{}")}}, true, fleet.Lost},
+		"update-lost":         {fleet.Process.Reregister, []exchange{{API: apiUpdate, Reply: procapitest.Gone}}, false, fleet.Failed},
+		"unregister-lost":     {fleet.Process.Unregister, []exchange{{API: apiUnregister, Reply: procapitest.Gone}}, false, fleet.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
-			results := registerOnly(t.Context(), quick(t, url).Process(sampleMeta, sampleSpec()), hosts(3))
+			p := quick(t, url).Process(sampleMeta, sampleSpec())
+			if test.act == nil {
+				test.act = func(_ fleet.Process, ctx context.Context, hosts []fleet.Host) fleet.Results {
+					return registerOnly(ctx, p, hosts)
+				}
+			}
+			results := test.act(p, t.Context(), hosts(3))
 			if results[host(1)].OK() != test.first {
 				t.Errorf("host 1: got %+v", results[host(1)])
 			}
@@ -248,29 +260,6 @@ func TestRegister_fails(t *testing.T) {
 				if got := results[host(n)]; got.Verdict != test.want || got.Err == nil {
 					t.Errorf("host %d: got %+v, want verdict %d and the reason", n, got, test.want)
 				}
-			}
-		})
-	}
-}
-
-// What is registered already needs no doubt when a change of it is lost: it is
-// there, and repeated by the next apply.
-func TestReregister_lost(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		api string
-		act func(fleet.Process, context.Context, []fleet.Host) fleet.Results
-	}{
-		"update":     {apiUpdate, fleet.Process.Reregister},
-		"unregister": {apiUnregister, fleet.Process.Unregister},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, exchange{API: test.api, Reply: procapitest.Gone})
-			p := quick(t, url).Process(sampleMeta, sampleSpec())
-			if got := test.act(p, t.Context(), hosts(1))[host(1)]; got.Verdict != fleet.Failed || got.Err == nil {
-				t.Errorf("got %+v, want a failure", got)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -117,45 +118,42 @@ func TestSharedStatus_crowd(t *testing.T) {
 	}
 }
 
-// A few processes pay a call each, and nothing for the looking.
-func TestSharedStatus_few(t *testing.T) {
+// What it takes to ask each of some processes in turn.
+func TestSharedStatus_calls(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t, sharedFrom, 3)
-	c.askAll(sharedFrom)
-	c.want(sharedFrom, 0)
-}
-
-// One process that asks again and again has nobody to share with: a listing would
-// answer for longer than what the agents do in between.
-func TestSharedStatus_alone(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 60, 3)
-	for range 3 * sharedFrom {
-		if err := c.ask(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
+	forbidden := simulator.Fault{API: apiSync, HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no permission"}`}
+	type asking struct{ processes, own, listing int } // calls of either API
+	for name, test := range map[string]struct {
+		processes, each int
+		fault           simulator.Fault
+		asked           []asking // one time after the other
+	}{
+		// A few processes pay a call each, and nothing for the looking.
+		"few": {sharedFrom, 3, simulator.Fault{}, []asking{{sharedFrom, sharedFrom, 0}}},
+		// One that asks again and again has nobody to share with: a listing would answer
+		// for longer than what the agents do in between.
+		"alone": {60, 3, simulator.Fault{}, slices.Repeat([]asking{{1, 1, 0}}, 3*sharedFrom)},
+		// Of other people's processes one look is all it costs: the first page tells of
+		// twelve, for which five calls are not enough yet.
+		"strangers": {60, 200, simulator.Fault{}, []asking{{5, 5, 0}, {1, 1, 1}}},
+		// Processes that fill their requests gain nothing.
+		"large": {8, 1000, simulator.Fault{}, []asking{{8, 8, 0}}},
+		// Where the platform does not list, everybody asks by himself and nobody hears of
+		// it. It is not tried again.
+		"refused": {12, 3, forbidden, []asking{{12, 12, 1}}},
+		// A row that the listing skips is asked for by itself: it is not drift.
+		"skipped": {12, 3, simulator.Fault{API: apiSync, Missing: -1, Hosts: []string{host(9*3 + 2).Address()}}, []asking{{12, 6, 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrowd(t, test.processes, test.each)
+			c.sim.Inject(test.fault)
+			for _, a := range test.asked {
+				c.askAll(a.processes)
+				c.want(a.own, a.listing)
+			}
+		})
 	}
-	c.want(3*sharedFrom, 0)
-}
-
-// In a namespace that is full of other people's processes one look is all it
-// costs.
-func TestSharedStatus_strangers(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 60, 200)
-	c.askAll(5)
-	c.want(5, 0)
-	// The first page tells of twelve, for which five calls are not enough yet.
-	c.askAll(1)
-	c.want(1, 1)
-}
-
-// Processes that fill their requests gain nothing.
-func TestSharedStatus_large(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 8, 1000)
-	c.askAll(8)
-	c.want(8, 0)
 }
 
 // A change by this client is seen by whoever asks next.
@@ -243,16 +241,6 @@ func TestSharedStatus_age(t *testing.T) {
 	c.want(0, 1)
 }
 
-// Where the platform does not list, everybody asks by himself and nobody hears of
-// it. It is not tried again.
-func TestSharedStatus_refused(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 12, 3)
-	c.sim.Inject(simulator.Fault{API: apiSync, HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"no permission"}`})
-	c.askAll(12)
-	c.want(12, 1)
-}
-
 // Rows that say less than a status are no use, and are not asked for again.
 func TestSharedStatus_terse(t *testing.T) {
 	t.Parallel()
@@ -265,15 +253,6 @@ func TestSharedStatus_terse(t *testing.T) {
 	now = now.Add(2 * sharedFor)
 	c.askAll(12)
 	c.want(12, 0)
-}
-
-// A row that the listing skips is asked for by itself: it is not drift.
-func TestSharedStatus_skipped(t *testing.T) {
-	t.Parallel()
-	c := newCrowd(t, 12, 3)
-	c.sim.Inject(simulator.Fault{API: apiSync, Missing: -1, Hosts: []string{c.hosts(9)[1].Address()}})
-	c.askAll(12)
-	c.want(6, 1)
 }
 
 // Whoever waits for a listing does not wait longer than it may, and one whose

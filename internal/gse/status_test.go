@@ -1,12 +1,8 @@
 package gse
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -218,106 +214,5 @@ func TestLiveStatus(t *testing.T) {
 			}
 			wantStatuses(t, test.want, got)
 		})
-	}
-}
-
-// A host that has not answered when the time is up is unknown; that is no error.
-func TestLiveStatus_timeIsUp(t *testing.T) {
-	t.Parallel()
-	up := fleet.Status{State: fleet.Running, Hosted: true, HostedKnown: true, PID: 42}
-	tests := map[string]struct {
-		last exchange
-		want map[int]fleet.Status
-	}{
-		"one-in-progress": {result(said(append(answered(1, `{"pid":42,"isAuto":true}`), v2(2), code(115))...)), map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 115, Message: "still in progress: message 115"}}},
-		"one-missing":     {result(said(answered(1, `{"pid":42,"isAuto":true}`)...)), map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Message: "the platform's result did not mention the host"}}},
-		"queued":          {queued, map[int]fleet.Status{1: {State: fleet.Unknown, Message: "the task was still queued"}, 2: {State: fleet.Unknown, Message: "the task was still queued"}}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, accepted, procapitest.Times(procapitest.ForEver, test.last))
-			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *procapi.Options) {
-				cfg.Logger = procapitest.OnCall(apiResult, func(n int) {
-					if n == 3 {
-						end()
-					}
-				})
-			})
-			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(ctx, hosts(2))
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantStatuses(t, test.want, got)
-		})
-	}
-}
-
-// Where the call itself fails and no host got an answer, that is an error: an
-// application without permission must not look like a fleet of dead agents.
-func TestLiveStatus_fails(t *testing.T) {
-	t.Parallel()
-	forbidden := procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)
-	tests := map[string]struct {
-		steps []exchange
-		says  string
-	}{
-		"refused":          {[]exchange{{API: apiOperate, Reply: refusal(1306000, "null")}}, "1306000"},
-		"forbidden":        {[]exchange{{API: apiOperate, Reply: forbidden}}, "no permission"},
-		"lost":             {[]exchange{{API: apiOperate, Reply: procapitest.Gone}}, "after the request was sent"},
-		"no-task":          {[]exchange{{API: apiOperate, Reply: procapitest.Data(`{}`)}}, "named no task"},
-		"result-forbidden": {[]exchange{accepted, {API: apiResult, Reply: forbidden}}, "no permission"},
-		"result-refused":   {[]exchange{accepted, {API: apiResult, Reply: refusal(1306000, "null")}}, "1306000"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, test.steps...)
-			got, err := quick(t, url).Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
-			if got != nil || err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, %v, want an error that says %q", got, err, test.says)
-			}
-		})
-	}
-}
-
-// One batch that fails is no error of the call, and its hosts say why they are
-// unknown. Which of the two comes first is not known.
-func TestLiveStatus_oneBatchFails(t *testing.T) {
-	t.Parallel()
-	refused := exchange{API: apiOperate, Reply: refusal(1306000, "null")}
-	tests := map[string]struct {
-		other string // how the other batch's host is answered
-		says  string
-	}{
-		"other-answers": {said(append(answered(1, `{"pid":42}`), answered(2, `{"pid":42}`)...)...), ""},
-		"other-fails":   {said(v2(1), code(117), v2(2), code(117)), "the agent is abnormal or not found: message 117"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, refused, accepted, result(test.other))
-			client := newTestClient(t, url, func(_ *bkapi.Config, opts *procapi.Options) { opts.MaxHosts = 1 })
-			got, err := client.Process(sampleMeta, sampleSpec()).LiveStatus(t.Context(), hosts(2))
-			if err != nil {
-				t.Fatal(err)
-			}
-			messages := []string{got[host(1)].Message, got[host(2)].Message}
-			slices.SortFunc(messages, func(a, b string) int { return len(a) - len(b) })
-			if messages[0] != test.says || !strings.Contains(messages[1], "1306000") {
-				t.Errorf("got %q, want %q and why the other was refused", messages, test.says)
-			}
-		})
-	}
-}
-
-func TestLiveStatus_endedBefore(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, url := newScript(t)
-	if got, err := quick(t, url).Process(sampleMeta, sampleSpec()).LiveStatus(ctx, hosts(2)); got != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, %v, want %v", got, err, context.Canceled)
 	}
 }
