@@ -97,22 +97,18 @@ func TestClient_request(t *testing.T) {
 
 func TestClient_requestNotBuilt(t *testing.T) {
 	t.Parallel()
-
-	tests := map[string]struct{ in, out any }{
+	for name, test := range map[string]struct{ in, out any }{
 		"not-an-object":       {in: []int{1}},
 		"not-encodable":       {in: map[string]any{"f": func() {}}},
 		"out-not-a-pointer":   {out: map[string]any{}},
 		"out-a-typed-nil-ptr": {out: (*struct{})(nil)},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			s := newServer(t, ok(`{}`))
 			_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, test.in, test.out)
-			var failure *bkapi.Error
-			if !errors.As(err, &failure) || failure.Kind != bkapi.KindRequest || failure.Sent || failure.Attempts != 0 {
-				t.Errorf("got %+v", err)
+			if failure := failureOf(t, err); failure.Kind != bkapi.KindRequest || failure.Sent || failure.Attempts != 0 {
+				t.Errorf("got %+v", failure)
 			}
 			if len(s.received()) != 0 {
 				t.Error("something was sent")
@@ -123,41 +119,30 @@ func TestClient_requestNotBuilt(t *testing.T) {
 
 func TestClient_out(t *testing.T) {
 	t.Parallel()
-
-	tests := map[string]struct {
-		data string
-		want map[string]int
+	for name, test := range map[string]struct {
+		data  string
+		want  map[string]int
+		fails bool
 	}{
-		"replaced-as-a-whole": {`{"new":2}`, map[string]int{"new": 2}},
-		"null":                {`null`, map[string]int{"old": 1}},
-		"empty-string":        {`""`, map[string]int{"old": 1}},
-	}
-	for name, test := range tests {
+		"replaced-as-a-whole":  {`{"new":2}`, map[string]int{"new": 2}, false},
+		"null":                 {`null`, map[string]int{"old": 1}, false},
+		"empty-string":         {`""`, map[string]int{"old": 1}, false},
+		"untouched-by-failure": {`{"old":2,"odd":"text"}`, map[string]int{"old": 1}, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			s := newServer(t, ok(test.data))
 			out := map[string]int{"old": 1}
-			if _, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, &out); err != nil {
-				t.Fatal(err)
+			_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, &out)
+			var mismatch *json.UnmarshalTypeError
+			if errors.As(err, &mismatch) != test.fails || (err != nil) != test.fails {
+				t.Errorf("got %v, want a mismatch: %t", err, test.fails)
 			}
 			if diff := cmp.Diff(test.want, out); diff != "" {
 				t.Errorf("out (-want +got): %s", diff)
 			}
 		})
 	}
-
-	t.Run("untouched-by-failure", func(t *testing.T) {
-		t.Parallel()
-
-		s := newServer(t, ok(`{"old":2,"odd":"text"}`))
-		out := map[string]int{"old": 1}
-		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, &out)
-		var mismatch *json.UnmarshalTypeError
-		if !errors.As(err, &mismatch) || out["old"] != 1 {
-			t.Errorf("got %v and %v", out, err)
-		}
-	})
 }
 
 func TestClient_requestID(t *testing.T) {
@@ -195,19 +180,6 @@ func TestClient_requestID(t *testing.T) {
 	}
 }
 
-func TestClient_timeoutSaysHowLong(t *testing.T) {
-	t.Parallel()
-
-	for _, step := range []http.HandlerFunc{hang, headersThenHang} {
-		cfg := testConfig(newServer(t, step).URL)
-		cfg.MaxRetries, cfg.RequestTimeout = 0, 20*time.Millisecond
-		_, err := newClient(t, cfg).Call(t.Context(), query, nil, nil)
-		if err == nil || !strings.Contains(err.Error(), "no answer within 20ms") {
-			t.Errorf("got %v", err)
-		}
-	}
-}
-
 // TestClient_operationIsNotResentByTransport watches net/http itself: a kept-alive
 // connection that dies under a request is what it repeats requests for.
 func TestClient_operationIsNotResentByTransport(t *testing.T) {
@@ -231,31 +203,63 @@ func TestClient_operationIsNotResentByTransport(t *testing.T) {
 	}
 }
 
-func TestClient_canceledBeforeCall(t *testing.T) {
+// How one call fails, and whether it had left the client by then.
+func TestClient_fails(t *testing.T) {
 	t.Parallel()
-
-	s := newServer(t, ok(`{}`))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := newClient(t, testConfig(s.URL)).Call(ctx, operate, nil, nil)
-
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) || failure.Kind != bkapi.KindCanceled || failure.Sent || len(s.received()) != 0 {
-		t.Errorf("got %+v, want a KindCanceled that was not sent", err)
+	to := func(target string, status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", target)
+			w.WriteHeader(status)
+		}
 	}
-}
-
-func TestClient_deadlineIsTheOperations(t *testing.T) {
-	t.Parallel()
-
-	s := newServer(t, hang)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err := newClient(t, testConfig(s.URL)).Call(ctx, query, nil, nil)
-
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) || failure.Kind != bkapi.KindCanceled || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want a KindCanceled for the deadline", err)
+	impatient := func(cfg *bkapi.Config) { cfg.MaxRetries, cfg.RequestTimeout = 0, 20*time.Millisecond }
+	https := func(cfg *bkapi.Config) { cfg.Endpoint = strings.Replace(cfg.Endpoint, "http:", "https:", 1) }
+	for name, test := range map[string]struct {
+		step     http.HandlerFunc
+		set      func(*bkapi.Config)
+		time     time.Duration // of the operation, 0 where it was canceled before
+		want     bkapi.Error   // Kind, Status, Sent, Attempts and Err
+		says     string
+		requests int
+	}{
+		"canceled-before":     {ok(`{}`), nil, 0, bkapi.Error{Kind: bkapi.KindCanceled, Err: context.Canceled}, "", 0},
+		"operation-is-over":   {hang, nil, 50 * time.Millisecond, bkapi.Error{Kind: bkapi.KindCanceled, Sent: true, Err: context.DeadlineExceeded}, "", 1},
+		"request-takes-long":  {hang, impatient, time.Minute, bkapi.Error{Kind: bkapi.KindLost, Sent: true, Attempts: 1}, "no answer within 20ms", 1},
+		"body-takes-long":     {headersThenHang, impatient, time.Minute, bkapi.Error{Kind: bkapi.KindLost, Status: 200, Sent: true, Attempts: 1}, "no answer within 20ms", 1},
+		"http-behind-https":   {ok(`{}`), https, time.Minute, bkapi.Error{Kind: bkapi.KindTLS, Attempts: 1}, "", 0},
+		"redirect-to-no-url":  {to("http://[::login", 302), nil, time.Minute, bkapi.Error{Kind: bkapi.KindRedirect, Status: 302, Sent: true}, "redirect not followed: its target is not a URL", 1},
+		"redirect-to-nothing": {to("", 302), nil, time.Minute, bkapi.Error{Kind: bkapi.KindStatus, Status: 302, Sent: true}, "", 1},
+		"multiple-choices":    {reply(300, ""), nil, time.Minute, bkapi.Error{Kind: bkapi.KindStatus, Status: 300, Sent: true}, "", 1},
+		"not-modified":        {reply(304, ""), nil, time.Minute, bkapi.Error{Kind: bkapi.KindStatus, Status: 304, Sent: true}, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, test.step)
+			cfg := testConfig(s.URL)
+			if test.set != nil {
+				test.set(&cfg)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			switch test.time {
+			case 0:
+				cancel()
+			default:
+				ctx, cancel = context.WithTimeout(ctx, test.time)
+				defer cancel()
+			}
+			_, err := newClient(t, cfg).Call(ctx, query, nil, nil)
+			got := failureOf(t, err)
+			if got.Kind != test.want.Kind || got.Status != test.want.Status || got.Sent != test.want.Sent {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			if test.want.Attempts != 0 && got.Attempts != test.want.Attempts || test.want.Err != nil && !errors.Is(err, test.want.Err) {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			if n := len(s.received()); n != test.requests || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v after %d requests, want %q after %d", err, n, test.says, test.requests)
+			}
+		})
 	}
 }
 
@@ -281,44 +285,6 @@ func TestClient_redirectTargetGetsNothing(t *testing.T) {
 					t.Errorf("%s %s %d: got %v, want the target's host named", gateway, api.Name, status, err)
 				}
 			}
-		}
-	}
-}
-
-// A redirect to what is no URL is a redirect all the same.
-func TestClient_redirectToNoURL(t *testing.T) {
-	t.Parallel()
-
-	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "http://[::login")
-		w.WriteHeader(http.StatusFound)
-	})
-	_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
-
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) || failure.Kind != bkapi.KindRedirect || failure.Status != http.StatusFound ||
-		!strings.Contains(err.Error(), "redirect not followed: its target is not a URL") {
-		t.Errorf("got %v, want a redirect", err)
-	}
-	if got := len(s.received()); got != 1 {
-		t.Errorf("%d requests, want 1", got)
-	}
-}
-
-// A 3xx that names no target is a status like any other.
-func TestClient_redirectWithoutTarget(t *testing.T) {
-	t.Parallel()
-
-	for _, status := range []int{300, 302, 304} {
-		s := newServer(t, reply(status, ""))
-		_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
-
-		var failure *bkapi.Error
-		if !errors.As(err, &failure) || failure.Kind != bkapi.KindStatus || failure.Status != status {
-			t.Errorf("%d: got %v, want it as a status", status, err)
-		}
-		if got := len(s.received()); got != 1 {
-			t.Errorf("%d: %d requests, want 1", status, got)
 		}
 	}
 }

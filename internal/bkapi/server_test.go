@@ -2,6 +2,7 @@ package bkapi_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -167,4 +168,23 @@ func newClient(t *testing.T, cfg bkapi.Config) *bkapi.Client {
 	t.Cleanup(client.Close)
 
 	return client
+}
+
+// callOf makes one call with a client of its own, and gives what failed, or nil.
+func callOf(t *testing.T, cfg bkapi.Config, api bkapi.API) error {
+	t.Helper()
+	_, err := newClient(t, cfg).Call(t.Context(), api, nil, nil)
+
+	return err
+}
+
+// failureOf is the *Error that a call ended with. It fails where there is none.
+func failureOf(t *testing.T, err error) *bkapi.Error {
+	t.Helper()
+	var failure *bkapi.Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %v, want an *Error", err)
+	}
+
+	return failure
 }

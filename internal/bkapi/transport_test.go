@@ -63,18 +63,6 @@ func TestClient_tls(t *testing.T) {
 	}
 }
 
-func TestClient_plainServerBehindHTTPS(t *testing.T) {
-	t.Parallel()
-
-	s := newServer(t, ok(`{}`))
-	_, err := newClient(t, testConfig(strings.Replace(s.URL, "http:", "https:", 1))).Call(t.Context(), query, nil, nil)
-
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) || failure.Kind != bkapi.KindTLS || failure.Attempts != 1 {
-		t.Errorf("got %+v, want a KindTLS after one try", err)
-	}
-}
-
 func TestClient_boundsAnswer(t *testing.T) {
 	t.Parallel()
 
