@@ -170,14 +170,6 @@ func newClient(t *testing.T, cfg bkapi.Config) *bkapi.Client {
 	return client
 }
 
-// callOf makes one call with a client of its own, and gives what failed, or nil.
-func callOf(t *testing.T, cfg bkapi.Config, api bkapi.API) error {
-	t.Helper()
-	_, err := newClient(t, cfg).Call(t.Context(), api, nil, nil)
-
-	return err
-}
-
 // failureOf is the *Error that a call ended with. It fails where there is none.
 func failureOf(t *testing.T, err error) *bkapi.Error {
 	t.Helper()

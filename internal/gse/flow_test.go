@@ -1,14 +1,9 @@
 package gse
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,71 +63,6 @@ func wantCounts(t *testing.T, sim *simulator.Server, face string, each map[strin
 func reconcile(t *testing.T, p *Process, want fleet.Desired, hosts []fleet.Host, adopt bool) fleet.Results {
 	t.Helper()
 	return fleet.NewReconciliation(p, want, fleet.Change{Register: hosts, Order: hosts, Adopt: adopt}).Run(t.Context())
-}
-
-// A process is registered, brought up, found as declared, and released, at either face and
-// whichever way its hosts are named. Behind the gateway to register is to host.
-func TestFlow_life(t *testing.T) {
-	t.Parallel()
-	fleets := map[string]struct {
-		face            string
-		hosts           []string
-		batches         int
-		rowsWithoutHost bool
-	}{
-		"esb":                 {"esb", []string{"0:10.0.0.1", "0:10.0.0.2", "0:10.0.0.3"}, 1, false},
-		"agents":              {"apigw", []string{agentA, agentB}, 1, false},
-		"agents-without-host": {"apigw", []string{agentA, agentB}, 1, true},
-		"addresses":           {"apigw", []string{"0:10.0.0.1", "4:10.0.0.1"}, 1, false},
-		"mixed":               {"apigw", []string{agentA, "0:10.0.0.1", agentB, "4:7:10.0.0.1"}, 2, false},
-	}
-	// Requests of a batch.
-	create := map[string]map[fleet.Ensure]map[string]int{
-		"esb": {
-			fleet.EnsureRegistered: {apiRegister: 1, apiOperate: 1, apiResult: 1},
-			fleet.EnsureHosted:     {apiRegister: 1, apiOperate: 3, apiResult: 3},
-			fleet.EnsureRunning:    {apiRegister: 1, apiOperate: 3, apiResult: 3},
-		},
-		"apigw": {
-			fleet.EnsureRegistered: {apiMulti: 1, apiOperate: 1, apiResult: 2},
-			fleet.EnsureHosted:     {apiMulti: 1, apiOperate: 2, apiResult: 3},
-			fleet.EnsureRunning:    {apiMulti: 1, apiOperate: 3, apiResult: 4},
-		},
-	}
-	for name, test := range fleets {
-		for ensure, calls := range create[test.face] {
-			t.Run(fmt.Sprintf("%s/%s", name, ensure), func(t *testing.T) {
-				t.Parallel()
-				sim := &simulator.Server{RowsWithoutHost: test.rowsWithoutHost}
-				p := simAt(t, test.face, sim, 0)
-				want := declare(t, p, ensure)
-				inventory := procapitest.Parse(t, test.hosts...)
-				results := reconcile(t, p, want, inventory, false)
-				if wantDone(t, results); len(results) != len(inventory) {
-					t.Fatalf("got %d results", len(results))
-				}
-				wantCounts(t, sim, test.face, calls, test.batches)
-				for _, h := range inventory {
-					hosted, running := test.face == "apigw" || ensure != fleet.EnsureRegistered, ensure == fleet.EnsureRunning
-					if got := at(sim, h); !got.Registered || got.Hosted != hosted || got.Running != running || !maps.Equal(got.Labels, want.AllLabels()) {
-						t.Errorf("%s: got %+v", h, got)
-					}
-				}
-				sim.ResetCalls()
-				report, err := fleet.Inspect(t.Context(), p, inventory, want, nil, nil)
-				if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
-					t.Errorf("got %+v, %v, want no drift", report, err)
-				}
-				wantCounts(t, sim, test.face, map[string]int{apiStatus: 1}, test.batches)
-				wantDone(t, fleet.Release(t.Context(), p, inventory, fleet.DestroyStop, nil, nil))
-				for _, h := range inventory {
-					if got := at(sim, h); got.Registered || got.Hosted || got.Running {
-						t.Errorf("%s: got %+v, want nothing left", h, got)
-					}
-				}
-			})
-		}
-	}
 }
 
 func TestFlow_drift(t *testing.T) {
@@ -256,94 +186,6 @@ func TestFlow_createAgain(t *testing.T) {
 			wantDone(t, reconcile(t, p, want, inventory, true))
 			if got := at(sim, taken); !maps.Equal(got.Labels, want.AllLabels()) {
 				t.Errorf("got %+v, want it to be adopted", got)
-			}
-		})
-	}
-}
-
-// A start whose answer is lost is sent once. The next run asks before it acts.
-func TestFlow_lostAnswer(t *testing.T) {
-	t.Parallel()
-	start := simulator.OpStart
-	for _, drop := range []string{"before", "after"} {
-		t.Run(drop, func(t *testing.T) {
-			t.Parallel()
-			sim := &simulator.Server{}
-			p, _ := declaredProcess(t, sim, fleet.EnsureRunning)
-			sim.Inject(simulator.Fault{API: apiOperate, Op: &start, Drop: drop, Times: 1})
-			results := fleet.Run(t.Context(), p, fleet.Start, hosts(2), nil, fleet.Rollout{})
-			for n := 1; n <= 2; n++ {
-				if results[host(n)].Verdict != fleet.Lost {
-					t.Errorf("host %d: got %+v, want Lost", n, results[host(n)])
-				}
-			}
-			if n := sim.Calls().OfOp(start).Count(apiOperate); n != 1 {
-				t.Errorf("the start was sent %d times", n)
-			}
-			results = fleet.Run(t.Context(), p, fleet.Start, hosts(2), map[fleet.Host]fleet.Task{host(1): {}, host(2): {}}, fleet.Rollout{})
-			if failures := results.Failures(); len(failures) > 0 || !at(sim, host(1)).Running || !at(sim, host(2)).Running {
-				t.Errorf("failures: %v", failures)
-			}
-			want := map[string]int{"before": 2, "after": 1}[drop]
-			if n := sim.Calls().OfOp(start).Count(apiOperate); n != want {
-				t.Errorf("in all, the start was sent %d times, want %d", n, want)
-			}
-		})
-	}
-}
-
-// A restart that is still under way when the time is up reaches each agent once: the next
-// run waits for it, whichever face it goes through.
-func TestFlow_stillUnderWay(t *testing.T) {
-	t.Parallel()
-	restart := simulator.OpRestart
-	for _, face := range []string{"esb", "apigw"} {
-		t.Run(face, func(t *testing.T) {
-			t.Parallel()
-			var (
-				late, waits atomic.Int64
-				mu          sync.Mutex
-				polled      = make(map[string]bool)
-			)
-			sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
-			ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-			sim.OnCall = func(call simulator.Call) {
-				if call.API != apiResult || call.Op != restart {
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if polled[call.TaskID] = true; len(polled) < 2 { // the other host's has not been sent yet
-					return
-				}
-				if end(); waits.Add(1) == 10 { // while the next run waits
-					late.Store(int64(2 * time.Hour))
-				}
-			}
-			p := simAt(t, face, sim, 1)
-			wantDone(t, p.Operate(t.Context(), fleet.Start, hosts(2), nil))
-			sim.Inject(simulator.Fault{Op: &restart, Takes: time.Hour})
-			results := fleet.Run(ctx, p, fleet.Restart, hosts(2), nil, fleet.Rollout{})
-			tasks := make(map[fleet.Host]fleet.Task)
-			for h, o := range results {
-				if tasks[h] = o.Underway; o.Verdict != fleet.Pending || o.Underway.ID == "" {
-					t.Fatalf("%s: got %+v", h, o)
-				}
-			}
-
-			results = fleet.Run(t.Context(), simAt(t, face, sim, 1), fleet.Restart, hosts(2), tasks, fleet.Rollout{})
-
-			if failures := results.Failures(); len(failures) > 0 {
-				t.Errorf("failures: %v", failures)
-			}
-			restarts := 0
-			for _, done := range sim.Executions() {
-				if done.Action == "restart" {
-					restarts++
-				}
-			}
-			if sent := sim.Calls().OfOp(restart).Count(apiOperate); sent != 2 || restarts != 2 {
-				t.Errorf("sent %d requests, and %d restarts reached agents, want one for each of two hosts", sent, restarts)
 			}
 		})
 	}

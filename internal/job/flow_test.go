@@ -1,13 +1,8 @@
 package job
 
 import (
-	"context"
 	"errors"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,56 +32,6 @@ func on(t *testing.T, sim *simulator.Server, n int) simulator.Process {
 	t.Helper()
 	process, _ := sim.Process(host(n).Address(), "job", "key_test")
 	return process
-}
-
-// A process is registered, brought up, found as declared, and released.
-func TestFlow_life(t *testing.T) {
-	t.Parallel()
-	const count = 3
-	scopes := map[string]Scope{"biz": bizScope, "scope": scope, "set": setScope}
-	for name, scope := range scopes {
-		for _, by := range Registrations() {
-			for _, ensure := range fleet.Ensures() {
-				shapes := []string{"", "no-isauto"}
-				if by == RegisterByManage {
-					shapes = shapes[:1] // agents that say nothing of hosting do not confirm it
-				}
-				for _, shape := range shapes {
-					t.Run(name+"/"+string(by)+"/"+string(ensure)+"/"+shape, func(t *testing.T) {
-						t.Parallel()
-						sim := &simulator.Server{}
-						sim.Inject(simulator.Fault{API: apiOperate, Op: new(simulator.OpQuery), ContentShape: shape})
-						p := simProcess(t, sim, scope, by)
-						want := fleet.Desired{Ensure: ensure, HasSpec: true}
-						results := fleet.NewReconciliation(p, want, fleet.Change{Register: hosts(count), Order: hosts(count)}).Run(t.Context())
-						if failures := results.Failures(); len(failures) > 0 {
-							t.Fatal(failures)
-						}
-						for n := 1; n <= count; n++ {
-							if got := on(t, sim, n); !got.Hosted || got.Running != (ensure == fleet.EnsureRunning) {
-								t.Errorf("host %d: got %+v", n, got)
-							}
-						}
-						report, err := fleet.Inspect(t.Context(), p, hosts(count), want, nil, nil)
-						if err != nil || len(report.Drift) > 0 || len(report.Unreachable) > 0 {
-							t.Errorf("got %+v, %v, want no drift", report, err)
-						}
-						if failures := p.Reregister(t.Context(), hosts(count)).Failures(); len(failures) > 0 {
-							t.Error(failures)
-						}
-						if failures := fleet.Release(t.Context(), p, hosts(count), fleet.DestroyStop, nil, nil).Failures(); len(failures) > 0 {
-							t.Error(failures)
-						}
-						for n := 1; n <= count; n++ {
-							if got := on(t, sim, n); got.Hosted || got.Running {
-								t.Errorf("host %d: got %+v, want nothing left", n, got)
-							}
-						}
-					})
-				}
-			}
-		}
-	}
 }
 
 // What is found on host 2, as far as its agent says it, and what is done about it.
@@ -203,75 +148,6 @@ func TestFlow_odd(t *testing.T) {
 				t.Errorf("sent %d operations, want 3 in two batches each", got)
 			}
 		})
-	}
-}
-
-// A start whose answer is lost is sent once. The next run asks before it acts.
-func TestFlow_lostAnswer(t *testing.T) {
-	t.Parallel()
-	sim := &simulator.Server{}
-	start := simulator.OpStart
-	sim.Inject(simulator.Fault{API: apiOperate, Op: &start, Drop: "after", Times: 1})
-	p := simProcess(t, sim, scope, "")
-	results := fleet.Run(t.Context(), p, fleet.Start, hosts(1), nil, fleet.Rollout{})
-	if got := results[host(1)]; got.Verdict != fleet.Lost {
-		t.Fatalf("got %+v, want it to be lost", got)
-	}
-	results = fleet.Run(t.Context(), p, fleet.Start, hosts(1), map[fleet.Host]fleet.Task{host(1): {}}, fleet.Rollout{})
-	if got := results[host(1)]; !got.OK() || !got.AlreadyDone {
-		t.Errorf("got %+v, want it to be found running", got)
-	}
-	starts := slices.DeleteFunc(sim.Calls().Of(apiOperate), func(c simulator.Call) bool { return c.Op != start })
-	if len(starts) != 1 {
-		t.Errorf("sent %d starts, want one", len(starts))
-	}
-}
-
-// A restart that is still under way when the time is up reaches each agent once: the next
-// run waits for it.
-func TestFlow_stillUnderWay(t *testing.T) {
-	t.Parallel()
-	var (
-		late, waits atomic.Int64
-		mu          sync.Mutex
-		polled      = make(map[string]bool)
-		restart     = simulator.OpRestart
-	)
-	sim := &simulator.Server{Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }}
-	ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
-	sim.OnCall = func(call simulator.Call) {
-		if call.API != apiResult || call.Op != restart {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if polled[call.TaskID] = true; len(polled) < 2 { // the other batch has not been sent yet
-			return
-		}
-		if end(); waits.Add(1) == 10 { // while the next run waits
-			late.Store(int64(2 * time.Hour))
-		}
-	}
-	p := simProcess(t, sim, scope, "")
-	if failures := p.Operate(t.Context(), fleet.Start, hosts(3), nil).Failures(); len(failures) > 0 {
-		t.Fatal(failures)
-	}
-	sim.Inject(simulator.Fault{Op: &restart, Takes: time.Hour})
-	tasks := make(map[fleet.Host]fleet.Task)
-	for h, o := range fleet.Run(ctx, p, fleet.Restart, hosts(3), nil, fleet.Rollout{}) {
-		if tasks[h] = o.Underway; o.Verdict != fleet.Pending || o.Underway.ID == "" {
-			t.Fatalf("%s: got %+v", h, o)
-		}
-	}
-
-	results := fleet.Run(t.Context(), simProcess(t, sim, scope, ""), fleet.Restart, hosts(3), tasks, fleet.Rollout{})
-
-	if failures := results.Failures(); len(failures) > 0 {
-		t.Errorf("failures: %v", failures)
-	}
-	restarts := slices.DeleteFunc(sim.Executions(), func(e simulator.Execution) bool { return e.Action != "restart" })
-	if sent := len(sim.Calls().OfOp(restart).Of(apiOperate)); sent != 2 || len(restarts) != 3 {
-		t.Errorf("sent %d requests, and %d restarts reached agents, want two batches and three hosts", sent, len(restarts))
 	}
 }
 

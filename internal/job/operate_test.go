@@ -244,19 +244,3 @@ func TestResume(t *testing.T) {
 		})
 	}
 }
-
-func TestProcess_noHosts(t *testing.T) {
-	t.Parallel()
-	_, url := newScript(t)
-	p := quick(t, url).Process(scope, "", operateInfo())
-	for _, results := range []fleet.Results{
-		p.Register(t.Context(), nil), p.Reregister(t.Context(), nil), p.Unregister(t.Context(), nil), p.Operate(t.Context(), fleet.Start, nil, nil),
-	} {
-		if len(results) > 0 {
-			t.Errorf("got %v", results)
-		}
-	}
-	if statuses, err := p.CachedStatus(t.Context(), nil); len(statuses) > 0 || err != nil {
-		t.Errorf("CachedStatus: %v, %v", statuses, err)
-	}
-}
