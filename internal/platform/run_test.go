@@ -67,6 +67,8 @@ level=INFO msg="operation over" process=web:nginx operation=restart took=0s outc
 // process is one that runs for good.
 type process struct{ fleet.Process }
 
+func (process) Settles() (command, startCheck time.Duration) { return time.Minute, 5 * time.Second }
+
 func (process) OneShot() bool { return false }
 
 func (process) Operate(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
