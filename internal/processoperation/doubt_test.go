@@ -314,6 +314,24 @@ func TestProcessOperation_underWayNotTried(t *testing.T) {
 	u.sim.Changed(t, providertest.Operated(7, 2))
 }
 
+// What became of a task says nothing of a later run, whose answer got lost.
+func TestProcessOperation_underWayForgotten(t *testing.T) {
+	t.Parallel()
+	const by = providertest.FaceESB
+	config := restartConfig(by, 1, nil)
+	u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
+	u.late.Store(int64(2 * time.Hour))
+	u.Applied(config)
+	config["triggers"] = map[string]string{"run": "2"}
+	u.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Drop: "before"})
+	if _, said := u.Apply(config); !said.Failed() {
+		t.Fatal("it went well")
+	}
+	u.sim.Mend()
+	u.Applied(config)
+	u.sim.Changed(t, providertest.Operated(simulator.OpRestart, 1))
+}
+
 // Another run, for other triggers, is another operation: nothing of the one before is waited
 // for.
 func TestProcessOperation_underWayAnotherRun(t *testing.T) {

@@ -2,100 +2,75 @@ package processstatus_test
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-func TestAccProcessStatusDataSource_modes(t *testing.T) {
+// On a CLI: what it is of may be another object's, and its values are an output's.
+func TestAccProcessStatusDataSource_lifecycle(t *testing.T) {
 	t.Parallel()
-	for mode, more := range map[string]string{"live": providertest.WithSpec, "cached": `mode = "cached"`} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			hosted := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}.String()
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{
-					{Config: hosted},
-					{
-						PreConfig: func() {
-							if err := sim.StartProcess(providertest.Address(1), "web", "nginx"); err != nil {
-								t.Error(err)
-							}
-							sim.ResetCalls()
-						},
-						Config: hosted + providertest.StatusConfig(more),
-						Check: resource.ComposeAggregateTestCheckFunc(
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "running_count", "1"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "stopped_count", "2"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "unregistered_count", "0"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "unknown_count", "0"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.web-1.state", "running"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.web-1.hosted", "true"),
-							resource.TestMatchResourceAttr(providertest.StatusAddress, "statuses.web-1.pid", regexp.MustCompile(`^[1-9]\d*$`)),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.web-2.state", "stopped"),
-							resource.TestCheckNoResourceAttr(providertest.StatusAddress, "statuses.web-2.pid"),
-							sim.ExpectChanges(),
-						),
-					},
-				},
-			})
-		})
+	sim := providertest.NewSim(t)
+	cli := providertest.NewCLI(t, sim, providertest.HostedConfig{Hosts: providertest.HostsConfig(2)}.String()+
+		providertest.StatusConfig(providertest.WithSpec)+"output \"stopped\" {\n  value = data.bk_process_status.test.stopped_count\n}\n")
+	if out := cli.Expect(0, "apply", "-auto-approve"); !strings.Contains(out, "stopped = 2") {
+		t.Errorf("it printed:\n%s", out)
 	}
+	sim.ResetCalls()
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	sim.Changed(t)
+	cli.Expect(0, "destroy", "-auto-approve")
 }
 
-func TestAccProcessStatusDataSource_unknown(t *testing.T) {
+// A host of which nothing is known is counted as that, with the reason and its code, and the
+// others are as they are.
+func TestProcessStatusDataSource_unknown(t *testing.T) {
 	t.Parallel()
-	op := 2
 	for name, c := range map[string]struct {
 		fault   simulator.Fault
 		message string
-		code    string
+		code    any
 	}{
-		"agent-abnormal":    {simulator.Fault{Unreachable: "117"}, "the agent is abnormal or not found", "117"},
-		"never-finishes":    {simulator.Fault{Pending: -1}, "still in progress", "115"},
-		"left-out-for-ever": {simulator.Fault{Missing: -1}, "the platform's result did not mention the host", ""},
-		"unreadable":        {simulator.Fault{ContentShape: "broken"}, "the agent's answer is not JSON", ""},
-		"no-instance":       {simulator.Fault{ContentShape: "no-instance"}, "the agent's answer names no instance with a pid", ""},
+		"agent-abnormal":    {simulator.Fault{Unreachable: "117"}, "the agent is abnormal or not found", 117},
+		"never-finishes":    {simulator.Fault{Pending: -1}, "still in progress", 115},
+		"left-out-for-ever": {simulator.Fault{Missing: -1}, "the platform's result did not mention the host", nil},
+		"unreadable":        {simulator.Fault{ContentShape: "broken"}, "the agent's answer is not JSON", nil},
+		"no-instance":       {simulator.Fault{ContentShape: "no-instance"}, "the agent's answer names no instance with a pid", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			hosted := sim.ProviderConfig() + providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}.String()
-			code := resource.TestCheckNoResourceAttr(providertest.StatusAddress, "statuses.web-2.error_code")
-			if c.code != "" {
-				code = resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.web-2.error_code", c.code)
+			sim.Registered(t, 3)
+			start(t, sim, 1)
+			c.fault.API, c.fault.Op, c.fault.Hosts = "operate_proc_v2", new(simulator.OpQuery), []string{providertest.Address(2)}
+			sim.Inject(c.fault)
+			config := providertest.FaceESB.Reference("./start.sh", 3)
+			config["timeouts"] = map[string]any{"read": "1s"}
+			values, said := sim.Configured(t).ReadData("bk_process_status", config)
+			if said.Severity() != "warning" || !strings.Contains(said.String(), c.message) {
+				t.Errorf("said: %s", said)
 			}
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{
-					{Config: hosted},
-					{
-						PreConfig: func() {
-							c.fault.API, c.fault.Op, c.fault.Hosts = "operate_proc_v2", &op, []string{providertest.Address(2)}
-							sim.Inject(c.fault)
-						},
-						Config: hosted + providertest.StatusConfig(providertest.WithSpec+"\n  timeouts = { read = \"2s\" }"),
-						Check: resource.ComposeAggregateTestCheckFunc(
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "unknown_count", "1"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "stopped_count", "2"),
-							resource.TestCheckResourceAttr(providertest.StatusAddress, "statuses.web-2.state", "unknown"),
-							resource.TestMatchResourceAttr(providertest.StatusAddress, "statuses.web-2.error_message", regexp.MustCompile(c.message)),
-							code,
-						),
-					},
-					{PreConfig: sim.ClearFaults, Config: hosted}, // a destroy asks the agents
-				},
-			})
+			providertest.Same(t, "states", map[string]string{"web-1": "running", "web-2": "unknown", "web-3": "stopped"}, providertest.StatesOf(values))
+			providertest.Same(t, "counts", []any{1, 1, 1, 0}, []any{values["running_count"], values["stopped_count"], values["unknown_count"], values["unregistered_count"]})
+			status, _ := values["statuses"].(map[string]any)["web-2"].(map[string]any)
+			if text, _ := status["error_message"].(string); !strings.Contains(text, c.message) || status["error_code"] != c.code {
+				t.Errorf("web-2 is %v", status)
+			}
+			sim.Changed(t)
 		})
+	}
+}
+
+// start has the process run on hosts.
+func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
+	t.Helper()
+	for _, address := range providertest.AddressList(hosts) {
+		if err := sim.StartProcess(address, "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -103,12 +78,6 @@ func TestAccProcessStatusDataSource_unknown(t *testing.T) {
 // whichever way it is asked. A row of a host that runs or is hosted does not matter live.
 func TestProcessStatusDataSource_unregistered(t *testing.T) {
 	t.Parallel()
-	started := func(t *testing.T, sim *providertest.Sim, n int) {
-		t.Helper()
-		if err := sim.StartProcess(providertest.Address(n), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
 	const running, stopped, unregistered, unknown = "running", "stopped", "unregistered", "unknown"
 	for name, c := range map[string]struct {
 		lag          bool // the file is from before anything was registered
@@ -149,7 +118,7 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 					sim.FreezeStatus()
 				}
 				sim.Registered(t, 2)
-				started(t, sim, 1)
+				start(t, sim, 1)
 				if c.fault != nil {
 					sim.Inject(*c.fault)
 				}
@@ -159,17 +128,14 @@ func TestProcessStatusDataSource_unregistered(t *testing.T) {
 				if said.Failed() != (c.said != "") || !strings.Contains(said.String(), c.said) {
 					t.Errorf("live: %s", said)
 				}
-				if diff := cmp.Diff(c.live, providertest.StatesOf(values)); c.live != nil && diff != "" {
-					t.Errorf("live (-want +got):\n%s", diff)
-				}
+				providertest.Same(t, "live", c.live, providertest.StatesOf(values))
 				if calls := len(sim.Calls().Of("get_proc_status_v2")); calls == 0 {
 					t.Error("the file was not read")
 				}
 				config["mode"] = "cached"
 				values, _ = p.ReadData("bk_process_status", config)
-				if diff := cmp.Diff(c.cached, providertest.StatesOf(values)); c.cached != nil && diff != "" {
-					t.Errorf("cached (-want +got):\n%s", diff)
-				}
+				providertest.Same(t, "cached", c.cached, providertest.StatesOf(values))
+				sim.Changed(t)
 			})
 		}
 	}
@@ -180,11 +146,7 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	sim.Registered(t, 2)
-	for n := range 2 {
-		if err := sim.StartProcess(providertest.Address(n+1), "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	start(t, sim, 1, 2)
 	values, said := sim.Configured(t).ReadData("bk_process_status", providertest.FaceESB.Reference("./start.sh", 2))
 	if got := sim.Calls().APIs(); values["running_count"] != 2 || !slices.Equal(got, []string{"operate_proc_v2", "get_proc_operate_result_v2"}) {
 		t.Errorf("%v after %q; said %s", values, got, said)
@@ -250,9 +212,7 @@ func TestProcessStatusDataSource_unreadableFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			if err := sim.Register(providertest.Address(1), "web", "nginx", nil, "{}"); err != nil {
-				t.Fatal(err)
-			}
+			sim.Registered(t, 1)
 			sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: rows})
 			config := providertest.FaceESB.Reference("./start.sh", 1)
 			config["mode"] = "cached"

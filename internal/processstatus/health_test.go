@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -71,9 +69,7 @@ func TestProcessStatusDataSource_health(t *testing.T) {
 			providertest.Same(t, "unhealthy_count", c.want, values["unhealthy_count"])
 			for key, want := range map[string]any{"web-1": c.health, "web-2": nil} {
 				status, _ := values["statuses"].(map[string]any)[key].(map[string]any)
-				if diff := cmp.Diff(want, status["health"]); diff != "" {
-					t.Errorf("health of %s (-want +got):\n%s", key, diff)
-				}
+				providertest.Same(t, "health of "+key, want, status["health"])
 			}
 		})
 	}
