@@ -3,44 +3,31 @@ package fleet_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// tellingProcess tells of each host as soon as it settles, and of one twice.
-type tellingProcess struct{ fleet.Process }
-
-func (tellingProcess) Operate(_ context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
-	results := make(fleet.Results)
-	for _, h := range hosts {
-		outcome := fleet.Outcome{Verdict: fleet.Done, AlreadyDone: op == fleet.Stop}
-		if verdict, unwell := (map[int]fleet.Verdict{4: fleet.Failed, 7: fleet.Lost, 8: fleet.Pending, 9: fleet.NotTried})[number(h)]; unwell {
-			outcome = fleet.Outcome{Verdict: verdict}
-		}
-		results[h] = outcome
-		observe.Tell(results)
-		observe.Tell(results)
+// telling is a process that tells of each host as soon as it settles, and of one twice. It does
+// not know what became of host 2.
+func telling() *process {
+	return &process{
+		live: says(map[int]fleet.Status{1: live(fleet.Stopped, false, 0), 2: {State: fleet.Unknown}}),
+		operate: func(_ context.Context, op fleet.Operation, hosts []fleet.Host, observe fleet.Observer) fleet.Results {
+			results := make(fleet.Results)
+			for _, h := range hosts {
+				outcome := fleet.Outcome{Verdict: fleet.Done, AlreadyDone: op == fleet.Stop}
+				if verdict, unwell := (map[int]fleet.Verdict{4: fleet.Failed, 7: fleet.Lost, 8: fleet.Pending, 9: fleet.NotTried})[number(h)]; unwell {
+					outcome = fleet.Outcome{Verdict: verdict}
+				}
+				results[h] = outcome
+				observe.Tell(results)
+				observe.Tell(results)
+			}
+			return results
+		},
 	}
-	return results
-}
-
-func (tellingProcess) OneShot() bool { return false }
-
-func (tellingProcess) Settles() (command, startCheck time.Duration) { return time.Minute, 0 }
-
-// LiveStatus does not know what became of host 2.
-func (tellingProcess) LiveStatus(_ context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	statuses := make(map[fleet.Host]fleet.Status)
-	for _, h := range hosts {
-		statuses[h] = fleet.Status{State: fleet.Stopped, HostedKnown: true}
-		if number(h) == 2 {
-			statuses[h] = fleet.Status{State: fleet.Unknown}
-		}
-	}
-	return statuses, nil
 }
 
 func TestRun_progress(t *testing.T) {
@@ -85,7 +72,7 @@ func TestRun_progress(t *testing.T) {
 			for i := range numbers {
 				numbers[i] = i + 1
 			}
-			fleet.Run(t.Context(), tellingProcess{}, c.op, hosts(numbers...), nil, c.rollout)
+			fleet.Run(t.Context(), telling(), c.op, hosts(numbers...), nil, c.rollout)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

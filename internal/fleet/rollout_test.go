@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,15 @@ func tolerance(text string) fleet.Tolerance {
 	return tolerance
 }
 
+// silentHosts are hosts whose agents are known not to answer.
+func silentHosts(numbers ...int) map[fleet.HostID]bool {
+	ids := make(map[fleet.HostID]bool)
+	for _, h := range hosts(numbers...) {
+		ids[h.WithoutSupplier()] = true
+	}
+	return ids
+}
+
 func set(numbers ...int) map[fleet.Host]bool {
 	set := make(map[fleet.Host]bool)
 	for _, h := range hosts(numbers...) {
@@ -97,6 +107,7 @@ func TestRollout_Run_waveTimeout(t *testing.T) {
 
 func TestRollout_Run_waves(t *testing.T) {
 	t.Parallel()
+	six := hosts(1, 2, 3, 4, 5, 6)
 	tests := map[string]struct {
 		rollout  fleet.Rollout
 		hosts    []fleet.Host
@@ -124,6 +135,13 @@ func TestRollout_Run_waves(t *testing.T) {
 		"canary-fails":     {fleet.Rollout{Canary: set(2), Waves: waves("50%")}, hosts(1, 2, 3), map[int]bool{2: true}, [][]int{{2}}, map[int]bool{1: true, 3: true}},
 		"share-of-all":     {fleet.Rollout{Canary: set(1), Waves: waves("50%")}, hosts(1, 2, 3, 4), nil, [][]int{{1}, {2, 3}, {4}}, nil},
 		"last-wave-failed": {fleet.Rollout{Waves: fleet.BatchesOf(2)}, hosts(1, 2, 3), map[int]bool{3: true}, [][]int{{1, 2}, {3}}, nil},
+		// Silent hosts count early, and leave the first wave to those that answer.
+		"silent-behind-the-first-wave": {fleet.Rollout{Waves: waves("2"), Silent: silentHosts(1, 6)}, six, nil, [][]int{{2, 3}, {1, 6}, {4, 5}}, nil},
+		"silent-behind-the-canary":     {fleet.Rollout{Waves: waves("2"), Canary: set(3), Silent: silentHosts(6)}, six, nil, [][]int{{3}, {6, 1}, {2, 4}, {5}}, nil},
+		"silent-in-the-canary":         {fleet.Rollout{Waves: waves("5"), Canary: set(6), Silent: silentHosts(6)}, six, nil, [][]int{{6}, {1, 2, 3, 4, 5}}, nil},
+		"all-but-one-silent":           {fleet.Rollout{Waves: waves("3"), Silent: silentHosts(1, 2, 3, 4, 6)}, six, nil, [][]int{{5, 1, 2}, {3, 4, 6}}, nil},
+		"all-silent":                   {fleet.Rollout{Waves: waves("3"), Silent: silentHosts(1, 2, 3, 4, 5, 6)}, six, nil, [][]int{{1, 2, 3}, {4, 5, 6}}, nil},
+		"one-wave-and-a-silent-host":   {fleet.Rollout{Silent: silentHosts(1)}, six, nil, [][]int{{1, 2, 3, 4, 5, 6}}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +150,9 @@ func TestRollout_Run_waves(t *testing.T) {
 			results := test.rollout.Run(t.Context(), test.hosts, log.act(time.Now(), test.failing, nil))
 			if diff := cmp.Diff(test.waves, log.waves); diff != "" {
 				t.Errorf("waves (-want +got):\n%s", diff)
+			}
+			if told := slices.Repeat([]int{len(test.waves)}, len(test.waves)); test.notTried == nil && !slices.Equal(log.of, told) {
+				t.Errorf("told of %v waves, want %v", log.of, told)
 			}
 			want := make(map[int]fleet.Outcome)
 			for _, h := range test.hosts {
@@ -149,44 +170,34 @@ func TestRollout_Run_waves(t *testing.T) {
 	}
 }
 
-func TestRollout_Run_countsWaves(t *testing.T) {
-	t.Parallel()
-	var log log
-	fleet.Rollout{Waves: fleet.BatchesOf(2)}.Run(t.Context(), hosts(1, 2, 3, 4, 5), log.act(time.Now(), nil, nil))
-	if diff := cmp.Diff([]int{3, 3, 3}, log.of); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // A wave begins only when the one before has ended, and the pause is counted
-// from there. Nobody waits before the first or after the last.
+// from there. Nobody waits before the first, after the last or after too many failures.
 func TestRollout_Run_pauses(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var log log
-		rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}
-		rollout.Run(t.Context(), hosts(1, 2, 3), log.act(start, nil, func(int) { <-time.After(10 * time.Second) }))
-		want := []time.Duration{0, 70 * time.Second, 140 * time.Second}
-		if diff := cmp.Diff(want, log.at); diff != "" {
-			t.Errorf("starts (-want +got):\n%s", diff)
-		}
-		if took := time.Since(start); took != 150*time.Second {
-			t.Errorf("took %s, want 2m30s", took)
-		}
-	})
-}
-
-func TestRollout_Run_doesNotPauseAfterTooManyFailures(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var log log
-		fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Hour}.Run(t.Context(), hosts(1, 2), log.act(start, map[int]bool{1: true}, nil))
-		if took := time.Since(start); took != 0 {
-			t.Errorf("took %s, want no pause before a wave that will not start", took)
-		}
-	})
+	for name, c := range map[string]struct {
+		failing map[int]bool
+		began   []time.Duration
+		took    time.Duration
+	}{
+		"between":             {nil, []time.Duration{0, 70 * time.Second, 140 * time.Second}, 150 * time.Second},
+		"not-after-a-failure": {map[int]bool{1: true}, []time.Duration{0}, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var log log
+				rollout := fleet.Rollout{Waves: fleet.BatchesOf(1), Pause: time.Minute}
+				rollout.Run(t.Context(), hosts(1, 2, 3), log.act(start, c.failing, func(int) { <-time.After(10 * time.Second) }))
+				if diff := cmp.Diff(c.began, log.at); diff != "" {
+					t.Errorf("starts (-want +got):\n%s", diff)
+				}
+				if took := time.Since(start); took != c.took {
+					t.Errorf("took %s, want %s", took, c.took)
+				}
+			})
+		})
+	}
 }
 
 // A context that ends at a minute and a half, in every way there is.
@@ -267,57 +278,15 @@ func TestRollout_Run_ends(t *testing.T) {
 
 func TestRollout_Run_endedBefore(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		cause  error
-		reason string
-	}{
-		"canceled": {nil, fleet.StoppedByInterrupt},
-		"cause":    {errors.New("SIGTERM"), fleet.StoppedByInterrupt},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(test.cause)
-			var log log
-			results := fleet.Rollout{}.Run(ctx, hosts(1, 2), log.act(time.Now(), nil, nil))
-			if len(log.waves) > 0 {
-				t.Errorf("waves %v started", log.waves)
-			}
-			want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: test.reason, Err: context.Canceled}
-			wantResults(t, map[int]fleet.Outcome{1: want, 2: want}, results)
-		})
-	}
-}
-
-// Silent hosts count early, and leave the first wave to those that answer.
-func TestRollout_Run_silentHosts(t *testing.T) {
-	t.Parallel()
-	silent := func(numbers ...int) map[fleet.HostID]bool {
-		ids := make(map[fleet.HostID]bool)
-		for _, h := range hosts(numbers...) {
-			ids[h.WithoutSupplier()] = true
+	for _, cause := range []error{nil, errors.New("SIGTERM")} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		var log log
+		results := fleet.Rollout{}.Run(ctx, hosts(1, 2), log.act(time.Now(), nil, nil))
+		if len(log.waves) > 0 {
+			t.Errorf("%v: waves %v started", cause, log.waves)
 		}
-		return ids
-	}
-	for name, c := range map[string]struct {
-		rollout fleet.Rollout
-		want    [][]int
-	}{
-		"behind-the-first-wave": {fleet.Rollout{Waves: waves("2"), Silent: silent(1, 6)}, [][]int{{2, 3}, {1, 6}, {4, 5}}},
-		"behind-the-canary":     {fleet.Rollout{Waves: waves("2"), Canary: set(3), Silent: silent(6)}, [][]int{{3}, {6, 1}, {2, 4}, {5}}},
-		"in-the-canary":         {fleet.Rollout{Waves: waves("5"), Canary: set(6), Silent: silent(6)}, [][]int{{6}, {1, 2, 3, 4, 5}}},
-		"all-but-one":           {fleet.Rollout{Waves: waves("3"), Silent: silent(1, 2, 3, 4, 6)}, [][]int{{5, 1, 2}, {3, 4, 6}}},
-		"all":                   {fleet.Rollout{Waves: waves("3"), Silent: silent(1, 2, 3, 4, 5, 6)}, [][]int{{1, 2, 3}, {4, 5, 6}}},
-		"one-wave":              {fleet.Rollout{Silent: silent(1)}, [][]int{{1, 2, 3, 4, 5, 6}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var l log
-			c.rollout.Run(t.Context(), hosts(1, 2, 3, 4, 5, 6), l.act(time.Now(), nil, nil))
-			if diff := cmp.Diff(c.want, l.waves); diff != "" {
-				t.Errorf("waves (-want +got):\n%s", diff)
-			}
-		})
+		want := fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByInterrupt, Err: context.Canceled}
+		wantResults(t, byHost{1: want, 2: want}, results)
 	}
 }
