@@ -38,6 +38,12 @@ func TestHostsArgument(t *testing.T) {
 			}
 		})
 	}
+	for spare, lines := range map[int]int{0: 2, 1: 1} { // a second host fits where a column is left
+		key := strings.Repeat("k", argumentWidth-len(`    "" = "0:10.0.0.1"`)-len(`"z" = "0:10.0.0.2"`)-spare)
+		if text := HostsArgument(map[string]string{key: "0:10.0.0.1", "z": "0:10.0.0.2"}); strings.Count(text, "\n") != 1+lines {
+			t.Errorf("want %d lines of hosts:\n%s", lines, text)
+		}
+	}
 	text := HostsArgument(many)
 	if n := strings.Count(text, " = \"0:"); n != len(many) {
 		t.Errorf("%d hosts of %d:\n%s", n, len(many), text)

@@ -24,6 +24,15 @@ func TestParseHostStatus_olderReleases(t *testing.T) {
 			t.Errorf("no sentence is read as %s", code)
 		}
 	}
+	// A sentence gave its reason in brackets or behind a colon.
+	for sentence, want := range map[string]HostStatus{
+		"no verdict when the time was up (115, still in progress)": {NoVerdict, "115, still in progress"},
+		"not registered: 4711": {NotRegistered, "4711"},
+	} {
+		if got := ParseHostStatus(sentence, Failed); got != want {
+			t.Errorf("%q is read as %v, want %v", sentence, got, want)
+		}
+	}
 }
 
 // What was ever written with a code keeps its meaning, whatever is written by now.
@@ -112,6 +121,9 @@ func TestHostStatus_output(t *testing.T) {
 				t.Errorf("out_of_sync has %q, want %q", got, c.want)
 			}
 		})
+	}
+	if line := strings.Repeat("a", maxLineRunes); tail(line) != line || tail(line+"b") != line+cutMark {
+		t.Errorf("a message shows %q of a line as long as may be, and %q of a longer one", tail(line), tail(line+"b"))
 	}
 	for want, o := range map[string]fleet.Outcome{
 		"failed: 117, the agent is abnormal or not found": {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal"},
