@@ -10,7 +10,6 @@ import (
 
 func TestDenialOf(t *testing.T) {
 	t.Parallel()
-
 	for name, test := range map[string]struct {
 		step http.HandlerFunc
 		want bkapi.Denial
@@ -25,7 +24,6 @@ func TestDenialOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			_, err := newClient(t, testConfig(newServer(t, test.step).URL)).Call(t.Context(), query, nil, nil)
 			if got := bkapi.DenialOf(err); got != test.want {
 				t.Errorf("%q, want %q: %v", got, test.want, err)

@@ -16,7 +16,6 @@ import (
 
 func TestClient_credentials(t *testing.T) {
 	t.Parallel()
-
 	users := map[string]struct {
 		set  func(*bkapi.Config)
 		name string
@@ -29,7 +28,6 @@ func TestClient_credentials(t *testing.T) {
 		for user, test := range users {
 			t.Run(string(gateway)+"/"+user, func(t *testing.T) {
 				t.Parallel()
-
 				s := newServer(t, ok(`{}`))
 				cfg := testConfig(s.URL)
 				cfg.Gateway = gateway
@@ -62,7 +60,6 @@ func TestClient_credentials(t *testing.T) {
 
 func TestClient_request(t *testing.T) {
 	t.Parallel()
-
 	s := newServer(t, ok(`{}`))
 	cfg := testConfig(s.URL + "/esb/")
 	cfg.TenantID, cfg.UserAgent = "system", "terraform-provider-bk/1.2.3"
@@ -147,7 +144,6 @@ func TestClient_out(t *testing.T) {
 
 func TestClient_requestID(t *testing.T) {
 	t.Parallel()
-
 	inHeader := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Bkapi-Request-Id", "from-header")
 		reply(http.StatusOK, `{"code":5,"request_id":"from-body"}`)(w, r)
@@ -165,7 +161,6 @@ func TestClient_requestID(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			s := newServer(t, test.step)
 			_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
 			want := test.want
@@ -184,7 +179,6 @@ func TestClient_requestID(t *testing.T) {
 // connection that dies under a request is what it repeats requests for.
 func TestClient_operationIsNotResentByTransport(t *testing.T) {
 	t.Parallel()
-
 	for _, step := range []http.HandlerFunc{reset, raw("")} {
 		s := newServer(t, ok(`{}`), step, ok(`{}`))
 		client := newClient(t, testConfig(s.URL))
@@ -265,7 +259,6 @@ func TestClient_fails(t *testing.T) {
 
 func TestClient_redirectTargetGetsNothing(t *testing.T) {
 	t.Parallel()
-
 	for _, gateway := range bkapi.Gateways() {
 		for _, api := range []bkapi.API{query, operate} {
 			for _, status := range []int{301, 302, 303, 307, 308} {
@@ -292,7 +285,6 @@ func TestClient_redirectTargetGetsNothing(t *testing.T) {
 // object decodes a JSON object, and nothing for an empty text.
 func object(t *testing.T, text []byte) map[string]any {
 	t.Helper()
-
 	if len(text) == 0 {
 		return nil
 	}
@@ -300,6 +292,5 @@ func object(t *testing.T, text []byte) map[string]any {
 	if err := json.Unmarshal(text, &members); err != nil {
 		t.Fatalf("decoding %q: %v", text, err)
 	}
-
 	return members
 }

@@ -11,7 +11,6 @@ import (
 
 func TestNew_config(t *testing.T) {
 	t.Parallel()
-
 	tests := map[string]struct {
 		set  func(*Config)
 		want string
@@ -46,7 +45,6 @@ func TestNew_config(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			cfg := Config{
 				Endpoint: "https://paas.example.com", Gateway: ESB,
 				AppCode: "bk-test", AppSecret: "s3cr3t", Username: "admin",
@@ -70,7 +68,6 @@ func TestNew_config(t *testing.T) {
 
 func TestNew_transport(t *testing.T) {
 	t.Parallel()
-
 	transport, err := newTransport(Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 
 func TestParseEnvelope(t *testing.T) {
 	t.Parallel()
-
 	tests := map[string]struct {
 		body string
 		want envelope
@@ -53,7 +52,6 @@ func TestParseEnvelope(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			got, err := parseEnvelope([]byte(test.body))
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +66,6 @@ func TestParseEnvelope(t *testing.T) {
 
 func TestParseEnvelope_isNone(t *testing.T) {
 	t.Parallel()
-
 	for name, body := range map[string]string{
 		"empty":         "",
 		"blank":         " \r\n",
@@ -87,7 +84,6 @@ func TestParseEnvelope_isNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			if got, err := parseEnvelope([]byte(body)); err == nil {
 				t.Errorf("got %+v, want an error", got)
 			}

@@ -13,7 +13,6 @@ import (
 
 func TestError_text(t *testing.T) {
 	t.Parallel()
-
 	const url = "https://paas.example.com/api/x/"
 	cause := errors.New("cause\n of it")
 	tests := map[string]struct {
@@ -46,7 +45,6 @@ func TestError_text(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			test.err.API, test.err.URL = "x", url
 			if got := test.err.Error(); got != test.want {
 				t.Errorf("\ngot  %s\nwant %s", got, test.want)
@@ -57,7 +55,6 @@ func TestError_text(t *testing.T) {
 
 func TestError_isFoundThroughChain(t *testing.T) {
 	t.Parallel()
-
 	s := newServer(t, reply(http.StatusOK, `{"result":false,"code":"850","message":"exists"}`))
 	_, err := newClient(t, testConfig(s.URL)).Call(t.Context(), query, nil, nil)
 	wrapped := fmt.Errorf("registering: %w", errors.Join(errors.New("other"), err))
@@ -79,7 +76,6 @@ func TestError_isFoundThroughChain(t *testing.T) {
 
 func TestError_quotesOneLine(t *testing.T) {
 	t.Parallel()
-
 	page := "<html>\n<head><title>Sign in</title></head>\n" + strings.Repeat("<p>text</p>\n", 10_000)
 	for _, status := range []int{http.StatusOK, http.StatusNotFound} {
 		s := newServer(t, replyAs("text/html; charset=utf-8", status, page))

@@ -27,13 +27,11 @@ func printed(t *testing.T, value any) string {
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&text, nil)} {
 		slog.New(handler).InfoContext(t.Context(), "value", "value", value)
 	}
-
 	return text.String()
 }
 
 func TestConfig_printsNoSecret(t *testing.T) {
 	t.Parallel()
-
 	cfg := testConfig("https://paas.example.com")
 	cfg.AppSecret, cfg.Token, cfg.AccessToken = canary+"1", canary+"2", canary+"3"
 	text := printed(t, cfg) + printed(t, &cfg)

@@ -75,7 +75,6 @@ func TestLimits_slotIsGivenBackWhenTheRateHasNoTurn(t *testing.T) {
 
 func TestLimits_none(t *testing.T) {
 	t.Parallel()
-
 	for _, limits := range []*Limits{nil, NewLimits(0, 0), NewLimits(-1, -1)} {
 		for range 100 {
 			if _, err := limits.acquire(t.Context()); err != nil {

@@ -25,14 +25,12 @@ type journal struct {
 func (j *journal) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-
 	return j.buf.Write(p)
 }
 
 func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-
 	return j.buf.String()
 }
 
@@ -43,7 +41,6 @@ func (j *journal) logger() *slog.Logger {
 // lines returns the log without its times.
 func (j *journal) lines(t *testing.T) []map[string]any {
 	t.Helper()
-
 	var lines []map[string]any
 	for line := range strings.Lines(j.String()) {
 		fields := map[string]any{}
@@ -52,7 +49,6 @@ func (j *journal) lines(t *testing.T) []map[string]any {
 		}
 		lines = append(lines, fields)
 	}
-
 	return lines
 }
 
@@ -68,7 +64,6 @@ func (h warningHandler) Enabled(_ context.Context, level slog.Level) bool {
 
 func (h warningHandler) Handle(context.Context, slog.Record) error {
 	h.call()
-
 	return nil
 }
 
@@ -78,7 +73,6 @@ func onWarning(call func()) *slog.Logger {
 
 func TestClient_logging(t *testing.T) {
 	t.Parallel()
-
 	s := newServer(t,
 		reply(http.StatusBadGateway, ""),
 		reply(http.StatusOK, `{"result":true,"code":0,"data":{},"request_id":"platform-1"}`),
@@ -131,7 +125,6 @@ func (a *accepted) LogValue() slog.Value {
 // A call's line has what the caller says of it, and never a secret.
 func TestClient_logFields(t *testing.T) {
 	t.Parallel()
-
 	cfg := testConfig("")
 	s := newServer(t, reply(http.StatusOK, `{"result":true,"code":0,"data":{"task_id":"T1 `+cfg.AppSecret+`"}}`))
 	j := &journal{}

@@ -10,7 +10,6 @@ import (
 
 func TestPrintable(t *testing.T) {
 	t.Parallel()
-
 	for name, test := range map[string]struct{ text, want string }{
 		"plain":           {"up and running", "up and running"},
 		"lines-and-tabs":  {"one\n\ttwo\n", "one\n\ttwo\n"},
@@ -29,7 +28,6 @@ func TestPrintable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			if got := bkapi.Printable(test.text); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

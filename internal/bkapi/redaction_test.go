@@ -37,7 +37,6 @@ func echoes(secret string) map[string]http.HandlerFunc {
 	page := func(text string, escapes ...string) http.HandlerFunc {
 		return replyAs("text/html", http.StatusOK, strings.NewReplacer(escapes...).Replace(html.EscapeString(text)))
 	}
-
 	return map[string]http.HandlerFunc{
 		"html-page":        replyAs("text/html", http.StatusOK, html.EscapeString(secret+marker)),
 		"error-page":       replyAs("text/plain", http.StatusBadRequest, secret+marker),
@@ -96,13 +95,11 @@ func canaryIn(text string) []string {
 			}
 		}
 	}
-
 	return found
 }
 
 func TestClient_keepsSecrets(t *testing.T) {
 	t.Parallel()
-
 	users := map[string]func(*bkapi.Config){
 		"app-secret":   func(cfg *bkapi.Config) { cfg.AppSecret = canary },
 		"token":        func(cfg *bkapi.Config) { cfg.Username, cfg.Token = "", canary },
@@ -112,7 +109,6 @@ func TestClient_keepsSecrets(t *testing.T) {
 		for echo, handler := range echoes(canary) {
 			t.Run(user+"/"+echo, func(t *testing.T) {
 				t.Parallel()
-
 				text := everythingSaid(t, handler, set)
 				if !strings.Contains(strings.ToLower(text), strings.ToLower(marker)) {
 					t.Fatalf("the echo has not come through, so this proves nothing: %s", text)
@@ -130,7 +126,6 @@ func TestClient_keepsSecrets(t *testing.T) {
 // fail.
 func TestClient_keepsSecrets_control(t *testing.T) {
 	t.Parallel()
-
 	for echo, handler := range echoes(canary) {
 		if echo == "redirect" || strings.HasPrefix(echo, "cut-") {
 			continue // never quoted: the query of a target, what follows the name of a secret
@@ -146,7 +141,6 @@ func TestClient_keepsSecrets_control(t *testing.T) {
 // that the error wraps.
 func everythingSaid(t *testing.T, handler http.HandlerFunc, set func(*bkapi.Config)) string {
 	t.Helper()
-
 	j := &journal{}
 	cfg := testConfig(newServer(t, handler).URL)
 	cfg.Logger = j.logger()
@@ -165,6 +159,5 @@ func everythingSaid(t *testing.T, handler http.HandlerFunc, set func(*bkapi.Conf
 	for _, line := range j.lines(t) {
 		fmt.Fprintln(&text, line)
 	}
-
 	return text.String()
 }

@@ -13,7 +13,6 @@ import (
 
 func TestRedactor_text(t *testing.T) {
 	t.Parallel()
-
 	tests := map[string]struct {
 		secrets []string
 		text    string
@@ -31,7 +30,6 @@ func TestRedactor_text(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			if got := newRedactor(test.secrets...).text(test.text); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -41,7 +39,6 @@ func TestRedactor_text(t *testing.T) {
 
 func TestRedactor_errorKeepsCleanChain(t *testing.T) {
 	t.Parallel()
-
 	cause := errors.New("clean")
 	if got := newRedactor("s3cr3t").error(cause); !errors.Is(got, cause) {
 		t.Errorf("the chain of %v is lost", got)
@@ -96,7 +93,6 @@ func octets(form string, char rune) string {
 	for _, octet := range []byte(string(char)) {
 		fmt.Fprintf(&text, form, octet)
 	}
-
 	return text.String()
 }
 
@@ -122,7 +118,6 @@ func spellBy(choices []byte, secret string) string {
 		text.WriteString(ways[way%len(ways)](char))
 		i++
 	}
-
 	return text.String()
 }
 
@@ -130,7 +125,6 @@ func spellBy(choices []byte, secret string) string {
 // text that it stands in is quoted again.
 func TestRedactor_spellings(t *testing.T) {
 	t.Parallel()
-
 	const secret = `s3c"<&>+/'\é%41中😀ret`
 	redact := newRedactor(secret)
 	for i := range 256 {
@@ -150,7 +144,6 @@ func TestRedactor_spellings(t *testing.T) {
 
 func TestRedactor_lostCharacters(t *testing.T) {
 	t.Parallel()
-
 	for name, test := range map[string]struct{ secret, text, want string }{
 		"latin-1-as-utf-8":      {"motdépassé", "<mot\uFFFDpass\uFFFD>", "<mot\uFFFDpass\uFFFD>"}, // the d is missing
 		"one-mark-a-character":  {"motdépassé", "<motd\uFFFDpass\uFFFD>", "<***>"},
@@ -172,7 +165,6 @@ func TestRedactor_lostCharacters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			if got := newRedactor(test.secret).text(test.text); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

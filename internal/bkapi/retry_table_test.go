@@ -35,7 +35,6 @@ type retryRow struct {
 
 func retryTable() []retryRow {
 	html := replyAs("text/html", http.StatusOK, "<html><title>Login</title></html>")
-
 	return []retryRow{
 		{
 			what: "no connection, none before", repeatable: "no", otherwise: "no", kind: bkapi.KindConnect, unsent: true, cold: true,
@@ -135,7 +134,6 @@ func retryTable() []retryRow {
 // TestDoc_retryTable holds the documentation and the tests to the same rows.
 func TestDoc_retryTable(t *testing.T) {
 	t.Parallel()
-
 	doc, err := os.Open("doc.go")
 	if err != nil {
 		t.Fatal(err)

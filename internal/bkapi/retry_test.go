@@ -15,11 +15,9 @@ import (
 
 func TestClient_retryTable(t *testing.T) {
 	t.Parallel()
-
 	for _, row := range retryTable() {
 		t.Run(strings.ReplaceAll(row.what, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-
 			for _, step := range row.steps {
 				checkRetryRow(t, row, step, query, row.repeatable)
 				checkRetryRow(t, row, step, operate, row.otherwise)
@@ -30,7 +28,6 @@ func TestClient_retryTable(t *testing.T) {
 
 func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.API, word string) {
 	t.Helper()
-
 	steps := []http.HandlerFunc{ok(`{}`), step}
 	if row.cold {
 		steps = steps[1:]
@@ -92,11 +89,9 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 
 func TestClient_retryStopsWhenContextEnds(t *testing.T) {
 	t.Parallel()
-
 	for _, api := range []bkapi.API{query, operate} {
 		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
-
 			ctx, cancel := context.WithCancel(t.Context())
 			s := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
 				cancel()
@@ -123,7 +118,6 @@ func TestClient_retryStopsWhenContextEnds(t *testing.T) {
 
 func TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait(t *testing.T) {
 	t.Parallel()
-
 	for _, api := range []bkapi.API{query, operate} {
 		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "600")
@@ -147,7 +141,6 @@ func TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait(t *testing.T) {
 
 func TestClient_retryEndsWithSuccess(t *testing.T) {
 	t.Parallel()
-
 	tests := map[string]struct {
 		api    bkapi.API
 		first  http.HandlerFunc
@@ -165,7 +158,6 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			s := newServer(t, test.first, ok(`{"task_id":"T1"}`))
 			var out struct {
 				TaskID string `json:"task_id"`
@@ -191,7 +183,6 @@ func TestClient_retryEndsWithSuccess(t *testing.T) {
 
 func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	t.Parallel()
-
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := newServer(t, reply(http.StatusServiceUnavailable, `{"code":7,"message":"restarting"}`))
 	cfg := testConfig(s.URL)

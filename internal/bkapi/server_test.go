@@ -43,21 +43,17 @@ type server struct {
 
 func newServer(t *testing.T, steps ...http.HandlerFunc) *server {
 	t.Helper()
-
 	s := newUnstartedServer(t, steps...)
 	s.Start()
-
 	return s
 }
 
 func newUnstartedServer(t *testing.T, steps ...http.HandlerFunc) *server {
 	t.Helper()
-
 	s := &server{steps: steps}
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(s.Close)
-
 	return s
 }
 
@@ -77,7 +73,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *server) received() []post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
 	return append([]post(nil), s.posts...)
 }
 
@@ -160,13 +155,11 @@ func testConfig(endpoint string) bkapi.Config {
 
 func newClient(t *testing.T, cfg bkapi.Config) *bkapi.Client {
 	t.Helper()
-
 	client, err := bkapi.New(cfg)
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
 	t.Cleanup(client.Close)
-
 	return client
 }
 
@@ -177,6 +170,5 @@ func failureOf(t *testing.T, err error) *bkapi.Error {
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v, want an *Error", err)
 	}
-
 	return failure
 }

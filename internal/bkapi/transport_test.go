@@ -18,7 +18,6 @@ import (
 
 func TestClient_tls(t *testing.T) {
 	t.Parallel()
-
 	ca := func(cfg *bkapi.Config, s *server) {
 		cfg.CACert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	}
@@ -40,7 +39,6 @@ func TestClient_tls(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			s := newUnstartedServer(t, ok(`{}`))
 			s.TLS = test.server
 			s.StartTLS()
@@ -65,7 +63,6 @@ func TestClient_tls(t *testing.T) {
 
 func TestClient_boundsAnswer(t *testing.T) {
 	t.Parallel()
-
 	const limit = 256 << 10
 	var written atomic.Int64
 	endless := func(w http.ResponseWriter, _ *http.Request) {
@@ -100,7 +97,6 @@ func TestClient_boundsAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			cfg := testConfig(newServer(t, test.step).URL)
 			cfg.MaxResponseBytes = limit
 			cfg.MaxRetries = 0
@@ -124,7 +120,6 @@ func TestClient_boundsAnswer(t *testing.T) {
 
 func TestClient_concurrencyLimit(t *testing.T) {
 	t.Parallel()
-
 	const calls = 6
 	for name, test := range map[string]struct {
 		limits *bkapi.Limits
@@ -135,7 +130,6 @@ func TestClient_concurrencyLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			// Each answer waits until as many requests are there as may be.
 			var inFlight, highest atomic.Int64
 			meet := newBarrier(int(test.want))
@@ -173,7 +167,6 @@ func TestClient_concurrencyLimit(t *testing.T) {
 
 func TestClient_noSlotIsHeldDuringBackoff(t *testing.T) {
 	t.Parallel()
-
 	limits := bkapi.NewLimits(1, 0)
 	other := testConfig(newServer(t, ok(`{}`)).URL)
 	other.Limits = limits
@@ -195,7 +188,6 @@ func TestClient_noSlotIsHeldDuringBackoff(t *testing.T) {
 
 func TestClient_rateLimitBeforeDeadline(t *testing.T) {
 	t.Parallel()
-
 	cfg := testConfig(newServer(t, ok(`{}`)).URL)
 	cfg.Limits = bkapi.NewLimits(1, 0.001)
 	client := newClient(t, cfg)

@@ -8,7 +8,6 @@ import (
 
 func TestRetryPolicy_wait(t *testing.T) {
 	t.Parallel()
-
 	p := retryPolicy{waitMin: time.Second, waitMax: 30 * time.Second}
 	tests := map[string]struct {
 		policy          retryPolicy
@@ -28,7 +27,6 @@ func TestRetryPolicy_wait(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			for range 200 {
 				if got := test.policy.wait(test.attempt, test.asked); got < test.atLeast || got > test.atMost {
 					t.Fatalf("got %s, want %s to %s", got, test.atLeast, test.atMost)
@@ -40,7 +38,6 @@ func TestRetryPolicy_wait(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-
 	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 	tests := map[string]struct {
 		status int
@@ -64,7 +61,6 @@ func TestRetryAfter(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			header := http.Header{}
 			header.Set("Retry-After", test.value)
 			if got := retryAfter(answer{status: test.status, header: header}, now); got != test.want {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,97 +29,70 @@ func told(address, instance string) []string {
 // that nothing is: a file may be late.
 func TestGateway_registerAsksFirst(t *testing.T) {
 	t.Parallel()
-	const (
-		hosted = `{"pid":-1,"isAuto":true}`
-		bare   = `{"pid":-1,"isAuto":false}`
-	)
 	var (
-		key     = func(agent string) string { return agent + ":gse:proc-test" }
-		done    = byTask(outcome(fleet.Done, 0))
-		onA     = "agents " + agentA
-		onB     = "agents " + agentB
-		onAll   = onA + " " + agentB
-		says    = func(a, b string) exchange { return result(said(slices.Concat(told(agentA, a), told(agentB, b))...)) }
-		unclear = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
-		silent  = func(code int64, message string) fleet.Outcome {
+		instance = func(text string) string { return told("", text)[1] }
+		hosted   = instance(`{"pid":-1,"isAuto":true}`)
+		bare     = instance(`{"pid":-1,"isAuto":false}`)
+		done     = byTask(outcome(fleet.Done, 0))
+		both     = []string{agentA, agentB}
+
+		registered = takenAlready // and the agent says since when
+		since      = byTask(already(outcome(fleet.Failed, 850)))
+		unclear    = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
+		silent     = func(code int64, message string) fleet.Outcome {
 			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Meaning: "not registered, because its agent does not say whether it already is"}
 		}
 	)
+	registered.RegisterTime = 1600000000
 	tests := map[string]struct {
-		steps []exchange
-		want  map[string]fleet.Outcome
-		asked []string // hosts of operate_proc_multi
+		a, b         string   // the answers of the agents
+		asked        []string // who is registered then
+		code         int      // of the first of them; the other's is 0
+		wantA, wantB fleet.Outcome
 	}{
-		"none-is": {
-			[]exchange{accepted, says(bare, bare), hosting, result(said(key(agentA), code(0), key(agentB), code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: done}, []string{onAll},
-		},
-		"one-is": {
-			[]exchange{accepted, says(hosted, bare), hosting, result(said(key(agentB), code(0)))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: done}, []string{onB},
-		},
-		"all-are": {
-			[]exchange{accepted, says(hosted, hosted)},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: takenAlready}, nil,
-		},
-		"hosting-fails": {
-			[]exchange{accepted, says(hosted, bare), hosting, result(said(key(agentB), code(117)))},
-			map[string]fleet.Outcome{agentA: takenAlready, agentB: byTask(outcome(fleet.Failed, 117))}, []string{onB},
-		},
-		"hosted-since": {
-			[]exchange{accepted, says(bare, bare), hosting, result(said(key(agentA), code(850), key(agentB), code(0)))},
-			map[string]fleet.Outcome{
-				agentA: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already", TaskID: "T", RequestID: "req-1"},
-				agentB: done,
-			}, []string{onAll},
-		},
+		"none-is":       {bare, bare, both, 0, done, done},
+		"one-is":        {hosted, bare, both[1:], 0, takenAlready, done},
+		"all-are":       {hosted, hosted, nil, 0, takenAlready, takenAlready},
+		"hosting-fails": {hosted, bare, both[1:], 117, takenAlready, byTask(outcome(fleet.Failed, 117))},
+		"hosted-since":  {bare, bare, both, 850, since, done},
 		// It runs, and nobody hosts it.
-		"runs": {
-			[]exchange{accepted, says(`{"pid":7,"isAuto":false}`, hosted), hosting, result(said(key(agentA), code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: takenAlready}, []string{onA},
-		},
-		"not-hosted-but-registered": {
-			[]exchange{accepted, says(`{"pid":-1,"isAuto":false,"register_time":1600000000}`, hosted)},
-			map[string]fleet.Outcome{
-				agentA: {Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process is registered already", RegisterTime: 1600000000}, agentB: takenAlready,
-			}, nil,
-		},
+		"runs":                      {instance(`{"pid":7,"isAuto":false}`), hosted, both[:1], 0, done, takenAlready},
+		"not-hosted-but-registered": {instance(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), hosted, nil, 0, registered, takenAlready},
 		// An agent that does not say whether it hosts the process denies nothing.
-		"agent-not-clear": {
-			[]exchange{accepted, says(`{"pid":-1}`, bare), hosting, result(said(key(agentB), code(0)))},
-			map[string]fleet.Outcome{agentA: unclear, agentB: done}, []string{onB},
-		},
-		"agent-away": {
-			[]exchange{accepted, result(said(append(told(agentA, bare), key(agentB), code(117))...)), hosting, result(said(key(agentA), code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: silent(117, "the agent is abnormal or not found: message 117")}, []string{onA},
-		},
-		"agent-unreadable": {
-			[]exchange{accepted, result(said(append(told(agentA, bare), key(agentB), code(0))...)), hosting, result(said(key(agentA), code(0)))},
-			map[string]fleet.Outcome{agentA: done, agentB: silent(0, "the agent's answer is not JSON")}, []string{onA},
-		},
+		"agent-not-clear":  {instance(`{"pid":-1}`), bare, both[1:], 0, unclear, done},
+		"agent-away":       {bare, code(117), both[:1], 0, done, silent(117, "the agent is abnormal or not found: message 117")},
+		"agent-unreadable": {bare, code(0), both[:1], 0, done, silent(0, "the agent's answer is not JSON")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newGateway(t, test.steps...)
-			results := gatewayProcess(t, url, sampleSpec()).Register(t.Context(), procapitest.Parse(t, agentA, agentB))
-			if diff := cmp.Diff(test.want, procapitest.ByAddress(results)); diff != "" {
+			key := func(agent string) string { return agent + ":gse:proc-test" }
+			steps := []exchange{accepted, result(said(key(agentA), test.a, key(agentB), test.b))}
+			want := []string{"agents " + strings.Join(both, " ")}
+			if len(test.asked) > 0 {
+				var answers []string
+				for i, agent := range test.asked {
+					answers = append(answers, key(agent), code([]int{test.code, 0}[i]))
+				}
+				steps = append(steps, hosting, result(said(answers...)))
+				want = append(want, "agents "+strings.Join(test.asked, " "))
+			}
+			script, url := newGateway(t, steps...)
+			results := gatewayProcess(t, url, sampleSpec()).Register(t.Context(), procapitest.Parse(t, both...))
+			if diff := cmp.Diff(map[string]fleet.Outcome{agentA: test.wantA, agentB: test.wantB}, procapitest.ByAddress(results)); diff != "" {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}
-			var queried, asked []string
-			for _, body := range script.Requests() {
-				switch text := string(body); {
-				case strings.Contains(text, "proc_operate_req"):
-					asked = append(asked, selectorOf(t, body))
-				case strings.Contains(text, `"op_type":2,`):
-					queried = append(queried, selectorOf(t, body))
+			var sent []string
+			for i, body := range script.Requests() {
+				if strings.Contains(string(body), `"task_id"`) {
+					continue
+				}
+				if sent = append(sent, selectorOf(t, body)); strings.Contains(string(body), `"op_type":2,`) != (i == 0) {
+					t.Errorf("request %d is %s, want a question first and no other", i, body)
 				}
 			}
-			if diff := cmp.Diff([]string{onAll}, queried); diff != "" {
-				t.Errorf("hosts queried (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.asked, asked); diff != "" {
-				t.Errorf("hosts asked (-want +got):\n%s", diff)
+			if diff := cmp.Diff(want, sent); diff != "" {
+				t.Errorf("hosts asked, and registered (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package gse
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,30 +162,4 @@ func bareOn(m Meta, addresses ...string) []exchange {
 // gatewayRow is a row of gse:proc-test that says so where it belongs.
 func gatewayRow(where string, status int) string {
 	return fmt.Sprintf(`{"meta":{"namespace":"gse","name":"proc-test"},%s,"status":%d}`, where, status)
-}
-
-func TestGateway_list(t *testing.T) {
-	t.Parallel()
-	_, url := newGateway(t, page("5",
-		gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1),
-		gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"","bk_cloud_id":0}`, 1), // the same
-		gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 2),
-		gatewayRow(`"bk_agent_id":"","host":{"ip":"10.0.0.2","bk_cloud_id":0}`, 1),
-		gatewayRow(`"bk_agent_id":"4:10.0.0.2"`, 2),
-		gatewayRow(`"bk_agent_id":""`, 1),                                                // on no host
-		strings.Replace(gatewayRow(`"bk_agent_id":"short"`, 1), "proc-test", "other", 1), // on no host
-	))
-	var got []string
-	err := newTestClient(t, url, overGateway).List(t.Context(), "gse", 9, func(row Row) bool {
-		got = append(got, row.Host.String()+" "+string(row.Status.State))
-		return true
-	})
-	// None is left out without a word.
-	var unplaced *UnplacedError
-	if !errors.As(err, &unplaced) || !slices.Equal(unplaced.Processes, []string{"other", "proc-test"}) || unplaced.Unreadable {
-		t.Errorf("got %v, want the names of what could not be placed", err)
-	}
-	if diff := cmp.Diff([]string{agentA + " " + string(fleet.Running), agentB + " " + string(fleet.Stopped), "0:9:10.0.0.2 " + string(fleet.Running), "4:9:10.0.0.2 " + string(fleet.Stopped)}, got); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
 }

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -152,42 +153,53 @@ func wantPages(t *testing.T, bodies []json.RawMessage) {
 	}
 }
 
-// One host may run many processes, and the same name may be in two clouds.
-func TestList_tellsRowsApart(t *testing.T) {
+// Which rows are listed, and of which hosts. None is left out without a word.
+func TestList_rows(t *testing.T) {
 	t.Parallel()
 	row := rows(1, 1)[0]
-	_, url := newScript(t, page("5",
-		row, row,
-		strings.Replace(row, "proc-test", "other", 1),
-		strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4`, 1),
-		strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4,"bk_supplier_id":2`, 1),
-	))
-	var got []string
-	if err := quick(t, url).List(t.Context(), "gse", 9, func(row Row) bool {
-		got = append(got, row.Name+" "+row.Host.String())
-		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"proc-test 0:9:10.0.0.1", "other 0:9:10.0.0.1", "proc-test 4:9:10.0.0.1", "proc-test 4:2:10.0.0.1"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// A row may have its agent id inside its host. Two such rows are two.
-func TestList_agentInHost(t *testing.T) {
-	t.Parallel()
-	_, url := newGateway(t, page("2", gatewayRow(`"host":{"bk_agent_id":"`+agentA+`"}`, 1), gatewayRow(`"host":{"bk_agent_id":"`+agentB+`"}`, 1)))
-	var got []string
-	if err := newTestClient(t, url, overGateway).List(t.Context(), "gse", 0, func(row Row) bool {
-		got = append(got, row.Host.String())
-		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{agentA, agentB}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for name, test := range map[string]struct {
+		face     string
+		rows     []string
+		want     []string
+		unplaced []string // names of processes
+	}{
+		// One host may run many processes, and the same name may be in two clouds.
+		"told-apart": {"esb", []string{
+			row, row, strings.Replace(row, "proc-test", "other", 1),
+			strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4`, 1),
+			strings.Replace(row, `"bk_cloud_id":0`, `"bk_cloud_id":4,"bk_supplier_id":2`, 1),
+		}, []string{"proc-test 0:9:10.0.0.1 running", "other 0:9:10.0.0.1 running", "proc-test 4:9:10.0.0.1 running", "proc-test 4:2:10.0.0.1 running"}, nil},
+		"agent-in-host": {"apigw", []string{
+			gatewayRow(`"host":{"bk_agent_id":"`+agentA+`"}`, 1), gatewayRow(`"host":{"bk_agent_id":"`+agentB+`"}`, 1),
+		}, []string{"proc-test " + agentA + " running", "proc-test " + agentB + " running"}, nil},
+		"gateway": {"apigw", []string{
+			gatewayRow(`"bk_agent_id":"`+agentA+`"`, 1),
+			gatewayRow(`"bk_agent_id":"`+agentA+`","host":{"ip":"","bk_cloud_id":0}`, 1), // the same
+			gatewayRow(`"bk_agent_id":"`+agentB+`","host":{"ip":"10.0.0.1","bk_cloud_id":0}`, 2),
+			gatewayRow(`"bk_agent_id":"","host":{"ip":"10.0.0.2","bk_cloud_id":0}`, 1),
+			gatewayRow(`"bk_agent_id":"4:10.0.0.2"`, 2),
+			gatewayRow(`"bk_agent_id":""`, 1),                                                // on no host
+			strings.Replace(gatewayRow(`"bk_agent_id":"short"`, 1), "proc-test", "other", 1), // on no host
+		}, []string{
+			"proc-test " + agentA + " running", "proc-test " + agentB + " stopped", "proc-test 0:9:10.0.0.2 running", "proc-test 4:9:10.0.0.2 stopped",
+		}, []string{"other", "proc-test"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, _ := atFace(t, test.face, page(fmt.Sprint(len(test.rows)), test.rows...))
+			var got []string
+			err := client.List(t.Context(), "gse", 9, func(row Row) bool {
+				got = append(got, fmt.Sprintf("%s %s %s", row.Name, row.Host, row.Status.State))
+				return true
+			})
+			var unplaced *UnplacedError
+			if errors.As(err, &unplaced); (err != nil) != (test.unplaced != nil) || err != nil && (unplaced == nil || !slices.Equal(unplaced.Processes, test.unplaced) || unplaced.Unreadable) {
+				t.Errorf("got %v, want %q not to be placed", err, test.unplaced)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -20,7 +20,6 @@ func TestMain(m *testing.M) {
 func steady() Backoff {
 	b := DefaultBackoff()
 	b.Jitter = 0
-
 	return b
 }
 
@@ -37,7 +36,6 @@ func TestUntil_checksAtOnce(t *testing.T) {
 
 func TestUntil_delays(t *testing.T) {
 	t.Parallel()
-
 	tests := map[string]struct {
 		backoff Backoff
 		want    []time.Duration
@@ -70,7 +68,6 @@ func TestUntil_delays(t *testing.T) {
 						got = append(got, now.Sub(last).Round(time.Microsecond))
 						last = now
 					}
-
 					return len(got) == len(test.want), nil
 				})
 				if err != nil {
@@ -86,11 +83,9 @@ func TestUntil_delays(t *testing.T) {
 
 func TestBackoff_delay(t *testing.T) {
 	t.Parallel()
-
 	for name, b := range map[string]Backoff{"default": DefaultBackoff(), "zero-value": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			shortened := false
 			for n := range 10_000 {
 				longest := steady().delay(n)
@@ -110,7 +105,6 @@ func TestBackoff_delay(t *testing.T) {
 // The bounds of the default, and of a jitter that is no fraction.
 func TestBackoff_bounds(t *testing.T) {
 	t.Parallel()
-
 	tests := map[string]struct {
 		backoff         Backoff
 		check           int
@@ -125,7 +119,6 @@ func TestBackoff_bounds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			low, high := test.limit, time.Duration(0)
 			for range 10_000 {
 				got := test.backoff.delay(test.check)
@@ -145,7 +138,6 @@ func TestBackoff_bounds(t *testing.T) {
 // TestUntil_overhead holds the promise of the package documentation.
 func TestUntil_overhead(t *testing.T) {
 	t.Parallel()
-
 	for _, takes := range []time.Duration{500 * time.Millisecond, 2 * time.Second, 20 * time.Second, 10 * time.Minute} {
 		t.Run(takes.String(), func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +159,6 @@ func TestUntil_overhead(t *testing.T) {
 
 func TestUntil_ends(t *testing.T) {
 	t.Parallel()
-
 	errOwn := errors.New("the user pressed Ctrl-C")
 	tests := map[string]struct {
 		context func(context.Context) (context.Context, context.CancelFunc)
@@ -179,7 +170,6 @@ func TestUntil_ends(t *testing.T) {
 			func(ctx context.Context) (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(ctx)
 				time.AfterFunc(1500*time.Millisecond, cancel)
-
 				return ctx, cancel
 			},
 			[]error{context.Canceled}, 1500 * time.Millisecond, 2,
@@ -188,7 +178,6 @@ func TestUntil_ends(t *testing.T) {
 			func(ctx context.Context) (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancelCause(ctx)
 				time.AfterFunc(1500*time.Millisecond, func() { cancel(errOwn) })
-
 				return ctx, func() { cancel(nil) }
 			},
 			[]error{context.Canceled, errOwn}, 1500 * time.Millisecond, 2,
@@ -203,7 +192,6 @@ func TestUntil_ends(t *testing.T) {
 			func(ctx context.Context) (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(ctx)
 				cancel()
-
 				return ctx, cancel
 			},
 			[]error{context.Canceled}, 0, 0,
@@ -222,7 +210,6 @@ func TestUntil_ends(t *testing.T) {
 					if got != ctx {
 						t.Error("check got another context")
 					}
-
 					return false, nil
 				})
 
@@ -256,7 +243,6 @@ func (c overtakenContext) Err() error {
 	if time.Now().Before(c.end) {
 		return nil
 	}
-
 	return context.Canceled
 }
 
@@ -267,7 +253,6 @@ func TestUntil_noCheckAfterCancel(t *testing.T) {
 		ctx := overtakenContext{t.Context(), time.Now().Add(1500 * time.Millisecond)}
 		err := Until(ctx, Backoff{First: time.Second, Factor: 1}, func(context.Context) (bool, error) {
 			checks++
-
 			return checks > 9, nil
 		})
 		if !errors.Is(err, context.Canceled) || checks != 2 {
@@ -278,7 +263,6 @@ func TestUntil_noCheckAfterCancel(t *testing.T) {
 
 func TestUntil_passesErrorOn(t *testing.T) {
 	t.Parallel()
-
 	for name, done := range map[string]bool{"not-done": false, "done": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -286,7 +270,6 @@ func TestUntil_passesErrorOn(t *testing.T) {
 				want, checks := fmt.Errorf("querying: %w", context.DeadlineExceeded), 0
 				got := Until(t.Context(), DefaultBackoff(), func(context.Context) (bool, error) {
 					checks++
-
 					return done, want
 				})
 				if got != want || checks != 1 { //nolint:errorlint // the very same error
