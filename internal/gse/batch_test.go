@@ -18,15 +18,15 @@ func TestProcess_batches(t *testing.T) {
 	t.Parallel()
 	broken := map[int]bool{7: true, 1007: true, 2500: true}
 	tests := map[string]struct {
-		call func(context.Context, *Process, []fleet.Host) fleet.Results
+		call func(fleet.Process, context.Context, []fleet.Host) fleet.Results
 		api  string
 	}{
-		"register":   {registerOnly, apiRegister},
-		"reregister": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Reregister(ctx, h) }, apiUpdate},
-		"unregister": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results { return p.Unregister(ctx, h) }, apiUnregister},
-		"operate": {func(ctx context.Context, p *Process, h []fleet.Host) fleet.Results {
-			return p.Operate(ctx, fleet.Restart, h, nil)
-		}, apiOperate},
+		"register": {func(p fleet.Process, ctx context.Context, h []fleet.Host) fleet.Results {
+			return registerOnly(ctx, p.(*Process), h) //nolint:forcetypeassert // this client's
+		}, apiRegister},
+		"reregister": {fleet.Process.Reregister, apiUpdate},
+		"unregister": {fleet.Process.Unregister, apiUnregister},
+		"operate":    {start, apiOperate},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestProcess_batches(t *testing.T) {
 				sim.SetReachable(host(n).Address(), false)
 			}
 			all := hosts(2500)
-			results := test.call(t.Context(), p, all)
+			results := test.call(p, t.Context(), all)
 			if calls := sim.Calls(); calls.Count(test.api) != 3 || calls.HostCalls(test.api) != 2500 {
 				t.Errorf("got %d requests with %d hosts, want 3 with 2500", calls.Count(test.api), calls.HostCalls(test.api))
 			}

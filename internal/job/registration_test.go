@@ -201,53 +201,36 @@ func TestReregister_replaces(t *testing.T) {
 	}
 }
 
-// A retry after a lost answer: the 850 may be our own.
+// A retry after a lost answer: the 850 may be our own, and an endpoint that is gone may
+// have done something. One that was not there at once has done nothing.
 func TestRegister_resent(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		first http.HandlerFunc
-		want  bool
-	}{
-		"lost":        {procapitest.Gone, true},
-		"turned-away": {procapitest.Answer(http.StatusTooManyRequests, "{}"), false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, url := newScript(t, exchange{API: apiOperate, Reply: test.first}, accepted, result(said(key(1), code(850))))
-			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
-			got := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))[host(1)]
-			if got.Verdict != fleet.Failed || !got.AlreadyDone || got.Repeated != test.want {
-				t.Errorf("got %+v, want registered already, Repeated %t", got, test.want)
-			}
-		})
-	}
-}
-
-// An endpoint that is gone has done nothing, unless it was there when it was called before.
-func TestRegister_removed(t *testing.T) {
-	t.Parallel()
 	var (
-		gone  = exchange{API: apiOperate, Reply: procapitest.Answer(http.StatusNotFound, "")}
-		lost  = exchange{API: apiOperate, Reply: procapitest.Gone}
-		known = exchange{API: apiOperate, Reply: refusal(esbBackendError, "Status Code: 404, Error Message: ...")}
+		answer  = func(reply http.HandlerFunc) exchange { return exchange{API: apiOperate, Reply: reply} }
+		gone    = answer(procapitest.Answer(http.StatusNotFound, ""))
+		lost    = answer(procapitest.Gone)
+		known   = answer(refusal(esbBackendError, "Status Code: 404, Error Message: ..."))
+		tooMany = answer(procapitest.Answer(http.StatusTooManyRequests, "{}"))
+		taken   = already(outcome(fleet.Failed, 850))
+		again   = taken
 	)
+	again.Repeated = true
 	for name, test := range map[string]struct {
 		steps []exchange
-		want  fleet.Verdict
+		want  fleet.Outcome
 	}{
-		"at-once":             {[]exchange{gone}, fleet.Failed},
-		"behind-the-esb":      {[]exchange{known, known}, fleet.Failed},
-		"after-a-lost-answer": {[]exchange{lost, gone}, fleet.Lost},
+		"taken-after-a-lost-answer": {[]exchange{lost, accepted, result(said(key(1), code(850)))}, again},
+		"taken-when-turned-away":    {[]exchange{tooMany, accepted, result(said(key(1), code(850)))}, taken},
+		"gone-at-once":              {[]exchange{gone}, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRemoved, Err: cmpopts.AnyError}},
+		"gone-behind-the-esb":       {[]exchange{known, known}, fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningRemoved, Err: cmpopts.AnyError}},
+		"gone-after-a-lost-answer":  {[]exchange{lost, gone}, fleet.Outcome{Verdict: fleet.Lost, Meaning: meaningRemoved, Err: cmpopts.AnyError}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, url := newScript(t, test.steps...)
 			client := newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 })
-			got := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))[host(1)]
-			if got.Verdict != test.want || got.Meaning != meaningRemoved {
-				t.Errorf("got %+v, want verdict %d", got, test.want)
-			}
+			results := client.Process(scope, "", operateInfo()).Register(t.Context(), hosts(1))
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want}, results)
 		})
 	}
 }

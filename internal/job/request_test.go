@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -48,50 +47,30 @@ func TestRequests_omitWhatIsNotSaid(t *testing.T) {
 // Source: operate_process and manage_proc, `op_type`.
 func TestRequests_opTypes(t *testing.T) {
 	t.Parallel()
-	type call = func(context.Context, *Process) error
-	operate := func(op fleet.Operation) call {
-		return func(ctx context.Context, p *Process) error {
-			p.Operate(ctx, op, hosts(1), nil)
-			return nil
-		}
-	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		by   Registration
-		call call
-		api  string
+		call procapitest.Call
 		want int
 	}{
-		"start":   {RegisterByOperate, operate(fleet.Start), apiOperate, 0},
-		"stop":    {RegisterByOperate, operate(fleet.Stop), apiOperate, 1},
-		"host":    {RegisterByOperate, operate(fleet.Supervise), apiOperate, 3},
-		"unhost":  {RegisterByOperate, operate(fleet.Unsupervise), apiOperate, 4},
-		"restart": {RegisterByOperate, operate(fleet.Restart), apiOperate, 7},
-		"reload":  {RegisterByOperate, operate(fleet.Reload), apiOperate, 8},
-		"kill":    {RegisterByOperate, operate(fleet.Kill), apiOperate, 9},
-		"live": {RegisterByManage, func(ctx context.Context, p *Process) error {
-			_, err := p.LiveStatus(ctx, hosts(1))
-			return err
-		}, apiOperate, 2},
-		"cached": {RegisterByManage, func(ctx context.Context, p *Process) error {
-			_, err := p.CachedStatus(ctx, hosts(1))
-			return err
-		}, apiOperate, 2},
-		"host-by-manage": {RegisterByManage, operate(fleet.Supervise), apiOperate, 3},
-	}
-	for name, test := range tests {
+		"start":          {RegisterByOperate, procapitest.Operate(fleet.Start), 0},
+		"stop":           {RegisterByOperate, procapitest.Operate(fleet.Stop), 1},
+		"live":           {RegisterByManage, procapitest.LiveStatus, 2},
+		"cached":         {RegisterByManage, procapitest.CachedStatus, 2},
+		"host":           {RegisterByOperate, procapitest.Operate(fleet.Supervise), 3},
+		"host-by-manage": {RegisterByManage, procapitest.Operate(fleet.Supervise), 3},
+		"unhost":         {RegisterByOperate, procapitest.Operate(fleet.Unsupervise), 4},
+		"restart":        {RegisterByOperate, procapitest.Operate(fleet.Restart), 7},
+		"reload":         {RegisterByOperate, procapitest.Operate(fleet.Reload), 8},
+		"kill":           {RegisterByOperate, procapitest.Operate(fleet.Kill), 9},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script, url := newScript(t, exchange{API: test.api, Reply: refusal(1, "no")})
-			asks := name == "live" || name == "cached"
-			if err := test.call(t.Context(), quick(t, url).Process(scope, test.by, operateInfo())); (err != nil) != asks {
-				t.Errorf("got error %v", err)
+			script, url := newScript(t, exchange{API: apiOperate, Reply: refusal(1, "no")})
+			_, failed := test.call(t.Context(), quick(t, url).Process(scope, test.by, operateInfo()), hosts(1)).(error)
+			if asks := test.want == 2; failed != asks {
+				t.Errorf("got an error: %t, want %t", failed, asks)
 			}
-			var body struct {
-				OpType *int `json:"op_type"`
-			}
-			if err := json.Unmarshal(script.Requests()[0], &body); err != nil || body.OpType == nil || *body.OpType != test.want {
-				t.Errorf("got %v, %v, want %d", body.OpType, err, test.want)
-			}
+			wantAsked(t, script, asked{test.want, []int{1}})
 		})
 	}
 }

@@ -268,116 +268,67 @@ func TestTasks_Submit_observed(t *testing.T) {
 func TestContents_Statuses(t *testing.T) {
 	t.Parallel()
 	var (
-		kept   Contents
-		lost   = &bkapi.Error{API: "operate", Kind: bkapi.KindLost, Sent: true}
-		both   = procapitest.Parse(t, one1, two2)
-		p      = &platform{t: t, answers: []answer{said(map[string]int64{one1: 0, two2: 117})}}
-		ask    = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send, Contents: &kept}
-		states = func(results fleet.Results) []fleet.State {
-			statuses, err := kept.Statuses(both, results)
-			if err != nil {
-				return nil
-			}
-			return []fleet.State{statuses[both[0]].State, statuses[both[1]].State}
-		}
+		kept Contents
+		both = procapitest.Parse(t, one1, two2)
+		p    = &platform{t: t, answers: []answer{said(map[string]int64{one1: 0, two2: 117})}}
+		ask  = Request{Call: CallOf(Query, false), Repeatable: true, Send: p.request().Send, Contents: &kept}
 	)
-	answered := p.tasks().Submit(t.Context(), ask, both)
-	if got := states(answered); !slices.Equal(got, []fleet.State{fleet.Running, fleet.Unknown}) {
-		t.Errorf("got %v, want running and unknown", got)
+	statuses, err := kept.Statuses(both, p.tasks().Submit(t.Context(), ask, both))
+	if err != nil || statuses[both[0]].State != fleet.Running {
+		t.Errorf("got %+v, %v, want the first to be running", statuses, err)
 	}
-	if statuses, _ := kept.Statuses(both, answered); statuses[both[1]].Message != "the agent is abnormal or not found" {
-		t.Errorf("got %q", statuses[both[1]].Message)
-	}
-	for message, want := range map[string]string{
-		"agent abnormal or not found": "the agent is abnormal or not found", // the same once
-		"no heartbeat":                "the agent is abnormal or not found: no heartbeat",
-	} {
-		silent := fleet.Same(both, fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: Meaning(117, message), Message: message})
-		if statuses, _ := kept.Statuses(both, silent); statuses[both[1]].Message != want {
-			t.Errorf("got %q, want %q", statuses[both[1]].Message, want)
-		}
-	}
-	if got := states(fleet.Same(both, fleet.Outcome{Verdict: fleet.Lost, Err: lost})); got != nil {
-		t.Errorf("got %v of a call that failed, want an error", got)
-	}
-	late := fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: context.DeadlineExceeded}
-	if got := states(fleet.Same(both, late)); !slices.Equal(got, []fleet.State{fleet.Unknown, fleet.Unknown}) {
-		t.Errorf("got %v of agents that did not answer in time", got)
+	if got := statuses[both[1]]; got.State != fleet.Unknown || got.Message != "the agent is abnormal or not found" {
+		t.Errorf("got %+v, want the second to be unknown", got)
 	}
 }
 
-// What a host without a status is said to be unknown for, and when a query as a whole
-// has failed instead.
+// What a host without a status is said to be unknown for, and when a query as a whole has
+// failed instead. Beside a host that got an answer, what failed for another is the reason
+// there.
 func TestContents_Statuses_reasons(t *testing.T) {
 	t.Parallel()
 	var (
-		refused = &bkapi.Error{API: "operate", Kind: bkapi.KindRefused, Code: 7, Message: "no permission", Sent: true}
-		timeUp  = fmt.Errorf("asking: %w", context.DeadlineExceeded)
+		refused  = &bkapi.Error{API: "operate", Kind: bkapi.KindRefused, Code: 7, Message: "no permission", Sent: true}
+		words    = refused.Error()
+		timeUp   = fmt.Errorf("asking: %w", context.DeadlineExceeded)
+		abnormal = "the agent is abnormal or not found"
 	)
 	tests := map[string]struct {
 		outcome fleet.Outcome
 		want    fleet.Status
-		failed  bool
+		failed  bool // where no other host got an answer
 	}{
-		"late":              {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
-		"late-in-progress":  {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy"}, false},
-		"late-without-task": {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{}, true},
-		"result-refused":    {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "the result could not be read", Err: refused}, fleet.Status{}, true},
-		"agent-says-no":     {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal", Message: "away"}, fleet.Status{Code: 117, Message: "the agent is abnormal: away"}, false},
-		"agent-is-silent":   {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal"}, fleet.Status{Code: 117, Message: "the agent is abnormal"}, false},
-		"no-meaning":        {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away", Refused: true}, false},
-		"call-refused":      {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{}, true},
-		"lost":              {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{}, true},
-		"not-tried":         {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, fleet.Status{}, true},
+		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
+		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy"}, false},
+		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress"}, false},
+		"late-without-task":         {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, true},
+		"result-refused":            {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, fleet.Status{Message: "could not be read: " + words}, true},
+		"result-refused-with-words": {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Message: "words", Err: refused}, fleet.Status{Message: "could not be read: words"}, true},
+		"agent-says-no":             {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "no heartbeat"}, fleet.Status{Code: 117, Message: abnormal + ": no heartbeat"}, false},
+		"agent-says-the-same":       {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found"}, fleet.Status{Code: 117, Message: abnormal}, false},
+		"agent-is-silent":           {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal}, fleet.Status{Code: 117, Message: abnormal}, false},
+		"no-meaning":                {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away", Refused: true}, false},
+		"call-refused":              {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{Message: words}, true},
+		"lost":                      {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{Message: words}, true},
+		"not-tried":                 {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, fleet.Status{Message: timeUp.Error()}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var kept Contents
 			both := procapitest.Parse(t, one1, two2)
-			statuses, err := kept.Statuses(both[:1], fleet.Results{both[0]: test.outcome})
+			test.want.State = fleet.Unknown
+			statuses, err := kept.Statuses(both[1:], fleet.Results{both[1]: test.outcome})
 			if failed := err != nil; failed != test.failed || (failed && !errors.Is(err, test.outcome.Err)) {
 				t.Errorf("alone: got %v, want an error: %t", err, test.failed)
 			}
-			test.want.State = fleet.Unknown
-			if diff := cmp.Diff(test.want, statuses[both[0]]); diff != "" && !test.failed {
+			if diff := cmp.Diff(test.want, statuses[both[1]]); diff != "" && !test.failed {
 				t.Errorf("alone (-want +got):\n%s", diff)
 			}
-		})
-	}
-}
-
-// Beside a host that got an answer, what failed for another is the reason there.
-func TestContents_Statuses_besideAnAnswer(t *testing.T) {
-	t.Parallel()
-	var (
-		refused = &bkapi.Error{API: "operate", Kind: bkapi.KindRefused, Message: "no permission", Sent: true}
-		timeUp  = fmt.Errorf("asking: %w", context.DeadlineExceeded)
-		said    = "operate: refused by the platform: no permission"
-	)
-	for name, test := range map[string]struct {
-		outcome fleet.Outcome
-		want    string
-	}{
-		"call-refused":       {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, said},
-		"lost":               {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, said},
-		"result-refused":     {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, "could not be read: " + said},
-		"with-words":         {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Message: "words", Err: refused}, "could not be read: words"},
-		"not-tried":          {fleet.Outcome{Verdict: fleet.NotTried, Err: timeUp}, timeUp.Error()},
-		"late":               {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, "the agent had not answered"},
-		"late-and-explained": {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, "still in progress"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var kept Contents
-			both := procapitest.Parse(t, one1, two2)
 			for _, answered := range []fleet.Outcome{{Verdict: fleet.Done}, {Verdict: fleet.Failed, Code: 117}} {
 				statuses, err := kept.Statuses(both, fleet.Results{both[0]: answered, both[1]: test.outcome})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := statuses[both[1]]; got.State != fleet.Unknown || got.Message != test.want {
-					t.Errorf("got %+v, want %q", got, test.want)
+				if diff := cmp.Diff(test.want, statuses[both[1]]); diff != "" || err != nil {
+					t.Errorf("beside an answer (-want +got): %v\n%s", err, diff)
 				}
 			}
 		})
