@@ -161,68 +161,47 @@ func TestUntil_ends(t *testing.T) {
 	t.Parallel()
 	errOwn := errors.New("the user pressed Ctrl-C")
 	tests := map[string]struct {
-		context func(context.Context) (context.Context, context.CancelFunc)
-		want    []error
-		after   time.Duration
-		checks  int
+		after    time.Duration // when it ends
+		deadline bool          // by itself
+		cause    error
+		want     []error
+		checks   int
 	}{
-		"canceled-in-delay": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(ctx)
-				time.AfterFunc(1500*time.Millisecond, cancel)
-				return ctx, cancel
-			},
-			[]error{context.Canceled}, 1500 * time.Millisecond, 2,
-		},
-		"canceled-with-cause": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancelCause(ctx)
-				time.AfterFunc(1500*time.Millisecond, func() { cancel(errOwn) })
-				return ctx, func() { cancel(nil) }
-			},
-			[]error{context.Canceled, errOwn}, 1500 * time.Millisecond, 2,
-		},
-		"deadline": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, 2500*time.Millisecond)
-			},
-			[]error{context.DeadlineExceeded}, 2500 * time.Millisecond, 3,
-		},
-		"before-the-first": {
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(ctx)
-				cancel()
-				return ctx, cancel
-			},
-			[]error{context.Canceled}, 0, 0,
-		},
+		"canceled-in-delay":   {1500 * time.Millisecond, false, nil, []error{context.Canceled}, 2},
+		"canceled-with-cause": {1500 * time.Millisecond, false, errOwn, []error{context.Canceled, errOwn}, 2},
+		"deadline":            {2500 * time.Millisecond, true, nil, []error{context.DeadlineExceeded}, 3},
+		"before-the-first":    {0, false, nil, []error{context.Canceled}, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := test.context(t.Context())
-				defer cancel()
-
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				switch {
+				case test.deadline:
+					deadline, stop := context.WithTimeout(ctx, test.after)
+					defer stop()
+					ctx = deadline
+				case test.after == 0:
+					cancel(test.cause)
+				default:
+					time.AfterFunc(test.after, func() { cancel(test.cause) })
+				}
 				start, checks := time.Now(), 0
 				err := Until(ctx, Backoff{First: time.Second, Factor: 1}, func(got context.Context) (bool, error) {
-					checks++
-					if got != ctx {
+					if checks++; got != ctx {
 						t.Error("check got another context")
 					}
 					return false, nil
 				})
-
 				for _, want := range test.want {
 					if !errors.Is(err, want) {
 						t.Errorf("got %v, want %v in it", err, want)
 					}
 				}
-				if took := time.Since(start); took != test.after {
-					t.Errorf("ended after %s, want %s", took, test.after)
-				}
-				if checks != test.checks {
-					t.Errorf("%d checks, want %d", checks, test.checks)
+				if took := time.Since(start); took != test.after || checks != test.checks {
+					t.Errorf("ended after %s and %d checks, want %s and %d", took, checks, test.after, test.checks)
 				}
 			})
 		})
