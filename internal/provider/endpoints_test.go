@@ -2,139 +2,154 @@ package provider_test
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// permitted is an object that is driven through all that it can do.
+type permitted struct {
+	*providertest.Protocol
+	sim *providertest.Sim
+	by  providertest.Face
+}
+
+// applied applies a resource in one configuration after the other, and destroys it.
+func (p permitted) applied(on providertest.Operation, configs ...map[string]any) {
+	p.T.Helper()
+	resource := p.CoreOf(p.by.TypeName(on), &providertest.Kept{})
+	for _, config := range append(configs, nil) {
+		if _, said := resource.Apply(config); len(said) > 0 {
+			p.T.Error(said)
+		}
+	}
+}
+
+// read reads a data source, which says so much of it.
+func (p permitted) read(typ string, config map[string]any, says string) {
+	p.T.Helper()
+	_, said := p.ReadData(typ, config)
+	if (len(said) > 0) != (says != "") || !strings.Contains(said.String(), says) {
+		p.T.Errorf("said: %s", said)
+	}
+}
+
+func (p permitted) hosts() {
+	config := p.by.Reference("./a.sh", 2)
+	p.applied(providertest.OnCreate, config, p.by.Reference("./b.sh", 2))
+	resource := p.CoreOf(providertest.HostedType, &providertest.Kept{})
+	resource.Applied(config)
+	if err := p.sim.Unhost(providertest.Address(2), "web", "nginx"); err != nil {
+		p.T.Fatal(err)
+	}
+	resource.Applied(config)
+	if said := p.CoreOf(providertest.HostedType, &providertest.Kept{}).Imports("web:nginx"); said.Failed() {
+		p.T.Error(said)
+	}
+}
+
+func (p permitted) hostsByJob() {
+	owned := p.by.Reference("./start.sh", 2)
+	owned["registration_api"] = "manage_proc"
+	process, _ := owned["process"].(map[string]any)
+	process["proc_owner"] = "sre"
+	p.applied(providertest.OnCreate, p.by.Reference("./start.sh", 2), owned)
+}
+
+// operates runs one process, and two in their order.
+func (p permitted) operates() {
+	process := func(name string) map[string]any {
+		config := p.by.Reference("./start.sh", 2)
+		if hosts, ok := config["hosts"].(map[string]string); ok && p.by == providertest.FaceGateway {
+			// Whether an address and an agent id are one machine is asked.
+			p.sim.AdmitAgents = true
+			hosts["web-2"] = strings.Repeat("0a", 18)
+		}
+		if p.by == providertest.FaceJOB {
+			of, _ := config["process"].(map[string]any)
+			of["proc_name"], of["setup_path"], of["pid_path"] = name, "/srv/"+name, "/srv/"+name+"/it.pid"
+			return config
+		}
+		config["meta"] = map[string]any{"namespace": "web", "name": name}
+		return config
+	}
+	one, first, second := process("nginx"), process("nginx"), process("redis")
+	one["operation"], first["priority"], second["priority"] = "start", 1, 1
+	p.applied(providertest.OnOperate, one, map[string]any{
+		"operation": "start", "triggers": map[string]string{"run": "2"}, "processes": map[string]any{"one": first, "other": second},
+	})
+}
+
+func (p permitted) asks() {
+	config := p.by.Reference("./start.sh", 2)
+	p.read(p.by.TypeName(providertest.OnStatus), config, "")
+	if p.by != providertest.FaceJOB {
+		p.read(p.by.TypeName(providertest.OnStatus), map[string]any{"meta": config["meta"], "hosts": config["hosts"], "mode": "cached"}, "")
+	}
+}
+
+// looksUp reads a data source in every scope, and once of a business that does not exist.
+func (p permitted) looksUp(typ string) {
+	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web",
+	  "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}], "groups": [{"name": "all", "object": "host"}],
+	  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	p.sim.Topology = topology
+	for _, scope := range []map[string]any{{"topology": map[string]any{"env": "3"}}, {"dynamic_group": "all"}, {"service_template": "web"}} {
+		scope["bk_biz_id"] = 3
+		p.read(typ, scope, "")
+	}
+	p.read(typ, map[string]any{"bk_biz_id": 4, "topology": map[string]any{}}, "There is no business 4")
+}
+
 // Each object calls exactly the APIs that the table lists for it.
-func TestAccEndpoints(t *testing.T) {
+func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	table, err := providertest.EndpointTable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const reference = `
-  meta  = { namespace = "web", name = "nginx" }
-  hosts = { web-1 = "0:10.0.0.2", web-2 = "0:10.0.0.3" }
-`
-	job := providertest.JobConfig{Hosts: providertest.HostsConfig(2)}
-	owned := providertest.JobConfig{Hosts: providertest.HostsConfig(2), Process: strings.Replace(providertest.JobProcess("a"), "type ", "proc_owner = \"sre\"\n    type ", 1)}
-	spec := "  spec = " + providertest.SpecConfig("./start.sh")
-	// What drives an object through all that it can do.
-	scenarios := map[string]func(*testing.T, *providertest.Sim) []resource.TestStep{
-		"bk_hosted_process": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
-			t.Helper()
-			config := func(start string) string {
-				return sim.JobProvider() + providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Start: start}.String()
-			}
-			return []resource.TestStep{
-				{Config: config("./a.sh")},
-				{Config: config("./b.sh")},
-				{PreConfig: func() {
-					if err := sim.Unhost(providertest.Address(2), "web", "nginx"); err != nil {
-						t.Error(err)
-					}
-				}, Config: config("./b.sh")},
-				{ResourceName: providertest.HostedAddress, ImportState: true, ImportStateId: "web:nginx"},
-			}
-		},
-		"bk_process_operation": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			reference := reference
-			if providertest.Gateway == bkapi.APIGW {
-				// Whether an address and an agent id are one machine is asked.
-				sim.AdmitAgents = true
-				reference = strings.Replace(reference, "0:10.0.0.3", strings.Repeat("0a", 18), 1)
-			}
-			one := `{` + reference + spec + "\n  priority = 1\n}"
-			other := strings.Replace(one, `"nginx"`, `"redis"`, 1)
-			return []resource.TestStep{
-				{Config: sim.JobProvider() + `resource "bk_process_operation" "test" {` + reference + spec + "\n  operation = \"start\"\n}"},
-				{Config: sim.JobProvider() + "resource \"bk_process_operation\" \"test\" {\n  processes = {\n    one = " + one + "\n    other = " + other +
-					"\n  }\n  operation = \"start\"\n  triggers = { run = 2 }\n}"},
-			}
-		},
-		"bk_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			return []resource.TestStep{
-				{Config: sim.JobProvider() + `data "bk_process_status" "test" {` + reference + spec + "\n}"},
-				{Config: sim.JobProvider() + `data "bk_process_status" "test" {` + reference + "  mode = \"cached\"\n}"},
-			}
-		},
-		"bk_registrations": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			return []resource.TestStep{{Config: sim.JobProvider() + `data "bk_registrations" "test" { namespace = "web" }`}}
-		},
-		"bk_job_hosted_process": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			owned.More = `registration_api = "manage_proc"`
-			return []resource.TestStep{{Config: sim.JobProvider() + job.String()}, {Config: sim.JobProvider() + owned.String()}}
-		},
-		"bk_job_process_operation": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			one := "{" + job.Reference() + "  priority = 1\n}"
-			other := strings.Replace(one, "/srv/web", "/srv/db", 1)
-			return []resource.TestStep{
-				{Config: sim.JobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n" + job.Reference() + "  operation = \"start\"\n}"},
-				{Config: sim.JobProvider() + "resource \"bk_job_process_operation\" \"test\" {\n  processes = {\n    one = " + one + "\n    other = " + other +
-					"\n  }\n  operation = \"start\"\n  triggers = { run = 2 }\n}"},
-			}
-		},
-		"bk_job_process_status": func(_ *testing.T, sim *providertest.Sim) []resource.TestStep {
-			return []resource.TestStep{{Config: sim.JobProvider() + "data \"bk_job_process_status\" \"test\" {\n" + job.Reference() + "}"}}
-		},
-		"bk_hosts": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
-			t.Helper()
-			return cmdbSteps(t, sim, "bk_hosts")
-		},
-		"bk_cmdb_processes": func(t *testing.T, sim *providertest.Sim) []resource.TestStep {
-			t.Helper()
-			return cmdbSteps(t, sim, "bk_cmdb_processes")
-		},
+	scenarios := map[string]func(permitted){
+		"bk_hosted_process": permitted.hosts, "bk_job_hosted_process": permitted.hostsByJob,
+		"bk_process_operation": permitted.operates, "bk_job_process_operation": permitted.operates,
+		"bk_process_status": permitted.asks, "bk_job_process_status": permitted.asks,
+		"bk_registrations":  func(p permitted) { p.read("bk_registrations", map[string]any{"namespace": "web"}, "") },
+		"bk_hosts":          func(p permitted) { p.looksUp("bk_hosts") },
+		"bk_cmdb_processes": func(p permitted) { p.looksUp("bk_cmdb_processes") },
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), slices.Sorted(maps.Keys(scenarios))); diff != "" {
 		t.Errorf("objects of the table and of this test (-table +test):\n%s", diff)
 	}
-	for object, steps := range scenarios {
-		t.Run(object, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: providertest.Factories, Steps: steps(t, sim)})
-			called := make(map[string]bool)
-			for _, api := range sim.Calls().APIs() {
-				called[api] = true
-			}
-			gateway := providertest.Gateway
-			if strings.HasPrefix(object, "bk_job_") {
-				gateway = bkapi.ESB
-			}
-			if diff := cmp.Diff(table[object][gateway], slices.Sorted(maps.Keys(called))); diff != "" {
-				t.Errorf("APIs (-table +called):\n%s", diff)
-			}
-		})
+	for object, drive := range scenarios {
+		faces := map[providertest.Face]bkapi.Gateway{providertest.FaceESB: bkapi.ESB, providertest.FaceGateway: bkapi.APIGW}
+		if strings.HasPrefix(object, "bk_job_") {
+			faces = map[providertest.Face]bkapi.Gateway{providertest.FaceJOB: bkapi.ESB}
+		}
+		for by, gateway := range faces {
+			t.Run(object+"/"+string(by), func(t *testing.T) {
+				t.Parallel()
+				sim := providertest.NewSim(t)
+				settings := sim.SettingsFor(by)
+				if by == providertest.FaceGateway {
+					settings["cmdb_endpoint"] = sim.URL + "/api/bk-cmdb/prod"
+				}
+				drive(permitted{providertest.ConfiguredWith(t, settings), sim, by})
+				called := make(map[string]bool)
+				for _, api := range sim.Calls().APIs() {
+					called[api] = true
+				}
+				if diff := cmp.Diff(table[object][gateway], slices.Sorted(maps.Keys(called))); diff != "" {
+					t.Errorf("APIs (-table +called):\n%s", diff)
+				}
+			})
+		}
 	}
-}
-
-// cmdbSteps read a data source in every scope, and once of a business that does not exist.
-func cmdbSteps(t *testing.T, sim *providertest.Sim, typ string) []resource.TestStep {
-	t.Helper()
-	topology, err := simulator.ParseTopology([]byte(`{"businesses": [{"id": 3, "name": "game", "templates": [{"name": "web",
-	  "processes": [{"bk_process_name": "nginx", "bk_func_name": "nginx", "work_path": "/srv", "pid_file": "/run/nginx.pid", "user": "root"}]}], "groups": [{"name": "all", "object": "host"}],
-	  "sets": [{"name": "gz", "modules": [{"name": "nginx", "template": "web", "hosts": [{"ip": "10.3.0.1"}]}]}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim.Topology = topology
-	var steps []resource.TestStep
-	for _, scope := range []string{`topology = { env = "3" }`, `dynamic_group = "all"`, `service_template = "web"`} {
-		steps = append(steps, resource.TestStep{Config: sim.JobProvider() + `data "` + typ + `" "test" {` + "\n  bk_biz_id = 3\n  " + scope + "\n}"})
-	}
-	return append(steps, resource.TestStep{
-		Config:      sim.JobProvider() + `data "` + typ + `" "test" {` + "\n  bk_biz_id = 4\n  topology = {}\n}",
-		ExpectError: regexp.MustCompile("There is no business 4"),
-	})
 }
