@@ -208,26 +208,24 @@ func TestProcessOperation_underWay(t *testing.T) {
 // The task of an operation on several processes is asked for each of them.
 func TestProcesses_underWay(t *testing.T) {
 	t.Parallel()
-	for _, by := range gseFaces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			config := operation("restart", stack(), ascending)
-			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}), "db", "web", "log")
-			left := []string{"db/web-2", "log/web-1", "log/web-2", "log/web-3", "web/web-1", "web/web-2", "web/web-3"}
-			if diff := cmp.Diff(left, slices.Sorted(maps.Keys(u.Reasons("failed_hosts")))); diff != "" {
-				t.Fatalf("failed_hosts (-want +got):\n%s", diff)
-			}
-			u.late.Store(int64(2 * time.Hour))
-			if _, said := u.Apply(config); len(said) > 0 {
-				t.Error(said)
-			}
-			want := map[string]int{providertest.Address(1): 2, providertest.Address(2): 3, providertest.Address(3): 2}
-			providertest.Same(t, "what reached agents", want, u.ran("restart"))
-			if sent := u.sim.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) != 1 {
-				t.Errorf("sent %v, want the processes whose turn had not come", sent.APIs())
-			}
-		})
-	}
+	onFaces(t, "", gseFaces, func(s trial) {
+		t, by := s.t, s.by
+		config := operation("restart", stack(), ascending)
+		u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}), "db", "web", "log")
+		left := []string{"db/web-2", "log/web-1", "log/web-2", "log/web-3", "web/web-1", "web/web-2", "web/web-3"}
+		if diff := cmp.Diff(left, slices.Sorted(maps.Keys(u.Reasons("failed_hosts")))); diff != "" {
+			t.Fatalf("failed_hosts (-want +got):\n%s", diff)
+		}
+		u.late.Store(int64(2 * time.Hour))
+		if _, said := u.Apply(config); len(said) > 0 {
+			t.Error(said)
+		}
+		want := map[string]int{providertest.Address(1): 2, providertest.Address(2): 3, providertest.Address(3): 2}
+		providertest.Same(t, "what reached agents", want, u.ran("restart"))
+		if sent := u.sim.Calls().OfOp(simulator.OpRestart).Of("operate_*"); len(sent) != 1 {
+			t.Errorf("sent %v, want the processes whose turn had not come", sent.APIs())
+		}
+	})
 }
 
 // Where the task of an operation tells that it failed, or nothing, the operation is run
@@ -246,18 +244,16 @@ func TestProcessOperation_underWayNoMore(t *testing.T) {
 		},
 		"state-of-an-older-release": func(_ *testing.T, u *underWay) { u.Private = nil },
 	} {
-		for _, by := range faces {
-			t.Run(name+"/"+string(by), func(t *testing.T) {
-				t.Parallel()
-				config := restartConfig(by, 3, nil)
-				u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
-				change(t, u)
-				if kind, said := u.Apply(config); kind != providertest.PlanUpdate || len(said) > 0 {
-					t.Errorf("%s: %s", kind, said)
-				}
-				u.sim.Changed(t, operated(by, simulator.OpRestart, 2, 3))
-			})
-		}
+		onFaces(t, name, faces, func(s trial) {
+			t, by := s.t, s.by
+			config := restartConfig(by, 3, nil)
+			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{2, 3}))
+			change(t, u)
+			if kind, said := u.Apply(config); kind != providertest.PlanUpdate || len(said) > 0 {
+				t.Errorf("%s: %s", kind, said)
+			}
+			u.sim.Changed(t, operated(by, simulator.OpRestart, 2, 3))
+		})
 	}
 }
 
@@ -269,25 +265,23 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 		"forbidden":   {HTTPStatus: http.StatusForbidden, Body: `{"code":1640301,"message":"App has no permission to the resource"}`},
 		"bad-gateway": {HTTPStatus: http.StatusBadGateway, Body: "<html>502</html>"},
 	} {
-		for _, by := range faces {
-			t.Run(name+"/"+string(by), func(t *testing.T) {
-				t.Parallel()
-				config := restartConfig(by, 1, nil)
-				u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
-				unasked := fault
-				unasked.API, unasked.Op = "get_proc*", new(simulator.OpRestart)
-				u.sim.Inject(unasked)
-				if _, said := u.Apply(config); !said.Failed() || !strings.Contains(said.String(), "the platform's result could not be read") {
-					t.Errorf("said: %s", said)
-				}
-				u.sim.Mend()
-				u.late.Store(int64(2 * time.Hour))
-				if _, said := u.Apply(config); len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
-					t.Errorf("the apply after that: %s", said)
-				}
-				u.sim.Changed(t)
-			})
-		}
+		onFaces(t, name, faces, func(s trial) {
+			t, by := s.t, s.by
+			config := restartConfig(by, 1, nil)
+			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
+			unasked := fault
+			unasked.API, unasked.Op = "get_proc*", new(simulator.OpRestart)
+			u.sim.Inject(unasked)
+			if _, said := u.Apply(config); !said.Failed() || !strings.Contains(said.String(), "the platform's result could not be read") {
+				t.Errorf("said: %s", said)
+			}
+			u.sim.Mend()
+			u.late.Store(int64(2 * time.Hour))
+			if _, said := u.Apply(config); len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
+				t.Errorf("the apply after that: %s", said)
+			}
+			u.sim.Changed(t)
+		})
 	}
 }
 

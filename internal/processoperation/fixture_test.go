@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -17,6 +18,23 @@ var (
 	gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
 	faces    = append(gseFaces[:2:2], providertest.FaceJOB)
 )
+
+// trial is a test, or one row of it, through one face.
+type trial struct {
+	t  *testing.T
+	by providertest.Face
+}
+
+// onFaces plays a test, or one row of it, through each of some faces.
+func onFaces(t *testing.T, row string, through []providertest.Face, play func(trial)) {
+	t.Helper()
+	for _, by := range through {
+		t.Run(strings.TrimPrefix(row+"/"+string(by), "/"), func(t *testing.T) {
+			t.Parallel()
+			play(trial{t, by})
+		})
+	}
+}
 
 // operationOf is an operation by a face, not created yet.
 func operationOf(t *testing.T, sim *providertest.Sim, by providertest.Face) *providertest.Core {
@@ -36,6 +54,9 @@ func configOf(by providertest.Face, operation string, n int, more map[string]any
 func restartConfig(by providertest.Face, n int, more map[string]any) map[string]any {
 	return configOf(by, "restart", n, more)
 }
+
+// asParts leaves a configuration as it is.
+func asParts(_ *testing.T, config map[string]any) map[string]any { return config }
 
 // asProcess puts meta, hosts and spec of a configuration into a process.
 func asProcess(t *testing.T, config map[string]any) map[string]any {

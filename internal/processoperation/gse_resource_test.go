@@ -24,9 +24,9 @@ func TestProcessOperation_partial(t *testing.T) {
 			apply := func(step, trigger string, kind providertest.PlanKind, severity string, hosts ...int) providertest.Diagnostics {
 				t.Helper()
 				sim.ResetCalls()
-				planned, said := resource.Apply(restartConfig(providertest.FaceESB, c.Hosts, map[string]any{
+				planned, said := resource.Apply(asProcess(t, restartConfig(providertest.FaceESB, c.Hosts, map[string]any{
 					"triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"waves": []string{"100%"}}, // else it warns of many hosts
-				}))
+				})))
 				if planned != kind || said.Severity() != severity || resource.Tainted {
 					t.Errorf("%s: %s, tainted: %t, said: %s", step, planned, resource.Tainted, said)
 				}
@@ -46,6 +46,9 @@ func TestProcessOperation_partial(t *testing.T) {
 			}
 			sim.Mend()
 			apply("a retry", "a", providertest.PlanUpdate, "", bad...)
+			if want := "run 2: restart on 1 host: web-5"; c.Failing == 1 && resource.Attribute("rollout_plan") != want {
+				t.Errorf("rollout_plan: %v, want %q", resource.Attribute("rollout_plan"), want)
+			}
 			fail()
 			said := apply("a later run fails on some", "b", providertest.PlanUpdate, "error", providertest.HostNumbers(c.Hosts)...).String()
 			if !strings.Contains(said, "Unable to Restart Process") || !strings.Contains(said, "sh: ./restart.sh: not found") {

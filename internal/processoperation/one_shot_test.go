@@ -10,6 +10,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// oneShot is an operation on a one-shot process.
+func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
+	config := configOf(by, operation, hosts, nil)
+	config["spec"].(map[string]any)["monitor_policy"] = map[string]any{"auto_type": 2} //nolint:forcetypeassert // it is made so
+	return config
+}
+
 // A one-shot process has ended when its start is checked, and is hosted by it. What
 // nobody hosted before is unhosted, and what somebody did is left to him.
 func TestProcessOperation_oneShot(t *testing.T) {
@@ -19,17 +26,9 @@ func TestProcessOperation_oneShot(t *testing.T) {
 			t.Run(fmt.Sprintf("%s-%s", face, operation), func(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
-				if err := sim.Host(providertest.Address(2), "web", "nginx"); err != nil {
-					t.Fatal(err)
-				}
-				config := face.Reference("./start.sh", 2)
-				spec, _ := config["spec"].(map[string]any)
-				spec["monitor_policy"] = map[string]any{"auto_type": 2}
-				config["operation"] = operation
-				resource := providertest.ConfiguredWith(t, sim.SettingsFor(face)).CoreOf("bk_process_operation", &providertest.Kept{})
-
-				resource.Applied(config)
-
+				fine(t, sim.Host(providertest.Address(2), "web", "nginx"))
+				config := oneShot(face, operation, 2)
+				operationOf(t, sim, face).Applied(config)
 				op := map[string]string{"start": "0", "restart": "7"}[operation]
 				want := []string{"operate_proc_v2/" + op + " " + providertest.Addresses(1, 2), providertest.Operated(4, 1)}
 				if op == "7" {
@@ -67,14 +66,8 @@ func TestProcessOperation_oneShotStaysHosted(t *testing.T) {
 				sim.Inject(notRunning(simulator.OpUnhost))
 			}
 			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpQuery), Skip: 1, HTTPStatus: http.StatusBadGateway})
-			config := by.Reference("./start.sh", 1)
-			spec, _ := config["spec"].(map[string]any)
-			spec["monitor_policy"] = map[string]any{"auto_type": 2}
-			config["operation"] = "start"
-			resource := operationOf(t, sim, by)
-
-			_, said := resource.Apply(config)
-
+			config := oneShot(by, "start", 1)
+			_, said := operationOf(t, sim, by).Apply(config)
 			process, _ := sim.Process(providertest.Address(1), "web", "nginx")
 			if process.Hosted != fails || said.Failed() != fails || strings.Contains(said.String(), "whether it is still hosted is not known") != fails {
 				t.Errorf("hosted: %t; said: %s", process.Hosted, said)
@@ -92,18 +85,10 @@ func TestProcessOperation_oneShotNotStopped(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%t", by, fails), func(t *testing.T) {
 				t.Parallel()
 				sim := hosted(t, by, 1)
-				if err := sim.StartProcess(providertest.Address(1), "web", "nginx"); err != nil {
-					t.Fatal(err)
-				}
+				fine(t, sim.StartProcess(providertest.Address(1), "web", "nginx"))
 				sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Code: new(836), Message: "stop process failed", Apply: !fails})
-				config := by.Reference("./start.sh", 1)
-				spec, _ := config["spec"].(map[string]any)
-				spec["monitor_policy"] = map[string]any{"auto_type": 2}
-				config["operation"] = "restart"
-				resource := operationOf(t, sim, by)
-
-				_, said := resource.Apply(config)
-
+				config := oneShot(by, "restart", 1)
+				_, said := operationOf(t, sim, by).Apply(config)
 				if said.Failed() != fails || strings.Contains(said.String(), "so it was not run anew") != fails {
 					t.Errorf("said: %s", said)
 				}

@@ -52,8 +52,7 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for form, convert := range map[string]func(*testing.T, map[string]any) map[string]any{
-				"parts":   func(_ *testing.T, config map[string]any) map[string]any { return config },
-				"process": asProcess,
+				"parts": asParts, "process": asProcess,
 			} {
 				sim := providertest.NewSim(t)
 				registerAll(t, sim, 4)
@@ -115,24 +114,6 @@ func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-}
-
-// The plan of a retry names the hosts that failed.
-func TestProcessOperation_rolloutPlanOfARetry(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	registerAll(t, sim, 3)
-	resource := operationOf(t, sim, providertest.FaceESB)
-	sim.Inject(simulator.Fault{API: "operate_proc_v2", Hosts: []string{providertest.Address(2)}, Unreachable: "117"})
-	config := asProcess(t, restartConfig(providertest.FaceESB, 3, nil))
-	resource.Apply(config)
-	sim.Mend()
-	sim.ResetCalls()
-	resource.Applied(config)
-	if got, want := resource.Attribute("rollout_plan"), "run 2: restart on 1 host: web-2"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	sim.Changed(t, providertest.Operated(7, 2))
 }
 
 // Whether a host that came is one that went is asked by the apply, so the plan does not
@@ -211,53 +192,6 @@ func TestProcessOperation_runOnCreate(t *testing.T) {
 			maps.Copy(config, c.more)
 			resource.Applied(config)
 			sim.Changed(t, c.want...)
-		})
-	}
-}
-
-// A process in one value decides as its parts do: another declaration of it runs nothing,
-// another name or a host that comes does.
-func TestProcessOperation_process(t *testing.T) {
-	t.Parallel()
-	config := restartConfig(providertest.FaceESB, 2, map[string]any{"on_destroy": "stop"})
-	with := func(more map[string]any) map[string]any {
-		changed := maps.Clone(config)
-		maps.Copy(changed, more)
-		return changed
-	}
-	for name, c := range map[string]struct {
-		after map[string]any
-		want  []string
-	}{
-		"from-parts": {config, nil},
-		"spec":       {with(map[string]any{"spec": providertest.WholeSpec("./start.sh -v")}), nil},
-		"label":      {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]string{"team": "sre"}}}), nil},
-		"key":        {with(map[string]any{"hosts": map[string]string{"a": providertest.Address(1), "b": providertest.Address(2)}}), nil},
-		"removed":    {with(map[string]any{"hosts": providertest.HostsOf(1)}), nil},
-		"added":      {with(map[string]any{"hosts": providertest.HostsOf(3)}), []string{providertest.Operated(7, 3)}},
-		"name":       {with(map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}), []string{providertest.Operated(7, 1, 2)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			registerAll(t, sim, 3)
-			for _, n := range providertest.HostNumbers(3) {
-				if err := sim.Register(providertest.Address(n), "web", "nginx2", nil, "{}"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			resource := operationOf(t, sim, providertest.FaceESB)
-			if name == "from-parts" {
-				resource.Applied(config)
-			} else {
-				resource.Applied(asProcess(t, config))
-			}
-			sim.ResetCalls()
-			resource.Applied(asProcess(t, c.after))
-			sim.Changed(t, c.want...)
-			if plan, said := resource.Plan(asProcess(t, c.after)); plan.Action != providertest.PlanNothing || len(said) > 0 {
-				t.Errorf("the plan after it: %s %s", plan.Action, said)
-			}
 		})
 	}
 }

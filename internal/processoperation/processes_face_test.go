@@ -16,7 +16,7 @@ import (
 // are, or through JOB.
 type way struct{ face providertest.Face }
 
-var ways = []way{{providertest.FaceESB}, {providertest.FaceJOB}}
+var ways = []providertest.Face{providertest.FaceESB, providertest.FaceJOB}
 
 func (w way) job() bool { return w.face == providertest.FaceJOB }
 

@@ -2,7 +2,6 @@ package processoperation_test
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,65 +51,58 @@ func TestProcesses_mistakes(t *testing.T) {
 			"Attribute rollout.healthy: only a resident process goes on running, and this one does not (type 2); leave it out.",
 		},
 	} {
-		for _, w := range ways {
-			if len(c.only) > 0 && !slices.Contains(c.only, w.face) {
-				continue
-			}
-			t.Run(name+"/"+string(w.face), func(t *testing.T) {
-				t.Parallel()
-				typ, config := w.face.TypeName(providertest.OnRestart), w.config(t, c.config)
-				resource := p.CoreOf(typ, &providertest.Kept{}).Validate(config).String()
-				action := p.ValidateAction(typ, config)
-				for object, said := range map[string]string{"resource": resource, "action": action} {
-					if !strings.Contains(said, c.said) || strings.Count(said, "ERROR") != 1 {
-						t.Errorf("%s said:\n%s\nwant:\n%s", object, said, c.said)
-					}
-				}
-			})
+		through := c.only
+		if through == nil {
+			through = ways
 		}
+		onFaces(t, name, through, func(s trial) {
+			t, by := s.t, s.by
+			typ, config := by.TypeName(providertest.OnRestart), way{by}.config(t, c.config)
+			for object, said := range map[string]string{"resource": p.CoreOf(typ, &providertest.Kept{}).Validate(config).String(), "action": p.ValidateAction(typ, config)} {
+				if !strings.Contains(said, c.said) || strings.Count(said, "ERROR") != 1 {
+					t.Errorf("%s said:\n%s\nwant:\n%s", object, said, c.said)
+				}
+			}
+		})
 	}
 }
 
 // A canary is a host of any of the processes.
 func TestProcesses_canary(t *testing.T) {
 	t.Parallel()
-	for _, w := range ways {
-		t.Run(string(w.face), func(t *testing.T) {
-			t.Parallel()
-			resource := w.resource(t, providertest.NewSim(t))
-			canary := func(key string) map[string]any {
-				return w.config(t, operation("start", stack(), map[string]any{"rollout": map[string]any{"canary": []any{key}, "batch_size": 9}}))
-			}
-			if _, said := resource.Plan(canary("web-3")); len(said) > 0 {
-				t.Error(said)
-			}
-			if _, said := resource.Plan(canary("web-4")); !strings.Contains(said.String(), `"web-4" is not the key of a host in hosts`) {
-				t.Error(said)
-			}
-		})
-	}
+	onFaces(t, "", ways, func(s trial) {
+		t, w := s.t, way{s.by}
+		resource := w.resource(t, providertest.NewSim(t))
+		canary := func(key string) map[string]any {
+			return w.config(t, operation("start", stack(), map[string]any{"rollout": map[string]any{"canary": []any{key}, "batch_size": 9}}))
+		}
+		if _, said := resource.Plan(canary("web-3")); len(said) > 0 {
+			t.Error(said)
+		}
+		if _, said := resource.Plan(canary("web-4")); !strings.Contains(said.String(), `"web-4" is not the key of a host in hosts`) {
+			t.Error(said)
+		}
+	})
 }
 
 // More than 100 hosts of one priority are taken down at once, and not of all together.
 func TestProcesses_manyAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, w := range ways {
-		t.Run(string(w.face), func(t *testing.T) {
-			t.Parallel()
-			resource := w.resource(t, providertest.NewSim(t))
-			many := func(n int) map[string]any {
-				one := entry("a", 1)
-				one["hosts"] = manyHosts(n)
-				other := maps.Clone(one)
-				other["meta"], other["priority"] = map[string]any{"namespace": "web", "name": "b"}, 2
-				return w.config(t, operation("restart", map[string]any{"a": one, "b": other}, nil))
-			}
-			if _, said := resource.Plan(many(100)); len(said) > 0 {
-				t.Error(said)
-			}
-			if _, said := resource.Plan(many(101)); !strings.Contains(said.String(), w.id("a")+","+w.id("b")+": restart goes to 101 hosts at the same time: web-001…web-101.") {
-				t.Errorf("said %s", said)
-			}
-		})
-	}
+	onFaces(t, "", ways, func(s trial) {
+		t, w := s.t, way{s.by}
+		resource := w.resource(t, providertest.NewSim(t))
+		many := func(n int) map[string]any {
+			one := entry("a", 1)
+			one["hosts"] = manyHosts(n)
+			other := maps.Clone(one)
+			other["meta"], other["priority"] = map[string]any{"namespace": "web", "name": "b"}, 2
+			return w.config(t, operation("restart", map[string]any{"a": one, "b": other}, nil))
+		}
+		if _, said := resource.Plan(many(100)); len(said) > 0 {
+			t.Error(said)
+		}
+		if _, said := resource.Plan(many(101)); !strings.Contains(said.String(), w.id("a")+","+w.id("b")+": restart goes to 101 hosts at the same time: web-001…web-101.") {
+			t.Errorf("said %s", said)
+		}
+	})
 }

@@ -130,30 +130,28 @@ func TestProcesses_order(t *testing.T) {
 			operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"web": asProcess(t, entry("web", 5, 1, 2, 3))}), nil), nil, "runs nothing",
 		},
 	} {
-		for _, w := range ways {
-			t.Run(name+"/"+string(w.face), func(t *testing.T) {
-				t.Parallel()
-				sim := providertest.NewSim(t)
-				resource := w.resource(t, sim)
-				if c.before != nil {
-					resource.Applied(w.config(t, c.before))
-				}
-				sim.ResetCalls()
-				after := w.config(t, c.after)
-				plan, said := resource.Plan(after)
-				if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); c.plan != "" && got != c.plan {
-					t.Errorf("plan %q, want %q", got, c.plan)
-				}
-				if len(said) > 0 {
-					t.Error(said)
-				}
-				resource.Applied(after)
-				w.expect(t, sim, c.want...)
-				if again, said := resource.Apply(after); again != providertest.PlanNothing {
-					t.Errorf("the plan after it: %s %s", again, said)
-				}
-			})
-		}
+		onFaces(t, name, ways, func(s trial) {
+			t, w := s.t, way{s.by}
+			sim := providertest.NewSim(t)
+			resource := w.resource(t, sim)
+			if c.before != nil {
+				resource.Applied(w.config(t, c.before))
+			}
+			sim.ResetCalls()
+			after := w.config(t, c.after)
+			plan, said := resource.Plan(after)
+			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); c.plan != "" && got != c.plan {
+				t.Errorf("plan %q, want %q", got, c.plan)
+			}
+			if len(said) > 0 {
+				t.Error(said)
+			}
+			resource.Applied(after)
+			w.expect(t, sim, c.want...)
+			if again, said := resource.Apply(after); again != providertest.PlanNothing {
+				t.Errorf("the plan after it: %s %s", again, said)
+			}
+		})
 	}
 }
 
@@ -161,125 +159,117 @@ func TestProcesses_order(t *testing.T) {
 // next apply goes on from there, in order.
 func TestProcesses_failed(t *testing.T) {
 	t.Parallel()
-	for _, w := range ways {
-		t.Run(string(w.face), func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := w.resource(t, sim)
-			restart, code := simulator.OpRestart, 65535
-			sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
-			_, said := resource.Apply(w.config(t, operation("restart", stack(), ascending)))
-			for _, want := range []string{
-				`"db", priority 1: ` + w.title("db") + ": restart on 2 hosts: 1 done, 1 failed.",
-				"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: ` + w.title("log") + ": restart on 3 hosts: 0 done, 3 not tried.",
-				"The next plan shows an update that retries these hosts alone.",
-			} {
-				if !strings.Contains(said.String(), want) {
-					t.Errorf("%q is not said in:\n%s", want, said)
-				}
+	onFaces(t, "", ways, func(s trial) {
+		t, w := s.t, way{s.by}
+		sim := providertest.NewSim(t)
+		resource := w.resource(t, sim)
+		restart, code := simulator.OpRestart, 65535
+		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("db"), Hosts: []string{providertest.Address(2)}, Code: &code, Message: "no such file"})
+		_, said := resource.Apply(w.config(t, operation("restart", stack(), ascending)))
+		for _, want := range []string{
+			`"db", priority 1: ` + w.title("db") + ": restart on 2 hosts: 1 done, 1 failed.",
+			"web-2 (0:10.0.0.3): 65535, the command failed", `"log", priority 5: ` + w.title("log") + ": restart on 3 hosts: 0 done, 3 not tried.",
+			"The next plan shows an update that retries these hosts alone.",
+		} {
+			if !strings.Contains(said.String(), want) {
+				t.Errorf("%q is not said in:\n%s", want, said)
 			}
-			notTried := "not_tried: too many hosts had failed before its wave"
-			want := map[string]string{"db/web-2": "failed: 65535, the command failed: no such file"}
-			for n := 1; n <= 3; n++ {
-				want[fmt.Sprintf("web/web-%d", n)], want[fmt.Sprintf("log/web-%d", n)] = notTried, notTried
-			}
-			providertest.Same(t, "failed_hosts", want, resource.Reasons("failed_hosts"))
-			sim.Mend()
-			sim.ResetCalls()
-			// An entry and a host that are called otherwise by then are the same all the same.
-			renamed := entry("db", 1, 1)
-			renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
-			resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))
-			w.expect(t, sim, "7 db[3]", "7 log[2 3 4] web[2 3 4]")
-			if left := resource.Reasons("failed_hosts"); len(left) > 0 {
-				t.Errorf("failed_hosts %v", left)
-			}
-		})
-	}
+		}
+		notTried := "not_tried: too many hosts had failed before its wave"
+		want := map[string]string{"db/web-2": "failed: 65535, the command failed: no such file"}
+		for n := 1; n <= 3; n++ {
+			want[fmt.Sprintf("web/web-%d", n)], want[fmt.Sprintf("log/web-%d", n)] = notTried, notTried
+		}
+		providertest.Same(t, "failed_hosts", want, resource.Reasons("failed_hosts"))
+		sim.Mend()
+		sim.ResetCalls()
+		// An entry and a host that are called otherwise by then are the same all the same.
+		renamed := entry("db", 1, 1)
+		renamed["hosts"] = map[string]string{"web-1": providertest.Address(1), "other": providertest.Address(2)}
+		resource.Applied(w.config(t, operation("restart", with(stack(), map[string]any{"db": nil, "database": renamed}), ascending)))
+		w.expect(t, sim, "7 db[3]", "7 log[2 3 4] web[2 3 4]")
+		if left := resource.Reasons("failed_hosts"); len(left) > 0 {
+			t.Errorf("failed_hosts %v", left)
+		}
+	})
 }
 
 // An answer that got lost leaves all processes of the call in doubt. The next apply asks
 // each, and starts nothing twice.
 func TestProcesses_lost(t *testing.T) {
 	t.Parallel()
-	for _, w := range ways {
-		t.Run(string(w.face), func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			resource := w.resource(t, sim)
-			start := simulator.OpStart
-			// Of GSE the second call is that of log and web, of JOB each has one.
-			sim.Inject(simulator.Fault{Op: &start, API: "operate_proc*", Skip: 1, Drop: "after"})
-			config := w.config(t, operation("start", stack(), nil))
-			resource.Apply(config)
-			if left := resource.Reasons("failed_hosts"); len(left) != 6 || !strings.HasPrefix(left["log/web-3"], "outcome_unknown") {
-				t.Errorf("failed_hosts %v", left)
-			}
-			sim.Mend()
-			sim.ResetCalls()
-			before := pids(sim)
-			resource.Applied(config)
-			if diff := cmp.Diff(before, pids(sim)); diff != "" || len(before) != 8 {
-				t.Errorf("pids of %d processes (-before +after):\n%s", len(before), diff)
-			}
-			calls := w.operations(t, sim)
-			slices.Sort(calls) // the processes are asked at once
-			providertest.Same(t, "calls", []string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls)
-		})
-	}
+	onFaces(t, "", ways, func(s trial) {
+		t, w := s.t, way{s.by}
+		sim := providertest.NewSim(t)
+		resource := w.resource(t, sim)
+		start := simulator.OpStart
+		// Of GSE the second call is that of log and web, of JOB each has one.
+		sim.Inject(simulator.Fault{Op: &start, API: "operate_proc*", Skip: 1, Drop: "after"})
+		config := w.config(t, operation("start", stack(), nil))
+		resource.Apply(config)
+		if left := resource.Reasons("failed_hosts"); len(left) != 6 || !strings.HasPrefix(left["log/web-3"], "outcome_unknown") {
+			t.Errorf("failed_hosts %v", left)
+		}
+		sim.Mend()
+		sim.ResetCalls()
+		before := pids(sim)
+		resource.Applied(config)
+		if diff := cmp.Diff(before, pids(sim)); diff != "" || len(before) != 8 {
+			t.Errorf("pids of %d processes (-before +after):\n%s", len(before), diff)
+		}
+		calls := w.operations(t, sim)
+		slices.Sort(calls) // the processes are asked at once
+		providertest.Same(t, "calls", []string{"2 log[2 3 4]", "2 web[2 3 4]"}, calls)
+	})
 }
 
 // A destroy that fails on some keeps those alone, whether or not they are in one value.
 func TestProcesses_destroy(t *testing.T) {
 	t.Parallel()
 	for name, web := range map[string]map[string]any{"parts": entry("web", 5, 1, 2, 3), "one-value": asProcess(t, entry("web", 5, 1, 2, 3))} {
-		for _, w := range ways {
-			t.Run(name+"/"+string(w.face), func(t *testing.T) {
-				t.Parallel()
-				sim := providertest.NewSim(t)
-				resource := w.resource(t, sim)
-				// The order is that of the operation, and not of on_destroy.
-				resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop", "order": "ascending"})))
-				stop, code := simulator.OpStop, 65535
-				sim.Inject(simulator.Fault{Op: &stop, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
-				sim.ResetCalls()
-				if _, said := resource.Apply(nil); !said.Failed() {
-					t.Errorf("it ended with %s", said)
-				}
-				w.expect(t, sim, "1 log[2 3 4] web[2 3 4]")
-				sim.Mend()
-				sim.ResetCalls()
-				if _, said := resource.Apply(nil); len(said) > 0 {
-					t.Error(said)
-				}
-				w.expect(t, sim, "1 web[3]", "1 db[2 3]")
-			})
-		}
+		onFaces(t, name, ways, func(s trial) {
+			t, w := s.t, way{s.by}
+			sim := providertest.NewSim(t)
+			resource := w.resource(t, sim)
+			// The order is that of the operation, and not of on_destroy.
+			resource.Applied(w.config(t, operation("start", with(stack(), map[string]any{"web": web}), map[string]any{"on_destroy": "stop", "order": "ascending"})))
+			stop, code := simulator.OpStop, 65535
+			sim.Inject(simulator.Fault{Op: &stop, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
+			sim.ResetCalls()
+			if _, said := resource.Apply(nil); !said.Failed() {
+				t.Errorf("it ended with %s", said)
+			}
+			w.expect(t, sim, "1 log[2 3 4] web[2 3 4]")
+			sim.Mend()
+			sim.ResetCalls()
+			if _, said := resource.Apply(nil); len(said) > 0 {
+				t.Error(said)
+			}
+			w.expect(t, sim, "1 web[3]", "1 db[2 3]")
+		})
 	}
 }
 
 // The action does the same, and says what is to be named to run on what failed alone.
 func TestProcesses_action(t *testing.T) {
 	t.Parallel()
-	for _, w := range ways {
-		t.Run(string(w.face), func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			p := providertest.ConfiguredWith(t, sim.SettingsFor(w.face))
-			restart, code := simulator.OpRestart, 65535
-			sim.Inject(simulator.Fault{Op: &restart, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
-			progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(t, operation("restart", stack(), ascending)))
-			w.expect(t, sim, "7 db[2 3]", "7 log[2 3 4] web[2 3 4]")
-			if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
-				t.Errorf("progress %q", last)
+	onFaces(t, "", ways, func(s trial) {
+		t, w := s.t, way{s.by}
+		sim := providertest.NewSim(t)
+		p := providertest.ConfiguredWith(t, sim.SettingsFor(w.face))
+		restart, code := simulator.OpRestart, 65535
+		sim.Inject(simulator.Fault{Op: &restart, Name: w.name("web"), Hosts: []string{providertest.Address(2)}, Code: &code})
+		progress, end := p.Invoke(t.Context(), w.face.TypeName(providertest.OnRestart), w.config(t, operation("restart", stack(), ascending)))
+		w.expect(t, sim, "7 db[2 3]", "7 log[2 3 4] web[2 3 4]")
+		if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
+			t.Errorf("progress %q", last)
+		}
+		for _, want := range []string{"ERROR: Unable to Restart Process", "web-2 (0:10.0.0.3): 65535", `Done on all hosts: "db", "log".`, "  \"web\":\n  hosts = {\n    \"web-2\" = \"0:10.0.0.3\"\n  }"} {
+			if !strings.Contains(end, want) {
+				t.Errorf("%q is not said in:\n%s", want, end)
 			}
-			for _, want := range []string{"ERROR: Unable to Restart Process", "web-2 (0:10.0.0.3): 65535", `Done on all hosts: "db", "log".`, "  \"web\":\n  hosts = {\n    \"web-2\" = \"0:10.0.0.3\"\n  }"} {
-				if !strings.Contains(end, want) {
-					t.Errorf("%q is not said in:\n%s", want, end)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // What is not known yet makes no plan that turns out otherwise.
@@ -294,23 +284,21 @@ func TestProcesses_unknown(t *testing.T) {
 		"all": notKnown, "element": map[string]any{"a": notKnown, "b": entry("web", 1, 1)}, "priority": map[string]any{"a": priority},
 		"host": map[string]any{"a": hosts}, "name": map[string]any{"a": name}, "process": map[string]any{"a": whole},
 	} {
-		for _, w := range ways {
-			t.Run(name+"/"+string(w.face), func(t *testing.T) {
-				t.Parallel()
-				sim := providertest.NewSim(t)
-				resource := w.resource(t, sim)
-				config := w.config(t, map[string]any{"operation": "start", "processes": processes})
-				plan, said := resource.Plan(config)
-				if len(said) > 0 {
-					t.Fatal(said)
-				}
-				if plan.Planned(t)["rollout_plan"].IsKnown() {
-					t.Error("rollout_plan is known")
-				}
-				if known := plan.Planned(t)["id"].IsKnown(); known != (name == "host") {
-					t.Errorf("id is known: %t", known)
-				}
-			})
-		}
+		onFaces(t, name, ways, func(s trial) {
+			t, w := s.t, way{s.by}
+			sim := providertest.NewSim(t)
+			resource := w.resource(t, sim)
+			config := w.config(t, map[string]any{"operation": "start", "processes": processes})
+			plan, said := resource.Plan(config)
+			if len(said) > 0 {
+				t.Fatal(said)
+			}
+			if plan.Planned(t)["rollout_plan"].IsKnown() {
+				t.Error("rollout_plan is known")
+			}
+			if known := plan.Planned(t)["id"].IsKnown(); known != (name == "host") {
+				t.Errorf("id is known: %t", known)
+			}
+		})
 	}
 }

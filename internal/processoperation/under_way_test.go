@@ -13,20 +13,18 @@ import (
 // restart which is still under way is forgotten, and may be sent again.
 func TestProcessOperation_underWayRefusedOnce(t *testing.T) {
 	t.Parallel()
-	for _, by := range faces {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			config := by.Reference("./start.sh", 1)
-			config["operation"] = "restart"
-			u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
-			u.sim.Inject(simulator.Fault{API: "get_proc*", Op: new(simulator.OpRestart), EnvelopeCode: new(1306000), EnvelopeMessage: "system error", Times: 2})
-			u.wakes()
-			if _, said := u.Apply(config); len(said) > 0 {
-				t.Errorf("said: %s", said)
-			}
-			u.sim.Changed(t)
-		})
-	}
+	onFaces(t, "", faces, func(s trial) {
+		t, by := s.t, s.by
+		config := by.Reference("./start.sh", 1)
+		config["operation"] = "restart"
+		u := interrupted(t, by, config, simulator.OpRestart, providertest.AddressList([]int{1}))
+		u.sim.Inject(simulator.Fault{API: "get_proc*", Op: new(simulator.OpRestart), EnvelopeCode: new(1306000), EnvelopeMessage: "system error", Times: 2})
+		u.wakes()
+		if _, said := u.Apply(config); len(said) > 0 {
+			t.Errorf("said: %s", said)
+		}
+		u.sim.Changed(t)
+	})
 }
 
 // A task is asked for by the name that its host was sent it by, also when the host has been
@@ -45,11 +43,7 @@ func TestProcessOperation_underWayRenamed(t *testing.T) {
 			var late, polls atomic.Int64
 			sim.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
 			sim.AddAgent(agentID, providertest.Address(1))
-			for _, err := range []error{sim.Register(c.before, "web", "nginx", nil, "{}"), sim.StartProcess(c.before, "web", "nginx")} {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			fine(t, sim.Register(c.before, "web", "nginx", nil, "{}"), sim.StartProcess(c.before, "web", "nginx"))
 			anew := func() *providertest.Protocol { return providertest.ConfiguredWith(t, sim.SettingsFor(by)) }
 			resource := anew().CoreOf("bk_process_operation", &providertest.Kept{})
 			resource.Fresh = anew
