@@ -167,8 +167,7 @@ func TestClient_requestID(t *testing.T) {
 			if want == "" {
 				want = s.received()[0].header.Get("X-Bkapi-Request-Id")
 			}
-			var failure *bkapi.Error
-			if !errors.As(err, &failure) || failure.RequestID != want {
+			if failure := failureOf(t, err); failure.RequestID != want {
 				t.Errorf("got %v, want request id %q", err, want)
 			}
 		})

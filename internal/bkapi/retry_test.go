@@ -52,11 +52,7 @@ func checkRetryRow(t *testing.T, row retryRow, step http.HandlerFunc, api bkapi.
 	var out struct{ TaskID string }
 	_, err := client.Call(t.Context(), api, nil, &out)
 
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) {
-		t.Fatalf("%s: got error %v, want an *Error", api.Name, err)
-	}
-
+	failure := failureOf(t, err)
 	want := map[string]int{"no": 1, "once": 2, "yes": 3}[word]
 	if failure.Attempts != want {
 		t.Errorf("%s: %d tries, want %d: %v", api.Name, failure.Attempts, want, err)
@@ -98,9 +94,7 @@ func TestClient_retryStopsWhenContextEnds(t *testing.T) {
 				<-r.Context().Done()
 			})
 			_, err := newClient(t, testConfig(s.URL)).Call(ctx, api, nil, nil)
-
-			var failure *bkapi.Error
-			if !errors.As(err, &failure) || failure.Kind != bkapi.KindCanceled || !failure.Sent {
+			if failure := failureOf(t, err); failure.Kind != bkapi.KindCanceled || !failure.Sent {
 				t.Fatalf("got %v, want a KindCanceled that was sent", err)
 			}
 			if !errors.Is(err, context.Canceled) {
@@ -128,9 +122,7 @@ func TestClient_retryKeepsErrorWhenDeadlineIsBeforeTheWait(t *testing.T) {
 
 		started := time.Now()
 		_, err := newClient(t, testConfig(s.URL)).Call(ctx, api, nil, nil)
-
-		var failure *bkapi.Error
-		if !errors.As(err, &failure) || failure.Status != http.StatusTooManyRequests || failure.Attempts != 1 {
+		if failure := failureOf(t, err); failure.Status != http.StatusTooManyRequests || failure.Attempts != 1 {
 			t.Errorf("%s: got %v, want the 429 after one try", api.Name, err)
 		}
 		if took := time.Since(started); took > 30*time.Second {
@@ -191,9 +183,8 @@ func TestClient_retryWaitIsInterrupted(t *testing.T) {
 	cfg.Logger = onWarning(func() { cancel(errors.New("user pressed Ctrl-C")) })
 
 	_, err := newClient(t, cfg).Call(ctx, query, nil, nil)
-
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) || failure.Kind != bkapi.KindCanceled || failure.Status != http.StatusServiceUnavailable {
+	failure := failureOf(t, err)
+	if failure.Kind != bkapi.KindCanceled || failure.Status != http.StatusServiceUnavailable {
 		t.Fatalf("got %v, want a KindCanceled with the status of the attempt before", err)
 	}
 	if !failure.Sent || failure.Attempts != 1 || !bkapi.HasCode(err, 7) || !errors.Is(err, context.Canceled) {

@@ -197,9 +197,7 @@ func TestClient_rateLimitBeforeDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := client.Call(ctx, operate, nil, nil)
-
-	var failure *bkapi.Error
-	if !errors.As(err, &failure) || failure.Kind != bkapi.KindCanceled || failure.Sent || bkapi.IsOutcomeUnknown(err) {
+	if failure := failureOf(t, err); failure.Kind != bkapi.KindCanceled || failure.Sent || bkapi.IsOutcomeUnknown(err) {
 		t.Errorf("got %+v, want a KindCanceled that was not sent", err)
 	}
 }

@@ -30,10 +30,6 @@ func TestOperate_accepting(t *testing.T) {
 		says  string
 	}{
 		"start-lost":           {fleet.Start, []exchange{start(procapitest.Gone)}, fleet.Lost, "after the request was sent"},
-		"stop-lost":            {fleet.Stop, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
-		"restart-lost":         {fleet.Restart, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
-		"reload-lost":          {fleet.Reload, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
-		"kill-lost":            {fleet.Kill, []exchange{start(procapitest.Gone)}, fleet.Lost, ""},
 		"host-lost":            {fleet.Supervise, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
 		"unhost-lost":          {fleet.Unsupervise, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
 		"host-lost-for-good":   {fleet.Supervise, []exchange{procapitest.Times(3, start(procapitest.Gone))}, fleet.Failed, ""},

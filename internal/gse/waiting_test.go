@@ -6,11 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
-	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 )
@@ -84,20 +81,4 @@ func TestOperate_waitEnds(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A client that waits an hour between polls still ends when it is told to.
-func TestOperate_interruptsTheWait(t *testing.T) {
-	t.Parallel()
-	_, url := newScript(t, accepted, result(said(v2(1), code(0), v2(2), code(115))))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	client := newTestClient(t, url, func(cfg *bkapi.Config, opts *procapi.Options) {
-		opts.Backoff = poll.Backoff{First: time.Hour}
-		cfg.Logger = procapitest.OnCall(apiResult, func(int) { cancel() })
-	})
-	results := client.Process(sampleMeta, sampleSpec()).Operate(ctx, fleet.Start, hosts(2), nil)
-	pending := byTask(outcome(fleet.Pending, 115))
-	pending.Err = context.Canceled
-	procapitest.WantResults(t, map[int]fleet.Outcome{1: byTask(outcome(fleet.Done, 0)), 2: pending}, results)
 }

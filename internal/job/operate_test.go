@@ -112,10 +112,6 @@ func TestProcess_accepting(t *testing.T) {
 		says  string
 	}{
 		"start-lost":        {"", operate(fleet.Start), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
-		"stop-lost":         {"", operate(fleet.Stop), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
-		"restart-lost":      {"", operate(fleet.Restart), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
-		"reload-lost":       {"", operate(fleet.Reload), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
-		"kill-lost":         {"", operate(fleet.Kill), []exchange{start(procapitest.Gone)}, fleet.Lost, sent},
 		"host-lost":         {"", operate(fleet.Supervise), []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
 		"unhost-lost":       {"", operate(fleet.Unsupervise), []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},
 		"register-lost":     {RegisterByOperate, (*Process).Register, []exchange{start(procapitest.Gone), accepted, finished}, fleet.Done, ""},

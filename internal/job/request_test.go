@@ -44,37 +44,6 @@ func TestRequests_omitWhatIsNotSaid(t *testing.T) {
 	}
 }
 
-// Source: operate_process and manage_proc, `op_type`.
-func TestRequests_opTypes(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		by   Registration
-		call procapitest.Call
-		want int
-	}{
-		"start":          {RegisterByOperate, procapitest.Operate(fleet.Start), 0},
-		"stop":           {RegisterByOperate, procapitest.Operate(fleet.Stop), 1},
-		"live":           {RegisterByManage, procapitest.LiveStatus, 2},
-		"cached":         {RegisterByManage, procapitest.CachedStatus, 2},
-		"host":           {RegisterByOperate, procapitest.Operate(fleet.Supervise), 3},
-		"host-by-manage": {RegisterByManage, procapitest.Operate(fleet.Supervise), 3},
-		"unhost":         {RegisterByOperate, procapitest.Operate(fleet.Unsupervise), 4},
-		"restart":        {RegisterByOperate, procapitest.Operate(fleet.Restart), 7},
-		"reload":         {RegisterByOperate, procapitest.Operate(fleet.Reload), 8},
-		"kill":           {RegisterByOperate, procapitest.Operate(fleet.Kill), 9},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			script, url := newScript(t, exchange{API: apiOperate, Reply: refusal(1, "no")})
-			_, failed := test.call(t.Context(), quick(t, url).Process(scope, test.by, operateInfo()), hosts(1)).(error)
-			if asks := test.want == 2; failed != asks {
-				t.Errorf("got an error: %t, want %t", failed, asks)
-			}
-			wantAsked(t, script, asked{test.want, []int{1}})
-		})
-	}
-}
-
 func TestClient_generations(t *testing.T) {
 	t.Parallel()
 	for api, base := range map[API]string{"": "jobv3", V3: "jobv3", V2: "job"} {
