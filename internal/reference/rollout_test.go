@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -41,13 +40,7 @@ func TestRollout_withoutWaves(t *testing.T) {
 			if c.rollout != nil {
 				config["rollout"] = c.rollout
 			}
-			resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
-				TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.HostedType], config),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			said := providertest.DiagnosticsText(resp.Diagnostics)
+			said := p.CoreOf(providertest.HostedType, &providertest.Kept{}).Validate(config).String()
 			if warned := strings.HasPrefix(said, "WARNING: Rollout Without Waves"); warned != c.warned || (!warned && said != "") {
 				t.Errorf("said %q", said)
 			}
@@ -80,13 +73,7 @@ func TestRollout_refused(t *testing.T) {
 			t.Parallel()
 			config := providertest.HostedConfigOf(map[string]string{"web-1": "0:10.0.0.1"})
 			config["rollout"] = c.rollout
-			resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
-				TypeName: providertest.HostedType, Config: p.Dynamic(p.Schema.ResourceSchemas[providertest.HostedType], config),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			said := providertest.DiagnosticsText(resp.Diagnostics)
+			said := p.CoreOf(providertest.HostedType, &providertest.Kept{}).Validate(config).String()
 			if !strings.Contains(said, "ERROR") || !strings.Contains(said, c.want) {
 				t.Errorf("said: %s\nwant: %s", said, c.want)
 			}

@@ -21,6 +21,7 @@ func TestValidation_edges(t *testing.T) {
 		said    string
 	}{
 		"user": {[]string{"identity", "user"}, []any{"r", "root", providertest.NotKnown{}}, []any{""}, "Attribute spec.identity.user: the value is empty; it must be an account, such as root."},
+		"cpu":  {[]string{"resource", "cpu"}, []any{0.5, 100, providertest.NotKnown{}}, []any{-1, 0, 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
 		"md5": {
 			[]string{"configmap"},
 			[]any{
@@ -98,6 +99,66 @@ func TestValidation_keptRunning(t *testing.T) {
 	}
 }
 
+// What moves to another scope of JOB is another registration; a business is the same in both
+// spellings.
+func TestValidation_jobScope(t *testing.T) {
+	t.Parallel()
+	scope := func(kind, id string) map[string]any { return map[string]any{"type": kind, "id": id} }
+	for name, c := range map[string]struct {
+		scope, biz any // instead of the scope biz 2
+		want       providertest.PlanKind
+	}{
+		"as-it-was":        {scope("biz", "2"), nil, providertest.PlanNothing},
+		"older-spelling":   {nil, 2, providertest.PlanUpdate},
+		"another-business": {scope("biz", "3"), nil, providertest.PlanReplace},
+		"older-and-other":  {nil, 3, providertest.PlanReplace},
+		"set-of-the-same":  {scope("biz_set", "2"), nil, providertest.PlanReplace},
+		"not-known":        {scope("biz", "2"), nil, providertest.PlanReplace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			resource := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceJOB)).CoreOf("bk_job_hosted_process", &providertest.Kept{})
+			config := providertest.FaceJOB.Reference("./start.sh", 1)
+			resource.Applied(config)
+			config["scope"], config["bk_biz_id"] = c.scope, c.biz
+			if name == "not-known" {
+				config["scope"] = map[string]any{"type": "biz", "id": providertest.NotKnown{}}
+			}
+			if plan, said := resource.Plan(config); plan.Action != c.want || said.Failed() {
+				t.Errorf("%s, want %s; said: %s", plan.Action, c.want, said)
+			}
+		})
+	}
+}
+
+// Commands of which none is set are a misspelling, where the agent needs none either.
+func TestValidation_noCommands(t *testing.T) {
+	t.Parallel()
+	p := providertest.NewProtocol(t)
+	for name, c := range map[string]struct {
+		ensure   string
+		commands map[string]any
+		severity string
+		said     string
+	}{
+		"registered":       {"registered", map[string]any{}, "warning", "Attribute spec.control: nothing is set in it, so it has no effect."},
+		"registered-start": {"registered", map[string]any{"start_cmd": "./start.sh"}, "", ""},
+		"hosted":           {"hosted", map[string]any{}, "error", "Attribute spec.control.start_cmd: the agent runs this command to revive a hosted process"},
+		"hosted-start":     {"hosted", map[string]any{"start_cmd": "./start.sh"}, "warning", "Attribute spec.control.stop_cmd: the agent runs this command to stop a process that exceeds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := providertest.FaceESB.Reference("./start.sh", 1)
+			config["ensure"] = c.ensure
+			config["spec"].(map[string]any)["control"] = c.commands //nolint:forcetypeassert // it is made so
+			if said := p.CoreOf(providertest.HostedType, &providertest.Kept{}).Validate(config); said.Severity() != c.severity || !strings.Contains(said.String(), c.said) {
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}
+
 // max_retries has an end on both sides.
 func TestProvider_maxRetries(t *testing.T) {
 	t.Parallel()
@@ -120,23 +181,8 @@ func TestProvider_maxRetries(t *testing.T) {
 func TestTimeouts_ahead(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
-	validateResource := func(name string, config *tfprotov6.DynamicValue) string {
-		resp, err := p.Server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: name, Config: config})
-		p.Fine(err, nil)
-		return providertest.DiagnosticsText(resp.Diagnostics)
-	}
-	validateDataSource := func(name string, config *tfprotov6.DynamicValue) string {
-		resp, err := p.Server.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: config})
-		p.Fine(err, nil)
-		return providertest.DiagnosticsText(resp.Diagnostics)
-	}
-	validateAction := func(name string, config *tfprotov6.DynamicValue) string {
-		resp, err := p.Server.ValidateActionConfig(t.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: config})
-		p.Fine(err, nil)
-		return providertest.DiagnosticsText(resp.Diagnostics)
-	}
 	tried := 0
-	check := func(name string, schema *tfprotov6.Schema, validate func(string, *tfprotov6.DynamicValue) string) {
+	check := func(name string, schema *tfprotov6.Schema, validate func(string, map[string]any) string) {
 		object, _ := schema.ValueType().(tftypes.Object)
 		limits, ok := object.AttributeTypes["timeouts"].(tftypes.Object)
 		if !ok {
@@ -145,21 +191,22 @@ func TestTimeouts_ahead(t *testing.T) {
 		for limit := range limits.AttributeTypes {
 			tried++
 			for _, over := range []string{"0s", "-1m", "soon"} {
-				config := p.Dynamic(schema, map[string]any{"timeouts": map[string]any{limit: over}})
-				if said := validate(name, config); !strings.Contains(said, "Attribute timeouts."+limit) || !strings.Contains(said, over) {
+				if said := validate(name, map[string]any{"timeouts": map[string]any{limit: over}}); !strings.Contains(said, "Attribute timeouts."+limit) || !strings.Contains(said, over) {
 					t.Errorf("%s: timeouts.%s = %q is let in: %s", name, limit, over, said)
 				}
 			}
 		}
 	}
 	for name, schema := range p.Schema.ResourceSchemas {
-		check(name, schema, validateResource)
+		check(name, schema, func(name string, config map[string]any) string {
+			return p.CoreOf(name, &providertest.Kept{}).Validate(config).String()
+		})
 	}
 	for name, schema := range p.Schema.DataSourceSchemas {
-		check(name, schema, validateDataSource)
+		check(name, schema, func(name string, config map[string]any) string { return p.ValidateData(name, config).String() })
 	}
 	for name, schema := range p.Schema.ActionSchemas {
-		check(name, schema.Schema, validateAction)
+		check(name, schema.Schema, p.ValidateAction)
 	}
 	if want := 2*4 + 2*3 + 5 + 2; tried != want {
 		t.Errorf("%d deadlines were tried, want %d", tried, want)
