@@ -1,11 +1,6 @@
 package providertest
 
-import (
-	"fmt"
-
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-)
+import "fmt"
 
 // JobConfig is a bk_job_hosted_process, in HCL. Scope and Process have defaults; More holds
 // further attributes.
@@ -41,13 +36,6 @@ func JobProcess(start string) string {
 
 func (c JobConfig) String() string {
 	return fmt.Sprintf("resource \"bk_job_hosted_process\" \"test\" {\n%s  %s\n}\n", c.Reference(), c.More)
-}
-
-// JobStep is Step for a JOB object at a Terraform address.
-func (s *Sim) JobStep(config, address string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
-	step := s.Step(config, action, changes...)
-	step.ConfigPlanChecks.PreApply = []plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}
-	return step
 }
 
 // JobProvider is ProviderConfig for JOB objects.

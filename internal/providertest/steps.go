@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -43,20 +42,6 @@ func (s *Sim) ExpectChanges(want ...string) resource.TestCheckFunc {
 	}
 }
 
-// Step applies a configuration and expects the action on bk_hosted_process.test, the
-// changes (see ExpectChanges), and an empty plan afterwards.
-func (s *Sim) Step(config string, action plancheck.ResourceActionType, changes ...string) resource.TestStep {
-	return resource.TestStep{
-		PreConfig: s.ResetCalls,
-		Config:    config,
-		ConfigPlanChecks: resource.ConfigPlanChecks{
-			PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(HostedAddress, action)},
-			PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-		},
-		Check: s.ExpectChanges(changes...),
-	}
-}
-
 // FailHosts makes an API, which is named as on the ESB, fail on hosts by number, and
 // forgets the calls made so far.
 func (s *Sim) FailHosts(api string, hosts []int, code int, message string) {
@@ -78,34 +63,4 @@ func (s *Sim) FailOperation(op int, hosts []int, code int, message string) {
 func (s *Sim) Mend() {
 	s.ClearFaults()
 	s.ResetCalls()
-}
-
-// ExpectHostCalls checks on how many hosts each API was called, which are named as on the
-// ESB. A host that is called twice counts twice.
-func (s *Sim) ExpectHostCalls(want map[string]int) resource.TestCheckFunc {
-	return func(*terraform.State) error {
-		type endpoint struct {
-			api string
-			op  int
-		}
-		wanted := make(map[endpoint]int) // register and update are one on the gateway
-		for api, n := range want {
-			name, op := FaultOn(api)
-			e := endpoint{api: name, op: -1}
-			if op != nil {
-				e.op = *op
-			}
-			wanted[e] += n
-		}
-		for e, n := range wanted {
-			calls := s.Calls().Of(e.api)
-			if e.op >= 0 {
-				calls = calls.OfOp(e.op)
-			}
-			if got := calls.HostCalls(e.api); got != n {
-				return fmt.Errorf("%v was called for %d hosts, want %d; calls: %v", e, got, n, s.Calls().APIs())
-			}
-		}
-		return nil
-	}
 }
