@@ -81,18 +81,20 @@ func TestResume(t *testing.T) {
 		wait    bool
 		steps   []exchange
 		want    fleet.Verdict
+		as      string // how the request named the host
 	}{
-		"done":           {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(0))}, fleet.Done},
-		"failed":         {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(65535))}, fleet.Failed},
-		"waited-for":     {false, host(1), fleet.Restart, true, pendingThen(v2(1)), fleet.Done},
-		"looked-at":      {false, host(1), fleet.Restart, false, []exchange{about(v2(1), code(115))}, fleet.Pending},
-		"started":        {false, host(1), fleet.Start, true, []exchange{about(v2(1), code(828))}, fleet.Done},
-		"other-form":     {false, host(1), fleet.Restart, true, []exchange{about("0:0:10.0.0.1:gse:proc-test", code(0))}, fleet.Done},
-		"left-out":       {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, result("{"+others+"}"))}, fleet.Lost},
-		"queued":         {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, queued)}, fleet.Lost},
-		"forbidden":      {false, host(1), fleet.Restart, true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)}}, fleet.Pending},
-		"gateway":        {true, agent, fleet.Restart, true, pendingThen(agentA + ":gse:proc-test"), fleet.Done},
-		"gateway-failed": {true, agent, fleet.Reload, true, []exchange{about(agentA+":gse:proc-test", code(65535))}, fleet.Failed},
+		"done":            {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(0))}, fleet.Done, ""},
+		"failed":          {false, host(1), fleet.Restart, true, []exchange{about(v2(1), code(65535))}, fleet.Failed, ""},
+		"waited-for":      {false, host(1), fleet.Restart, true, pendingThen(v2(1)), fleet.Done, ""},
+		"looked-at":       {false, host(1), fleet.Restart, false, []exchange{about(v2(1), code(115))}, fleet.Pending, ""},
+		"started":         {false, host(1), fleet.Start, true, []exchange{about(v2(1), code(828))}, fleet.Done, ""},
+		"other-form":      {false, host(1), fleet.Restart, true, []exchange{about("0:0:10.0.0.1:gse:proc-test", code(0))}, fleet.Done, ""},
+		"left-out":        {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, result("{"+others+"}"))}, fleet.Lost, ""},
+		"queued":          {false, host(1), fleet.Restart, true, []exchange{procapitest.Times(procapitest.ForEver, queued)}, fleet.Lost, ""},
+		"forbidden":       {false, host(1), fleet.Restart, true, []exchange{{API: apiResult, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no"}`)}}, fleet.Pending, ""},
+		"named-otherwise": {false, host(1), fleet.Restart, true, []exchange{about("0:10.0.0.8:gse:proc-test", code(0))}, fleet.Done, "0:10.0.0.8"},
+		"gateway":         {true, agent, fleet.Restart, true, pendingThen(agentA + ":gse:proc-test"), fleet.Done, ""},
+		"gateway-failed":  {true, agent, fleet.Reload, true, []exchange{about(agentA+":gse:proc-test", code(65535))}, fleet.Failed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +109,7 @@ func TestResume(t *testing.T) {
 				s, url := newScript(t, test.steps...)
 				script, p = s, quick(t, url).Process(sampleMeta, sampleSpec())
 			}
-			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{test.host: {ID: "T", Operation: test.op}}, test.wait, nil)[test.host]
+			got := p.Resume(t.Context(), map[fleet.Host]fleet.Task{test.host: {ID: "T", Operation: test.op, As: test.as}}, test.wait, nil)[test.host]
 			if got.Verdict != test.want || got.TaskID != "T" {
 				t.Errorf("got %+v, want verdict %d", got, test.want)
 			}
