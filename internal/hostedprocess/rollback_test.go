@@ -1,0 +1,184 @@
+package hostedprocess_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+var failing = simulator.Fault{Code: new(simulator.CodeCommandFailed), Message: "no such file"}
+
+// once is a fault that ends after it applied once.
+func once(f simulator.Fault) simulator.Fault {
+	f.Times = 1
+	return f
+}
+
+// after is a fault that lets the first match through.
+func after(f simulator.Fault) simulator.Fault {
+	f.Skip = 1
+	return f
+}
+
+// What a rollout that goes back has left, in state and for the next apply.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	const restart = "operate_proc_v2/7"
+	more := map[string]any{"on_update": "restart", "rollout": map[string]any{"batch_size": 1, "on_failure": "rollback"}}
+	for name, c := range map[string]struct {
+		befalls func(*world)
+		calls   []string
+		left    map[string]string
+		says    string
+		mended  []string // by an apply of the previous declaration
+	}{
+		"goes-back": {
+			func(w *world) { w.onOp(simulator.OpRestart, once(failing), 2) },
+			[]string{on(restart, 1), on(restart, 1), on(restart, 2), on(restart, 2), on("update_proc_info", 1), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 2)},
+			nil, "hosts that this update had changed have the previous declaration again, and the process was restarted by it where it ran: web-1, web-2.", nil,
+		},
+		"not-registered-again": {
+			func(w *world) {
+				w.onOp(simulator.OpRestart, once(failing), 2)
+				w.on("update_proc_info", after(away), 1)
+			},
+			[]string{on(restart, 1), on(restart, 2), on(restart, 2), on("update_proc_info", 1), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 2)},
+			codesOf("other_spec", 1), "Not rolled back, and in out_of_sync, on 1 of 2 hosts: web-1 (0:10.0.0.2): 117",
+			[]string{on(restart, 1), on("update_proc_info", 1)},
+		},
+		"not-restarted-again": {
+			func(w *world) { w.onOp(simulator.OpRestart, failing, 2) },
+			[]string{on(restart, 1), on(restart, 1), on(restart, 2), on(restart, 2), on("update_proc_info", 1), on("update_proc_info", 1), on("update_proc_info", 2), on("update_proc_info", 2)},
+			codesOf("not_operated", 2), "Not rolled back, and in out_of_sync, on 1 of 2 hosts: web-2 (0:10.0.0.3): ", []string{on(restart, 2)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, each, func(w *world) {
+				config := w.declares(3, more)
+				resource := w.object()
+				resource.Applied(config)
+				w.do(w.sim.StartProcess, 1, 2, 3)
+				w.play(resource,
+					step{name: "rolled back", befalls: c.befalls, config: w.changed(3, more), calls: c.calls, left: c.left, says: c.says, fails: true},
+					step{name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: kindOf(c.mended), calls: c.mended},
+				)
+				for n := 1; n <= 3; n++ {
+					if p := w.at(n); !p.Running || !p.Hosted || !strings.Contains(string(p.Spec), `"./start.sh"`) {
+						t.Errorf("web-%d has %+v", n, p)
+					}
+				}
+			})
+		})
+	}
+}
+
+// kindOf is what is planned where these calls are to be made.
+func kindOf(calls []string) providertest.PlanKind {
+	if len(calls) == 0 {
+		return providertest.PlanNothing
+	}
+	return providertest.PlanUpdate
+}
+
+// A rollback under another supplier id may leave hosts under both: they are unregistered under
+// both.
+func TestRollback_supplier(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, esb)
+	w.sim.SuppliersApart = true
+	w.settings["bk_supplier_id"] = 3
+	more := map[string]any{"rollout": map[string]any{"batch_size": 1, "on_failure": "rollback"}}
+	resource := w.object()
+	resource.Applied(w.declares(2, more))
+	w.play(resource,
+		step{
+			name: "rolled back", settings: attribute("bk_supplier_id", 5), befalls: func(w *world) { w.on("update_proc_info", away, 2) }, config: w.changed(2, more), anyCalls: true,
+			left: codesOf("other_spec", 2), says: "Hosted Process Rolled Back", fails: true,
+		},
+		step{name: "destroyed", befalls: func(w *world) { w.sim.Mend() }, anyCalls: true},
+	)
+	w.expectNothing()
+}
+
+// Hosts that joined a rollout which went back stay, with the previous declaration, and leave
+// with the next apply of the previous configuration.
+func TestRollback_joined(t *testing.T) {
+	t.Parallel()
+	through(t, each, func(w *world) {
+		more := map[string]any{"rollout": map[string]any{"batch_size": 1, "on_failure": "rollback", "canary": []string{"web-4"}}}
+		before := w.declares(3, attribute("rollout", map[string]any{"batch_size": 1}))
+		resource := w.object()
+		resource.Applied(before)
+		w.play(resource,
+			step{
+				name: "rolled back", befalls: func(w *world) { w.on("update_proc_info", once(away), 1) }, config: w.changed(4, more), hosts: addresses(1, 2, 3, 4), anyCalls: true,
+				says: "These hosts joined and are in state now, as the process is or may be registered there: web-4.", fails: true,
+			},
+			step{name: "as before", config: before, calls: []string{on("unregister_proc_info", 4)}},
+		)
+	})
+}
+
+// The operation of on_update is due until it has ended, once, by whichever name its host is
+// called.
+func TestOnUpdate_due(t *testing.T) {
+	t.Parallel()
+	byAddress := addresses(1, 2)
+	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}
+	for name, c := range map[string]struct {
+		befalls func(*world)
+		left    string
+		then    map[string]string // hosts
+	}{
+		"fails":                      {func(w *world) { w.onOp(simulator.OpRestart, failing, 1) }, "not_operated", byAddress},
+		"fails-and-renamed":          {func(w *world) { w.onOp(simulator.OpRestart, failing, 1) }, "not_operated", byAgent},
+		"under-way":                  {func(w *world) { w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", byAddress},
+		"under-way-and-renamed":      {func(w *world) { w.onOp(simulator.OpRestart, simulator.Fault{Takes: time.Hour}, 1) }, "operation_unconfirmed", byAgent},
+		"not-registered":             {func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", byAddress},
+		"not-registered-and-renamed": {func(w *world) { w.on("update_proc_info", away, 1) }, "other_spec", byAgent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newNames(t, false)
+			var hours, polls atomic.Int64
+			w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
+			cut := w.sim.CutAt(func(call simulator.Call) bool {
+				return call.API == w.by.ResultAPI() && call.Op == simulator.OpRestart && polls.Add(1)%5 == 0
+			})
+			restart := attribute("on_update", "restart")
+			resource := w.object()
+			resource.Applied(w.declares(2, restart))
+			w.do(w.sim.StartProcess, 1, 2)
+			c.befalls(w)
+			said := cut.Apply(resource, w.changed(2, restart))
+			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() {
+				t.Errorf("it is %q, want %q; said: %s", left, c.left, said)
+			}
+			w.sim.Mend()
+			hours.Add(2)
+			config := w.changed(0, restart, attribute("hosts", c.then))
+			resource.Protocol = w.open()
+			if _, said := resource.Apply(config); len(said) > 0 || len(codes(resource)) > 0 {
+				t.Errorf("it is %v; said: %s", codes(resource), said)
+			}
+			resource.Protocol = w.open()
+			if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
+				t.Errorf("something was left to do: %s; said: %s", kind, said)
+			}
+			restarts := 0
+			for _, e := range w.sim.Executions() {
+				if e.Action == "restart" && e.Code == simulator.CodeOK && e.Host != providertest.Address(2) {
+					restarts++
+				}
+			}
+			if restarts != 1 {
+				t.Errorf("it was restarted %d times: %+v", restarts, w.sim.Executions())
+			}
+		})
+	}
+}
