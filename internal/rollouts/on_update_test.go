@@ -1,14 +1,29 @@
 package rollouts
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
+// inWaves has a canary, and then two hosts in the first wave.
+func inWaves(more map[string]any) map[string]any {
+	rollout := map[string]any{"canary": []any{"web-4"}, "waves": []any{"2"}}
+	maps.Copy(rollout, more)
+	return map[string]any{"ensure": "running", "rollout": rollout}
+}
+
 // What an update does on hosts that run, one in each wave, and what the updates after it do.
+//
+// Promised in rolling-restart.md: a bad declaration gets no further than the wave in which it
+// fails.
 //
 // Promised in reference: Where an apply was killed and nothing tells how far it came, hosts
 // that run are registered and not operated, the apply fails with `operation_unconfirmed`, and
@@ -62,6 +77,26 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
 			r.wantPlanned("register anew 2 hosts, restart what runs on 3 hosts, host what is not hosted on 1 host in 3 waves of 1: web-2…web-4")
+			r.wantSettled()
+		}},
+		// So it does with a canary and waves: the rest is called once, in waves.
+		"goes-on-in-waves": {faces, 6, inWaves(nil), func(r *rollout) {
+			r.fail(2)
+			said := r.update("./v2.sh", "web-2 (0:10.0.0.3): 65535")
+			if !strings.Contains(said, "web-3, web-5, web-6 (3 hosts): not tried: too many hosts had failed") {
+				r.t.Errorf("said: %s", said)
+			}
+			r.want("stopped", "v2 restart", "v2", "v1", "v2 restart", "v1", "v1")
+
+			r.sim.Mend()
+			r.apply("")
+			r.want("went on", "v2", "v2 restart", "v2 restart", "v2", "v2 restart", "v2 restart")
+			if diff := cmp.Diff(r.by.Changes(
+				"operate_proc_v2/7 "+providertest.Addresses(2, 3), "operate_proc_v2/7 "+providertest.Addresses(5, 6),
+				"update_proc_info "+providertest.Addresses(3), "update_proc_info "+providertest.Addresses(5, 6),
+			), r.sim.Changes(), cmpopts.SortSlices(strings.Compare)); diff != "" {
+				r.t.Errorf("calls (-want +got):\n%s", diff)
+			}
 			r.wantSettled()
 		}},
 		// Who goes back to the old spec restarts what had the new one, and nothing else.

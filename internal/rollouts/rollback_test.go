@@ -44,6 +44,12 @@ func (r *rollout) wantUnchanged(start string) {
 
 // When more hosts fail than may, those that were changed get the previous declaration
 // back, the last one first, and are operated once more. Nothing behind them is touched.
+//
+// Promised in rolling-restart.md: The apply fails and names what was tried and where each host
+// stands, state keeps the previous declaration, and the next plan shows the same change again.
+//
+// Promised in reference: State keeps the previous declaration, the apply fails, and the next
+// plan shows the same change again.
 func TestRollback_onEachHost(t *testing.T) {
 	t.Parallel()
 	plays(t, map[string]scenario{
@@ -64,6 +70,18 @@ func TestRollback_onEachHost(t *testing.T) {
 			if got := r.resource.Attribute("fingerprint"); got != fingerprint {
 				r.t.Errorf("the fingerprint in state is %v, was %v", got, fingerprint)
 			}
+			r.wantUnchanged("./v1.sh")
+		}},
+		// With a canary and waves, whoever was changed goes back.
+		"in-waves": {faces, 6, inWaves(map[string]any{"on_failure": "rollback"}), func(r *rollout) {
+			r.failOnce(2)
+			said := r.update("./v2.sh", "Hosted Process Rolled Back")
+			for _, part := range []string{"web-2 (0:10.0.0.3): 65535", "was restarted by it where it ran: web-1, web-2, web-4."} {
+				if !strings.Contains(said, part) {
+					r.t.Errorf("%q is not in: %s", part, said)
+				}
+			}
+			r.want("rolled back", "v1 restart restart", "v1 restart", "v1", "v1 restart restart", "v1", "v1")
 			r.wantUnchanged("./v1.sh")
 		}},
 		// Fewer failures than may be are no reason to go back.

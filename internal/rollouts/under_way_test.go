@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -337,67 +335,58 @@ func withoutTasks(t *testing.T, private []byte) []byte {
 //
 // Promised in rolling-restart.md: A restart that was still under way when its wave ended is
 // waited for by the next apply, and not sent again.
-func TestAccOnUpdate_underWay(t *testing.T) {
+func TestOnUpdate_outlastsItsWave(t *testing.T) {
 	t.Parallel()
-	const more = `
-  ensure    = "running"
-  on_update = "restart"
-  rollout   = { waves = ["1"], max_failed_hosts = 1, wave_timeout = "5s" }`
-	for name, c := range map[string]struct {
-		of      func(*providertest.Sim, string) declaration
-		address string
-	}{
-		"gse": {gseOf, providertest.HostedAddress},
-		"job": {jobOf, jobAddress},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			s := &slow{sim: sim, op: simulator.OpRestart}
-			sim.Now, sim.OnCall = s.now, s.count
-			config := c.of(sim, more)
-			restarted := func() map[string]int {
-				times := make(map[string]int)
-				for _, done := range sim.Executions() {
-					if done.Action == "restart" {
-						times[done.Host]++
-					}
-				}
-				return times
+	onEach(t, "restart", faces, func(t *testing.T, by providertest.Face) {
+		t.Helper()
+		providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+			t.Helper()
+			const hosts = 6
+			kept, config := &providertest.Kept{}, by.Reference("./v1.sh", hosts)
+			apply := func(start string) providertest.Diagnostics {
+				maps.Copy(config, by.Reference(start, hosts))
+				_, said := sim.ConfiguredFor(t, by).CoreOf(by.TypeName(providertest.OnCreate), kept).Apply(config)
+				return said
 			}
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{
-					{Config: config("./v1.sh")},
-					{
-						PreConfig: func() {
-							sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{2}), Takes: time.Hour})
-							sim.ResetCalls()
-						},
-						Config:      config("./v2.sh"),
-						ExpectError: providertest.Wrapped(`is not as declared on 1 of 6 hosts[\s\S]*web-2 \(0:10.0.0.3\): [\s\S]*still in progress`),
-					},
-					{
-						PreConfig: func() {
-							if n := len(sim.Calls().OfOp(simulator.OpRestart).On(providertest.Address(2))); n != 1 || restarted()[providertest.Address(2)] != 0 {
-								t.Errorf("web-2: sent %d times, %v restarted", n, restarted())
-							}
-							sim.ClearFaults()
-							s.endsWhileAsked()
-						},
-						Config: config("./v2.sh"),
-						ConfigPlanChecks: resource.ConfigPlanChecks{
-							PreApply:             []plancheck.PlanCheck{plancheck.ExpectResourceAction(c.address, plancheck.ResourceActionUpdate)},
-							PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-						},
-					},
-				},
-			})
-			for _, address := range slices.Sorted(slices.Values(providertest.AddressList([]int{1, 2, 3, 4, 5, 6}))) {
-				if n := restarted()[address]; n != 1 {
-					t.Errorf("%s was restarted %d times", address, n)
+			config["ensure"], config["on_update"] = "running", "restart"
+			config["rollout"] = map[string]any{"waves": []any{"1"}, "max_failed_hosts": "1", "wave_timeout": "1m"}
+			if said := apply("./v1.sh"); len(said) > 0 {
+				t.Fatal(said)
+			}
+			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(2)}, Takes: time.Hour})
+			var sent time.Time
+			sim.OnCall = func(call simulator.Call) {
+				if strings.HasPrefix(call.API, "operate_") && call.Op == simulator.OpRestart && slices.Contains(call.Hosts, providertest.Address(2)) {
+					sent = time.Now()
 				}
+			}
+			text := apply("./v2.sh").String()
+			for _, part := range []string{"is not as declared on 1 of 6 hosts", "web-2 (0:10.0.0.3): ", "still in progress"} {
+				if !strings.Contains(text, part) {
+					t.Errorf("%q is not in: %s", part, text)
+				}
+			}
+			sim.ClearFaults()
+			time.Sleep(time.Until(sent.Add(time.Hour - 10*time.Second))) // it ends while the next apply waits
+			if said := apply("./v2.sh"); len(said) > 0 {
+				t.Error(said)
+			}
+			restarted := make(map[string]int)
+			for _, done := range sim.Executions() {
+				if done.Action == "restart" {
+					restarted[done.Host]++
+				}
+			}
+			for n := 1; n <= hosts; n++ {
+				address := providertest.Address(n)
+				if sent := len(sim.Calls().OfOp(simulator.OpRestart).On(address).Of("operate_*")); sent != 1 || restarted[address] != 1 {
+					t.Errorf("%s: sent %d times, restarted %d times", address, sent, restarted[address])
+				}
+			}
+			sim.ResetCalls()
+			if said := apply("./v2.sh"); len(said) > 0 || len(sim.Changes()) > 0 {
+				t.Errorf("something was left to do: %v\n%s", sim.Changes(), said)
 			}
 		})
-	}
+	})
 }
