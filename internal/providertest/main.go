@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,6 +14,7 @@ import (
 // called an API that the docs do not list, or left a goroutine behind. Host names are not
 // resolved: tests ask nobody beyond this machine.
 func Main(m *testing.M) {
+	debug.SetGCPercent(400) // tests live for seconds, and a third of their time was the collector's
 	knowNoHost()
 	code := m.Run()
 	err := checkRecorded()
