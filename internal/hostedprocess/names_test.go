@@ -66,7 +66,7 @@ func TestNames_notRegistered(t *testing.T) {
 			w := newNames(t, true)
 			var hours atomic.Int64
 			w.sim.Now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
-			more := attribute("rollout", map[string]any{"waves": []any{"1"}, "wave_timeout": "1s", "max_failed_hosts": "2"})
+			more := attribute("timeouts", map[string]any{"update": "4s"})
 			resource := w.object()
 			resource.Applied(w.declares(2, more))
 			fault := c.fault
