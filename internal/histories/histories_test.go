@@ -29,7 +29,7 @@ func TestHistories(t *testing.T) {
 			clear(without)
 		}
 	}
-	providertest.InRounds(t, 300, func(t *testing.T, chance *rand.Rand) {
+	providertest.InRounds(t, 150, func(t *testing.T, chance *rand.Rand) {
 		t.Helper()
 		history := generate(chance, without)
 		breach := play(history, nil)

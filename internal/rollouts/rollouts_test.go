@@ -22,7 +22,7 @@ import (
 // everywhere.
 func TestRollouts(t *testing.T) {
 	t.Parallel()
-	providertest.InRounds(t, 100, func(t *testing.T, chance *rand.Rand) {
+	providertest.InRounds(t, 50, func(t *testing.T, chance *rand.Rand) {
 		t.Helper()
 		r := draw(chance)
 		defer func() {
