@@ -30,7 +30,7 @@ var ProviderBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "terraform-provider-bk"), "../..")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "terraform-provider-bk"), "../..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.Join(err, errors.New(string(out)))
 	}
