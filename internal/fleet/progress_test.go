@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// telling is a process that tells of each host as soon as it settles, and of one twice. It does
+// telling is a process that reports each host as soon as it settles, and of one twice. It does
 // not know what became of host 2.
 func telling() *process {
 	return &process{

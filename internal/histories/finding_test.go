@@ -18,7 +18,7 @@ var knownBroken = map[string]string{
 // finding is a history that something was found with.
 type finding struct {
 	history   History
-	open      string // what of knownBroken it shows, nothing if that is mended
+	open      string // what of knownBroken it shows, nothing if that is fixed
 	invariant Invariant
 	kind      string
 }

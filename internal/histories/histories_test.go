@@ -62,7 +62,7 @@ func TestFound(t *testing.T) {
 			case knownBroken[f.open] == "":
 				t.Errorf("%q is not known to be broken", f.open)
 			case breach == nil:
-				t.Errorf("it is mended: take %q from knownBroken, and what it breaks from testdata/found.txt", f.open)
+				t.Errorf("it is fixed: take %q from knownBroken, and what it breaks from testdata/found.txt", f.open)
 			case breach.Invariant != f.invariant || breach.Kind != f.kind:
 				t.Errorf("it fails in another way: %s", breach)
 			}

@@ -45,7 +45,7 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 		command       string // apply by default
 		code          int
 		says          string
-		again         int // the plan after the cause is mended and the command repeated
+		again         int // the plan after the cause is removed and the command repeated
 	}{
 		"create":        {api: "register_proc_info", after: good.String()},
 		"postcondition": {api: "register_proc_info", after: asserted.String(), code: 1, says: "Not on every host: web-3"},
@@ -184,7 +184,7 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 				}
 				w.play(resource, again)
 				if undone = append(undone, letGo(w.sim)...); adopts && len(undone) > 0 {
-					t.Errorf("let go of %v", undone)
+					t.Errorf("unregistered: %v", undone)
 				}
 				for n := 1; n <= 3; n++ {
 					if p := w.at(n); !p.Hosted || !p.Running {

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What fails on some hosts stands in out_of_sync, and the next apply calls those alone.
+// What fails on some hosts is in out_of_sync, and the next apply calls those alone.
 //
 // Promised in from-gsekit.md: Where a host fails, the apply ends with a warning, the host stands
 // in `out_of_sync`, and the next apply tries that host alone.
@@ -174,7 +174,7 @@ func TestHostedProcess_existing(t *testing.T) {
 				}[w.by]
 				if own {
 					w.object().Applied(config)
-					calls = []string{on("update_proc_info", 1, 2, 3)} // which puts the new owner on file
+					calls = []string{on("update_proc_info", 1, 2, 3)} // which registers the new owner
 				} else {
 					w.sim.Colleague(w.T, "web", "nginx", map[string]string{"who": "somebody"}, 2)
 				}

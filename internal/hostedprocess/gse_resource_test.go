@@ -110,7 +110,7 @@ func TestHostedProcess_refreshCalls(t *testing.T) {
 	}
 }
 
-// Each kind of drift is found, and mended by the one call that it takes.
+// Each kind of drift is found, and repaired by the one call that it takes.
 func TestHostedProcess_driftIsMended(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -147,7 +147,7 @@ func TestHostedProcess_driftIsMended(t *testing.T) {
 			}
 		}
 		w.do(w.sim.Host, 3)
-		w.play(resource, step{name: "mended by others", config: w.declares(5), kind: providertest.PlanNothing})
+		w.play(resource, step{name: "repaired by others", config: w.declares(5), kind: providertest.PlanNothing})
 	})
 }
 

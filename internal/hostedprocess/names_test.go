@@ -49,7 +49,7 @@ func TestNames_replacedFirst(t *testing.T) {
 }
 
 // Where nobody knows whether a machine came to be registered by its new name, state has it by
-// both, and a destroy lets go of both. Where it was refused, state has the old one alone.
+// both, and a destroy unregisters both. Where it was refused, state has the old one alone.
 func TestNames_notRegistered(t *testing.T) {
 	t.Parallel()
 	both := map[string]string{"web-1": agents["web-1"], "0:0:10.0.0.2": providertest.Address(1), "web-2": providertest.Address(2)}
@@ -120,7 +120,7 @@ func told(pid int, registered int64) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid, "isAuto": true, "register_time": registered}}}}}
 }
 
-// What another object had, and this one has seen, is not killed when it is let go of: whatever
+// What another object had, and this one has seen, is not killed when it is removed: whatever
 // the clocks say, and where this object has lost what it knew.
 func TestOvertaken_notKilled(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestUnconfirmed_kept(t *testing.T) {
 	})
 }
 
-// A tainted create whose end nobody saw says that it may come about yet.
+// A tainted create whose end nobody saw says that it may still take effect.
 func TestUnconfirmed_mayComeYet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateway)

@@ -31,7 +31,7 @@ func TestOwnership_twoConfigurations(t *testing.T) {
 	})
 }
 
-// A tainted object that is replaced does not let go of what another has registered since; also
+// A tainted object that is replaced does not unregister what another has registered since; also
 // where state is of a release that did not keep the owner in it, which a refresh adds.
 func TestOwnership_taintedAndTakenOver(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestOwnership_taintedAndTakenOver(t *testing.T) {
 		w.sim.ResetCalls()
 		first.Tainted = true
 		if first.Apply(config); len(letGo(w.sim)) == 0 {
-			t.Error("what is its own was not let go")
+			t.Error("what is its own was not unregistered")
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestOwnership_destroyRefused(t *testing.T) {
 				expectHosted(w.T, w.sim, 2)
 				w.sim.Mend()
 				w.sim.ThawStatus()
-				w.play(resource, step{name: "mended", calls: []string{on("unregister_proc_info", 1, 2)}})
+				w.play(resource, step{name: "repaired", calls: []string{on("unregister_proc_info", 1, 2)}})
 				w.expectNothing()
 			})
 		})
@@ -119,7 +119,7 @@ func TestOwnership_stopsWhatWasUnregistered(t *testing.T) {
 	})
 }
 
-// A machine that is gone for good can be let go, and not by mistake.
+// A machine that is gone for good can be removed, and not by mistake.
 //
 // Promised in partial-failure.md: the apply ends with an error, and the host stays in `hosts`
 // Promised in partial-failure.md: With it, hosts that leave `hosts` or are destroyed, and whose

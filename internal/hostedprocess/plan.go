@@ -70,7 +70,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	does := updated(ctx, plan, state, r.suppliers(last), last, changes)
 	resp.Diagnostics.Append(r.checkSafety(ctx, plan, does, last)...)
 	if settled {
-		// What is out of sync is mended by an update. Terraform plans one where a
+		// What is out of sync is repaired by an update. Terraform plans one where a
 		// planned value differs from state, and unknown differs from anything.
 		// An update that registers anew may find that it cannot.
 		outOfSync := state.lifecycle().OutOfSync

@@ -160,7 +160,7 @@ func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 		if diff := cmp.Diff(codesOf("other_labels", 2), codes(resource)); diff != "" {
 			t.Errorf("out_of_sync (-want +got):\n%s", diff)
 		}
-		w.play(resource, step{name: "mended", config: config, calls: []string{on("update_proc_info", 2)}})
+		w.play(resource, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 2)}})
 	})
 }
 

@@ -119,7 +119,7 @@ func mum(pid int) any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": pid}}}}}
 }
 
-// untimed is an agent that hosts nothing, and tells of no time.
+// untimed is an agent that hosts nothing, and tells no time.
 func untimed() any {
 	return map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}
 }

@@ -148,7 +148,7 @@ func TestUnderWay_declaredAnew(t *testing.T) {
 func TestUnderWay_ends(t *testing.T) {
 	t.Parallel()
 	const result = "get_proc_operate_result_v2"
-	lasts := func(s *slow) { // for the platform, though it has come about
+	lasts := func(s *slow) { // for the platform, though it has taken effect
 		s.passed.Add(2)
 		s.sim.Inject(simulator.Fault{API: result, Op: new(simulator.OpHost), Code: new(115), Apply: true})
 	}

@@ -135,7 +135,7 @@ func jsonOf(v any) string {
 	return string(encoded)
 }
 
-// place is where a value stands in a configuration, with a name that has no keys in it, and
+// place is where a value is in a configuration, with a name that has no keys in it, and
 // with another value.
 type place struct {
 	at    []string

@@ -179,7 +179,7 @@ func (h hang) try(t *testing.T, sim *providertest.Timed, by providertest.Face, b
 	hosts, start := hangingHosts, cmp.Or(h.start, "./v1.sh")
 	if h.before != nil {
 		sim.ConfiguredFor(t, by).CoreOf(typ, kept).Applied(h.declared(by, b, h.before, "./v1.sh", hosts))
-		time.Sleep(time.Minute) // what is on file is from then
+		time.Sleep(time.Minute) // the cached status is from then
 		for n := 1; n <= hosts && h.each != nil; n++ {
 			if err := h.each(sim.Sim, by, providertest.Address(n)); err != nil {
 				t.Fatal(err)

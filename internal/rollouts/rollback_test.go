@@ -94,7 +94,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			r.want("made good", "v2", "v2 restart", "v2")
 			r.wantSettled()
 		}},
-		// A host that cannot go back is named, stands in out_of_sync, and does not keep the
+		// A host that cannot go back is named, is in out_of_sync, and does not keep the
 		// others from going back.
 		"fails": {faces, 3, rollsBack(nil), func(r *rollout) {
 			r.failOnce(3)

@@ -93,7 +93,7 @@ func play(t *testing.T, r release) {
 	// A good release comes after it, and nothing is in its way.
 	run.sim.ClearFaults()
 	if r.hosted && !r.update {
-		for _, n := range reached { // a colleague has mended it there
+		for _, n := range reached { // a colleague has repaired it there
 			if p, found := run.process(n); found && p.Hosted {
 				run.revive(n)
 			}
