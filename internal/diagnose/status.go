@@ -132,8 +132,7 @@ func (s HostStatus) String() string {
 	return string(s.Code) + ": " + s.Text
 }
 
-// ParseHostStatus reads what String wrote, and the sentences of releases that had no
-// codes. otherwise is the code of what is neither.
+// ParseHostStatus reads what String wrote. otherwise is the code of what it did not write.
 func ParseHostStatus(text string, otherwise Code) HostStatus {
 	code, rest, _ := strings.Cut(text, ": ")
 	for _, known := range Codes() {
@@ -141,39 +140,7 @@ func ParseHostStatus(text string, otherwise Code) HostStatus {
 			return HostStatus{known, rest}
 		}
 	}
-	for _, old := range sentences {
-		if rest, found := strings.CutPrefix(text, old.begin); found {
-			return HostStatus{old.code, withoutPunctuation(rest)}
-		}
-	}
 	return HostStatus{otherwise, text}
-}
-
-// withoutPunctuation removes what joined a sentence to its reason: ": …" or " (…)".
-func withoutPunctuation(rest string) string {
-	if inside, found := strings.CutPrefix(rest, " ("); found {
-		return strings.TrimSuffix(inside, ")")
-	}
-	return strings.TrimPrefix(rest, ": ")
-}
-
-// sentences began what state said before there were codes (until release 0.1). They are
-// read, and never written.
-var sentences = []struct {
-	begin string
-	code  Code
-}{
-	{"registration not confirmed", Unconfirmed},
-	{"registered by somebody else", RegisteredByOther},
-	{"registered with another spec", OtherSpec},
-	{"registered with other labels", OtherLabels},
-	{"registered but not hosted", NotHosted},
-	{"hosted but not running", NotRunning},
-	{"not registered", NotRegistered},
-	{"outcome unknown", OutcomeUnknown},
-	{"no verdict when the time was up", NoVerdict},
-	{"interrupted", Interrupted},
-	{"not tried", NotTried},
 }
 
 // OperationStatus is what failed_hosts says of an outcome.

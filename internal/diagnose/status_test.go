@@ -14,27 +14,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
 
-// State that release 0.1 wrote keeps its meaning.
-func TestParseHostStatus_olderReleases(t *testing.T) {
-	t.Parallel()
-	read := readGolden(t, "testdata/state-v0.1.txt")
-	for _, code := range Codes() {
-		since := []Code{Unregistered, Unhealthy, NotOperated, OperationUnconfirmed} // which that release did not tell apart
-		if !slices.Contains(since, code) && !read[code] {
-			t.Errorf("no sentence is read as %s", code)
-		}
-	}
-	// A sentence gave its reason in brackets or behind a colon.
-	for sentence, want := range map[string]HostStatus{
-		"no verdict when the time was up (115, still in progress)": {NoVerdict, "115, still in progress"},
-		"not registered: 4711": {NotRegistered, "4711"},
-	} {
-		if got := ParseHostStatus(sentence, Failed); got != want {
-			t.Errorf("%q is read as %v, want %v", sentence, got, want)
-		}
-	}
-}
-
 // What was ever written with a code keeps its meaning, whatever is written by now.
 func TestParseHostStatus_codes(t *testing.T) {
 	t.Parallel()

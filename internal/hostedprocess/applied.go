@@ -31,13 +31,13 @@ type applied struct {
 	// PerhapsNamed are hosts that stayed, by address, with the hosts that came while they were
 	// to leave: these may be other names of the same machines.
 	PerhapsNamed map[string][]string `json:"perhaps_named,omitempty"`
-	// Owner is the id of this resource object, which its registrations carry: what the
-	// attribute says, kept here too for state of a release that had no such attribute.
-	Owner string `json:"owner,omitempty"`
+	// Owner is the id of this resource object, which its registrations carry. It is what the
+	// attribute says.
+	Owner string `json:"-"`
 	// Supplier was the provider's bk_supplier_id, Uncounted what registering sent beyond
-	// the fingerprint. Both are null in state of a release that did not keep them.
-	Supplier  *int    `json:"supplier,omitempty"`
-	Uncounted *string `json:"uncounted,omitempty"`
+	// the fingerprint.
+	Supplier  *int   `json:"supplier,omitempty"`
+	Uncounted string `json:"uncounted,omitempty"`
 	// Due are hosts on which the operation of on_update is still due, by address. Behind are
 	// those that were not told of the declaration, by the fingerprint of the spec that they
 	// run.
@@ -62,7 +62,7 @@ const appliedKey = "applied"
 func appliedAs(d fleet.Desired, supplier int) applied {
 	return applied{
 		FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels,
-		Owner: d.Owner, Supplier: &supplier, Uncounted: &d.Uncounted,
+		Owner: d.Owner, Supplier: &supplier, Uncounted: d.Uncounted,
 		Due: make(map[string]fleet.Due), Behind: make(map[string][]string), Underway: make(map[string]fleet.Task),
 	}
 }
@@ -107,7 +107,7 @@ func loadApplied(ctx context.Context, from privateReader, state *lifecycleModel)
 	if !kept {
 		a = applied{} // what cannot be read is as good as nothing kept: hosts are looked at anew
 	}
-	a.Owner = cmp.Or(state.Owner.ValueString(), a.Owner)
+	a.Owner = state.Owner.ValueString()
 	return a, kept, diags
 }
 
@@ -331,8 +331,7 @@ func (a applied) isOvertaken(host fleet.Host) bool {
 // by what registering sends and not by attributes, so that a change of anything else
 // makes no call.
 func (a applied) registeredAs(d fleet.Desired) bool {
-	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels) &&
-		(a.Uncounted == nil || *a.Uncounted == d.Uncounted)
+	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels) && a.Uncounted == d.Uncounted
 }
 
 // held puts what was last registered in the place of what is declared now: drift

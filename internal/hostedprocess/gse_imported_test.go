@@ -297,3 +297,17 @@ func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 		t.Errorf("something was left to do: %s %v\n%s", kind, sim.Changes(), said)
 	}
 }
+
+// What names no owner gets one with the first update after its import, and state has it.
+func TestHostedProcessResource_importWithoutOwner(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Colleague(t, "web", "nginx", nil, 1)
+	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
+	resource.Imports("web:nginx")
+	resource.Applied(providertest.HostedConfigOf(map[string]string{providertest.Address(1): providertest.Address(1)}))
+	p, _ := sim.Process(providertest.Address(1), "web", "nginx")
+	if owner := resource.Attribute("owner"); owner == nil || owner != p.Labels["tf_spec_owner"] {
+		t.Errorf("the owner is %v in state, and registered with %v", owner, p.Labels)
+	}
+}

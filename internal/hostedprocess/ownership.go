@@ -20,10 +20,6 @@ const meaningUnread = "who registered it could not be read"
 // could not be found out.
 const meaningNameUnread = "whether another resource has just registered it by another name could not be asked"
 
-// meaningNotRecognised: without the owner id, a registration with any may be anybody's.
-const meaningNotRecognised = "it may be somebody else's registration, because state does not say with which owner this resource registered; " +
-	"`terraform apply -refresh-only` writes that into state"
-
 // meaningRefused: what an agent has may be of a registration that took effect all the same.
 const meaningRefused = "registering it was refused, its agent has the process all the same, and whose that is could not be read; apply once more before it goes"
 
@@ -52,8 +48,6 @@ func (l letting) ours(ctx context.Context, hosts []fleet.Host) ([]fleet.Host, ma
 		doubtful := overtaken || unproven(status.Code)
 		told := file.State != fleet.Unregistered && file.State != fleet.Unknown && file.Labels != nil
 		switch {
-		case other && l.anonymous && !foreign:
-			l.gone.results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNotRecognised}
 		case other && !foreign:
 			owned = append(owned, host)
 		case other:

@@ -59,10 +59,6 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	if !h.Desired.HasSpec {
 		resp.Diagnostics.Append(model.complete(ctx, r.platform, h, report)...)
-	} else if state.Fingerprint.IsNull() && everApplied {
-		model.setSent(held) // state of a release that did not keep it
-	}
-	if !h.Desired.HasSpec {
 		last.Owner = cmp.Or(last.Owner, soleOwner(h.Desired, report.Cached))
 	}
 	if last.Owner != "" {

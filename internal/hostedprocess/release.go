@@ -21,9 +21,6 @@ type leave struct {
 	statuses map[fleet.HostID]diagnose.HostStatus
 	first    fleet.OnDestroy
 	forget   bool // forget_unreachable
-	// anonymous is an object that does not know the owner id that it registered with, as
-	// in state of a release that had no attribute for it.
-	anonymous bool
 	// unkept is an object of which nothing was kept beside state, as of a tainted one that
 	// is replaced: what another object has let go of it cannot tell from its own.
 	unkept bool

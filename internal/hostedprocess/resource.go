@@ -106,9 +106,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	last, everApplied, diags := loadApplied(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	owner := cmp.Or(last.Owner, newOwner())
-	if plan.Owner.IsUnknown() { // null where it is neither in state nor in the plan: the next refresh writes it
-		plan.Owner = types.StringValue(owner)
-	}
+	plan.Owner = types.StringValue(owner)
 	h := r.open(ctx, model, owner, &resp.Diagnostics)
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	// Hosts that leave are released as they were registered. Where that cannot be
@@ -138,7 +136,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		leave: leave{
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
-			statuses: statuses, anonymous: !everApplied && prior.Desired.HasSpec && last.Owner == "", supplierUnknown: supplierUnknown,
+			statuses: statuses, supplierUnknown: supplierUnknown,
 		},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
@@ -200,7 +198,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	last = last.orElse(everApplied, h, state)
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts), anonymous: !everApplied && h.Desired.HasSpec && last.Owner == "", unkept: !everApplied, supplierUnknown: supplierUnknown,
+		statuses: state.statuses(h.Hosts), unkept: !everApplied, supplierUnknown: supplierUnknown,
 	}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec

@@ -95,7 +95,6 @@ func (u *update) appliedBack(hosts fleet.Inventory) applied {
 	tried := appliedAs(u.h.Desired, u.h.supplier)
 	tried.Earlier = u.last.earlier(u.h.Desired)
 	now := u.last
-	now.Owner = u.h.Desired.Owner // of hosts that could not go back
 	now.Earlier, now.PIDs = tried.earlier(u.prior.Desired), pidsOf(u.operation, hosts.Hosts(), u.last.PIDs, u.running)
 	now.Due, now.Behind = make(map[string]fleet.Due), make(map[string][]string)
 	maps.Copy(now.Due, u.last.Due)

@@ -108,7 +108,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	attributes["owner"] = schema.StringAttribute{
 		MarkdownDescription: "Id of this resource object, given when it is created and never changed. " + ownerText,
 		Computed:            true,
-		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
+		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseNonNullStateForUnknown()},
 	}
 	attributes["out_of_sync"] = schema.MapAttribute{
 		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason with the last lines of what a command printed. " + codesText + " Empty when all is well. While it is not empty, " +

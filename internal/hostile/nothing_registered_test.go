@@ -58,17 +58,15 @@ func TestLetGo_underAnotherSupplier(t *testing.T) {
 	for name, c := range map[string]struct {
 		untimed bool             // the agent does not say when it was registered
 		file    *simulator.Fault // once the platform has been told to unregister
-		older   bool             // the state is of a release that did not keep the id
 		leaves  bool
 		says    string
 	}{
-		"agent":        {says: other},
-		"file":         {untimed: true, says: other},
-		"file-unread":  {untimed: true, file: &simulator.Fault{HTTPStatus: 503}, says: unread},
-		"row-unread":   {untimed: true, file: &simulator.Fault{Replace: map[string]any{"data/proc_infos/*": 7}}, says: unread},
-		"row-gone":     {file: &simulator.Fault{Missing: -1}, says: other},
-		"leaves":       {leaves: true, says: other},
-		"of-a-release": {older: true, says: other},
+		"agent":       {says: other},
+		"file":        {untimed: true, says: other},
+		"file-unread": {untimed: true, file: &simulator.Fault{HTTPStatus: 503}, says: unread},
+		"row-unread":  {untimed: true, file: &simulator.Fault{Replace: map[string]any{"data/proc_infos/*": 7}}, says: unread},
+		"row-gone":    {file: &simulator.Fault{Missing: -1}, says: other},
+		"leaves":      {leaves: true, says: other},
 	} {
 		for _, ensure := range []string{"registered", "hosted"} {
 			t.Run(name+"/"+ensure, func(t *testing.T) {
@@ -83,11 +81,7 @@ func TestLetGo_underAnotherSupplier(t *testing.T) {
 					return h.config("./start.sh", ensure, "unregister", map[string]any{"hosts": hosts})
 				}
 				as(3).Applied(config(providertest.HostsOf(2)))
-				if c.older {
-					strip(t, kept, "supplier", "uncounted")
-				} else {
-					kept.Private = nil
-				}
+				kept.Private = nil
 				if c.untimed {
 					h.onQuery(simulator.Fault{Code: new(0), Content: untimed()})
 				}

@@ -1,7 +1,6 @@
 package hostile_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -84,38 +83,6 @@ func TestRefused_tookEffect(t *testing.T) {
 // does not say.
 func TestRolledBack(t *testing.T) {
 	t.Parallel()
-	plays(t, labelled, map[string]func(hostile){
-		// Its state is of a release without owner, and it has registered with a new one.
-		"without-owner": func(h hostile) {
-			resource := h.fresh()
-			resource.Applied(h.config("./start.sh", "hosted", "unregister", inWaves))
-			resource.ForgetOwner()
-			strip(h.T, resource.Kept, "owner")
-			for n := 1; n <= 2; n++ {
-				labels := map[string]string{"tf_spec": h.at(n).Labels["tf_spec"]}
-				h.must(h.sim.Register(providertest.Address(n), "web", "nginx", labels, ""))
-			}
-			// the second host is refused, and so is the way back of the first
-			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(2)}, Code: new(simulator.CodeFailed)})
-			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed), Skip: 1})
-			_, updated := resource.ApplyUnrefreshed(h.config("./new.sh", "hosted", "unregister", inWaves))
-			h.sim.Mend()
-			h.remembers(resource, updated)
-		},
-		// A provider died in its update: the host that leaves in the next one is not recognised,
-		// and may well be ours.
-		"owner-unknown": func(h hostile) {
-			resource := h.fresh()
-			resource.Applied(h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": providertest.HostsOf(2)}))
-			resource.ForgetOwner()
-			resource.Private = nil
-			_, said := resource.Apply(h.config("./start.sh", "hosted", "unregister", map[string]any{"hosts": providertest.HostsOf(1)}))
-			hosts := providertest.Texts(resource.Attribute("hosts"))
-			if _, kept := hosts["web-2"]; !said.Failed() && !kept && h.at(2).Hosted {
-				h.Errorf("it is %+v; hosts are %v; said: %s", h.at(2), hosts, said)
-			}
-		},
-	})
 	for _, ensure := range []string{"registered", "hosted"} {
 		plays(t, labelled[:1], map[string]func(hostile){"supplier-" + ensure: func(h hostile) {
 			h.sim.SuppliersApart = true
@@ -127,29 +94,4 @@ func TestRolledBack(t *testing.T) {
 			h.remembers(h.objectIn(resource.Kept, map[string]any{"bk_supplier_id": 0}), updated)
 		}})
 	}
-}
-
-// strip takes members out of what is kept beside state.
-func strip(t *testing.T, kept *providertest.Kept, members ...string) {
-	t.Helper()
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(kept.Private, &all); err != nil {
-		t.Fatal(err)
-	}
-	for key, raw := range all {
-		var encoded []byte
-		if json.Unmarshal(raw, &encoded) != nil {
-			continue
-		}
-		var fields map[string]any
-		if json.Unmarshal(encoded, &fields) != nil || fields["owner"] == nil {
-			continue
-		}
-		for _, member := range members {
-			delete(fields, member)
-		}
-		encoded, _ = json.Marshal(fields)
-		all[key], _ = json.Marshal(encoded)
-	}
-	kept.Private, _ = json.Marshal(all)
 }

@@ -85,7 +85,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 	return d
 }
 
-// loadDoubt gives nothing where nothing was kept, as by an older release.
+// loadDoubt gives nothing where nothing was kept.
 func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, doubtKey)
 	var d doubt

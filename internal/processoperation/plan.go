@@ -237,7 +237,7 @@ type privateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// runsSoFar counts from 0 again where nothing was kept, as by an older release.
+// runsSoFar counts from 0 again where nothing was kept.
 func runsSoFar(ctx context.Context, from privateReader) (int, diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, runsKey)
 	var runs int

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -133,28 +131,6 @@ func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	resource.Applied(config)
 	if got := resource.Attribute("rollout_plan"); got != "runs nothing" {
 		t.Errorf("applied %q", got)
-	}
-}
-
-// State of a release that kept neither rollout_plan nor the number of runs stays as it is
-// until something runs.
-func TestProcessOperation_rolloutPlanOfOlderState(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	registerAll(t, sim, 2)
-	resource := operationOf(t, sim, providertest.FaceESB)
-	config := restartConfig(providertest.FaceESB, 2, nil)
-	resource.Applied(config)
-	attributes := providertest.AttributesOf(t, resource.State)
-	attributes["rollout_plan"] = tftypes.NewValue(tftypes.String, nil)
-	resource.State, resource.Private = tftypes.NewValue(resource.State.Type(), attributes), nil
-	if plan, said := resource.Plan(config); plan.Action != providertest.PlanNothing || len(said) > 0 {
-		t.Errorf("%s: %s", plan.Action, said)
-	}
-	config["triggers"] = map[string]string{"config": "b"}
-	resource.Applied(config)
-	if got, want := resource.Attribute("rollout_plan"), "run 1: restart on 2 hosts: web-1, web-2"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

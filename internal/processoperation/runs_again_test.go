@@ -2,13 +2,11 @@ package processoperation_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -242,43 +240,6 @@ func TestProcessOperation_oneMachineTwice(t *testing.T) {
 		_, end := p.Invoke(t.Context(), "bk_process_operation", restartConfig(providertest.FaceGateway, 0, twice))
 		refused(t, sim, end)
 	})
-}
-
-// State of release 0.1 has task_ids, and sentences without codes.
-func TestProcessOperation_olderState(t *testing.T) {
-	t.Parallel()
-	sim := providertest.NewSim(t)
-	registerAll(t, sim, 2)
-	p := providertest.ConfiguredWith(t, sim.SettingsFor(providertest.FaceESB))
-	resource := p.CoreOf("bk_process_operation", &providertest.Kept{})
-	config := restartConfig(providertest.FaceESB, 2, map[string]any{"operation": "start"})
-	if _, said := resource.Apply(config); len(said) > 0 {
-		t.Fatal(said)
-	}
-	attributes := make(map[string]any)
-	for name, value := range providertest.AttributesOf(t, resource.State) {
-		attributes[name] = providertest.Plain(t, value)
-	}
-	attributes["task_ids"] = []string{"GSETASK:1"}
-	attributes["failed_hosts"] = map[string]string{"web-2": "outcome unknown (the operation was sent and its answer got lost)"}
-	stored, err := json.Marshal(attributes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := p.Server.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{
-		TypeName: "bk_process_operation", RawState: &tfprotov6.RawState{JSON: stored},
-	})
-	p.Fine(err, resp.Diagnostics)
-	resource.State = resource.Unwire(resp.UpgradedState)
-	sim.ResetCalls()
-	kind, said := resource.Apply(config)
-	if kind != providertest.PlanUpdate || len(said) > 0 || len(resource.Reasons("failed_hosts")) > 0 {
-		t.Errorf("%s: %s", kind, said)
-	}
-	// It runs, which is asked for and not brought about.
-	if changes := sim.Changes(); len(changes) > 0 || len(sim.Calls().OfOp(simulator.OpQuery)) == 0 {
-		t.Errorf("calls: %v", sim.Calls().APIs())
-	}
 }
 
 // A destroy that is given up has the operation run again where on_destroy may have undone it,

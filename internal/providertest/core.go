@@ -79,14 +79,6 @@ func (c *Core) Unwire(v *tfprotov6.DynamicValue) tftypes.Value {
 	return value
 }
 
-// ForgetOwner takes the owner out of state, as a release that had none has left it.
-func (c *Core) ForgetOwner() {
-	c.T.Helper()
-	attributes := AttributesOf(c.T, c.State)
-	attributes["owner"] = tftypes.NewValue(tftypes.String, nil)
-	c.State = tftypes.NewValue(c.State.Type(), attributes)
-}
-
 // Refresh reads the resource. If that fails, state stays as it was.
 func (c *Core) Refresh() Diagnostics {
 	c.T.Helper()

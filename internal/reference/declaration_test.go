@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -160,29 +159,6 @@ func TestDeclaration_planned(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// State of a release without the attribute gets it from a refresh, and nothing is planned
-// for that.
-func TestDeclaration_olderState(t *testing.T) {
-	t.Parallel()
-	for face, d := range declarations() {
-		t.Run(face, func(t *testing.T) {
-			t.Parallel()
-			hosted := providertest.NewSim(t).Configured(t).CoreOf(d.hosted, &providertest.Kept{})
-			hosted.Applied(d.parts)
-			want := d.in(t, hosted)
-			attributes := providertest.AttributesOf(t, hosted.State)
-			attributes[d.attribute] = tftypes.NewValue(tftypes.String, nil)
-			hosted.State = tftypes.NewValue(hosted.State.Type(), attributes)
-			if plan, said := hosted.Plan(d.parts); plan.Action != providertest.PlanNothing || len(said) > 0 {
-				t.Errorf("%s: %s", plan.Action, said)
-			}
-			if got := d.in(t, hosted); got != want {
-				t.Errorf("%s after a refresh is %s, want %s", d.attribute, got, want)
-			}
-		})
 	}
 }
 

@@ -210,7 +210,7 @@ func TestOnUpdate_underWay(t *testing.T) {
 		r.want("declared anew", "v3 restart restart", "v3 restart")
 		r.wantSettled()
 	})
-	// State of a release that kept no tasks goes by the pid alone.
+	// Where no task is known it goes by the pid alone.
 	onEach(t, "without-a-task", []providertest.Face{providertest.FaceESB}, func(t *testing.T, by providertest.Face) {
 		t.Helper()
 		r, s := beginsSlowly(t, by, "restart")
