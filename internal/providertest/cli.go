@@ -23,9 +23,12 @@ type CLI struct {
 	Env []string // whole environment of the CLI
 }
 
-// ProviderBinary builds the provider, once for all tests of a run, and returns the
-// directory that it is in.
+// ProviderBinary returns the directory that the provider is in: BK_TEST_PROVIDER, into which
+// make has built it for all packages, or else one into which it is built once for this package.
 var ProviderBinary = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv("BK_TEST_PROVIDER"); built != "" {
+		return built, nil
+	}
 	dir, err := os.MkdirTemp("", "terraform-provider-bk")
 	if err != nil {
 		return "", err
