@@ -81,10 +81,11 @@ func (c *CLI) ConfigureWith(provider, config string) {
 	c.Write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"+provider+config)
 }
 
-// Write writes a file in the CLI's directory.
+// Write writes a file in the CLI's directory, or below it.
 func (c *CLI) Write(name, text string) {
 	c.T.Helper()
-	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
+	file := filepath.Join(c.Dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		c.T.Fatal(err)
 	}
 }
