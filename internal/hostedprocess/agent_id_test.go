@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -87,33 +85,6 @@ func TestOwnership_renamed(t *testing.T) {
 				t.Errorf("processes %v became %v", before, after)
 			}
 		})
-	}
-}
-
-// A console has unregistered a machine by the name that the configuration takes from it. It is
-// registered by the new one, and the agent that hosts it for that reason does not keep the old
-// one in state.
-func TestOwnership_renamedOnceUnregistered(t *testing.T) {
-	t.Parallel()
-	w := newNames(t, true)
-	agent := agents["web-1"]
-	declared := func(name string) map[string]any {
-		return w.declares(0, attribute("hosts", map[string]string{"web-1": name, "web-2": providertest.Address(2)}))
-	}
-	resource := w.object()
-	resource.Applied(declared(agent))
-	unregistered := func(w *world) {
-		if err := w.sim.Unregister(agent, "web", "nginx"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.play(resource, step{name: "renamed", befalls: unregistered, config: declared(providertest.Address(1)), anyCalls: true})
-	if p := w.sim.Machine(agent).Process("web", "nginx"); !p.Hosted || len(p.Entries) != 1 || p.Entries[0].Host != providertest.Address(1) {
-		t.Errorf("it is %+v", p)
-	}
-	w.play(resource, step{name: "destroyed", anyCalls: true})
-	if p := w.sim.Machine(agent).Process("web", "nginx"); p.Hosted || len(p.Entries) != 0 {
-		t.Errorf("it is %+v", p)
 	}
 }
 
@@ -203,36 +174,5 @@ func TestHostedProcess_namesUnread(t *testing.T) {
 			resource.Tainted = false
 			resource.Applied(mixed)
 		})
-	}
-}
-
-// A host that leaves is not stopped while nothing tells whether it is the machine that
-// another name has come for; it is once it leaves in an apply of its own.
-func TestHostedProcess_mayBeRenamed(t *testing.T) {
-	t.Parallel()
-	const agent, by = "0200000007525400f355781710390005465c", providertest.FaceGateway
-	sim := providertest.NewSim(t)
-	sim.AdmitAgents, sim.RowsWithoutHost = true, true
-	config := fleetOf(by, 2, map[string]any{"ensure": "running", "on_destroy": "stop"})
-	resource := hostedBy(t, sim, by)
-	resource.Applied(config)
-	next := with(config, "hosts", map[string]string{"web-1": agent, "web-2": providertest.Address(2)})
-	for try := 1; try <= 2; try++ { // it is told by nothing the second time either
-		_, said := resource.Apply(next)
-		if !said.Failed() || !strings.Contains(words(said.String()), providertest.Address(1)+"): not stopped, because nothing tells whether it is the machine") {
-			t.Errorf("try %d: said: %s", try, said)
-		}
-		if undone := letGo(sim); len(undone) > 0 {
-			t.Errorf("try %d: let go of %v", try, undone)
-		}
-	}
-	if diff := cmp.Diff(map[string]string{"web-1": agent, "0:0:10.0.0.2": providertest.Address(1), "web-2": providertest.Address(2)}, resource.Reasons("hosts")); diff != "" {
-		t.Errorf("hosts in state (-want +got):\n%s", diff)
-	}
-	resource.Applied(with(config, "hosts", map[string]string{"web-2": providertest.Address(2)}))
-	for name, runs := range map[string]bool{providertest.Address(1): false, providertest.Address(2): true, agent: false} {
-		if p, _ := sim.Process(name, "web", "nginx"); p.Running != runs || p.Hosted != runs {
-			t.Errorf("%s has %+v", name, p)
-		}
 	}
 }

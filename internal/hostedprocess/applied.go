@@ -12,6 +12,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/ownership"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
@@ -55,6 +56,9 @@ type applied struct {
 	// address, with the time of that registration. When it is gone, nothing of this object's
 	// is left.
 	Overtaken map[string]int64 `json:"overtaken,omitempty"`
+	// TwoNames: the platform has named machines of this object by a second name as well, by which
+	// another object may register them.
+	TwoNames bool `json:"two_names,omitempty"`
 }
 
 const appliedKey = "applied"
@@ -306,16 +310,15 @@ func (a applied) overtaken(d fleet.Desired, onFile, live map[fleet.Host]fleet.St
 	overtaken, ours := make(map[string]int64), a.registeredAt()
 	maps.Copy(overtaken, a.Overtaken)
 	for _, host := range suspects {
-		at, file, told := host.Address(), onFile[host], live[host].RegisterTime
-		since, was := overtaken[at]
-		later := file.RegisterTime >= ours[at]
-		if told != 0 && ours[at] != 0 {
-			later = told != ours[at]
-		}
+		at, file, row := host.Address(), onFile[host], ownership.Unlabelled
 		switch {
-		case a.namesAnother(d, file) && later:
-			overtaken[at] = max(since, file.RegisterTime)
-		case was && held.Owns(file) && (file.RegisterTime > since || ours[at] != 0 && file.RegisterTime == ours[at] && since <= ours[at]):
+		case a.namesAnother(d, file):
+			row = ownership.Others
+		case held.Owns(file):
+			row = ownership.Own
+		}
+		known := ownership.Known{At: ours[at], Overtaken: overtaken[at]}
+		if overtaken[at] = known.OvertakenAfter(row, file.RegisterTime, live[host].RegisterTime); overtaken[at] == 0 {
 			delete(overtaken, at)
 		}
 	}

@@ -72,7 +72,7 @@ func (u *update) claimNames(ctx context.Context, n names) error {
 		return nil
 	}
 	unmoved := newReleased() // nothing is let go here
-	renamed, _ := letting{u.prior, u.leave, &unmoved}.ours(ctx, slices.Collect(maps.Keys(n.now)))
+	renamed := letting{u.prior, u.leave, &unmoved}.stillOurs(ctx, slices.Collect(maps.Keys(n.now)))
 	var ours, both []fleet.Host // by their old names, and by both
 	for _, old := range renamed {
 		if now := n.now[old]; !u.prior.Hosts.Has(now) || u.statuses[now.WithoutSupplier()].Code == diagnose.Unconfirmed {

@@ -219,19 +219,19 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		says          string // and lets nothing go
 		looks         int    // at the file
 	}{
-		"frozen":            {esb, nil, frozen, true, "has not heard of it yet", 60},
-		"frozen-gateway":    {gateway, nil, frozen, true, "has not heard of it yet", 60},
-		"never-heard":       {esb, frozen, nil, true, "has not heard of it yet", 60},
-		"nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, true, "has not heard of it yet", 60},
+		"frozen":            {esb, nil, frozen, true, "cannot be read yet", 60},
+		"frozen-gateway":    {gateway, nil, frozen, true, "cannot be read yet", 60},
+		"never-heard":       {esb, frozen, nil, true, "cannot be read yet", 60},
+		"nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, true, "cannot be read yet", 60},
 		"agent-silent": {esb, nil, func(sim *providertest.Sim) {
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), Code: new(simulator.CodeAgentAbnormal), Message: "agent is away"})
-		}, false, "did not say when that was", 1},
+		}, false, "did not say when that was", 0},
 		"agent-unreadable": {esb, nil, func(sim *providertest.Sim) {
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), ContentShape: "broken"})
 		}, false, "", 1},
-		"its-own":                   {gateway, nil, frozen, false, "", 2},
-		"its-own-never-heard":       {gateway, frozen, nil, false, "", 2},
-		"its-own-nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, false, "", 2},
+		"its-own":                   {gateway, nil, frozen, false, "", 1},
+		"its-own-never-heard":       {gateway, frozen, nil, false, "", 1},
+		"its-own-nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, false, "", 1},
 		// To host may be to register, so the time before is none.
 		"hosted-late": {esb, func(sim *providertest.Sim) { sim.SetLag(3) }, nil, false, "", 4},
 	} {

@@ -67,8 +67,9 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	model.setWhole(ctx)
 	statuses := driftStatuses(report, held, last.orElse(everApplied, h, state), state.statuses(h.Hosts))
 	overtaken, earlier := last.overtaken(h.Desired, report.Cached, report.Live), last.shown(h.Desired, h.Hosts.Hosts(), report.Cached)
-	if everApplied && (!maps.Equal(overtaken, last.Overtaken) || len(earlier) != len(last.Earlier)) {
-		last.Overtaken, last.Earlier = overtaken, earlier
+	twoNames := last.TwoNames || len(h.Process.KnownNames(h.Hosts.Hosts())) > 0
+	if everApplied && (!maps.Equal(overtaken, last.Overtaken) || len(earlier) != len(last.Earlier) || twoNames != last.TwoNames) {
+		last.Overtaken, last.Earlier, last.TwoNames = overtaken, earlier, twoNames
 		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
 	}
 	state.setStatuses(h.Hosts, statuses)

@@ -172,6 +172,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	u.keepDue(now)
 	now.keepUnderway(last, left.Hosts(), u.failures, u.ended)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
+	now.TwoNames = last.TwoNames
 	now.PerhapsNamed = u.perhapsNamed(left)
 	if supplierUnknown && !u.registeredAll(left) {
 		now.Supplier = nil

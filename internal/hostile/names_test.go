@@ -96,40 +96,6 @@ func TestOvertaken_byTheOtherName(t *testing.T) {
 	}
 }
 
-// State has a machine by both of its names, and a console has unregistered the old one. What
-// another configuration has registered by the new one since is its own, although the file has
-// not heard of it: the agent tells by that name when it was registered.
-func TestNames_overtakenBesideTheOld(t *testing.T) {
-	t.Parallel()
-	for _, ensure := range []string{"hosted", "running"} {
-		for name, c := range map[string]struct{ before, lags func(hostile) }{ // before the console unregisters, and after it
-			"current":       {func(hostile) {}, func(hostile) {}},
-			"frozen":        {func(hostile) {}, func(h hostile) { h.sim.FreezeStatus() }},
-			"frozen-before": {func(h hostile) { h.sim.FreezeStatus() }, func(hostile) {}},
-			"late":          {func(hostile) {}, func(h hostile) { h.sim.SetLag(5) }},
-		} {
-			t.Run(ensure+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				h := newTwoNamed(t)
-				own := h.fresh()
-				own.Applied(h.config("./start.sh", ensure, "kill"))
-				h.onRelease(simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
-				own.Apply(h.config("./start.sh", ensure, "kill", map[string]any{"hosts": map[string]string{"a": agent}}))
-				h.sim.Mend()
-				c.before(h)
-				h.unregister()
-				c.lags(h)
-				h.another(agent)
-				before := h.sim.Machine(agent).Process("web", "nginx")
-				_, said := own.Apply(nil)
-				if after := h.sim.Machine(agent).Process("web", "nginx"); !after.Hosted || !after.Running || after.PID != before.PID {
-					t.Errorf("theirs was %+v\nand is    %+v\nsaid: %s", before, after, said)
-				}
-			})
-		}
-	}
-}
-
 // An update that renames a host dies once the new name is registered, and Terraform keeps what
 // was before: state has the machine by the old name alone, by which nothing is registered.
 // That the machine is this object's by the other one does not let it be forgotten.

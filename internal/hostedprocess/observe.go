@@ -1,0 +1,260 @@
+package hostedprocess
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/ownership"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+)
+
+// patience is how long agents are asked before their hosts are released. One that does not
+// answer does not hold up the others.
+const patience = 2 * time.Minute
+
+// looks is how often the cached status is read while it is older than a registration. With the
+// default backoff that takes three minutes.
+const looks = 60
+
+// meanings say why a host is held.
+var meanings = map[ownership.Reason]string{
+	ownership.Unreadable: meaningUnread,
+	ownership.NoAnswer:   meaningSilent,
+	ownership.Outdated: "its agent knows of a later registration than the platform's cached status shows, so whose that is cannot be read yet; " +
+		"the cached status may take minutes",
+	ownership.TookEffect: "registering it was refused, its agent has the process all the same, and whose that is could not be read; apply once more before it goes",
+}
+
+const (
+	meaningUnread = "who registered it could not be read"
+	meaningSilent = meaningUnread + ": its agent did not answer, or did not say when that was"
+)
+
+// sight is what is known of a host that is to be released.
+type sight struct {
+	ownership.Known
+	evidence ownership.Evidence
+	live     fleet.Status
+	liveErr  error
+	file     fleet.Status
+	fileErr  error
+	// twin is the machine by its other name, where the platform has said that it has one, and
+	// beside its row.
+	twin   fleet.Host
+	beside fleet.Status
+}
+
+// observation is what is known of hosts that are to be released, as far as the decision about
+// them asked for it.
+type observation struct {
+	letting
+
+	hosts  []fleet.Host
+	sights map[fleet.Host]*sight
+	looked int
+}
+
+// observe asks agents, and reads the cached status, as far as whose the registrations are depends
+// on it. Where the cached status is older than a registration it is awaited.
+func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, error) {
+	o := observation{letting: l, hosts: hosts, sights: make(map[fleet.Host]*sight, len(hosts))}
+	face := ownership.ESB
+	switch {
+	case l.last.FingerprintLabel == "":
+		face = ownership.Blind
+	case l.Process.HostingRegisters():
+		face = ownership.Gateway
+	}
+	times := l.last.registeredAt()
+	for _, host := range hosts {
+		s := &sight{Known: ownership.Known{Claim: l.claimOn(host), At: times[host.Address()], Overtaken: l.last.Overtaken[host.Address()]}}
+		s.evidence = ownership.Evidence{Face: face, Claim: s.Claim, Answer: ownership.Unasked, Row: ownership.Unread}
+		o.sights[host] = s
+	}
+	if l.last.TwoNames {
+		o.read(ctx, hosts)
+	}
+	// No more than half of the time that is left: what is decided has to go yet.
+	waits, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, bounded := ctx.Deadline(); bounded {
+		waits, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+	}
+	defer cancel()
+	err := poll.Until(waits, l.platform.Backoff, o.look)
+	if ctx.Err() == nil {
+		err = nil // only the wait is over
+	}
+	return o, err
+}
+
+// claimOn is what state says of the registration on a host.
+func (l letting) claimOn(host fleet.Host) ownership.Claim {
+	switch l.statuses[host.WithoutSupplier()].Code {
+	case diagnose.NotRegistered:
+		return ownership.Refused
+	case diagnose.Unconfirmed:
+		return ownership.Unconfirmed
+	case diagnose.RegisteredByOther:
+		return ownership.Foreign
+	default:
+		if l.last.isOvertaken(host) {
+			return ownership.Overtaken
+		}
+		return ownership.Registered
+	}
+}
+
+// verdict is what is decided about a host by now.
+func (o *observation) verdict(host fleet.Host) (ownership.Verdict, ownership.Reason) {
+	return ownership.Decide(o.sights[host].evidence)
+}
+
+// having are the hosts with a verdict.
+func (o *observation) having(wanted ownership.Verdict) []fleet.Host {
+	return keep(o.hosts, func(host fleet.Host) bool { v, _ := o.verdict(host); return v == wanted })
+}
+
+// look finds out what the decision needs, and is done when no host waits any more for the cached
+// status, or it was read often enough.
+func (o *observation) look(ctx context.Context) (done bool, _ error) {
+	if o.looked > 0 {
+		o.read(ctx, o.having(ownership.Wait))
+	}
+	for {
+		asked, unread := o.having(ownership.AskAgent), o.having(ownership.AskFile)
+		if len(asked)+len(unread) == 0 {
+			break
+		}
+		o.ask(ctx, asked)
+		o.read(ctx, unread)
+	}
+	o.looked++
+	return len(o.having(ownership.Wait)) == 0 || o.looked == looks, nil
+}
+
+// ask asks the agents of hosts.
+func (o *observation) ask(ctx context.Context, hosts []fleet.Host) {
+	if len(hosts) == 0 {
+		return
+	}
+	live, err := map[fleet.Host]fleet.Status(nil), error(nil)
+	if o.Desired.HasSpec {
+		live, err = fleet.LiveStatusWithin(ctx, o.Process, patience, hosts)
+	}
+	for _, host := range hosts {
+		s := o.sights[host]
+		s.live, s.liveErr = live[host], err
+		switch {
+		case !o.Desired.HasSpec:
+			s.evidence.Answer = ownership.Mute
+		case err != nil, s.live.State == fleet.Unknown && !s.live.Unread:
+			s.evidence.Answer = ownership.Silent
+		default:
+			s.evidence.Answer = s.Compare(s.live.RegisterTime, s.live.HostedKnown && !s.live.Hosted)
+		}
+		o.place(host)
+	}
+}
+
+// read reads the cached status of hosts.
+func (o *observation) read(ctx context.Context, hosts []fleet.Host) {
+	if len(hosts) == 0 {
+		return
+	}
+	onFile, err := o.Process.CachedStatus(ctx, hosts)
+	twins := make(map[fleet.Host]fleet.Host)
+	for host, name := range o.Process.KnownNames(hosts) {
+		twins[host] = host.Named(name)
+	}
+	var beside map[fleet.Host]fleet.Status
+	if err == nil && len(twins) > 0 {
+		beside, err = o.Process.CachedStatus(ctx, slices.Collect(maps.Values(twins)))
+	}
+	for _, host := range hosts {
+		s := o.sights[host]
+		s.file, s.fileErr, s.twin = onFile[host], err, twins[host]
+		s.beside = beside[s.twin]
+		s.evidence.Row = ownership.Failed
+		o.place(host)
+	}
+}
+
+// place classifies the row of a host that was read.
+func (o *observation) place(host fleet.Host) {
+	s := o.sights[host]
+	if s.evidence.Row == ownership.Unread {
+		return
+	}
+	row := ownership.Unlabelled
+	switch {
+	case s.fileErr != nil, s.file.State == fleet.Unknown && s.file.Unread:
+		row = ownership.Failed
+	case s.file.State == fleet.Unregistered:
+		row = ownership.Absent
+	case s.file.State == fleet.Unknown, s.file.Labels == nil && s.Claim != ownership.Registered:
+		row = ownership.Unplaced
+	case o.last.namesAnother(o.Desired, s.file):
+		row = ownership.Others
+	case o.last.held(o.Desired).Owns(s.file):
+		row = ownership.Own
+	}
+	s.evidence.Row = s.Aged(row, s.file.RegisterTime, s.live.RegisterTime)
+	// What this object has registered in this run by the other name is its own.
+	if overtaken := s.file.RegisterTime < s.beside.RegisterTime && s.live.RegisterTime <= s.beside.RegisterTime &&
+		o.last.namesAnother(o.Desired, s.beside) && o.registrant(s.twin.WithoutSupplier()) == ""; overtaken {
+		s.evidence.Row = ownership.Beside
+	}
+}
+
+// stillOurs are the hosts on which the registration is this object's. What has become of the
+// others is noted.
+func (l letting) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
+	o, err := l.observe(ctx, l.notReplaced(hosts))
+	return keep(o.hosts, func(host fleet.Host) bool {
+		s := o.sights[host]
+		verdict, why := o.verdict(host)
+		switch verdict {
+		case ownership.Ours:
+			l.gone.registered[host] = s.live.RegisterTime
+			return true
+		case ownership.Theirs:
+			switch {
+			case s.evidence.Row == ownership.Beside:
+				l.gone.beside[host] = s.twin.WithoutSupplier()
+			case s.Claim != ownership.Foreign && s.evidence.Row == ownership.Others:
+				l.gone.owned = append(l.gone.owned, host)
+			}
+		case ownership.Nobodys:
+			l.nobodys(host, s.Claim)
+		default:
+			l.gone.results[host] = s.held(why, err)
+		}
+		return false
+	})
+}
+
+// nobodys notes a host on which nothing is registered, where there is more to be said of it.
+func (l letting) nobodys(host fleet.Host, claim ownership.Claim) {
+	switch {
+	case claim == ownership.Overtaken:
+		l.gone.lapsed = append(l.gone.lapsed, host)
+	case claim == ownership.Unconfirmed && l.unkept && l.Process.HostingRegisters():
+		l.gone.unseen = append(l.gone.unseen, host)
+	}
+}
+
+// held is the outcome of a host of which it cannot be known whose the registration is. err is why
+// that was not awaited.
+func (s *sight) held(why ownership.Reason, err error) fleet.Outcome {
+	if s.evidence.Answer == ownership.Silent {
+		return fleet.Untold(s.live, s.liveErr, meanings[why])
+	}
+	if why == ownership.Unreadable && s.fileErr != nil {
+		err = s.fileErr
+	}
+	return fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meanings[why]}
+}

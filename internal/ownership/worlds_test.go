@@ -1,0 +1,567 @@
+package ownership
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Who registered last: this object, another one, or a console, which writes no owner.
+type actor uint8
+
+const (
+	nobody actor = iota
+	us
+	another
+	console
+)
+
+// registration is what is registered on the machine. A console that registers over another's
+// registration leaves it whose it was.
+type registration struct {
+	named actor // by its label
+	whose actor
+	at    int8
+	bare  bool // not hosted
+	// shared: a console registered over this object's; whichever of the two it is said to be is
+	// right.
+	shared bool
+}
+
+// picture is what a cached status shows.
+type picture struct {
+	named actor
+	at    int8
+}
+
+func (r registration) picture() picture {
+	if r.whose == nobody {
+		return picture{}
+	}
+	return picture{r.named, r.at}
+}
+
+// kind is what stays the same in a world.
+type kind struct {
+	face Face
+	// ensure is registered: nothing is hosted.
+	registersOnly bool
+	// Whether agents know when the process was registered, and whether an operation or a
+	// re-registration renews that time.
+	timed, operationRenews, reregisteringRenews bool
+}
+
+// world is one machine, what happened on it, and what this object knows of that.
+type world struct {
+	is       registration
+	pictures [8]picture // each that the file may show still, the latest last
+	n        int8
+	now      int8
+
+	claim         Claim
+	at, overtaken int8
+	lost          bool // the ledger
+
+	// second: another object or a console was there. faulty: an answer, or the ledger, was lost, or
+	// an agent did not answer.
+	second, faulty bool
+	// forgot: the agent does not know any more when the process was registered.
+	forgot bool
+	// kept: what is registered has the time of another owner's registration. misled: a refresh
+	// judged by an old picture which nothing shows to be old.
+	kept, misled bool
+}
+
+func (w world) snap() world {
+	p := w.is.picture()
+	if w.n > 0 && w.pictures[w.n-1] == p {
+		return w
+	}
+	w.pictures[w.n] = p
+	w.n++
+	return w
+}
+
+// live is what the agent says when it answers.
+func (w world) live(p kind) (at int8, hosted bool) {
+	if w.is.whose == nobody || w.is.bare {
+		return 0, false
+	}
+	if !p.timed || w.forgot {
+		return 0, true
+	}
+	return w.is.at, true
+}
+
+func (w world) register(by actor, p kind) world {
+	at, whose, kept, shared := w.now, by, false, false
+	if w.is.whose != nobody && !w.is.bare && !p.reregisteringRenews {
+		at = w.is.at
+		kept = w.kept || w.is.named != by
+	}
+	w.kept = kept
+	if by == nobody {
+		whose, shared = console, w.is.whose == us
+	}
+	w.is = registration{named: by, whose: whose, at: at, bare: p.registersOnly, shared: shared}
+	w.now++
+	return w.snap()
+}
+
+// looks ends an apply: the agents are asked.
+func (w world) looks(p kind) world {
+	w.at, _ = w.live(p)
+	return w
+}
+
+// event is something that happens; ok is false where it cannot happen now.
+type event struct {
+	name string
+	do   func(world, kind) (world, bool)
+}
+
+func events() []event {
+	mine := func(w world) bool { return w.claim == Registered || w.claim == Overtaken }
+	var all []event
+	add := func(name string, do func(world, kind) (world, bool)) { all = append(all, event{name, do}) }
+
+	add("create", func(w world, p kind) (world, bool) {
+		if w.claim != 0 && w.claim != Foreign && w.claim != Refused && w.claim != Unconfirmed {
+			return w, false
+		}
+		if w.is.whose != nobody && w.is.whose != us {
+			w.claim = Refused // as long as the file does not show whose it is
+			return w, true
+		}
+		w = w.register(us, p)
+		w.claim, w.overtaken, w.lost, w.misled = Registered, 0, false, false
+		return w.looks(p), true
+	})
+	add("create, its answer lost", func(w world, p kind) (world, bool) {
+		if w.claim != 0 || w.is.whose != nobody {
+			return w, false
+		}
+		w = w.register(us, p)
+		w.claim, w.at, w.faulty = Unconfirmed, 0, true
+		return w, true
+	})
+	add("create, refused, and it takes effect", func(w world, p kind) (world, bool) {
+		if w.claim != 0 || w.is.whose != nobody {
+			return w, false
+		}
+		w = w.register(us, p)
+		w.claim, w.at, w.faulty = Refused, 0, true
+		return w, true
+	})
+	add("create, the request lost", func(w world, _ kind) (world, bool) {
+		if w.claim != 0 {
+			return w, false
+		}
+		w.claim, w.at, w.faulty = Unconfirmed, 0, true
+		return w, true
+	})
+	add("adopt", func(w world, p kind) (world, bool) {
+		if mine(w) || w.is.whose == nobody || w.is.whose == us {
+			return w, false
+		}
+		w = w.register(us, p)
+		w.claim, w.overtaken, w.misled = Registered, 0, false
+		return w.looks(p), true
+	})
+	add("change", func(w world, p kind) (world, bool) {
+		if !mine(w) {
+			return w, false
+		}
+		w = w.register(us, p)
+		w.claim, w.overtaken, w.misled = Registered, 0, false
+		return w.looks(p), true
+	})
+	add("change, agent silent at the end", func(w world, p kind) (world, bool) {
+		if !mine(w) {
+			return w, false
+		}
+		w = w.register(us, p)
+		w.claim, w.overtaken, w.at, w.faulty, w.misled = Registered, 0, 0, true, false
+		return w, true
+	})
+	add("change, killed", func(w world, p kind) (world, bool) {
+		if !mine(w) {
+			return w, false
+		}
+		w = w.register(us, p)
+		w.faulty = true
+		return w, true
+	})
+	add("operate", func(w world, p kind) (world, bool) {
+		if w.claim != Registered || w.is.whose == nobody || w.is.bare {
+			return w, false
+		}
+		before, _ := w.live(p)
+		if p.operationRenews {
+			w.is.at = w.now
+			w.now++
+			w = w.snap()
+		}
+		if before != 0 && before == w.at {
+			w = w.looks(p)
+		} else {
+			w.at = 0
+		}
+		return w, true
+	})
+	add("somebody operates", func(w world, p kind) (world, bool) {
+		if w.is.whose == nobody || w.is.bare || !p.operationRenews {
+			return w, false
+		}
+		w.is.at = w.now
+		w.now++
+		w.second = true
+		return w.snap(), true
+	})
+	add("the agent forgets the time", func(w world, p kind) (world, bool) {
+		can := p.timed && !w.forgot && w.at != 0
+		w.forgot, w.faulty = true, true
+		return w, can
+	})
+	add("ledger lost", func(w world, _ kind) (world, bool) {
+		if w.claim == 0 || w.lost {
+			return w, false
+		}
+		w.at, w.overtaken, w.lost, w.faulty = 0, 0, true, true
+		if w.claim == Overtaken {
+			w.claim = Registered
+		}
+		return w, true
+	})
+	for i := range int8(8) {
+		add(fmt.Sprintf("refresh %d pictures ago", i), func(w world, p kind) (world, bool) {
+			if i >= w.n || w.claim == 0 || w.lost {
+				return w, false
+			}
+			return w.refreshed(w.pictures[w.n-1-i], p), true
+		})
+	}
+	add("another registers", func(w world, p kind) (world, bool) {
+		if w.is.whose == another {
+			return w, false
+		}
+		w = w.register(another, p)
+		w.second = true
+		return w, true
+	})
+	add("another unregisters", func(w world, _ kind) (world, bool) {
+		if w.is.whose != another {
+			return w, false
+		}
+		w.is, w.second = registration{}, true
+		return w.snap(), true
+	})
+	add("a console registers", func(w world, p kind) (world, bool) {
+		whose := w.is.whose
+		if whose == another || w.is.named == nobody && whose != nobody || whose == nobody && w.claim != 0 {
+			return w, false
+		}
+		w = w.register(nobody, p)
+		w.second = true
+		return w, true
+	})
+	add("a console unregisters", func(w world, _ kind) (world, bool) {
+		if w.is.whose == nobody {
+			return w, false
+		}
+		w.is, w.second = registration{}, true
+		return w.snap(), true
+	})
+	add("a console ends the hosting", func(w world, p kind) (world, bool) {
+		if w.is.whose == nobody || w.is.bare || p.face != ESB {
+			return w, false
+		}
+		w.is.bare, w.second = true, true
+		return w, true
+	})
+	return all
+}
+
+// refreshed is what a refresh makes of what is known.
+func (w world) refreshed(file picture, p kind) world {
+	live, hosted := w.live(p)
+	if file != w.pictures[w.n-1] && (live == 0 || w.kept) {
+		w.misled = true
+	}
+	k := Known{w.claim, int64(w.at), int64(w.overtaken)}
+	r := k.Aged(rowOf(file), int64(file.at), int64(live))
+	switch w.claim {
+	case Registered, Overtaken:
+		w.overtaken = int8(k.OvertakenAfter(rowOf(file), int64(file.at), int64(live)))
+		w.claim = Registered
+		if w.overtaken != 0 {
+			w.claim = Overtaken
+		}
+	case Refused, Unconfirmed, Foreign:
+		switch {
+		case r == Own && (hosted || p.registersOnly):
+			w.claim = Registered
+		case r == Others || r == Unlabelled && w.claim != Foreign:
+			w.claim = Foreign
+		case r == Absent && !hosted && w.claim == Foreign:
+			w.claim = Refused
+		}
+	}
+	return w
+}
+
+func rowOf(p picture) Row {
+	switch {
+	case p == picture{}:
+		return Absent
+	case p.named == us:
+		return Own
+	case p.named == another:
+		return Others
+	default:
+		return Unlabelled
+	}
+}
+
+// normal is the world with its times replaced by their order, so that worlds which differ in
+// nothing else are one.
+func (w world) normal() world {
+	times := []int8{0, w.is.at, w.at, w.overtaken}
+	for _, p := range w.pictures[:w.n] {
+		times = append(times, p.at)
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	rank := func(t int8) int8 { return int8(slices.Index(times, t)) }
+	w.is.at, w.at, w.overtaken, w.now = rank(w.is.at), rank(w.at), rank(w.overtaken), int8(len(times))
+	for i := range w.n {
+		w.pictures[i].at = rank(w.pictures[i].at)
+	}
+	return w
+}
+
+// kinds are all platforms.
+func kinds() []kind {
+	var all []kind
+	for i := range 16 {
+		k := kind{ESB, i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
+		all = append(all, k)
+		if k.face = Gateway; !k.registersOnly {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// reachable are the worlds that so many events lead to, each with the shortest way there.
+func reachable(p kind, depth int) map[world]string {
+	steps := events()
+	level := []world{{n: 1, now: 1}}
+	ways := map[world]string{level[0]: ""}
+	for range depth {
+		var next []world
+		for _, w := range level {
+			for _, e := range steps {
+				after, can := e.do(w, p)
+				if !can {
+					continue
+				}
+				after = after.normal()
+				if _, Known := ways[after]; !Known {
+					ways[after] = ways[w] + ", " + e.name
+					next = append(next, after)
+				}
+			}
+		}
+		level = next
+	}
+	return ways
+}
+
+// asked is everything that can be known of a machine: first is the row before the agent was asked.
+type asked struct {
+	Evidence
+
+	first Row
+}
+
+// needs is what worlds with the same evidence ask of a decision, each with an example.
+type needs struct {
+	notOurs, ours, ends string // must not be unregistered, must not be forgotten, must be unregistered
+	// The same where it holds only once the row was read.
+	notOursByRow string
+}
+
+// explored is what all worlds ask.
+type explored struct {
+	needs                  map[asked]*needs
+	worlds, pairs, unknown int // unknown pairs show nothing by which anybody could decide
+}
+
+func explore(depth int) *explored {
+	all := &explored{needs: make(map[asked]*needs)}
+	for _, p := range kinds() {
+		ways := reachable(p, depth)
+		all.worlds += len(ways)
+		for w, way := range ways {
+			if w.claim == 0 || w.misled {
+				continue
+			}
+			for file := int8(-2); file < w.n; file++ {
+				for _, agent := range []Answer{Idle, Silent, Mute} {
+					all.add(w, p, file, agent, way)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// add takes a world with a picture of the cached status, -1 for a row that cannot be placed and -2
+// for a status that cannot be read, and an agent, which is idle for one that answers.
+func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
+	all.pairs++
+	k := Known{w.claim, int64(w.at), int64(w.overtaken)}
+	a := asked{Evidence{p.face, w.claim, agent, Failed}, Failed}
+	live := int8(0)
+	if agent == Idle {
+		var hosted bool
+		live, hosted = w.live(p)
+		a.Answer = k.Compare(int64(live), !hosted)
+	}
+	switch {
+	case file == -1:
+		a.Row, a.first = Unplaced, Unplaced
+	case file >= 0:
+		shown := w.pictures[file]
+		a.first = k.Aged(rowOf(shown), int64(shown.at), 0)
+		a.Row = k.Aged(rowOf(shown), int64(shown.at), int64(live))
+	}
+	stale := file >= 0 && file != w.n-1
+	// That a registration was refused is believed where the agent is away: nothing else could be
+	// done about a machine that was never there.
+	away := a.Claim == Refused && agent != Idle
+	if stale && (w.kept || a.Answer&(Idle|Untimed|Mute) != 0) || file == -1 && a.Answer&(Idle|Untimed|Mute) != 0 || away && a.Row == Absent {
+		all.unknown++
+		return
+	}
+	n := all.needs[a]
+	if n == nil {
+		n = new(needs)
+		all.needs[a] = n
+	}
+	what := fmt.Sprintf("%+v, picture %d of %d%s", p, file+1, w.n, way)
+	note := func(to *string) {
+		if *to == "" || len(what) < len(*to) {
+			*to = what
+		}
+	}
+	Foreign := w.is.whose != nobody && w.is.whose != us && !w.is.shared
+	switch {
+	case Foreign && w.kept && w.at == w.is.at:
+		note(&n.notOursByRow)
+	case Foreign:
+		note(&n.notOurs)
+	case w.is.whose == us:
+		note(&n.ours)
+	}
+	if !w.second && !w.faulty && agent == Idle && file >= 0 {
+		note(&n.ends)
+	}
+}
+
+// broken are the evidences by which a table does what a world forbids, or does not what it asks.
+func (all *explored) broken(table []rule) []string {
+	var broken []string
+	for a, n := range all.needs {
+		v, by := decided(table, a)
+		read := by.Row != Unread
+		for _, f := range []struct {
+			fails bool
+			why   string
+			what  string
+		}{
+			{v == Ours && n.notOurs != "", "unregisters another's", n.notOurs},
+			{v == Ours && read && n.notOursByRow != "", "unregisters another's", n.notOursByRow},
+			{(v == Theirs || v == Nobodys) && n.ours != "", "forgets its own", n.ours},
+			{v != Ours && n.ends != "", "does not end, and nobody else was there", n.ends},
+			{v == Hold && a.Answer&(Silent|Mute) == 0 && a.Row&(Failed|Unplaced) == 0 && n.notOurs+n.notOursByRow == "", "holds, and all worlds agree", n.ours},
+		} {
+			if f.fails {
+				broken = append(broken, fmt.Sprintf("%s by %+v: %s", f.why, by, f.what))
+			}
+		}
+	}
+	slices.Sort(broken)
+	return broken
+}
+
+// decided is what a table decides once it has all that it asks for, and by what.
+func decided(table []rule, a asked) (Verdict, Evidence) {
+	e := Evidence{a.Face, a.Claim, Unasked, Unread}
+	for {
+		v, _ := decide(table, e)
+		switch {
+		case v == AskAgent && e.Answer == Unasked:
+			e.Answer = a.Answer
+			if e.Row != Unread {
+				e.Row = a.Row
+			}
+		case v == AskFile && e.Row == Unread:
+			e.Row = a.first
+			if e.Answer != Unasked {
+				e.Row = a.Row
+			}
+		default:
+			return v, e
+		}
+	}
+}
+
+// The table is safe in every world that six events lead to, and ends in every one in which nobody
+// else was there and nothing failed.
+func TestRules_worlds(t *testing.T) {
+	t.Parallel()
+	all := explore(6)
+	for _, broken := range all.broken(rules) {
+		t.Error(broken)
+	}
+	t.Logf("%d worlds, %d pairs of world and evidence, %d different evidences; in %d pairs nothing tells an old picture from a new one",
+		all.worlds, all.pairs, len(all.needs), all.unknown)
+
+	for i, r := range rules {
+		if r.face == Blind || r.row == Beside || r.then == AskAgent || r.then == AskFile { // no world has labels that are missing, or two names
+			continue
+		}
+		found := false
+		for _, wrong := range []Verdict{Ours, Theirs, Hold} {
+			table := slices.Clone(rules)
+			table[i].then = wrong
+			found = found || wrong != r.then && len(all.broken(table)) > 0
+		}
+		if !found {
+			t.Errorf("no world shows that line %d is right: %+v", i, r)
+		}
+	}
+	for name, wrong := range defects {
+		if len(all.broken(slices.Insert(slices.Clone(rules), 0, wrong))) == 0 {
+			t.Errorf("no world shows what is wrong where %s", name)
+		}
+	}
+}
+
+// defects are mistakes that random histories of applies found in earlier versions, each as a line
+// at the top of the table.
+var defects = map[string]rule{
+	"a missing row proves that nothing is registered":                           {claim: Unconfirmed, answer: anyTime | Untimed, row: Absent, then: Nobodys},
+	"a silent agent has nothing":                                                {claim: Unconfirmed | Overtaken, answer: Silent, row: Absent, then: Nobodys},
+	"an old row of this object is believed":                                     {claim: Registered, answer: OtherTime | NewTime, row: OwnOld, then: Ours},
+	"an old row of another object is believed":                                  {answer: OtherTime | NewTime, row: OthersOld, then: Theirs},
+	"a refused registration cannot have taken effect":                           {claim: Refused, row: Absent, then: Nobodys},
+	"what another registered since is this object's once its row has gone":      {claim: Overtaken, row: Absent, then: Ours},
+	"a row that names nobody is this object's":                                  {claim: Refused | Foreign, row: Unlabelled, then: Ours},
+	"no row yet means that nobody registered since":                             {claim: Registered, answer: OtherTime, row: Absent, then: Ours},
+	"an agent that has lost the time still has the registration":                {claim: Registered, answer: TimeLost, then: Ours},
+	"a row that cannot be placed is no row":                                     {claim: Unconfirmed, answer: NewTime, row: Unplaced, then: Nobodys},
+	"the cached status is awaited although the agent has the very registration": {claim: Registered, answer: SameTime, row: Unread, then: AskFile},
+}
