@@ -315,7 +315,7 @@ func pageCLIs(cells []matrixCell) []pageCLI {
 		if !ok {
 			continue
 		}
-		run := &faultRun{face: c.by, on: c.on, fault: c.fault, cell: c.cell}
+		run := c.cliRun()
 		operation := fmt.Sprintf("%s (`%s`)", c.on, strings.Join(run.Command(), " "))
 		rows = append(rows, pageCLI{c.fault.title, faceNames[c.by], operation, string(next), run.ExitCode(), next.ExitCode()})
 	}

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Every published example is applied, and a second plan finds nothing to do.
+// Every published example is applied, a second plan finds nothing to do, and it is destroyed:
+// each as a module of its own, with a platform of its own.
 func TestAccExamples(t *testing.T) {
 	t.Parallel()
 	applied := map[string]string{ // example → what it refers to
@@ -60,6 +60,7 @@ func TestAccExamples(t *testing.T) {
 		"guides/first-steps/main.tf":                 "TestAccExamples_firstSteps",
 		"guides/bad-release/main.tf":                 "TestAccExamples_badRelease",
 	}
+	cli, root, sims := providertest.NewEmptyCLI(t), "", make(map[string]*providertest.Sim)
 	for _, file := range exampleFiles(t) {
 		if elsewhere[file] != "" {
 			continue
@@ -70,33 +71,41 @@ func TestAccExamples(t *testing.T) {
 			continue
 		}
 		delete(applied, file)
-		t.Run(file, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.Topology = exampleTopology(t)
-			config := exampleConfig(t, sim, file)
-			if needs != "" {
-				config += providertest.ReadExample(t, needs)
-			}
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: providertest.Factories,
-				Steps: []resource.TestStep{{
-					Config: config,
-					ConfigPlanChecks: resource.ConfigPlanChecks{
-						PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-					},
-				}},
-			})
-			offline := file == "provider/provider.tf" || strings.HasPrefix(file, "functions/")
-			if calls := len(sim.Calls()); (calls == 0) != offline {
-				t.Errorf("the example made %d calls", calls)
-			}
-		})
+		sim := providertest.NewSim(t)
+		sim.Topology, sims[file] = exampleTopology(t), sim
+		name := strings.NewReplacer("/", "-", ".", "-").Replace(file)
+		root += fmt.Sprintf("module %q {\n  source = \"./%s\"\n", name, name)
+		text := exampleText(t, sim, file)
+		if needs != "" {
+			text += providertest.ReadExample(t, needs)
+		}
+		if !strings.Contains(text, "required_providers") {
+			text = requiredProvider + text
+		}
+		if strings.Contains(text, `provider "bk"`) {
+			root += "}\n"
+		} else {
+			root += fmt.Sprintf("  providers = { bk = bk.%s }\n}\n%s", name, sim.JobProvider(fmt.Sprintf("alias = %q", name)))
+		}
+		cli.Write(filepath.Join(name, "main.tf"), text)
 	}
 	for file := range applied {
 		t.Errorf("examples/%s does not exist", file)
 	}
+	cli.Write("main.tf", requiredProvider+root)
+	cli.Expect(0, "get")
+	cli.Expect(0, "apply", "-auto-approve")
+	cli.Expect(0, "plan", "-detailed-exitcode")
+	cli.Expect(0, "destroy", "-auto-approve", "-refresh=false")
+	for file, sim := range sims {
+		offline := file == "provider/provider.tf" || strings.HasPrefix(file, "functions/")
+		if calls := len(sim.Calls()); (calls == 0) != offline {
+			t.Errorf("%s made %d calls", file, calls)
+		}
+	}
 }
+
+const requiredProvider = "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"
 
 // What the first steps show is what a newcomer sees.
 //
@@ -170,13 +179,13 @@ func exampleTopology(t *testing.T) *simulator.Topology {
 	return topology
 }
 
-// exampleConfig is an example as it stands, with the simulator for its platform:
-// in its own provider block where it has one.
-func exampleConfig(t *testing.T, s *providertest.Sim, file string) string {
+// exampleText is an example as it stands, with the simulator for its platform where it has a
+// provider block with another one.
+func exampleText(t *testing.T, s *providertest.Sim, file string) string {
 	t.Helper()
 	text := providertest.ReadExample(t, file)
-	if !strings.Contains(text, `provider "bk"`) {
-		return s.JobProvider() + text
+	if file != "provider/provider.tf" {
+		return text
 	}
 	for old, replacement := range map[string]string{
 		`"https://paas.example.com"`: fmt.Sprintf("%q", s.URL),

@@ -23,9 +23,12 @@ type CLI struct {
 	Env []string // whole environment of the CLI
 }
 
-// ProviderBinary builds the provider, once for all tests of a run, and returns the
-// directory that it is in.
+// ProviderBinary returns the directory that the provider is in: BK_TEST_PROVIDER, into which
+// make has built it for all packages, or else one into which it is built once for this package.
 var ProviderBinary = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv("BK_TEST_PROVIDER"); built != "" {
+		return built, nil
+	}
 	dir, err := os.MkdirTemp("", "terraform-provider-bk")
 	if err != nil {
 		return "", err
@@ -78,10 +81,11 @@ func (c *CLI) ConfigureWith(provider, config string) {
 	c.Write("main.tf", "terraform {\n  required_providers {\n    bk = {\n      source = \"blueking/bk\"\n    }\n  }\n}\n\n"+provider+config)
 }
 
-// Write writes a file in the CLI's directory.
+// Write writes a file in the CLI's directory, or below it.
 func (c *CLI) Write(name, text string) {
 	c.T.Helper()
-	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
+	file := filepath.Join(c.Dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		c.T.Fatal(err)
 	}
 }
