@@ -157,6 +157,12 @@ func (h Host) Named(other HostID) Host {
 	return h
 }
 
+// Supplied is the host with another supplier id.
+func (h Host) Supplied(id int) Host {
+	h.supplier = id
+	return h
+}
+
 // Address is the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id:
 // what messages show, and what an import uses as a key.
 func (h Host) Address() string { return h.id.Address() }

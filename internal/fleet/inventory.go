@@ -99,6 +99,17 @@ func (r Inventory) SupplierOf(host Host) int {
 	return r.hosts[i].supplier
 }
 
+// Keeping is r with the supplier ids that other has for the hosts that it holds too.
+func (r Inventory) Keeping(other Inventory) Inventory {
+	r.hosts = slices.Clone(r.hosts)
+	for i, host := range r.hosts {
+		if other.Has(host) {
+			r.hosts[i] = host.Supplied(other.SupplierOf(host))
+		}
+	}
+	return r
+}
+
 // Without are the hosts of r that other does not hold, in the order of their keys.
 func (r Inventory) Without(other Inventory) []Host {
 	return r.Pick(func(h Host) bool { return !other.Has(h) })

@@ -30,6 +30,9 @@ const (
 	// PlansTheTruth: a plan that says "no changes" is followed by an apply that changes
 	// nothing.
 	PlansTheTruth
+	// Refuses: what takes two applies is refused in one, which changes nothing; and nothing
+	// else is.
+	Refuses
 )
 
 // Breach is an invariant that did not hold.

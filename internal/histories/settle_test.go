@@ -2,7 +2,6 @@ package histories
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +22,7 @@ func (w *world) settle() {
 	for _, c := range w.configs {
 		clear(c.want.Doubled)
 	}
+	w.givesIn()
 	if w.byAgent() { // the ESB knows no agent ids, and says so
 		w.settings["gateway"] = string(providertest.FaceGateway)
 	}
@@ -75,14 +75,8 @@ func (w *world) compete() bool {
 	return false
 }
 
-// converge applies twice at most, after which there is nothing left to do. To replace what was
-// registered under several suppliers takes an apply for each.
+// converge applies twice at most, after which there is nothing left to do.
 func (w *world) converge(c *config) {
-	for range c.object.suppliers {
-		if w.history.SuppliersApart && c.object.kept.Tainted {
-			w.apply(c, Step{})
-		}
-	}
 	w.apply(c, Step{})
 	ended := w.apply(c, Step{Planned: true})
 	if c.object.kept.Tainted && w.undecided(nil, c.object) {
@@ -128,22 +122,10 @@ func (w *world) concede(c *config, machine int) {
 }
 
 // ends tells whether a configuration can be destroyed. Where a platform keeps an entry for each
-// name, a machine may first have to be let go of by one of them. Where it keeps suppliers apart,
-// an object whose own was lost needs bk_supplier_id to be what it was.
+// name, a machine may first have to be let go of by one of them.
 func (w *world) ends(c *config) bool {
 	ended := func() bool { return !w.destroy(c, Step{}) || w.undecided(nil, c.objectsLeft()...) }
-	if ended() || w.history.EntryPerName && ended() {
-		return true
-	}
-	for _, o := range c.objectsLeft() {
-		for _, machine := range slices.Sorted(maps.Keys(o.suppliers)) {
-			w.settings["bk_supplier_id"] = o.suppliers[machine]
-			if ended() {
-				return true
-			}
-		}
-	}
-	return false
+	return ended() || w.history.EntryPerName && ended()
 }
 
 // undecided tells whether objects are right to let nothing go of what is not declared: the agents

@@ -3,7 +3,6 @@ package histories
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -55,6 +54,7 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 		o.onDestroy = append(o.onDestroy, want.OnDestroy)
 	}
 	u.letGo = slices.Clone(o.onDestroy)
+	refused, owner := s.refuses(o, u), s.ownerOf(o)
 	s.sim.ResetCalls()
 	var (
 		core = s.on(providertest.HostedType, o.kept)
@@ -79,9 +79,8 @@ func (s *session) apply(o *object, want *declaration, as Action) (failed bool) {
 	}
 	u.failed, u.said = said.Failed(), fmt.Sprintf("%s: %s", kind, said)
 	u.after, u.done = s.look(process), s.executions()
-	if want != nil {
-		o.registered(u.done, want.Forms, s.settings["bk_supplier_id"])
-	}
+	s.fail(s.refusal(u, kind, refused, said.String()))
+	s.supplied(o, u, owner)
 	u.named, u.outOfSync = s.inState(o, "hosts"), s.inState(o, "out_of_sync")
 	u.replaced = u.replaced || kind == providertest.PlanReplace
 	if want != nil && !u.failed && !s.cut {
@@ -108,9 +107,7 @@ func (s *session) bury(c *config) {
 // apply tells whether the plan before it, if there was one, had nothing to do.
 func (w *world) apply(c *config, s Step) (promised bool) {
 	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
-	if c.object.kept.Tainted {
-		w.settings["bk_supplier_id"] = w.supplierOf(c.object)
-	}
+	w.resupply(c.object)
 	before := w.look(process)
 	run, done := w.session(s)
 	defer done()
@@ -122,22 +119,6 @@ func (w *world) apply(c *config, s Step) (promised bool) {
 		w.unchanged(before)
 	}
 	return promised
-}
-
-// supplierOf is the bk_supplier_id with which a tainted object is replaced. Terraform hands on
-// nothing but its attributes, and by which one a machine was registered nobody knows then: people
-// take the latest, and then those of the machines that stay.
-func (w *world) supplierOf(o *object) any {
-	supplier := o.supplier
-	for _, machine := range slices.Sorted(maps.Keys(w.inState(o, "hosts"))) {
-		switch of, registered := o.suppliers[machine]; {
-		case registered && of == o.supplier:
-			return of
-		case registered:
-			supplier = of
-		}
-	}
-	return supplier
 }
 
 // plansNothing tells whether a plan has nothing to do. It leaves no trace in state.
@@ -164,6 +145,7 @@ func (w *world) destroy(c *config, s Step) (failed bool) {
 	if len(c.deposed) == 0 && !c.object.exists() {
 		return false
 	}
+	w.resupply(c.object)
 	run, done := w.session(s)
 	defer done()
 	run.bury(c)

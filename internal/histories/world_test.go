@@ -37,22 +37,7 @@ type object struct {
 	last *declaration // that it was last applied with
 	// onDestroy are the values of on_destroy of which state may hold any.
 	onDestroy []string
-	supplier  any // bk_supplier_id when it last registered anything
-	suppliers map[int]any
-}
-
-// registered notes under which supplier machines were registered: the one that their name has,
-// or that of the provider.
-func (o *object) registered(done map[int][]simulator.Execution, forms map[int]string, supplier any) {
-	for machine, executions := range done {
-		if !slices.ContainsFunc(executions, registers) {
-			continue
-		}
-		o.supplier, o.suppliers[machine] = supplier, supplier
-		if forms[machine] == BySupplier {
-			o.suppliers[machine] = ownSupplier
-		}
-	}
+	suppliers map[int]any // the ids of the machines that it has by address, from when they joined
 }
 
 // exists tells whether there is anything in state.

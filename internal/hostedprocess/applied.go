@@ -26,18 +26,17 @@ type applied struct {
 	// Earlier are fingerprints that this object sent before, kept until the platform's file
 	// shows Fingerprint on every host. One that is Fingerprint again is among them.
 	Earlier []string `json:"earlier,omitempty"`
-	// Perhaps are the hosts as they were to be registered under another supplier id, by
-	// address, kept while nobody knows whether they were.
-	Perhaps map[string]string `json:"perhaps,omitempty"`
 	// PerhapsNamed are hosts that stayed, by address, with the hosts that came while they were
 	// to leave: these may be other names of the same machines.
 	PerhapsNamed map[string][]string `json:"perhaps_named,omitempty"`
 	// Owner is the id of this resource object, which its registrations carry. It is what the
 	// attribute says.
 	Owner string `json:"-"`
-	// Supplier was the provider's bk_supplier_id, Uncounted what registering sent beyond
-	// the fingerprint.
-	Supplier  *int   `json:"supplier,omitempty"`
+	// Supplier is the bk_supplier_id that hosts are registered with whose addresses name none,
+	// but for those of Suppliers, which have another one.
+	Supplier  int              `json:"supplier"`
+	Suppliers map[int][]string `json:"suppliers,omitempty"`
+	// Uncounted is what registering sent beyond the fingerprint.
 	Uncounted string `json:"uncounted,omitempty"`
 	// Due are hosts on which the operation of on_update is still due, by address. Behind are
 	// those that were not told of the declaration, by the fingerprint of the spec that they
@@ -66,7 +65,7 @@ const appliedKey = "applied"
 func appliedAs(d fleet.Desired, supplier int) applied {
 	return applied{
 		FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels,
-		Owner: d.Owner, Supplier: &supplier, Uncounted: d.Uncounted,
+		Owner: d.Owner, Supplier: supplier, Uncounted: d.Uncounted,
 		Due: make(map[string]fleet.Due), Behind: make(map[string][]string), Underway: make(map[string]fleet.Task),
 	}
 }
@@ -76,7 +75,7 @@ func (a applied) orElse(kept bool, h hostedProcess, state *lifecycleModel) appli
 	if kept {
 		return a
 	}
-	a = appliedAs(h.Desired, h.supplier)
+	a = appliedAs(h.Desired, a.Supplier)
 	a.Fingerprint = cmp.Or(state.Fingerprint.ValueString(), a.Fingerprint)
 	return a
 }
@@ -104,12 +103,17 @@ func saveApplied(ctx context.Context, to privateWriter, a applied) diag.Diagnost
 // spec either, after a provider died in an update, of which Terraform (1.11.4) keeps the
 // attributes of before and nothing else, and in the destroy of a tainted object that is
 // replaced. The owner is an attribute for that reason.
-func loadApplied(ctx context.Context, from privateReader, state *lifecycleModel) (applied, bool, diag.Diagnostics) {
+//
+// What is lost of the supplier ids the provider's setting has to say.
+func (r *hostedResource) loadApplied(ctx context.Context, from privateReader, state *lifecycleModel) (applied, bool, diag.Diagnostics) {
 	var a applied
 	raw, diags := from.GetKey(ctx, appliedKey)
 	kept := len(raw) > 0 && json.Unmarshal(raw, &a) == nil
 	if !kept {
 		a = applied{} // what cannot be read is as good as nothing kept: hosts are looked at anew
+		if r.platform != nil {
+			a.Supplier = r.platform.Supplier
+		}
 	}
 	a.Owner = state.Owner.ValueString()
 	return a, kept, diags

@@ -47,39 +47,24 @@ func destroyed(ctx context.Context, state hostedModel) effect {
 	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, removed: prior.Hosts()}
 }
 
-// suppliers are the supplier ids of addresses that name none.
-type suppliers struct{ before, now int }
-
-// suppliers are those of state, as it was last applied, and of a plan.
-func (r *hostedResource) suppliers(last applied) suppliers {
-	if r.platform == nil {
-		return suppliers{}
-	}
-	s := suppliers{before: r.platform.Supplier, now: r.platform.Supplier}
-	if last.Supplier != nil {
-		s.before = *last.Supplier
-	}
-	return s
-}
-
 // updated is the effect of an update, in which what is registered changes or not.
-func updated(ctx context.Context, plan, state hostedModel, supplier suppliers, last applied, changes bool) effect {
+func updated(ctx context.Context, plan, state hostedModel, last applied, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
 	e := effect{id: plan.Identifier(ctx).ValueString(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
-	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), supplier.now)
-	e.prior, _ = reference.InventoryOf(state.HostsMap(ctx), supplier.before)
+	e.prior = last.inventory(state.HostsMap(ctx))
+	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
+	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
 	statuses, raised := before.statuses(e.prior), raises(before.ensures(), e.ensure)
 	for _, host := range e.next.Pick(e.prior.Has) {
 		status, out := statuses[host.WithoutSupplier()]
-		another := changes || e.prior.SupplierOf(host) != host.SupplierID()
-		if another {
+		if changes {
 			e.changed = append(e.changed, host)
 		}
 		switch {
 		case unheld(status.Code):
 			e.register = append(e.register, host)
-		case another, outdated(status.Code), (out || raised) && last.isOvertaken(host):
+		case changes, outdated(status.Code), (out || raised) && last.isOvertaken(host):
 			e.reregister = append(e.reregister, host)
 		case out, raised:
 			e.settle = append(e.settle, host)

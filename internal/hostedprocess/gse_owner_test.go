@@ -102,17 +102,30 @@ func TestHostedProcess_addedHost(t *testing.T) {
 	}
 }
 
-// Another supplier id is the same host, registered anew and never unregistered.
+// An address that names another supplier id is another registration. The plan refuses it, and so
+// does the apply of a plan that did not know it.
+//
+// Promised in partial-failure.md: is another registration, and a plan with it is an error.
 func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
-		config := func(address string) map[string]any {
-			return w.declares(1, attribute("hosts", map[string]string{"a": address}))
+		config := func(addresses any) map[string]any { return w.declares(1, attribute("hosts", addresses)) }
+		another := config(map[string]string{"a": "0:2:10.0.0.2"})
+		resource := w.object()
+		resource.Applied(config(map[string]string{"a": "0:10.0.0.2"}))
+		w.sim.ResetCalls()
+		const says = `"0:2:10.0.0.2" names the bk_supplier_id 2, and 0:10.0.0.2 is registered with 0, which it keeps; to register it with another one, ` +
+			"take it out of hosts and apply, then add it and apply again"
+		if _, said := resource.Plan(another); !said.Failed() || !strings.Contains(said.String(), says) {
+			w.Errorf("the plan says: %s", said)
 		}
-		w.play(w.object(),
-			step{name: "created", config: config("0:10.0.0.2"), kind: providertest.PlanCreate, anyCalls: true},
-			step{name: "another id", config: config("0:2:10.0.0.2"), calls: []string{on("update_proc_info", 1)}},
-		)
+		if _, said := resource.ApplyResolved(config(providertest.NotKnown{}), another); !said.Failed() || !strings.Contains(said.String(), says) {
+			w.Errorf("the apply says: %s", said)
+		}
+		if changes := w.sim.Changes(); len(changes) > 0 {
+			w.Errorf("changed %v", changes)
+		}
+		w.play(resource, step{name: "its own", config: config(map[string]string{"a": "0:0:10.0.0.2"}), kind: providertest.PlanUpdate})
 	})
 }
 
@@ -271,31 +284,6 @@ func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 		w.sim.ThawStatus()
 		w.play(resource, step{name: "the file is current", config: config, kind: providertest.PlanNothing})
 	})
-}
-
-// A tainted object that is replaced does not know any more under which bk_supplier_id it
-// registered, and is not taken for gone where the platform finds nothing under another.
-func TestHostedProcess_supplierForgotten(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, esb) // the gateway knows no supplier ids
-	w.sim.SuppliersApart = true
-	w.settings["bk_supplier_id"] = 3
-	config := w.declares(1)
-	resource := w.object()
-	resource.Applied(config)
-	resource.Tainted = true
-	w.play(resource,
-		step{
-			name: "under another", settings: attribute("bk_supplier_id", 5), config: config, kind: providertest.PlanReplace,
-			calls: []string{on("unregister_proc_info", 1)}, says: "set bk_supplier_id to what it was then", fails: true, anyCalls: true,
-		},
-		step{
-			name: "under its own", settings: attribute("bk_supplier_id", 3), config: config, kind: providertest.PlanReplace,
-			calls: []string{on("operate_proc_v2/3", 1), on("register_proc_info", 1), on("unregister_proc_info", 1)}, anyCalls: true,
-		},
-		step{name: "destroyed", calls: []string{on("unregister_proc_info", 1)}},
-	)
-	w.expectNothing()
 }
 
 // What another object registered and let go of is not stopped by the first, if that has heard

@@ -123,29 +123,18 @@ type hostedProcess struct {
 	rollout  fleet.Rollout
 	rollback bool // on_failure
 	owners   *platform.Owners
-	// supplier is the one of addresses that name none.
-	supplier int
+}
+
+// openAs converts the model of what was applied.
+func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last applied, diags *diag.Diagnostics) hostedProcess {
+	return r.open(ctx, m, last.Owner, last.inventory(m.HostsMap(ctx)), diags)
 }
 
 // open converts a model for the clients, or says why it cannot. owner is the id of the
-// resource object.
-func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, diags *diag.Diagnostics) hostedProcess {
-	return open(ctx, r.platform, m, owner, diags)
-}
-
-// openAs converts the model of what was applied: its hosts have the supplier id that
-// they were registered with.
-func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last applied, diags *diag.Diagnostics) hostedProcess {
-	if !r.platform.Ready() || last.Supplier == nil {
-		return open(ctx, r.platform, m, last.Owner, diags)
-	}
-	was := *r.platform
-	was.Supplier = *last.Supplier
-	return open(ctx, &was, m, last.Owner, diags)
-}
-
-func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string, diags *diag.Diagnostics) hostedProcess {
+// resource object, prior are the hosts in its state.
+func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, prior fleet.Inventory, diags *diag.Diagnostics) hostedProcess {
 	var h hostedProcess
+	p := r.platform
 	if diags.HasError() {
 		return h
 	}
@@ -153,10 +142,11 @@ func open(ctx context.Context, p *platform.Platform, m hostedModel, owner string
 		diags.Append(p.NotReady())
 		return h
 	}
-	h.platform, h.owners, h.supplier = p, p.Owners, p.Supplier
+	h.platform, h.owners = p, p.Owners
 	var d diag.Diagnostics
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
+	h.Hosts = h.Hosts.Keeping(prior)
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
 	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
 	h.Starts = h.Desired.Ensure == fleet.EnsureRunning || m.lifecycle().OnUpdate.ValueString() == string(fleet.UpdateRestart)

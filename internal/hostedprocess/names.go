@@ -120,40 +120,6 @@ func mayHaveWorked(o fleet.Outcome) bool {
 	return o.Verdict == fleet.Lost || o.Verdict == fleet.Pending || o.Verdict == fleet.Failed && o.Err != nil
 }
 
-// keepSuppliers keeps hosts in state under the supplier id that they were registered with,
-// where they could not be registered under another one: they are unregistered by it. One that
-// was in doubt, and is there all the same, may have been registered under either.
-func (u *update) keepSuppliers(change fleet.Change, done fleet.Results) {
-	anew := make(map[string]bool)
-	for _, host := range slices.Concat(change.Register, change.Reregister) {
-		o := done[host]
-		registered := stands(o)
-		anew[host.Address()] = registered && u.statuses[host.WithoutSupplier()].Code != diagnose.Unconfirmed
-		key, before := u.prior.Hosts.KeyOf(host.WithoutSupplier())
-		old, _ := u.prior.Hosts.HostOf(key)
-		switch {
-		case !before, old.SupplierID() == host.SupplierID(), anew[host.Address()]:
-		case registered:
-			u.perhaps[host.Address()] = old.String()
-		default:
-			if _, renamed := u.unnamed[host]; renamed { // state names both
-				u.besides[old] = o
-			} else {
-				u.unnamed[host] = old
-			}
-			if mayHaveWorked(o) {
-				u.perhaps[host.Address()] = host.String()
-			}
-		}
-	}
-	for _, host := range slices.Concat(u.h.Hosts.Hosts(), slices.Collect(maps.Keys(u.gone.results.Failures()))) {
-		at := host.Address()
-		if name, is := u.last.Perhaps[at]; is && u.perhaps[at] == "" && !anew[at] {
-			u.perhaps[at] = name
-		}
-	}
-}
-
 // perhapsNamed is applied.PerhapsNamed from now on, for the hosts that are in state.
 func (u *update) perhapsNamed(hosts fleet.Inventory) map[string][]string {
 	named := make(map[string][]string)

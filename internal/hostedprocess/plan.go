@@ -52,7 +52,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	last, everApplied, diags := loadApplied(ctx, req.Private, state.lifecycle())
+	last, everApplied, diags := r.loadApplied(ctx, req.Private, state.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -67,7 +67,10 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	changes := everApplied && known && !last.registeredAs(desired)
-	does := updated(ctx, plan, state, r.suppliers(last), last, changes)
+	does := updated(ctx, plan, state, last, changes)
+	if r.platform.Ready() {
+		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
+	}
 	resp.Diagnostics.Append(r.checkSafety(ctx, plan, does, last)...)
 	if settled {
 		// What is out of sync is repaired by an update. Terraform plans one where a
@@ -142,7 +145,7 @@ func (r *hostedResource) checkSafety(ctx context.Context, plan hostedModel, does
 		return diags
 	}
 	var failed diag.Diagnostics
-	h := r.open(ctx, plan, last.Owner, &failed)
+	h := r.open(ctx, plan, last.Owner, does.prior, &failed)
 	if failed.HasError() {
 		return diags
 	}

@@ -28,7 +28,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
-	last, everApplied, diags := loadApplied(ctx, req.Private, state)
+	last, everApplied, diags := r.loadApplied(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)

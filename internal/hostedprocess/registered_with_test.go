@@ -13,8 +13,8 @@ import (
 // A host is unregistered with the supplier id that it was registered with, whatever the
 // provider block says by then.
 //
-// Promised in partial-failure.md: Every host is unregistered by the `bk_supplier_id` that it was
-// registered with, whatever the provider block says by then.
+// Promised in partial-failure.md: Every host keeps the `bk_supplier_id` that it was
+// registered with:.
 func TestHostedProcess_supplierOfBefore(t *testing.T) {
 	t.Parallel()
 	providertest.ESBOnly(t, "the gateway knows no supplier ids")
@@ -49,57 +49,37 @@ func TestHostedProcess_supplierOfBefore(t *testing.T) {
 	}
 }
 
-// A host that could not be registered under another supplier id stays under its own, and
-// is unregistered under both where nobody knows.
+// The provider's supplier id is for hosts that join: the others keep theirs, also where a later
+// apply, a way back or a host that cannot leave writes state anew.
 //
-// Promised in partial-failure.md: Where an answer got lost, so that it may be registered under either id,
-// it is unregistered under both.
-func TestHostedProcess_supplierNotChanged(t *testing.T) {
+// Promised in partial-failure.md: the provider's setting is for hosts that join, and a change of it changes nothing for the others.
+func TestHostedProcess_supplierKept(t *testing.T) {
 	t.Parallel()
-	providertest.ESBOnly(t, "the gateway knows no supplier ids")
-	for name, c := range map[string]struct {
-		fault simulator.Fault
-		sent  []bool // whether it was unregistered under 3 and under 5
-	}{
-		"refused": {simulator.Fault{API: "update_proc_info", Code: new(simulator.CodeAgentAbnormal)}, []bool{true, false}},
-		"lost":    {simulator.Fault{API: "update_proc_info", Drop: "after"}, []bool{true, true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sim := providertest.NewSim(t)
-			sim.SuppliersApart = true
-			kept := &providertest.Kept{}
-			run := func(supplier int) *providertest.Core {
-				return sim.Configured(t, map[string]any{"bk_supplier_id": supplier, "max_retries": 1}).CoreOf(providertest.HostedType, kept)
-			}
-			run(3).Applied(providertest.FaceESB.Reference("./start.sh", 1))
-			sim.Inject(c.fault)
-			core := run(5)
-			if _, said := core.Apply(providertest.FaceESB.Reference("./other.sh", 1)); !said.Failed() {
-				t.Fatalf("it worked: %s", said)
-			}
-			if diff := cmp.Diff(map[string]string{"web-1": "0:3:10.0.0.2"}, core.Reasons("hosts")); diff != "" {
-				t.Errorf("hosts in state (-want +got):\n%s", diff)
-			}
-			sim.Mend()
-			sim.ResetCalls()
-			destroyed := *kept
-			if said := sim.Configured(t, map[string]any{"bk_supplier_id": 5}).CoreOf(providertest.HostedType, &destroyed).DestroyUnrefreshed(); len(said) > 0 {
-				t.Error(said)
-			}
-			sent := make([]bool, 2)
-			for _, call := range sim.Calls().Of("unregister_proc_info") {
-				sent[0] = sent[0] || strings.Contains(string(call.Body), `"bk_supplier_id":3`)
-				sent[1] = sent[1] || strings.Contains(string(call.Body), `"bk_supplier_id":5`)
-			}
-			if diff := cmp.Diff(c.sent, sent); diff != "" {
-				t.Errorf("unregistered under 3 and under 5 (-want +got):\n%s", diff)
-			}
-			if left := sim.Processes(); len(left) > 0 {
-				t.Errorf("left: %v", left)
-			}
-		})
-	}
+	w := newWorld(t, esb) // the gateway knows no supplier ids
+	w.sim.SuppliersApart = true
+	w.settings["bk_supplier_id"] = 3
+	resource := w.object()
+	resource.Applied(w.declares(2))
+	w.settings["bk_supplier_id"] = 5
+	waves := map[string]any{"rollout": map[string]any{"batch_size": 1, "on_failure": "rollback", "canary": []string{"web-4"}}}
+	w.play(resource,
+		step{name: "changed in the provider", config: w.declares(2), kind: providertest.PlanNothing},
+		step{name: "one joins", config: w.declares(3), anyCalls: true},
+		step{name: "named by its own", config: w.declares(0, attribute("hosts", map[string]string{
+			"web-1": "0:3:10.0.0.2", "web-2": providertest.Address(2), "web-3": "0:5:10.0.0.4",
+		})), anyCalls: true},
+		step{name: "another spec", config: w.changed(3), calls: []string{on("update_proc_info", 1, 2, 3)}},
+		step{
+			name: "rolled back", befalls: func(w *world) { w.on("update_proc_info", away, 2) }, config: w.declares(4, waves), anyCalls: true,
+			hosts: addresses(1, 2, 3, 4), left: codesOf("other_spec", 2), says: "Hosted Process Rolled Back", fails: true,
+		},
+		step{
+			name: "one cannot leave", befalls: func(w *world) { w.sim.Mend(); w.on("unregister_proc_info", away, 3) }, config: w.changed(2),
+			hosts: addresses(1, 2, 3), anyCalls: true, says: "agent is away", fails: true,
+		},
+		step{name: "destroyed", befalls: func(w *world) { w.sim.Mend() }, anyCalls: true},
+	)
+	w.expectNothing()
 }
 
 // Registering at the gateway is hosting, which sends op_timeout: a change of it reaches

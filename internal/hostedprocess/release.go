@@ -2,10 +2,8 @@ package hostedprocess
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -24,8 +22,6 @@ type leave struct {
 	// unkept is an object of which nothing was kept beside state, as of a tainted one that
 	// is replaced: what another object has let go of it cannot tell from its own.
 	unkept bool
-	// supplierUnknown is an object that does not know by which supplier id it registered.
-	supplierUnknown bool
 }
 
 // released is what became of hosts that were to be let go.
@@ -82,7 +78,6 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 			return l.releaseWave(ctx, wave, spared)
 		})
 	}))
-	l.releasePerhaps(ctx, ours)
 	l.dropTwins(ctx)
 	if l.forget {
 		answering := h.answering(ctx, gone.results)
@@ -158,83 +153,13 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 		defer cancel()
 		ours = l.stillOurs(looking, ours)
 	}
-	results := l.releaseFrom(ctx, ours, spared)
+	results := fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.registered)
 	for _, host := range wave.Hosts {
 		if o, stays := l.gone.results[host]; stays {
 			results[host] = o
 		}
 	}
 	return results
-}
-
-// releaseFrom lets go of hosts that are this object's.
-func (l letting) releaseFrom(ctx context.Context, ours []fleet.Host, spared map[fleet.Host]bool) fleet.Results {
-	if !l.supplierUnknown || l.Process.HostingRegisters() { // the gateway knows no supplier ids
-		return fleet.Release(ctx, l.Process, ours, l.first, spared, l.gone.registered)
-	}
-	f := &forgetful{Process: l.Process}
-	results := fleet.Release(ctx, f, ours, l.first, spared, l.gone.registered)
-	l.doubt(ctx, f, results)
-	return results
-}
-
-// meaningUnderOther: 829 counts under the supplier id alone that was sent.
-const meaningUnderOther = "the platform knows of no registration under the provider's bk_supplier_id, and there is one all the same, as its file or the agent says. " +
-	"The file may be old; or it was registered under another id, which state does not know. Do this again in some minutes, or set bk_supplier_id to what it was then"
-
-// forgetful is a process of an object that does not know under which supplier id it
-// registered. A platform that keeps them apart finds nothing under any other.
-type forgetful struct {
-	fleet.Process
-
-	absent []fleet.Host // the platform said that nothing is registered there
-}
-
-// Unregister implements fleet.Process.
-func (f *forgetful) Unregister(ctx context.Context, hosts []fleet.Host) fleet.Results {
-	results := f.Process.Unregister(ctx, hosts)
-	f.absent = append(f.absent, keep(results.Succeeded(hosts), func(host fleet.Host) bool { return results[host].AlreadyDone })...)
-	return results
-}
-
-// doubt looks at hosts that were let go of because nothing is registered there: at what the
-// agents know of once nothing is hosted any more, and at what is on file.
-func (l letting) doubt(ctx context.Context, f *forgetful, results fleet.Results) {
-	absent := keep(f.absent, func(host fleet.Host) bool { return results[host].OK() })
-	if len(absent) == 0 {
-		return
-	}
-	onFile, err := f.CachedStatus(ctx, absent)
-	live, unasked := fleet.LiveStatusWithin(ctx, f.Process, patience, absent)
-	for _, host := range absent {
-		file := onFile[host]
-		if o, tried := l.unregisterByToday(ctx, host, file, live[host]); tried && o.OK() && !o.AlreadyDone {
-			results[host] = o
-			continue
-		}
-		switch {
-		case live[host].RegisterTime != 0:
-			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
-		case err != nil, file.Unread:
-			results[host] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
-		case file.State != fleet.Unregistered && file.State != fleet.Unknown && !l.last.ownedByOther(l.Desired, file):
-			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnderOther}
-		case errors.Is(unasked, fleet.ErrNoSpec): // no agent can be asked, and what the platform says is all there is
-		case unasked != nil, live[host].State == fleet.Unknown:
-			results[host] = fleet.Untold(live[host], unasked, meaningSilent)
-		}
-	}
-}
-
-// unregisterByToday unregisters a host by the provider's bk_supplier_id that has another one in
-// state and is not registered by that: an update that nobody heard of may have changed it. What
-// the agent knows of has to be this object's.
-func (l letting) unregisterByToday(ctx context.Context, host fleet.Host, onFile, live fleet.Status) (o fleet.Outcome, tried bool) {
-	today, err := fleet.ParseHost(host.Address(), l.supplier)
-	if err != nil || today == host || live.RegisterTime == 0 || onFile.RegisterTime != live.RegisterTime || !l.last.held(l.Desired).Owns(onFile) {
-		return fleet.Outcome{}, false
-	}
-	return l.Process.Unregister(ctx, []fleet.Host{today})[today], true
 }
 
 // spared are the hosts on which nothing is to be stopped before they go. What never came to
@@ -279,27 +204,6 @@ func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, m
 
 // meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
 const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
-
-// releasePerhaps unregisters hosts under the supplier id as well under which they may have
-// been registered since: the answer to that was lost.
-func (l letting) releasePerhaps(ctx context.Context, hosts []fleet.Host) {
-	also := make(map[fleet.Host]fleet.Host)
-	for _, host := range hosts {
-		name := l.last.Perhaps[host.Address()]
-		o, called := l.gone.results[host]
-		if perhaps, err := fleet.ParseHost(name, host.SupplierID()); err == nil && perhaps != host && called && o.OK() {
-			also[perhaps] = host
-		}
-	}
-	if len(also) == 0 {
-		return
-	}
-	for perhaps, o := range l.Process.Unregister(ctx, slices.Collect(maps.Keys(also))) {
-		if !o.OK() {
-			l.gone.results[also[perhaps]] = o
-		}
-	}
-}
 
 // warnings tell of hosts that were let go without having been unregistered.
 func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {

@@ -41,7 +41,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
-	h := r.open(ctx, model, plan.Owner.ValueString(), &resp.Diagnostics)
+	h := r.open(ctx, model, plan.Owner.ValueString(), fleet.Inventory{}, &resp.Diagnostics)
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...) // the plan may have been made without the provider's settings
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
@@ -84,7 +84,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	model.setWhole(ctx)
 	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	now := appliedAs(h.Desired, h.supplier)
+	now := appliedAs(h.Desired, h.platform.Supplier)
 	now.keepUnderway(applied{}, hosts, failures, nil)
 	now.Registered = byTime(hosts, byAddress(reconciliation.Registered()))
 	now.PIDs = pidsOf(operation, hosts, nil, reconciliation.Running())
@@ -103,25 +103,24 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
 	plan := model.lifecycle()
-	last, everApplied, diags := loadApplied(ctx, req.Private, before.lifecycle())
+	last, everApplied, diags := r.loadApplied(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	owner := cmp.Or(last.Owner, newOwner())
 	plan.Owner = types.StringValue(owner)
-	h := r.open(ctx, model, owner, &resp.Diagnostics)
-	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
+	h := r.open(ctx, model, owner, prior.Hosts, &resp.Diagnostics)
+	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	supplierUnknown := last.Supplier == nil && prior.Desired.HasSpec // rows tell that of what is imported
 	if !everApplied && prior.Desired.HasSpec {
-		last = appliedAs(prior.Desired, prior.supplier)
+		last = appliedAs(prior.Desired, last.Supplier)
 	}
-	does := updated(ctx, model, before, r.suppliers(last), last, everApplied && !last.registeredAs(h.Desired))
+	does := updated(ctx, model, before, last, everApplied && !last.registeredAs(h.Desired))
 	resp.Diagnostics.Append(r.checkSafety(ctx, model, does, last)...) // not all may have been known to the plan
 	if resp.Diagnostics.HasError() {
 		return
@@ -136,10 +135,10 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		leave: leave{
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
-			statuses: statuses, supplierUnknown: supplierUnknown,
+			statuses: statuses,
 		},
 		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
-		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results), perhaps: make(map[string]string),
+		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results),
 		registered: last.registeredAt(),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
@@ -164,19 +163,18 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model.setWhole(ctx)
 	statuses = statusesOf(u.failures)
 	maps.Copy(statuses, u.stuckStatuses())
-	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.supplier)
+	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.platform.Supplier)
+	left = left.Keeping(prior.Hosts)
 	plan.setStatuses(left, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	now := appliedAs(h.Desired, h.supplier)
-	now.Earlier, now.Perhaps, now.PIDs = last.earlier(h.Desired), u.perhaps, pidsOf(u.operation, left.Hosts(), last.PIDs, u.running)
+	now := appliedAs(h.Desired, last.Supplier)
+	now.Suppliers = now.otherSuppliers(left)
+	now.Earlier, now.PIDs = last.earlier(h.Desired), pidsOf(u.operation, left.Hosts(), last.PIDs, u.running)
 	u.keepDue(now)
 	now.keepUnderway(last, left.Hosts(), u.failures, u.ended)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
 	now.TwoNames = last.TwoNames
 	now.PerhapsNamed = u.perhapsNamed(left)
-	if supplierUnknown && !u.registeredAll(left) {
-		now.Supplier = nil
-	}
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }
@@ -185,8 +183,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
 	state := model.lifecycle()
-	last, everApplied, diags := loadApplied(ctx, req.Private, state)
-	supplierUnknown := last.Supplier == nil
+	last, everApplied, diags := r.loadApplied(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	// Terraform shows no plan of the destroy of a tainted object to the provider.
 	resp.Diagnostics.Append(destroyed(ctx, model).protected(ctx, state.Safety)...)
@@ -199,7 +196,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	last = last.orElse(everApplied, h, state)
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts), unkept: !everApplied, supplierUnknown: supplierUnknown,
+		statuses: state.statuses(h.Hosts), unkept: !everApplied,
 	}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec

@@ -68,7 +68,8 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	diags := saveIdentity(ctx, resp.Identity, before)
 	before.SetHosts(ctx, u.withJoined(before.HostsMap(ctx), plan.HostsMap(ctx), joined))
 	before.setWhole(ctx)
-	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.prior.supplier)
+	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.h.platform.Supplier)
+	hosts = hosts.Keeping(u.prior.Hosts)
 	before.lifecycle().setStatuses(hosts, statuses)
 	diags.Append(resp.State.Set(ctx, before)...)
 	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(hosts))...)
@@ -81,32 +82,22 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 	all, addresses := hosts.Known(), planned.Known()
 	for _, host := range joined {
 		key := u.h.Hosts.Key(host)
-		address := addresses[key]
-		if u.prior.supplier != u.h.supplier {
-			address = host.String()
-		}
-		all[freeKey(all, key, host)] = address
+		all[freeKey(all, key, host)] = addresses[key]
 	}
 	return reference.NewHostMap(all)
 }
 
 // appliedBack is what private state says of the previous declaration.
 func (u *update) appliedBack(hosts fleet.Inventory) applied {
-	tried := appliedAs(u.h.Desired, u.h.supplier)
+	tried := appliedAs(u.h.Desired, u.last.Supplier)
 	tried.Earlier = u.last.earlier(u.h.Desired)
 	now := u.last
 	now.Earlier, now.PIDs = tried.earlier(u.prior.Desired), pidsOf(u.operation, hosts.Hosts(), u.last.PIDs, u.running)
 	now.Due, now.Behind = make(map[string]fleet.Due), make(map[string][]string)
 	maps.Copy(now.Due, u.last.Due)
-	now.Perhaps = maps.Clone(u.last.Perhaps)
-	if now.Perhaps == nil {
-		now.Perhaps = make(map[string]string)
-	}
+	now.Suppliers = now.otherSuppliers(hosts)
 	runs := u.last.runs()
 	for host, o := range u.back {
-		if u.prior.Hosts.Has(host) && u.prior.Hosts.SupplierOf(host) != host.SupplierID() {
-			now.Perhaps[host.Address()] = host.String()
-		}
 		delete(now.Due, host.Address())
 		delete(runs, host.Address())
 		if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {

@@ -85,8 +85,7 @@ func kindOf(calls []string) providertest.PlanKind {
 	return providertest.PlanUpdate
 }
 
-// A rollback under another supplier id may leave hosts under both: they are unregistered under
-// both.
+// A rollback after another supplier id was set in the provider leaves each host under its own.
 func TestRollback_supplier(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb)

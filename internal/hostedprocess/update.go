@@ -30,8 +30,7 @@ type update struct {
 	failures fleet.Results // hosts that are not as declared
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
-	// unnamed are old names, or names with the old supplier id, by the new ones, which could
-	// not be registered; besides are
+	// unnamed are old names by the new ones, which could not be registered; besides are
 	// old names of hosts that something came of under the new one.
 	unnamed map[fleet.Host]fleet.Host
 	besides fleet.Results
@@ -39,7 +38,6 @@ type update struct {
 	// back is what became of the hosts that were to get the previous declaration back, nil
 	// where the update was not rolled back.
 	back       fleet.Results
-	perhaps    map[string]string           // applied.Perhaps from now on
 	unresolved map[fleet.Host][]fleet.Host // as of names
 	// ended are the hosts, by each of their names, on which what an earlier update had sent has
 	// come to an end.
@@ -91,7 +89,6 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	u.gone = u.release(ctx, names, results)
 	u.dropNames(ctx, names, results)
 	u.keepNames(names, results)
-	u.keepSuppliers(change, results)
 	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
 	return nil
 }
@@ -151,14 +148,6 @@ func (u *update) keepEnded(ended map[fleet.Host]bool, names names) {
 	}
 }
 
-// registeredAll reports whether the update has registered every host that is left.
-func (u *update) registeredAll(left fleet.Inventory) bool {
-	registered := slices.Concat(u.did.Register, u.did.Reregister)
-	return !slices.ContainsFunc(left.Hosts(), func(host fleet.Host) bool {
-		return !slices.Contains(registered, host) || !stands(u.failures[host]) // the zero value where it did not fail: Done
-	})
-}
-
 // overtaken are those of the hosts that another object has registered, and this one has not
 // since.
 func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {
@@ -216,7 +205,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		case unheld(status.Code),
 			!u.everApplied && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
-		case u.everApplied && changed, u.prior.Hosts.SupplierOf(host) != host.SupplierID(), outdated(status.Code),
+		case u.everApplied && changed, outdated(status.Code),
 			(out || raised) && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
 			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
@@ -327,8 +316,8 @@ func (u *update) diagnostics() diag.Diagnostics {
 
 // withStuck keeps hosts in state that could not be unregistered, so that the
 // next plan shows them leaving again. A key that the plan gave to another host
-// is not theirs any more; their address is a key then. An address keeps the supplier id
-// that it was registered with. A host that could not be renamed keeps its old name.
+// is not theirs any more; their address is a key then. A host that could not be renamed
+// keeps its old name.
 func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	stuck := maps.Clone(u.stuck)
 	stuck.Merge(u.besides)
@@ -336,18 +325,12 @@ func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 		return hosts
 	}
 	all, was := hosts.Known(), before.Known()
-	addressOf := func(host fleet.Host) string {
-		if u.prior.supplier != u.h.supplier {
-			return host.String()
-		}
-		return was[u.prior.Hosts.Key(host)]
-	}
 	for now, old := range u.unnamed {
-		all[u.h.Hosts.Key(now)] = addressOf(old)
+		all[u.h.Hosts.Key(now)] = was[u.prior.Hosts.Key(old)]
 	}
 	for host := range stuck {
-		key, address := u.prior.Hosts.Key(host), addressOf(host)
-		all[freeKey(all, key, host)] = address
+		key := u.prior.Hosts.Key(host)
+		all[freeKey(all, key, host)] = was[key]
 	}
 	return reference.NewHostMap(all)
 }

@@ -111,7 +111,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "bk_supplier_id", env: "BK_SUPPLIER_ID", kind: newNumber(&s.supplier, 0, 0, noMax),
-			description: "Supplier ID of hosts whose address has none.",
+			description: "Supplier ID of hosts that join a resource and whose address has none. A host keeps the one that it was registered with.",
 		},
 		{
 			name: "default_labels", kind: newLabels(&s.defaultLabels),
