@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -53,13 +54,17 @@ type Timed struct {
 }
 
 // ConfiguredFor serves a provider that reaches the simulator by a face, and waits as it does
-// for users.
-func (s *Timed) ConfiguredFor(t *testing.T, by Face) *Protocol {
+// for users; more holds further settings.
+func (s *Timed) ConfiguredFor(t *testing.T, by Face, more ...map[string]any) *Protocol {
 	t.Helper()
+	settings := s.SettingsFor(by)
+	for _, m := range more {
+		maps.Copy(settings, m)
+	}
 	p := &Protocol{T: t, Schema: served.schema, Server: provider.NewServer(provider.Options{
 		Version: "test", Backoff: poll.DefaultBackoff(), Pace: platform.DefaultPace, Dial: s.wire.dial,
 	})}
-	return configured(t, p, s.SettingsFor(by))
+	return configured(t, p, settings)
 }
 
 // wire is a listener in memory. Each connection is the other end of one that was dialled.
