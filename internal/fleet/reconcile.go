@@ -29,9 +29,9 @@ type Change struct {
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
-	// Look has each wave end with a question to its agents, so that it is known what runs
-	// there, and by which registration.
-	Look bool
+	// Times are when hosts were registered by the last apply, by their agents' time, where that
+	// is known.
+	Times map[Host]int64
 	// Order gives the waves their order; hosts of the change that it leaves out
 	// are not touched.
 	Order   []Host
@@ -97,7 +97,7 @@ func (r *Reconciliation) Run(ctx context.Context) Results {
 // starts what is not.
 func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	last := time.Duration(0) // what the last look needs
-	if r.change.Look {
+	if r.agentsKnow() {
 		last = Quick
 	}
 	after := last // what the steps after the operation need
@@ -120,7 +120,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	up := results.Succeeded(hosts)
 	brought := bringUp(ctx, r.process, r.want, up, last)
 	results.Merge(brought.results)
-	r.keepTimes(hosts, setOf(sent), brought.seen, r.look(ctx, hosts, brought.seen))
+	r.keepTimes(sent, up, before, brought, r.look(ctx, union(sent, up), brought.seen))
 	for _, h := range brought.started {
 		if _, operated := r.operated[h]; !operated {
 			r.operated[h] = Due{}
@@ -134,36 +134,49 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	return results
 }
 
-// look asks the agents of hosts of which it is not known yet, where that is wanted. Who does
-// not answer is not known: nothing that was done depends on it.
+// look asks the agents of hosts that were not asked since something was done there. Who does not
+// answer is not known: nothing that was done depends on it.
 func (r *Reconciliation) look(ctx context.Context, hosts []Host, seen map[Host]Status) map[Host]Status {
 	unseen := pickFunc(hosts, func(h Host) bool { _, known := seen[h]; return !known })
-	if !r.change.Look || len(unseen) == 0 {
+	if len(unseen) == 0 || !r.agentsKnow() {
 		return seen
 	}
-	all := maps.Clone(seen)
+	all, _ := LiveStatusWithin(ctx, r.process, aftermath, unseen)
+	all = maps.Clone(all)
 	if all == nil {
 		all = make(map[Host]Status)
 	}
-	live, _ := LiveStatusWithin(ctx, r.process, patience, unseen)
-	maps.Copy(all, live)
+	maps.Copy(all, seen)
 	return all
 }
 
-// keepTimes keeps when hosts were registered, and what ran there after the last call. To host
-// or to start may be to register, so only what an agent told after that counts.
-func (r *Reconciliation) keepTimes(hosts []Host, sent map[Host]bool, untouched, last map[Host]Status) {
-	for _, h := range hosts {
-		_, unchanged := untouched[h]
-		_, operated := r.operated[h]
-		switch {
-		case sent[h]:
+// agentsKnow reports whether agents know something that is kept: when the process was registered,
+// of which nothing depends where registrations have no labels, or by what pid it runs.
+func (r *Reconciliation) agentsKnow() bool {
+	return r.want.FingerprintLabel != "" || r.change.Operation != ""
+}
+
+// keepTimes keeps when hosts were registered, and what ran there after the last call. To host or
+// to start may be to register: where the agent had the time of this object's registration before,
+// what it has afterwards is this object's as well.
+func (r *Reconciliation) keepTimes(sent, up []Host, before map[Host]Status, brought brought, last map[Host]Status) {
+	registered := setOf(sent)
+	for _, h := range union(sent, up) {
+		was, asked := before[h]
+		if !asked {
+			was = brought.before[h]
+		}
+		if registered[h] || was.RegisterTime != 0 && was.RegisterTime == r.change.Times[h] {
 			r.registered[h] = last[h].RegisterTime
-		case !r.settle[h] || !unchanged || operated:
-			r.registered[h] = 0
 		}
 		r.running[h] = max(last[h].PID, 0)
 	}
+}
+
+// union are the hosts of either list, each once.
+func union(a, b []Host) []Host {
+	in := setOf(a)
+	return append(slices.Clone(a), pickFunc(b, func(h Host) bool { return !in[h] })...)
 }
 
 // Registered is when hosts were registered to whose registration something was done, by
@@ -323,8 +336,8 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 type brought struct {
 	results Results
 	started []Host
-	// seen is what the agents said of hosts to which nothing was done after that.
-	seen map[Host]Status
+	// before is what the agents said, and seen that of hosts to which nothing was done after it.
+	before, seen map[Host]Status
 }
 
 // patience is how long agents are asked at the most, however much time there is.
@@ -343,9 +356,13 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, later t
 	}
 	status, err := askedBefore(ctx, p, hosts, starting+Quick+later)
 	if err != nil {
-		return brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"})}
+		unread := brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}), seen: make(map[Host]Status)}
+		for _, h := range hosts {
+			unread.seen[h] = Status{} // there is no use in asking once more
+		}
+		return unread
 	}
-	b := brought{results: make(Results), seen: maps.Clone(status)}
+	b := brought{results: make(Results), before: status, seen: maps.Clone(status)}
 	if want.Ensure == EnsureRunning {
 		for _, h := range hosts {
 			// It may run: a start is for where it is known not to.

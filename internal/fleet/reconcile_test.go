@@ -71,21 +71,21 @@ func TestReconcile(t *testing.T) {
 		"nothing-to-do": {hosted, fleet.Change{}, process{}, nil, nil},
 		"order-decides": {
 			registered, fleet.Change{Register: hosts(1, 2, 3), Order: hosts(3, 1, 7)}, process{},
-			[]string{"register 3 1"}, byHost{3: well, 1: well},
+			[]string{"register 3 1", "live 3 1"}, byHost{3: well, 1: well},
 		},
 		"each-its-own-call": {
 			registered, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3)}, process{},
-			[]string{"register 1", "reregister 2"}, byHost{1: well, 2: well, 3: well},
+			[]string{"register 1", "reregister 2", "live 1 2 3"}, byHost{1: well, 2: well, 3: well},
 		},
 		"register-fails": {
 			registered, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{2: away})},
-			[]string{"register 1 2"}, byHost{1: well, 2: left(away, fleet.NotRegistered)},
+			[]string{"register 1 2", "live 1"}, byHost{1: well, 2: left(away, fleet.NotRegistered)},
 		},
 		"reregister-fails": {
 			hosted, fleet.Change{Reregister: hosts(1, 2)},
 			process{reregister: done(byHost{2: away})},
-			[]string{"reregister 1 2", "live 1"}, byHost{1: well, 2: left(away, fleet.OtherSpec)},
+			[]string{"reregister 1 2", "live 1", "live 2"}, byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
 
 		"taken-by-another": {
@@ -126,17 +126,17 @@ func TestReconcile(t *testing.T) {
 		"own-fingerprint": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(bare)},
-			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+			[]string{"register 1", "cached 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
 		"own-fingerprint-where-nobody-is-named": {
 			nameless, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, carrying(ownPrint)))},
-			[]string{"register 1", "cached 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
+			[]string{"register 1", "cached 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
 		"own-fingerprint-is-brought-up": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(bare), live: answer(bare)},
-			[]string{"register 1", "cached 1", "live 1", "host 1"}, byHost{1: well},
+			[]string{"register 1", "cached 1", "live 1", "host 1", "live 1"}, byHost{1: well},
 		},
 		// The agent knows of a later registration than the file.
 		"taken-since-the-file": {
@@ -202,22 +202,22 @@ func TestReconcile(t *testing.T) {
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
 			process{live: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},
-			[]string{"register 1", "reregister 2", "live 1 2 3 4", "host 1 4"}, byHost{1: well, 2: well, 3: well, 4: well},
+			[]string{"register 1", "reregister 2", "live 1 2 3 4", "host 1 4", "live 1 4"}, byHost{1: well, 2: well, 3: well, 4: well},
 		},
 		"hosted/not-the-failed": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{1: away}), live: answer(bare)},
-			[]string{"register 1 2", "live 2", "host 2"}, byHost{1: left(away, fleet.NotRegistered), 2: well},
+			[]string{"register 1 2", "live 2", "host 2", "live 2"}, byHost{1: left(away, fleet.NotRegistered), 2: well},
 		},
 		"hosted/hosting-fails": {
 			hosted, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Supervise: {1: away, 2: away}})},
-			[]string{"register 1", "live 1 2", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			[]string{"register 1", "live 1 2", "host 1 2", "live 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"hosted/file-closed": { // which nobody reads
 			hosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2)},
 			process{cached: fail, live: answer(bare)},
-			[]string{"reregister 1", "live 1 2", "host 1 2"},
+			[]string{"reregister 1", "live 1 2", "host 1 2", "live 1 2"},
 			byHost{1: well, 2: well},
 		},
 		"hosted/agents-silent": {
@@ -230,17 +230,17 @@ func TestReconcile(t *testing.T) {
 		"hosted/file-stale-after-register": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2)},
 			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"register 1", "reregister 2", "live 1 2", "host 1 2"}, byHost{1: well, 2: well},
+			[]string{"register 1", "reregister 2", "live 1 2", "host 1 2", "live 1 2"}, byHost{1: well, 2: well},
 		},
 		"running/file-stale-after-register": {
 			running, fleet.Change{Register: hosts(1), Reregister: hosts(2)},
 			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"register 1", "reregister 2", "live 1 2", "start 1 2"}, byHost{1: well, 2: well},
+			[]string{"register 1", "reregister 2", "live 1 2", "start 1 2", "live 1 2"}, byHost{1: well, 2: well},
 		},
 		"hosted/file-says-hosted-and-agent-does-not": {
 			hosted, fleet.Change{Settle: hosts(1)},
 			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"live 1", "host 1"}, byHost{1: well},
+			[]string{"live 1", "host 1", "live 1"}, byHost{1: well},
 		},
 		"hosted/file-says-bare-and-agent-does-not": {
 			hosted, fleet.Change{Settle: hosts(1)},
@@ -250,12 +250,12 @@ func TestReconcile(t *testing.T) {
 		"running/file-says-running-and-agent-does-not": {
 			running, fleet.Change{Settle: hosts(1)},
 			process{cached: answer(healthy), live: answer(bare)},
-			[]string{"live 1", "start 1"}, byHost{1: well},
+			[]string{"live 1", "start 1", "live 1"}, byHost{1: well},
 		},
 		"running/only-those-down": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2)},
 			process{live: says(map[int]fleet.Status{1: bare})},
-			[]string{"register 1", "live 1 2", "start 1"}, byHost{1: well, 2: well},
+			[]string{"register 1", "live 1 2", "start 1", "live 1"}, byHost{1: well, 2: well},
 		},
 		"running/state-unknown": {
 			running, fleet.Change{Settle: hosts(1)},
@@ -265,22 +265,22 @@ func TestReconcile(t *testing.T) {
 		"running/state-unknown-on-some": {
 			running, fleet.Change{Register: hosts(1), Settle: hosts(2, 3)},
 			process{live: says(map[int]fleet.Status{1: bare, 2: {State: fleet.Unknown, Code: 117, Message: "no agent"}})},
-			[]string{"register 1", "live 1 2 3", "start 1"}, byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
+			[]string{"register 1", "live 1 2 3", "start 1", "live 1"}, byHost{1: well, 2: left(unsure, fleet.NotRunning), 3: well},
 		},
 		"running/found-running": { // a start that had nothing to do hosts nothing
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: noop}})},
-			[]string{"live 1 2", "start 1 2", "host 1"}, byHost{1: well, 2: well},
+			[]string{"live 1 2", "start 1 2", "host 1", "live 1 2"}, byHost{1: well, 2: well},
 		},
 		"running/but-bare": {
 			running, fleet.Change{Settle: hosts(1)},
 			process{live: answer(row(fleet.Running, false, 5))},
-			[]string{"live 1", "host 1"}, byHost{1: well},
+			[]string{"live 1", "host 1", "live 1"}, byHost{1: well},
 		},
 		"running/start-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
 			process{live: answer(bare), operate: doneOps(byOp{fleet.Start: {1: away}})},
-			[]string{"live 1 2", "start 1 2"}, byHost{1: left(away, fleet.NotRunning), 2: well},
+			[]string{"live 1 2", "start 1 2", "live 1 2"}, byHost{1: left(away, fleet.NotRunning), 2: well},
 		},
 		"running/hosting-fails": {
 			running, fleet.Change{Settle: hosts(1, 2)},
@@ -288,7 +288,7 @@ func TestReconcile(t *testing.T) {
 				live:    says(map[int]fleet.Status{1: bare, 2: row(fleet.Running, false, 5)}),
 				operate: doneOps(byOp{fleet.Start: {1: noop}, fleet.Supervise: {1: away, 2: away}}),
 			},
-			[]string{"live 1 2", "start 1", "host 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
+			[]string{"live 1 2", "start 1", "host 1 2", "live 1 2"}, byHost{1: left(away, fleet.NotHosted), 2: left(away, fleet.NotHosted)},
 		},
 		"running/agents-silent": {
 			running, fleet.Change{Settle: hosts(1)},
@@ -343,8 +343,8 @@ func TestReconcile_waves(t *testing.T) {
 			Rollout: fleet.Rollout{Waves: fleet.BatchesOf(2), Pause: time.Minute},
 		}).Run(t.Context())
 		p.wantCalls(t,
-			"register 3", "reregister 4", "live 4 3", "start 4 3",
-			"register 2 1", "live 2 1", "start 2 1",
+			"register 3", "reregister 4", "live 4 3", "start 4 3", "live 4 3",
+			"register 2 1", "live 2 1", "start 2 1", "live 2 1",
 		)
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("took %s, want one pause", took)
@@ -368,7 +368,7 @@ func TestReconcile_interrupted(t *testing.T) {
 	results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{
 		Register: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
 	}).Run(ctx)
-	p.wantCalls(t, "register 1", "live 1", "host 1")
+	p.wantCalls(t, "register 1", "live 1", "host 1", "live 1")
 	wantResults(t, byHost{
 		1: {Verdict: fleet.Pending, Err: context.Canceled, Left: fleet.NotHosted},
 		2: {Verdict: fleet.NotTried, Err: context.Canceled, Left: fleet.NotRegistered, Meaning: fleet.StoppedByInterrupt},
@@ -398,7 +398,7 @@ func TestReconcile_mute(t *testing.T) {
 		defer cancel()
 		p := &process{live: says(map[int]fleet.Status{1: row(fleet.Stopped, false, 5), 2: {State: fleet.Unknown}}), waits: true}
 		results := fleet.NewReconciliation(p, desired(fleet.EnsureRunning), fleet.Change{Register: hosts(1, 2), Order: hosts(1, 2)}).Run(ctx)
-		p.wantCalls(t, "register 1 2", "live 1 2", "start 1")
+		p.wantCalls(t, "register 1 2", "live 1 2", "start 1", "live 1")
 		if ctx.Err() != nil || !results[host(1)].OK() || results[host(2)].Left != fleet.NotRunning {
 			t.Errorf("%v: %v", ctx.Err(), byNumber(results))
 		}

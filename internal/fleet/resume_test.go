@@ -195,7 +195,7 @@ func TestReconcile_resumes(t *testing.T) {
 			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(down)}, []string{"look 1", "live 1", "wait 1", "live 1"}, byTask,
 		},
 		"silent-and-waited-for": {
-			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, []string{"look 1", "live 1", "wait 1", "live 1", "host 1"}, well,
+			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: byTask}, live: answer(silent)}, []string{"look 1", "live 1", "wait 1", "live 1", "host 1", "live 1"}, well,
 		},
 		"unasked-and-waited-for": {
 			fleet.Restart, false, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: cannotSay(errDown)}, []string{"look 1", "live 1", "wait 1"},
@@ -278,52 +278,52 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		result  fleet.Outcome // of host 1, the only one that was sent a start
 	}{
 		"done": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1 2", "start 2"}, well,
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1 2", "start 2", "live 2"}, well,
 		},
 		"done-and-down-since": { // a task tells of the past
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2"}, well,
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
 		},
 		"runs": { // which the agent shows sooner than the task tells
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, live: runs}, []string{"look 1", "live 1", "live 1 2", "start 2"}, well,
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, live: runs}, []string{"look 1", "live 1", "live 1 2", "start 2", "live 2"}, well,
 		},
 		"failed": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2"}, well,
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
 		},
 		"fails-at-last": {
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: failedBy}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "live 1 2", "start 1 2"}, well,
+			[]string{"look 1", "live 1", "wait 1", "live 1 2", "start 1 2", "live 1 2"}, well,
 		},
 		"forgotten": {
-			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: forgotten}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2"}, well,
+			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: forgotten}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
 		},
 		"goes-on": {
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2"}, waits(fleet.NotRunning),
+			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2", "live 2"}, waits(fleet.NotRunning),
 		},
 		"goes-on-and-says-nothing": {
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: says(map[int]fleet.Status{1: silent, 2: stopped})},
-			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2"}, waits(fleet.NotRunning),
+			[]string{"look 1", "live 1", "wait 1", "live 2", "start 2", "live 2"}, waits(fleet.NotRunning),
 		},
 		"goes-on-and-is-to-be-anew": {
 			fleet.Change{Reregister: hosts(1, 2)}, process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2"}, waits(fleet.OtherSpec),
+			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2", "live 2"}, waits(fleet.OtherSpec),
 		},
 		"done-and-is-to-be-anew": { // what runs is of the declaration before
 			fleet.Change{Reregister: hosts(1, 2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}},
-			process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1", "reregister 1 2", "restart 1", "live 1 2", "start 2"}, well,
+			process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1", "reregister 1 2", "restart 1", "live 1 2", "start 2", "live 2"}, well,
 		},
 		"goes-on-and-is-due": {
 			fleet.Change{Reregister: hosts(1, 2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}}},
 			process{look: byHost{1: inTask}, wait: byHost{1: inTask}, live: answer(stopped)},
-			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2"}, waits(fleet.OtherSpec),
+			[]string{"look 1", "live 1", "wait 1", "reregister 2", "live 2", "start 2", "live 2"}, waits(fleet.OtherSpec),
 		},
 		"sent-again-and-goes-on": {
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(again)},
-			[]string{"look 1", "live 1 2", "start 1 2"}, resent,
+			[]string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, resent,
 		},
 		"sent-again-and-unheard": { // there is nothing to ask by
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: failedBy}, live: answer(stopped), operate: doneOps(byOp{fleet.Start: {1: unsent}})},
-			[]string{"look 1", "live 1 2", "start 1 2"}, left(unsent, fleet.NotRunning),
+			[]string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, left(unsent, fleet.NotRunning),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

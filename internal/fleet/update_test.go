@@ -56,7 +56,7 @@ func TestReconcile_operation(t *testing.T) {
 		"not-registered-not-operated": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
 			process{live: answer(runsAs(7)), reregister: done(byHost{1: away})},
-			[]string{"live 1 2", "reregister 1 2", "restart 2", "live 2"}, byHost{1: left(away, fleet.OtherSpec), 2: well},
+			[]string{"live 1 2", "reregister 1 2", "restart 2", "live 2", "live 1"}, byHost{1: left(away, fleet.OtherSpec), 2: well},
 		},
 		"not-asked-not-touched": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
@@ -70,12 +70,12 @@ func TestReconcile_operation(t *testing.T) {
 		"operation-fails": {
 			fleet.Restart, hosts(1, 2), nil, due{host(1): {}, host(2): {}},
 			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: broken}})},
-			[]string{"live 1 2", "reregister 1 2", "restart 1 2", "live 2"}, byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
+			[]string{"live 1 2", "reregister 1 2", "restart 1 2", "live 2", "live 1"}, byHost{1: had(broken, fleet.NotOperated, 7), 2: well},
 		},
 		"answer-lost": {
 			fleet.Restart, hosts(1), nil, due{host(1): {}},
 			process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {1: lost}})},
-			[]string{"live 1", "reregister 1", "restart 1"}, byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
+			[]string{"live 1", "reregister 1", "restart 1", "live 1"}, byHost{1: had(lost, fleet.OperationUnconfirmed, 7)},
 		},
 		"in-doubt-and-done": {
 			fleet.Restart, nil, hosts(1), due{host(1): {PID: 7, InDoubt: true}}, process{live: answer(runsAs(8))},
@@ -140,7 +140,7 @@ func TestReconcile_operationInWaves(t *testing.T) {
 		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
 	}).Run(t.Context())
 	prior.wantCalls(t, "live 1", "live 2")
-	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2")
+	p.wantCalls(t, "reregister 1", "restart 1", "live 1", "reregister 2", "restart 2", "live 2")
 	broken.Left, broken.PID = fleet.NotOperated, 7
 	wantResults(t, byHost{1: well, 2: broken, 3: left(stopped, fleet.OtherSpec), 4: left(stopped, fleet.NotOperated)}, results)
 }
@@ -196,7 +196,7 @@ func TestReconciliation_back(t *testing.T) {
 		"going-back-fails": {
 			prior:   process{live: answer(runsAs(7)), reregister: done(byHost{2: away})},
 			process: process{reregister: done(byHost{2: away})},
-			calls:   []string{"reregister 2", "reregister 1", "live 1"},
+			calls:   []string{"reregister 2", "live 2", "reregister 1", "live 1"},
 			results: byHost{1: well, 2: left(away, fleet.OtherSpec)},
 		},
 		"cannot": {
@@ -249,7 +249,8 @@ func TestReconciliation_back(t *testing.T) {
 	}
 }
 
-// The time of a registration is known where an agent told it and nothing was done after that.
+// The time of a registration is that which the agent has after the last call: of hosts that were
+// registered, and of those that had this object's registration before the call.
 func TestReconciliation_Registered(t *testing.T) {
 	t.Parallel()
 	bare, up := row(fleet.Stopped, false, 5), row(fleet.Running, true, 5)
@@ -265,19 +266,23 @@ func TestReconciliation_Registered(t *testing.T) {
 		},
 		"hosted-since": {
 			fleet.EnsureHosted, fleet.Change{Register: hosts(1, 2), Settle: hosts(3)},
-			process{live: says(map[int]fleet.Status{1: bare, 2: up, 3: bare})}, map[int]int64{1: 0, 2: 5, 3: 0},
+			process{live: says(map[int]fleet.Status{1: bare, 2: up, 3: bare})}, map[int]int64{1: 5, 2: 5},
 		},
 		"started-since": {
 			fleet.EnsureRunning, fleet.Change{Register: hosts(1, 2)},
-			process{live: says(map[int]fleet.Status{1: bare, 2: up})}, map[int]int64{1: 0, 2: 5},
+			process{live: says(map[int]fleet.Status{1: bare, 2: up})}, map[int]int64{1: 5, 2: 5},
+		},
+		"started-and-ours-before": {
+			fleet.EnsureRunning, fleet.Change{Settle: hosts(1, 2, 3), Times: map[fleet.Host]int64{host(1): 5, host(2): 4}},
+			process{live: answer(bare)}, map[int]int64{1: 5},
 		},
 		"operated-before": {
 			fleet.EnsureHosted, fleet.Change{Reregister: hosts(1), Settle: hosts(2), Operation: fleet.Restart, Due: map[fleet.Host]fleet.Due{host(1): {}, host(2): {}}},
-			process{live: answer(up)}, map[int]int64{1: 5, 2: 0},
+			process{live: answer(up)}, map[int]int64{1: 5},
 		},
 		"nobody-asked":    {fleet.EnsureRegistered, fleet.Change{Register: hosts(1)}, process{}, map[int]int64{1: 0}},
 		"agents-fail":     {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{live: cannotSay(errDown)}, map[int]int64{1: 0}},
-		"refused":         {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: away}), live: answer(up)}, map[int]int64{1: 0}},
+		"refused":         {fleet.EnsureHosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: away}), live: answer(up)}, map[int]int64{}},
 		"nothing-is-done": {fleet.EnsureHosted, fleet.Change{Settle: hosts(1)}, process{live: answer(up)}, map[int]int64{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	hosts := h.Hosts.Hosts()
 	operation := fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation()
 	reconciliation, results := h.reconcile(ctx, "register", fleet.Change{
-		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout, Look: operation != "",
+		Register: hosts, Order: hosts, Adopt: plan.AdoptExisting.ValueBool(), Rollout: h.rollout,
 	})
 
 	if !anyRegistered(results) {

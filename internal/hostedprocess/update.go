@@ -214,7 +214,11 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		}
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
-	change.Operation, change.Due, change.Before, change.Look = u.operation, u.due, u.last.held(u.prior.Desired), u.operation != ""
+	change.Operation, change.Due, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
+	change.Times = make(map[fleet.Host]int64)
+	for _, host := range change.Settle {
+		change.Times[host] = u.registered[host.Address()]
+	}
 	if change.Traces, err = u.traces(ctx); err != nil {
 		return change, err
 	}
