@@ -16,12 +16,9 @@ func onJOB(c cell) cell {
 
 var patternControl = &pattern{
 	name: "control", title: "Nothing is wrong", about: "One call each.",
-	cells: with(wellAfter(1, providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart,
-		providertest.OnReload, providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList), providertest.OnReadOwner, readsTwice),
+	cells: wellAfter(1, providertest.OnCreate, providertest.OnAskFirst, providertest.OnConfirm, providertest.OnHost, providertest.OnRun, providertest.OnRead, providertest.OnReadRun, providertest.OnUpdate, providertest.OnKeepRun, providertest.OnDelete, providertest.OnOperate, providertest.OnWait, providertest.OnStop, providertest.OnKill, providertest.OnRestart,
+		providertest.OnReload, providertest.OnStatus, providertest.OnCached, providertest.OnImport, providertest.OnList, providertest.OnReadOwner),
 }
-
-// readsTwice: the gateway reads what is on file for the names of hosts as well.
-var readsTwice = cell{ending: well, tries: 1, triesBy: map[providertest.Face]int{providertest.FaceGateway: 2}}
 
 var patternLate = &pattern{
 	name: "late", title: "The answer is late",
@@ -165,7 +162,7 @@ var patternLag = &pattern{
 	cells: map[providertest.Operation]cell{
 		providertest.OnRead:      {ending: well, tries: 1},
 		providertest.OnAsk:       {ending: well, tries: 1},
-		providertest.OnReadOwner: readsTwice,
+		providertest.OnReadOwner: {ending: well, tries: 1},
 	},
 	never: "it does not go by what is on file",
 }

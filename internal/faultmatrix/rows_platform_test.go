@@ -253,7 +253,7 @@ func ownerFaults() []fault {
 		},
 		{
 			name: "rows-unreadable", title: "Rows of the file cannot be read", pattern: patternLag, faces: esbOnlyFace,
-			except: map[providertest.Operation]cell{providertest.OnReadOwner: {ending: fails, says: "who registered it could not be read", tries: 60}},
+			except: map[providertest.Operation]cell{providertest.OnReadOwner: {ending: fails, says: "who registered it could not be read", tries: 1}},
 			arrange: func(r *faultRun) {
 				r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}})
 			},

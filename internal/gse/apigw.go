@@ -38,10 +38,11 @@ func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return p.hostAgain(ctx, hosts)
 }
 
-// unregister learns the other names of hosts first, because results may come under
-// those: once a host is unhosted, no row tells them any more.
+// unregister learns the other names of hosts first, because results may come under those: once a
+// host is unhosted, no row has them any more. The result of a question comes under the same name
+// as that of any operation.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
-	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
+	if unnamed := p.client.unanswered(hosts); len(unnamed) > 0 && p.spec != nil {
 		_, _ = p.file(ctx, unnamed) // results may still come under the names that were asked for
 	}
 	return f.host(ctx, p, fleet.Unsupervise, hosts)

@@ -18,7 +18,9 @@ type Client struct {
 	face    face
 	opts    procapi.Options
 	aliases sync.Map // fleet.HostID to fleet.HostID
-	asked   sync.Map // fleet.HostID of hosts whose agents were asked for their names
+	// answersBy are the names by which agents have answered questions.
+	answersBy sync.Map // fleet.HostID to true
+	asked     sync.Map // fleet.HostID of hosts whose agents were asked for their names
 
 	namespaces sync.Map // *namespace by name
 	now        func() time.Time

@@ -44,6 +44,15 @@ func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	return alias, ok
 }
 
+// unanswered are the hosts whose other name is not known, and whose agents have not answered by
+// the name that they are called by.
+func (c *Client) unanswered(hosts []fleet.Host) []fleet.Host {
+	return slices.DeleteFunc(c.unnamed(hosts), func(h fleet.Host) bool {
+		_, answers := c.answersBy.Load(h.WithoutSupplier())
+		return answers
+	})
+}
+
 // unnamed are the hosts whose other name is not known.
 func (c *Client) unnamed(hosts []fleet.Host) []fleet.Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool {
@@ -102,6 +111,7 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 			continue
 		}
 		id, said := host.WithoutSupplier(), rowNames(answer.Content)
+		p.client.answersBy.Store(id, true)
 		agent, byAgent := said.agent()
 		if byAgent && id.IsAgentID() && agent.WithoutSupplier() != id {
 			answers[key] = procapi.HostResult{Code: -1, Message: "the answer is that of agent " + agent.AgentID()}
