@@ -44,6 +44,8 @@ func TestRedactor_text(t *testing.T) {
 		"nothing-else":          {[]string{"密码密码"}, "<????\uFFFD\uFFFD\uFFFD\uFFFD>", "<????\uFFFD\uFFFD\uFFFD\uFFFD>"},
 		"plus-for-a-space":      {[]string{"two words"}, "<two+words>", "<***>"},
 		"space-first":           {[]string{" two words"}, "<+two+words>", "<***>"},
+		"too-few-digits":        {[]string{"ab\x04xyz"}, "<ab%4xyz>", "<ab%4xyz>"},
+		"last-character":        {[]string{"s3cr3t\U0010FFFF"}, "<s3cr3t&#x10FFFF;>", "<***>"},
 		"plus-is-not-a-space":   {[]string{"two+words"}, "<two words>", "<two words>"},
 	}
 	for name, test := range tests {

@@ -145,7 +145,7 @@ func (s spelling) entity(place, inner int) (sign, bool) {
 		name = append(name, next.char)
 		next = s.at(next.end, inner)
 	}
-	if next.char != ';' || len(name) == 0 {
+	if next.char != ';' {
 		return sign{}, false
 	}
 	named := html.UnescapeString("&" + string(name) + ";")

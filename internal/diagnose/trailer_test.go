@@ -2,9 +2,12 @@ package diagnose
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/fleet/fleettest"
 )
@@ -32,5 +35,28 @@ func TestRowsInDoubt(t *testing.T) {
 				t.Errorf("after the rows stands %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// What went wrong before time ran out is found in whatever it is wrapped in.
+func TestTroubled(t *testing.T) {
+	t.Parallel()
+	canceled, refused := &bkapi.Error{Kind: bkapi.KindCanceled, Attempts: 1}, &bkapi.Error{Kind: bkapi.KindRefused, Attempts: 1}
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"none":           {nil, false},
+		"time-alone":     {canceled, false},
+		"refused":        {refused, true},
+		"wrapped":        {fmt.Errorf("on web-1: %w", refused), true},
+		"joined":         {errors.Join(canceled, refused), true},
+		"joined-wrapped": {fmt.Errorf("on web-1: %w", errors.Join(canceled, fmt.Errorf("before: %w", refused))), true},
+		"time-joined":    {errors.Join(canceled, context.DeadlineExceeded), false},
+		"tried-again":    {&bkapi.Error{Kind: bkapi.KindCanceled, Attempts: 2}, true},
+	} {
+		if got := Troubled(c.err); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
 	}
 }

@@ -174,6 +174,20 @@ func TestRegister_unlimited(t *testing.T) {
 	}
 }
 
+// Over the ESB hosting registers what has no limits. Of a process that is only looked at, whose
+// spec is not known, nothing is said.
+func TestProcess_HostingRegisters(t *testing.T) {
+	t.Parallel()
+	limited, unlimited := sampleSpec(), sampleSpec()
+	unlimited.Resource = nil
+	_, url := newScript(t)
+	for spec, want := range map[*Spec]bool{nil: false, limited: false, unlimited: true} {
+		if got := quick(t, url).Process(sampleMeta, spec).HostingRegisters(); got != want {
+			t.Errorf("%+v: got %t", spec, got)
+		}
+	}
+}
+
 // hostsOf are the hosts of each request, by number.
 func hostsOf(t *testing.T, bodies []json.RawMessage) [][]int {
 	t.Helper()

@@ -135,7 +135,7 @@ func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []f
 	for _, h := range claimed {
 		o := fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningManageBug}
 		switch now := live[h]; {
-		case err != nil || now.State == fleet.Unknown || !now.HostedKnown:
+		case !now.HostedKnown: // the agent could not be asked, or does not say
 			o = unseen
 			o.Message, o.Err = now.Message, err
 		case now.Hosted == hosted:

@@ -122,13 +122,11 @@ func gateOf(gate types.Object) *fleet.Gate {
 }
 
 // CheckGate refuses a gate that the process cannot pass: one that ends by itself does not
-// go on running, and what no command prints matches nothing. What is not known yet passes.
+// go on running, and what no command prints matches nothing. The gate itself is known; what
+// else is not known yet passes.
 func CheckGate(ctx context.Context, m Model, config tfsdk.Config, rollout types.Object) diag.Diagnostics {
 	var diags diag.Diagnostics
 	gate, at := GateOf(rollout), GatePath()
-	if gate.IsNull() || gate.IsUnknown() {
-		return diags
-	}
 	if kind := m.passing(ctx, config); kind != "" {
 		AddInvalid(&diags, at, summaryInvalidGate, "only a resident process goes on running, and this one does not ("+kind+"); leave it out")
 		return diags
