@@ -272,10 +272,9 @@ var patternFromFile = &pattern{
 var patternNames = &pattern{
 	name: "names", title: "A host has two names",
 	about: "A machine has an address and, at the gateway, an agent id as well. Where the platform tells which belong together, a host that is given by its other name " +
-		"is renamed: nothing is operated, and its process keeps its pid. It is registered under the new name first, then the old entry is removed, and what that unhosts " +
-		"is hosted again. Where the platform does not tell, the new name is another host: the process is registered under it, and then unregistered under the old one. " +
-		"It goes on running. One machine under both of its names is refused before anything is changed.",
-	cells: wellAfter(2, providertest.OnUpdate, providertest.OnKeepRun),
+		"is renamed: nothing is operated, and its process keeps its pid. It is unregistered by the old name and then registered by the new one. Where the platform does not tell, " +
+		"or more is to be done to such a host, it is refused before anything is changed, and so is one machine under both of its names.",
+	cells: wellAfter(1, providertest.OnUpdate, providertest.OnKeepRun),
 	never: "they name a host once",
 }
 

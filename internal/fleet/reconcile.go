@@ -26,6 +26,9 @@ type Change struct {
 	// Underway are hostings and starts of an earlier run whose end was not seen. They are asked
 	// for before anything is done to their hosts.
 	Underway map[Host]Task
+	// Rename unregisters those of the hosts of a wave that are registered by another name, and
+	// gives those on which that failed. Nil where there are none in Register.
+	Rename func(ctx context.Context, hosts []Host) Results
 	// Prior is the process as the hosts have it. Before anything is changed, the hosts of
 	// Due are asked by it: an agent finds a process by the paths of its spec.
 	Prior Process
@@ -106,7 +109,10 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	}
 	later := r.takes(wave.Hosts) + after // what those after registering need
 	before, results := r.askBefore(ctx, wave.Hosts, later+Quick, wave.observe)
-	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, unasked := results[h]; return !unasked })
+	if r.change.Rename != nil {
+		results.Merge(r.change.Rename(ctx, pickFunc(wave.Hosts, func(h Host) bool { _, unasked := results[h]; return !unasked })))
+	}
+	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 	fresh, again := pick(hosts, r.register), pick(hosts, r.reregister)
 	registered := registerAll(ctx, r.process, r.want, fresh, r.change.Adopt, later+needs(again))
 	results.Merge(registered)

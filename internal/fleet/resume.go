@@ -33,14 +33,6 @@ func (t Task) CameAbout(want Desired, live, onFile Status) bool {
 	return live.Hosted && since && sent
 }
 
-// SentTo is the task for a host that has another name now.
-func (t Task) SentTo(was Host) Task {
-	if t.ID != "" && t.As == "" {
-		t.As = was.WithoutSupplier().Address()
-	}
-	return t
-}
-
 // underWay notes the task of an operation whose end was not seen.
 func (o Outcome) underWay(op Operation, bare bool) Outcome {
 	if o.TaskID != "" && (o.Verdict == Pending || o.Verdict == Lost) {

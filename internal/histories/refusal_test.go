@@ -25,6 +25,34 @@ func (w *world) refuses(o *object, u unit) string {
 // refusals are the words by which refusals are known.
 var refusals = []string{"which it keeps; to register it with another one"}
 
+// notRenamed is what is said of a rename that is refused. It depends on what the refresh before it
+// found, so it need not be foretold.
+const notRenamed = "Hosts Cannot Be Renamed Now"
+
+// renames tells whether a declaration may name a machine of state otherwise.
+func renames(u unit) bool {
+	var leaves, comes [2]bool // by address, by agent id
+	for name := range u.hadAs {
+		byID := 0
+		if name == agentID(machineOf(name)) {
+			byID = 1
+		}
+		if !u.want.has(machineOf(name)) || nameOnFile(machineOf(name), u.want.Forms[machineOf(name)]) != name {
+			leaves[byID] = true
+		}
+	}
+	for machine, form := range u.want.Forms {
+		byID := 0
+		if form == ByAgent {
+			byID = 1
+		}
+		if !u.hadAs[nameOnFile(machine, form)] {
+			comes[byID] = true
+		}
+	}
+	return leaves[0] && comes[1] || leaves[1] && comes[0]
+}
+
 // refusal: what is to be refused is, and changes nothing.
 func (w *world) refusal(u unit, kind providertest.PlanKind, why, said string) *Breach {
 	switch changes := w.sim.Changes(); {
@@ -34,6 +62,10 @@ func (w *world) refusal(u unit, kind providertest.PlanKind, why, said string) *B
 		return &Breach{Invariant: Refuses, Kind: "done", Text: "it is not refused\n" + said}
 	case why != "" && len(changes) > 0:
 		return &Breach{Invariant: Refuses, Kind: "called", Text: fmt.Sprintf("it is to be refused, and called %v\n%s", changes, said)}
+	case strings.Contains(said, notRenamed) && !renames(u):
+		return &Breach{Invariant: Refuses, Kind: "refused", Text: "nothing is renamed\n" + said}
+	case strings.Contains(said, notRenamed) && len(changes) > 0:
+		return &Breach{Invariant: Refuses, Kind: "called", Text: fmt.Sprintf("it is refused, and called %v\n%s", changes, said)}
 	case why == "" && slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(said, words) }):
 		return &Breach{Invariant: Refuses, Kind: "refused", Text: "nothing forbids it\n" + said}
 	}
@@ -88,6 +120,16 @@ func (w *world) resupply(o *object) {
 // givesIn has the configurations declare nothing that is refused.
 func (w *world) givesIn() {
 	for _, c := range w.configs {
+		names := w.namesInState(c.object)
+		for machine, form := range c.want.Forms {
+			switch {
+			case c.object.kept.Tainted:
+			case form == ByAgent && names[address(machine)]:
+				c.want.Forms[machine] = ByAddress
+			case form != ByAgent && names[agentID(machine)]:
+				c.want.Forms[machine] = ByAgent
+			}
+		}
 		for machine, form := range c.want.Forms {
 			id, held := c.object.suppliers[machine]
 			if held && form == BySupplier && fmt.Sprint(id) != fmt.Sprint(ownSupplier) {
@@ -95,4 +137,28 @@ func (w *world) givesIn() {
 			}
 		}
 	}
+}
+
+// leavesFirst takes what is not declared any more out before anything is added: hosts of one form
+// that leave and of the other that come may be one machine.
+func (w *world) leavesFirst(c *config) {
+	names, all := w.namesInState(c.object), c.want.Forms
+	stays, leaves := make(map[int]string), false
+	for name := range names {
+		machine := machineOf(name)
+		if form, declared := all[machine]; declared {
+			stays[machine] = form
+		} else {
+			leaves = true
+		}
+	}
+	if !leaves || len(stays) == len(all) || c.object.kept.Tainted {
+		return
+	}
+	if c.want.Forms = stays; len(stays) == 0 {
+		w.destroy(c, Step{})
+	} else {
+		w.apply(c, Step{})
+	}
+	c.want.Forms = all
 }

@@ -77,6 +77,7 @@ func (w *world) compete() bool {
 
 // converge applies twice at most, after which there is nothing left to do.
 func (w *world) converge(c *config) {
+	w.leavesFirst(c)
 	w.apply(c, Step{})
 	ended := w.apply(c, Step{Planned: true})
 	if c.object.kept.Tainted && w.undecided(nil, c.object) {

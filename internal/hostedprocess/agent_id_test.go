@@ -106,42 +106,24 @@ func TestOwnership_theOtherName(t *testing.T) {
 	w.play(other, step{name: "the other", config: second, kind: providertest.PlanNothing})
 }
 
-// A start that is under way is not sent once more because its host is called otherwise by
-// then.
+// A host on which a start is under way is not renamed.
 func TestHostedProcess_startUnderWayRenamed(t *testing.T) {
 	t.Parallel()
-	const agentID = "0200000007525400b95ba81710390009e1d7"
-	for name, after := range map[string]string{"same-name": providertest.Address(1), "renamed": agentID} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const by = providertest.FaceGateway
-			sim := providertest.NewSim(t)
-			var late, polls atomic.Int64
-			sim.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-			sim.AddAgent(agentID, providertest.Address(1))
-			anew := func() *providertest.Protocol { return providertest.ConfiguredWith(t, sim.SettingsFor(by)) }
-			process := anew().CoreOf(providertest.HostedType, &providertest.Kept{})
-			process.Fresh = anew
-			config := by.Reference("./start.sh", 1)
-			config["ensure"] = "running"
-			cut := sim.CutAt(func(call simulator.Call) bool {
-				return call.API == "get_proc_operate_result_v2" && call.Op == simulator.OpStart && polls.Add(1)%5 == 0
-			})
-			sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpStart), Takes: time.Hour})
-			cut.Apply(process, config)
-			if process.Tainted {
-				process.Untaint()
-			}
-			config["hosts"] = map[string]string{"web-1": after}
-			cut.Apply(process, config)
-			late.Store(int64(2 * time.Hour))
-			if _, said := process.Apply(config); said.Failed() || len(process.Reasons("out_of_sync")) > 0 {
-				t.Errorf("%v; said: %s", process.Reasons("out_of_sync"), said)
-			}
-			if sent := sim.Calls().OfOp(simulator.OpStart).Of("operate_*"); len(sent) != 1 {
-				t.Errorf("sent %d starts", len(sent))
-			}
-		})
+	w := newNames(t, false)
+	var polls atomic.Int64
+	cut := w.sim.CutAt(func(call simulator.Call) bool {
+		return call.API == w.by.ResultAPI() && call.Op == simulator.OpStart && polls.Add(1)%5 == 0
+	})
+	running := attribute("ensure", "running")
+	resource := w.object()
+	resource.Applied(w.declares(1))
+	w.onOp(simulator.OpStart, simulator.Fault{Takes: time.Hour})
+	cut.Apply(resource, w.declares(1, running))
+	w.sim.ResetCalls()
+	resource.Protocol = w.open()
+	_, said := resource.Apply(w.declares(0, running, attribute("hosts", map[string]string{"web-1": agents["web-1"]})))
+	if changes := w.sim.Changes(); len(changes) > 0 || !said.Failed() || !strings.Contains(said.String(), "Hosts Cannot Be Renamed Now") {
+		t.Errorf("changed %v; said: %s", changes, said)
 	}
 }
 

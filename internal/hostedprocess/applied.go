@@ -26,9 +26,6 @@ type applied struct {
 	// Earlier are fingerprints that this object sent before, kept until the platform's file
 	// shows Fingerprint on every host. One that is Fingerprint again is among them.
 	Earlier []string `json:"earlier,omitempty"`
-	// PerhapsNamed are hosts that stayed, by address, with the hosts that came while they were
-	// to leave: these may be other names of the same machines.
-	PerhapsNamed map[string][]string `json:"perhaps_named,omitempty"`
 	// Owner is the id of this resource object, which its registrations carry. It is what the
 	// attribute says.
 	Owner string `json:"-"`

@@ -25,27 +25,16 @@ func (u *update) specChanges() bool {
 
 // stillDue are the hosts of the update on which the operation is to run, because they run
 // another spec than is declared, or are not known to run that one.
-func (u *update) stillDue(hosts []fleet.Host, names names) map[fleet.Host]fleet.Due {
+func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
 	if u.operation == "" || !u.prior.Desired.HasSpec {
 		return nil
 	}
-	formerly := make(map[fleet.Host]fleet.Host)
-	for was, is := range names.now {
-		formerly[is] = was
-	}
 	all, still := make(map[fleet.Host]fleet.Due), u.remains()
 	for _, host := range hosts {
-		was := host
-		if !u.prior.Hosts.Has(host) {
-			was = formerly[host]
+		if _, renamed := u.renamed[host]; renamed || !u.prior.Hosts.Has(host) {
+			continue
 		}
-		if !u.prior.Hosts.Has(was) {
-			continue // it joins
-		}
-		if due, is := still.on(was); is {
-			if was != host {
-				due.Task = due.Task.SentTo(was)
-			}
+		if due, is := still.on(host); is {
 			all[host] = due
 		}
 	}

@@ -18,7 +18,7 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 	if h.owners == nil {
 		return ""
 	}
-	return h.owners.Of(h.ID, host).Owner
+	return h.owners.Of(h.ID, host)
 }
 
 // notReplaced leaves out the hosts that another object has registered in this run. That
@@ -44,46 +44,8 @@ func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 	}
 	return keep(hosts, func(host fleet.Host) bool {
 		other, known := others[host]
-		if !known || !l.replaced(host, other) {
-			return true
-		}
-		l.gone.twins[host] = l.owners.Of(l.ID, other)
-		return false
+		return !known || !l.replaced(host, other)
 	})
-}
-
-// dropTwins lets go of the old names of machines that another object has registered in this
-// run by the other one, where the platform shows both registrations: it keeps an entry for each
-// name, and nobody else would let go of the old one. That the file has the new one, which is
-// of this run, shows that it does not lag. Where letting go of the old one may have undone the
-// new one as well, it is put back.
-func (l letting) dropTwins(ctx context.Context) {
-	if l.last.FingerprintLabel == "" || len(l.gone.twins) == 0 {
-		return
-	}
-	both := make([]fleet.Host, 0, 2*len(l.gone.twins))
-	for old, claim := range l.gone.twins {
-		both = append(both, old, claim.Host)
-	}
-	onFile, err := l.Process.CachedStatus(ctx, both)
-	if err != nil {
-		return // they are left alone, as is said
-	}
-	held := l.last.held(l.Desired)
-	for old, claim := range l.gone.twins {
-		if !held.Owns(onFile[old]) || onFile[claim.Host].Labels[held.OwnerLabel] != claim.Owner {
-			continue
-		}
-		o := l.Process.Unregister(ctx, []fleet.Host{old})[old]
-		l.gone.owned = keep(l.gone.owned, func(host fleet.Host) bool { return host != old })
-		l.gone.results[old] = o
-		if o.Verdict == fleet.Failed && o.Err == nil {
-			continue // the platform refused, and undid nothing
-		}
-		if again, asked := putBack(ctx, claim.With, []fleet.Host{claim.Host})[claim.Host]; asked && !again.OK() {
-			l.gone.results[old] = again
-		}
-	}
 }
 
 // replaced reports whether another object has registered a host in this run by a name of

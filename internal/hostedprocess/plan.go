@@ -3,7 +3,6 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -71,7 +70,11 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
-	resp.Diagnostics.Append(r.checkSafety(ctx, plan, does, last)...)
+	does, diags = r.withoutRenames(ctx, plan, does, before{does.prior, last, everApplied, state.lifecycle().statuses(does.prior)})
+	resp.Diagnostics.Append(diags...)
+	if plan.HostsMap(ctx).IsFullyKnown() {
+		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
+	}
 	if settled {
 		// What is out of sync is repaired by an update. Terraform plans one where a
 		// planned value differs from state, and unknown differs from anything.
@@ -133,28 +136,20 @@ func checkDestroy(ctx context.Context, state hostedModel) diag.Diagnostics {
 	return gone.within(ctx, safety, raiseBefore)
 }
 
-// checkSafety refuses an update that goes beyond what is safe. Hosts that are called by
-// another name now do not leave: where that decides, the platform is asked.
-func (r *hostedResource) checkSafety(ctx context.Context, plan hostedModel, does effect, last applied) diag.Diagnostics {
-	if !plan.HostsMap(ctx).IsFullyKnown() {
-		return nil
+// withoutRenames is the effect in which hosts that are renamed do not leave. It refuses renames
+// that cannot be done.
+func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, does effect, b before) (effect, diag.Diagnostics) {
+	if !does.renames() || !plan.HostsMap(ctx).IsFullyKnown() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
+		return does, nil
 	}
-	safety := plan.lifecycle().Safety
-	diags := does.within(ctx, safety, raiseWithIt)
-	if !diags.HasError() || !does.renames() || !r.platform.Ready() || !reference.DefinitionKnown(ctx, plan) {
-		return diags
+	var diags diag.Diagnostics
+	h := r.open(ctx, plan, b.last.Owner, does.prior, &diags)
+	if diags.HasError() {
+		return does, diags
 	}
-	var failed diag.Diagnostics
-	h := r.open(ctx, plan, last.Owner, does.prior, &failed)
-	if failed.HasError() {
-		return diags
-	}
-	names, err := h.renamed(ctx, does.prior, last.PerhapsNamed)
-	if err != nil {
-		return diags
-	}
-	does.removed = slices.DeleteFunc(does.removed, func(host fleet.Host) bool { _, renamed := names.now[host]; return renamed })
-	return does.within(ctx, safety, raiseWithIt)
+	renamed, diags := h.renames(ctx, b)
+	does.removed = leaving(does.removed, renamed)
+	return does, diags
 }
 
 // planSent plans the attributes that show what registering sends, so that a change of

@@ -30,8 +30,6 @@ type released struct {
 	results fleet.Results
 	// owned belong to another object now, and were left alone.
 	owned []fleet.Host
-	// twins are those of them that it registered by the other name of the machine.
-	twins map[fleet.Host]platform.Claim
 	// beside were left alone because another object has registered since by the other name of
 	// the machine, which is that name.
 	beside map[fleet.Host]fleet.HostID
@@ -49,7 +47,7 @@ type released struct {
 
 func newReleased() released {
 	return released{
-		results: make(fleet.Results), forgotten: make(fleet.Results), twins: make(map[fleet.Host]platform.Claim),
+		results: make(fleet.Results), forgotten: make(fleet.Results),
 		beside: make(map[fleet.Host]fleet.HostID), registered: make(map[fleet.Host]int64),
 	}
 }
@@ -78,7 +76,6 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 			return l.releaseWave(ctx, wave, spared)
 		})
 	}))
-	l.dropTwins(ctx)
 	if l.forget {
 		answering := h.answering(ctx, gone.results)
 		for host, o := range gone.results {

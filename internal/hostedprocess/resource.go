@@ -120,11 +120,6 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if !everApplied && prior.Desired.HasSpec {
 		last = appliedAs(prior.Desired, last.Supplier)
 	}
-	does := updated(ctx, model, before, last, everApplied && !last.registeredAs(h.Desired))
-	resp.Diagnostics.Append(r.checkSafety(ctx, model, does, last)...) // not all may have been known to the plan
-	if resp.Diagnostics.HasError() {
-		return
-	}
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
 	if !prior.Desired.HasSpec { // imported and never applied: what is declared now lets go of its hosts
 		prior.Process = h.Process
@@ -137,8 +132,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
 			statuses: statuses,
 		},
-		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
-		unnamed:   make(map[fleet.Host]fleet.Host), besides: make(fleet.Results),
+		operation:  fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 		registered: last.registeredAt(),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
@@ -174,7 +168,6 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	now.keepUnderway(last, left.Hosts(), u.failures, u.ended)
 	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
 	now.TwoNames = last.TwoNames
-	now.PerhapsNamed = u.perhapsNamed(left)
 	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }
@@ -241,7 +234,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 				registered = append(registered, host)
 			}
 		}
-		h.owners.Registered(h.ID, registered, h.Desired.Owner, h.Process)
+		h.owners.Registered(h.ID, registered, h.Desired.Owner)
 	}
 	return reconciliation, results
 }

@@ -110,7 +110,6 @@ func (u *update) appliedBack(hosts fleet.Inventory) applied {
 		now.setBehind(host, spec)
 	}
 	now.Registered, now.Overtaken = byTime(hosts.Hosts(), u.registered), u.overtaken(hosts.Hosts())
-	now.PerhapsNamed = u.perhapsNamed(hosts)
 	return now
 }
 

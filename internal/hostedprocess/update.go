@@ -30,15 +30,14 @@ type update struct {
 	failures fleet.Results // hosts that are not as declared
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
-	// unnamed are old names by the new ones, which could not be registered; besides are
-	// old names of hosts that something came of under the new one.
-	unnamed map[fleet.Host]fleet.Host
-	besides fleet.Results
-	due     map[fleet.Host]fleet.Due // on which the operation was to run
+	// renamed are the old names of hosts by the new ones, unnamed those of them that are still
+	// registered by the old one; dropped is what became of the old names.
+	renamed, unnamed map[fleet.Host]fleet.Host
+	dropped          released
+	due              map[fleet.Host]fleet.Due // on which the operation was to run
 	// back is what became of the hosts that were to get the previous declaration back, nil
 	// where the update was not rolled back.
-	back       fleet.Results
-	unresolved map[fleet.Host][]fleet.Host // as of names
+	back fleet.Results
 	// ended are the hosts, by each of their names, on which what an earlier update had sent has
 	// come to an end.
 	ended map[fleet.Host]bool
@@ -58,15 +57,13 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if diags.HasError() {
 		return nil
 	}
-	names, err := u.h.renamed(ctx, u.prior.Hosts, u.last.PerhapsNamed)
-	if err != nil {
-		return err
+	u.dropped = newReleased()
+	u.renamed, *diags = u.h.renames(ctx, before{u.prior.Hosts, u.last, u.everApplied, u.statuses})
+	if diags.HasError() {
+		return nil
 	}
-	u.unresolved = names.unresolved
-	if err := u.claimNames(ctx, names); err != nil {
-		return err
-	}
-	change, err := u.change(ctx, names)
+	u.unnamed = maps.Clone(u.renamed)
+	change, err := u.change(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +71,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	reconciling, cancel := u.beforeRelease(ctx)
 	defer cancel()
 	reconciliation, results := u.h.reconcile(reconciling, "update", change)
-	u.keepEnded(reconciliation.Ended(), names)
+	u.ended = reconciliation.Ended()
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
 	u.keepUnsure(reconciliation.NotTold(), results)
@@ -84,12 +81,12 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	}
 	u.keepTimes(reconciliation)
 	if rollback {
-		return nil // nothing leaves, and no old name goes, before the change has come about
+		return nil // nothing leaves before the change has come about
 	}
-	u.gone = u.release(ctx, names, results)
-	u.dropNames(ctx, names, results)
-	u.keepNames(names, results)
-	u.tried, u.failures, u.stuck = len(results), results.Failures(), u.gone.results.Failures()
+	u.gone = u.release(ctx, results)
+	u.stuck = u.gone.results.Failures()
+	u.gone.owned = append(u.gone.owned, u.dropped.owned...)
+	maps.Copy(u.gone.beside, u.dropped.beside)
 	return nil
 }
 
@@ -138,16 +135,6 @@ func (u *update) keepTimes(r *fleet.Reconciliation) {
 	u.running = r.Running()
 }
 
-// keepEnded notes on which hosts what was sent before has ended.
-func (u *update) keepEnded(ended map[fleet.Host]bool, names names) {
-	u.ended = ended
-	for was, is := range names.now {
-		if u.did.Underway[is].As == was.WithoutSupplier().Address() {
-			ended[was] = ended[is]
-		}
-	}
-}
-
 // overtaken are those of the hosts that another object has registered, and this one has not
 // since.
 func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {
@@ -176,17 +163,18 @@ func (u *update) keepDoubt(results fleet.Results) {
 
 // change is the difference that the update has to bring about. What is as declared is
 // not in it, and so not called.
-func (u *update) change(ctx context.Context, names names) (fleet.Change, error) {
+func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	change := fleet.Change{
-		// New hosts are judged as at create, and so are new names of hosts that were not
-		// ours.
-		Register: slices.DeleteFunc(u.h.Hosts.Without(u.prior.Hosts), func(h fleet.Host) bool { return names.ours[h] }),
+		// New hosts are judged as at create, and so are new names.
+		Register: u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.renamed[h]; return renamed || !u.prior.Hosts.Has(h) }),
 		Order:    u.h.Hosts.Hosts(),
 		Adopt:    u.adopt,
 		Rollout:  u.h.rollout,
 	}
-	change.Reregister = u.h.Hosts.Pick(func(h fleet.Host) bool { return names.ours[h] })
-	kept := u.h.Hosts.Pick(u.prior.Hosts.Has)
+	if len(u.renamed) > 0 {
+		change.Rename = u.dropOld
+	}
+	kept := u.h.Hosts.Pick(func(h fleet.Host) bool { _, renamed := u.renamed[h]; return !renamed && u.prior.Hosts.Has(h) })
 	onFile, err := u.onFile(ctx, kept)
 	if err != nil {
 		return change, err
@@ -196,9 +184,6 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		raised  = raises(u.priorEnsure, u.h.Desired.Ensure)
 	)
 	for _, host := range kept {
-		if names.ours[host] {
-			continue
-		}
 		status, out := u.statuses[host.WithoutSupplier()]
 		file := onFile[host]
 		switch {
@@ -213,7 +198,7 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 			change.Settle = append(change.Settle, host)
 		}
 	}
-	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle), names)
+	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))
 	change.Operation, change.Due, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
 	change.Times = make(map[fleet.Host]int64)
 	for _, host := range change.Settle {
@@ -223,11 +208,6 @@ func (u *update) change(ctx context.Context, names names) (fleet.Change, error) 
 		return change, err
 	}
 	change.Underway = u.last.underwayOn(slices.Concat(change.Register, change.Reregister, change.Settle))
-	for was, is := range names.now {
-		if task, sent := u.last.Underway[was.Address()]; sent && change.Underway[is].ID == "" {
-			change.Underway[is] = task.SentTo(was)
-		}
-	}
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
@@ -249,11 +229,8 @@ func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host
 
 // release lets go of the hosts that left, as they were registered. What the update has
 // used up of the rollout's patience counts here as well.
-func (u *update) release(ctx context.Context, names names, done fleet.Results) released {
-	removed := slices.DeleteFunc(u.prior.Hosts.Without(u.h.Hosts), func(host fleet.Host) bool {
-		_, renamed := names.now[host]
-		return renamed
-	})
+func (u *update) release(ctx context.Context, done fleet.Results) released {
+	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.renamed)
 	rollout := u.h.rollout
 	if rollout.InWaves() {
 		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - len(done.Failures())
@@ -264,20 +241,17 @@ func (u *update) release(ctx context.Context, names names, done fleet.Results) r
 		}
 		rollout.MaxFailed = fleet.UpTo(patience)
 	}
-	if u.leave.first != fleet.DestroyUnregister && len(names.unresolved) > 0 {
-		// It may be the machine that another name is new for.
-		unsure := slices.DeleteFunc(slices.Clone(removed), func(h fleet.Host) bool { return len(names.unresolved[h]) == 0 })
-		removed = slices.DeleteFunc(removed, func(h fleet.Host) bool { return len(names.unresolved[h]) > 0 })
-		gone := u.prior.release(ctx, removed, u.leave, rollout)
-		gone.results.Merge(fleet.Same(unsure, fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningMayBeRenamed}))
-		return gone
-	}
 	return u.prior.release(ctx, removed, u.leave, rollout)
 }
 
-// meaningMayBeRenamed: nothing tells whether a host left or changed its name.
-const meaningMayBeRenamed = "not stopped, because nothing tells whether it is the machine that another of the hosts is a new name for; " +
-	"if it is, apply once with on_destroy = \"unregister\", and if it is not, once without the new host"
+// leaving are those of removed hosts that are not renamed.
+func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Host {
+	old := make(map[fleet.Host]bool, len(renamed))
+	for _, was := range renamed {
+		old[was] = true
+	}
+	return keep(removed, func(host fleet.Host) bool { return !old[host] })
+}
 
 // stuckStatuses is what state says of hosts that could not leave, and might come back.
 // Where there was nothing of ours, that goes on to decide what may be done to them.
@@ -285,12 +259,7 @@ const meaningMayBeRenamed = "not stopped, because nothing tells whether it is th
 func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	changed := !u.last.registeredAs(u.h.Desired)
-	left := maps.Clone(u.stuck)
-	left.Merge(u.besides)
-	for now, old := range u.unnamed {
-		left[old] = u.failures[now]
-	}
-	for host, o := range left {
+	for host, o := range u.stuck {
 		id := host.WithoutSupplier()
 		status, out := u.statuses[id]
 		nothingOfOurs := out && !outdated(status.Code) && !registeredOnly[fleet.Drift(status.Code)]
@@ -323,16 +292,14 @@ func (u *update) diagnostics() diag.Diagnostics {
 // is not theirs any more; their address is a key then. A host that could not be renamed
 // keeps its old name.
 func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
-	stuck := maps.Clone(u.stuck)
-	stuck.Merge(u.besides)
-	if len(stuck)+len(u.unnamed) == 0 {
+	if len(u.stuck)+len(u.unnamed) == 0 {
 		return hosts
 	}
 	all, was := hosts.Known(), before.Known()
 	for now, old := range u.unnamed {
 		all[u.h.Hosts.Key(now)] = was[u.prior.Hosts.Key(old)]
 	}
-	for host := range stuck {
+	for host := range u.stuck {
 		key := u.prior.Hosts.Key(host)
 		all[freeKey(all, key, host)] = was[key]
 	}

@@ -13,7 +13,7 @@ import (
 // The zero value is ready to use.
 type Owners struct {
 	mu   sync.Mutex
-	last map[registration]Claim
+	last map[registration]claim
 	busy map[registration]chan struct{} // closed when whoever holds it lets go
 }
 
@@ -23,12 +23,10 @@ type registration struct {
 	host    fleet.HostID
 }
 
-// Claim is who registered a process on a host last: the owner, by which name of the host,
-// and with what.
-type Claim struct {
-	Owner string
-	Host  fleet.Host
-	With  fleet.Process
+// claim is who registered a process on a host last, by which name of the host.
+type claim struct {
+	owner string
+	host  fleet.Host
 }
 
 // Hold waits until no other object changes the process on these hosts, and keeps others
@@ -78,27 +76,26 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 	}
 }
 
-// Registered notes that owner registered the process on these hosts, with what is declared.
-func (o *Owners) Registered(process string, hosts []fleet.Host, owner string, with fleet.Process) {
+// Registered notes that owner registered the process on these hosts.
+func (o *Owners) Registered(process string, hosts []fleet.Host, owner string) {
 	if owner == "" {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.last == nil {
-		o.last = make(map[registration]Claim)
+		o.last = make(map[registration]claim)
 	}
 	for _, h := range hosts {
-		o.last[registration{process, h.WithoutSupplier()}] = Claim{owner, h, with}
+		o.last[registration{process, h.WithoutSupplier()}] = claim{owner, h}
 	}
 }
 
-// Of is who registered the process on a host last in this run, the zero value where nobody
-// did.
-func (o *Owners) Of(process string, host fleet.HostID) Claim {
+// Of is who registered the process on a host last in this run, "" where nobody did.
+func (o *Owners) Of(process string, host fleet.HostID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last[registration{process, host}]
+	return o.last[registration{process, host}].owner
 }
 
 // OfOthers are the hosts on which another than owner registered the process last in this
@@ -108,8 +105,8 @@ func (o *Owners) OfOthers(process, owner string) []fleet.Host {
 	defer o.mu.Unlock()
 	var hosts []fleet.Host
 	for r, c := range o.last {
-		if r.process == process && c.Owner != owner {
-			hosts = append(hosts, c.Host)
+		if r.process == process && c.owner != owner {
+			hosts = append(hosts, c.host)
 		}
 	}
 	return hosts
