@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -345,4 +346,28 @@ func TestReconcile_resumesNoStartThatIsNotWanted(t *testing.T) {
 	}).Run(t.Context())
 	wantResults(t, byHost{1: well}, results)
 	p.wantCalls(t, "live 1")
+}
+
+// A hosting whose end was not seen is of a process that was not hosted before only where the
+// agent said so: what it did not say is not undone.
+func TestReconcile_hostsAfresh(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		seen  fleet.Status
+		fresh bool
+	}{
+		"not-hosted":   {row(fleet.Stopped, false, 5), true},
+		"hosting-mute": {fleet.Status{State: fleet.Stopped, Labels: ownedBy("us")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &process{live: answer(c.seen), operate: func(_ context.Context, _ fleet.Operation, hosts []fleet.Host, _ fleet.Observer) fleet.Results {
+				return fleet.Results{hosts[0]: {Verdict: fleet.Pending, TaskID: "T"}}
+			}}
+			results := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), fleet.Change{Settle: hosts(1), Order: hosts(1)}).Run(t.Context())
+			if o := results[host(1)]; o.Underway.ID != "T" || o.Underway.Fresh != c.fresh {
+				t.Errorf("under way: %+v", o.Underway)
+			}
+		})
+	}
 }
