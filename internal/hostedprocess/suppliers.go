@@ -42,8 +42,9 @@ func (a applied) otherSuppliers(hosts fleet.Inventory) map[int][]string {
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	const none = -1
-	for _, key := range slices.SortedFunc(maps.Keys(hosts.Known()), fleet.CompareKeys) {
-		host, err := fleet.ParseHost(hosts.Known()[key], none)
+	addresses := hosts.Known()
+	for _, key := range slices.SortedFunc(maps.Keys(addresses), fleet.CompareKeys) {
+		host, err := fleet.ParseHost(addresses[key], none)
 		if err != nil || host.AgentID() != "" || host.SupplierID() == none || !prior.Has(host) || prior.SupplierOf(host) == host.SupplierID() {
 			continue
 		}
