@@ -32,10 +32,19 @@ func TestOrdinaryLife(t *testing.T) {
 								w.sim.FreezeStatus()
 							}
 							more := map[string]any{"ensure": string(ensure), "on_update": string(onUpdate), "on_destroy": string(leaving)}
-							w.play(w.object(),
-								step{name: "created", config: w.declares(3, more), kind: providertest.PlanCreate, anyCalls: true},
-								step{name: "changed", config: w.changed(3, more), anyCalls: true},
-								step{name: "reduced", config: w.changed(2, more), anyCalls: true},
+							object := w.object()
+							w.play(object,
+								step{name: "created", config: w.declares(4, more), kind: providertest.PlanCreate, anyCalls: true},
+								step{name: "changed", config: w.changed(4, more), anyCalls: true},
+								step{name: "reduced", config: w.changed(3, more), anyCalls: true},
+							)
+							object.Protocol, object.Replacing = w.open(), true
+							if kind, said := object.Apply(w.changed(3, more)); kind != providertest.PlanReplace || len(said) > 0 {
+								w.Errorf("replaced: %s; said: %s", kind, said)
+							}
+							object.Replacing = false
+							w.play(object,
+								step{name: "reduced once replaced", config: w.changed(2, more), anyCalls: true},
 								step{name: "destroyed", anyCalls: true},
 							)
 							w.expectNothing()
