@@ -110,6 +110,17 @@ func (r Inventory) Keeping(other Inventory) Inventory {
 	return r
 }
 
+// WithSuppliers is r with the supplier ids of hosts by address.
+func (r Inventory) WithSuppliers(ids map[string]int) Inventory {
+	r.hosts = slices.Clone(r.hosts)
+	for i, host := range r.hosts {
+		if id, known := ids[host.Address()]; known {
+			r.hosts[i] = host.Supplied(id)
+		}
+	}
+	return r
+}
+
 // Without are the hosts of r that other does not hold, in the order of their keys.
 func (r Inventory) Without(other Inventory) []Host {
 	return r.Pick(func(h Host) bool { return !other.Has(h) })

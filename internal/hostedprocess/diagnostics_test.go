@@ -60,7 +60,7 @@ func TestDriftStatuses_texts(t *testing.T) {
 		if before != "" {
 			known[id] = diagnose.ParseHostStatus(before, diagnose.NotRegistered)
 		}
-		if got := driftStatuses(neither, fleet.Desired{}, applied{}, known)[id].String(); got != want {
+		if got := driftStatuses(neither, fleet.Desired{}, ledger{}, known)[id].String(); got != want {
 			t.Errorf("state that says %q says %q after a refresh, want %q", before, got, want)
 		}
 	}

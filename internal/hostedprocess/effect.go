@@ -48,10 +48,10 @@ func destroyed(ctx context.Context, state hostedModel) effect {
 }
 
 // updated is the effect of an update, in which what is registered changes or not.
-func updated(ctx context.Context, plan, state hostedModel, last applied, changes bool) effect {
+func updated(ctx context.Context, plan, state hostedModel, supplier int, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
 	e := effect{id: plan.Identifier(ctx).ValueString(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
-	e.prior = last.inventory(state.HostsMap(ctx))
+	e.prior = last.inventory(state.HostsMap(ctx), supplier)
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
@@ -74,7 +74,7 @@ func updated(ctx context.Context, plan, state hostedModel, last applied, changes
 }
 
 // removing is the effect with hosts that leave.
-func (e effect) removing(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last applied) effect {
+func (e effect) removing(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus, last ledger) effect {
 	e.removed = hosts
 	for _, host := range hosts {
 		switch code := statuses[host.WithoutSupplier()].Code; {

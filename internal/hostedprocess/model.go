@@ -126,8 +126,8 @@ type hostedProcess struct {
 }
 
 // openAs converts the model of what was applied.
-func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last applied, diags *diag.Diagnostics) hostedProcess {
-	return r.open(ctx, m, last.Owner, last.inventory(m.HostsMap(ctx)), diags)
+func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last ledger, diags *diag.Diagnostics) hostedProcess {
+	return r.open(ctx, m, last.owner, last.inventory(m.HostsMap(ctx), r.supplier()), diags)
 }
 
 // open converts a model for the clients, or says why it cannot. owner is the id of the
@@ -154,6 +154,14 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 	h.rollout.Clock = p.Clock
 	diags.Append(d...)
 	return h
+}
+
+// supplier is the bk_supplier_id of hosts that join.
+func (r *hostedResource) supplier() int {
+	if r.platform == nil {
+		return 0
+	}
+	return r.platform.Supplier
 }
 
 // hold keeps other objects of this provider from changing the process on its hosts

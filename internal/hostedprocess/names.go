@@ -15,10 +15,9 @@ import (
 
 // before is a process as it was last applied, as far as a rename depends on it.
 type before struct {
-	hosts       fleet.Inventory
-	last        applied
-	everApplied bool
-	statuses    map[fleet.HostID]diagnose.HostStatus
+	hosts    fleet.Inventory
+	last     ledger
+	statuses map[fleet.HostID]diagnose.HostStatus
 }
 
 // renames are hosts that stay under a name of the other form, an agent id for an address or an
@@ -66,18 +65,17 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 // hinders is why a host cannot be renamed in this apply, "" where it can.
 func (b before) hinders(h hostedProcess, names ...fleet.Host) string {
 	const first = "; apply with its old name until it is as declared, then rename it and apply again"
-	if !b.everApplied {
+	if !b.last.known {
 		return "nothing is known of its last apply" + first
 	}
 	for _, name := range names {
 		status, out := b.statuses[name.WithoutSupplier()]
-		_, due := b.last.Due[name.Address()]
 		switch {
 		case out:
 			return "it is out of sync (" + string(status.Code) + ")" + first
 		case b.last.isOvertaken(name):
 			return "another resource has registered it since" + first
-		case due || len(b.last.allUnderway([]fleet.Host{name})) > 0:
+		case b.last.on(name).IsDue || len(b.last.underway([]fleet.Host{name})) > 0:
 			return "an operation of an earlier apply is under way on it" + first
 		}
 	}

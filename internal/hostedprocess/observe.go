@@ -69,9 +69,9 @@ func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, 
 	case l.Process.HostingRegisters():
 		face = ownership.Gateway
 	}
-	times := l.last.registeredAt()
 	for _, host := range hosts {
-		s := &sight{Known: ownership.Known{Claim: l.claimOn(host), At: times[host.Address()], Overtaken: l.last.Overtaken[host.Address()]}}
+		e := l.last.on(host)
+		s := &sight{Known: ownership.Known{Claim: l.claimOn(host), At: e.At, Overtaken: e.Overtaken}}
 		s.evidence = ownership.Evidence{Face: face, Claim: s.Claim, Answer: ownership.Unasked, Row: ownership.Unread}
 		o.sights[host] = s
 	}
@@ -242,7 +242,7 @@ func (l letting) nobodys(host fleet.Host, claim ownership.Claim) {
 	switch {
 	case claim == ownership.Overtaken:
 		l.gone.lapsed = append(l.gone.lapsed, host)
-	case claim == ownership.Unconfirmed && l.unkept && l.Process.HostingRegisters():
+	case claim == ownership.Unconfirmed && !l.last.known && l.Process.HostingRegisters():
 		l.gone.unseen = append(l.gone.unseen, host)
 	}
 }

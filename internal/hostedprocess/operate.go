@@ -44,15 +44,14 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
 // remains tells where the operation of on_update is due: what was left of it, and whether
 // there is a new reason.
 type remains struct {
-	due      map[string]fleet.Due
-	runs     map[string]string // applied.runs
+	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
 	spec     string // that is declared
 	changes  bool   // that is another one than before
 }
 
 func (u *update) remains() remains {
-	return remains{u.last.Due, u.last.runs(), u.statuses, u.h.Desired.Spec, u.specChanges()}
+	return remains{u.last, u.statuses, u.h.Desired.Spec, u.specChanges()}
 }
 
 // on reports whether it is due on a host, and what of it was tried there.
@@ -61,8 +60,8 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 	if unproven(status.Code) { // and so is what runs there
 		return fleet.Due{}, false
 	}
-	due, begun := r.due[host.Address()]
-	spec, behind := r.runs[host.Address()]
+	e := r.last.on(host)
+	due, begun, behind := e.Due, e.IsDue, e.Runs != ""
 	// A trace of an operation for another declaration says nothing of this one.
 	if r.changes {
 		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
@@ -71,7 +70,7 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
 		return due, true
 	case diagnose.OtherSpec:
-		return due, begun || !behind || spec != r.spec
+		return due, begun || !behind || e.Runs != r.spec
 	default:
 		return due, begun || r.changes
 	}
@@ -86,9 +85,8 @@ const meaningCutOff = "registered and not operated: since the last apply that is
 func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error) {
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		_, is := u.due[host]
-		_, tried := u.last.Due[host.Address()]
 		code := u.statuses[host.WithoutSupplier()].Code
-		return is && !tried && u.prior.Hosts.Has(host) && code != diagnose.NotOperated && code != diagnose.OperationUnconfirmed
+		return is && !u.last.on(host).IsDue && u.prior.Hosts.Has(host) && code != diagnose.NotOperated && code != diagnose.OperationUnconfirmed
 	})
 	if len(fresh) == 0 {
 		return nil, nil
@@ -97,10 +95,10 @@ func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cached status: %w", err)
 	}
-	times, traces := u.last.registeredAt(), make(map[fleet.Host]fleet.Trace, len(fresh))
+	traces := make(map[fleet.Host]fleet.Trace, len(fresh))
 	for _, host := range fresh {
-		at := host.Address()
-		traces[host] = fleet.Trace{PID: u.last.PIDs[at], RegisterTime: times[at], Lost: !u.everApplied, File: onFile[host]}
+		e := u.last.on(host)
+		traces[host] = fleet.Trace{PID: e.PID, RegisterTime: e.At, Lost: !u.last.known, File: onFile[host]}
 	}
 	return traces, nil
 }
@@ -116,39 +114,34 @@ func (u *update) keepUnsure(notTold []fleet.Host, results fleet.Results) {
 	}
 }
 
-// keepDue notes what is left of the operation, for the next apply.
-func (u *update) keepDue(to applied) {
-	runs := u.last.runs()
-	for host := range u.stuck { // it may come back
-		if due, was := u.last.Due[host.Address()]; was {
-			to.Due[host.Address()] = due
-		}
+// dueAfter is the entry of a host with what is left of the operation, for the next apply.
+func (u *update) dueAfter(host fleet.Host, e entry) entry {
+	before := e
+	e.IsDue, e.Due, e.Runs = false, fleet.Due{}, ""
+	if _, stuck := u.stuck[host]; stuck { // it may come back
+		e.IsDue, e.Due = before.IsDue, before.Due
 	}
-	for host, o := range u.failures {
-		var (
-			at       = host.Address()
-			due, was = u.due[host]
-			spec     = u.h.Desired.Spec
-		)
-		switch {
-		case o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
-		case o.Left == fleet.Unhealthy:
-			if was {
-				to.Due[at] = fleet.Due{PID: o.PID, Operated: true}
-			}
-		case o.Left == fleet.OperationUnconfirmed, was && due.PID > 0, was && o.Verdict != fleet.NotTried:
-			due.PID = cmp.Or(o.PID, due.PID)
-			due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
-			if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
-				due.Task = o.Underway
-			}
-			to.Due[at] = due
-		case was && o.Left == fleet.OtherSpec:
-			to.setBehind(at, cmp.Or(runs[at], u.prior.Desired.Spec))
-		case was:
-			to.Due[at] = due
-		case o.Left == fleet.OtherSpec && u.operation != "":
-			to.setBehind(at, spec)
+	o, failed := u.failures[host]
+	due, was := u.due[host]
+	switch {
+	case !failed, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
+	case o.Left == fleet.Unhealthy:
+		if was {
+			e.IsDue, e.Due = true, fleet.Due{PID: o.PID, Operated: true}
 		}
+	case o.Left == fleet.OperationUnconfirmed, was && due.PID > 0, was && o.Verdict != fleet.NotTried:
+		due.PID = cmp.Or(o.PID, due.PID)
+		due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
+		if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
+			due.Task = o.Underway
+		}
+		e.IsDue, e.Due = true, due
+	case was && o.Left == fleet.OtherSpec:
+		e.Runs = cmp.Or(before.Runs, u.prior.Desired.Spec)
+	case was:
+		e.IsDue, e.Due = true, due
+	case o.Left == fleet.OtherSpec && u.operation != "":
+		e.Runs = u.h.Desired.Spec
 	}
+	return e
 }

@@ -33,7 +33,7 @@ func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 	if l.owners == nil {
 		return hosts
 	}
-	suspects := otherForm(hosts, l.owners.OfOthers(l.ID, l.last.Owner))
+	suspects := otherForm(hosts, l.owners.OfOthers(l.ID, l.last.owner))
 	if len(suspects) == 0 {
 		return hosts
 	}
@@ -52,7 +52,7 @@ func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 // its machine, and notes that it was left alone.
 func (l letting) replaced(host fleet.Host, name fleet.HostID) bool {
 	registrant := l.registrant(name)
-	if registrant == "" || registrant == l.last.Owner {
+	if registrant == "" || registrant == l.last.owner {
 		return false
 	}
 	if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {

@@ -51,7 +51,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	last, everApplied, diags := r.loadApplied(ctx, req.Private, state.lifecycle())
+	last, diags := loadLedger(ctx, req.Private, state.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -65,12 +65,12 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(gone.protected(ctx, state.lifecycle().Safety)...)
 		return
 	}
-	changes := everApplied && known && !last.registeredAs(desired)
-	does := updated(ctx, plan, state, last, changes)
+	changes := last.known && known && !last.registeredAs(desired)
+	does := updated(ctx, plan, state, r.supplier(), last, changes)
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
-	does, diags = r.withoutRenames(ctx, plan, does, before{does.prior, last, everApplied, state.lifecycle().statuses(does.prior)})
+	does, diags = r.withoutRenames(ctx, plan, does, before{does.prior, last, state.lifecycle().statuses(does.prior)})
 	resp.Diagnostics.Append(diags...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
@@ -85,11 +85,11 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		}
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
 	}
-	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && everApplied && known {
+	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && known {
 		does = does.operating(operation, r.remains(ctx, state, last, desired))
 	}
 	// Before the first apply that is kept, the update looks at the hosts to decide.
-	predicted := everApplied && !does.renames() || does.callsNothing() && req.Plan.Raw.Equal(req.State.Raw)
+	predicted := last.known && !does.renames() || does.callsNothing() && req.Plan.Raw.Equal(req.State.Raw)
 	resp.Diagnostics.Append(planRollout(ctx, does, plan, state.lifecycle().RolloutPlan, settled && predicted, resp)...)
 }
 
@@ -118,13 +118,13 @@ func planRollout(ctx context.Context, e effect, plan hostedModel, told types.Str
 }
 
 // remains is where the operation of on_update is due in an update to what is desired.
-func (r *hostedResource) remains(ctx context.Context, state hostedModel, last applied, desired fleet.Desired) remains {
+func (r *hostedResource) remains(ctx context.Context, state hostedModel, last ledger, desired fleet.Desired) remains {
 	var failed diag.Diagnostics // the update reports it
 	prior := r.openAs(ctx, state, last, &failed)
 	if failed.HasError() || !prior.Desired.HasSpec {
 		return remains{}
 	}
-	return remains{last.Due, last.runs(), state.lifecycle().statuses(prior.Hosts), desired.Spec, prior.Desired.Spec != desired.Spec}
+	return remains{last, state.lifecycle().statuses(prior.Hosts), desired.Spec, prior.Desired.Spec != desired.Spec}
 }
 
 // checkDestroy refuses a destroy that goes beyond what is safe.
@@ -143,7 +143,7 @@ func (r *hostedResource) withoutRenames(ctx context.Context, plan hostedModel, d
 		return does, nil
 	}
 	var diags diag.Diagnostics
-	h := r.open(ctx, plan, b.last.Owner, does.prior, &diags)
+	h := r.open(ctx, plan, b.last.owner, does.prior, &diags)
 	if diags.HasError() {
 		return does, diags
 	}

@@ -3,7 +3,6 @@ package hostedprocess
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -28,7 +27,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
-	last, everApplied, diags := r.loadApplied(ctx, req.Private, state)
+	last, diags := loadLedger(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
@@ -38,13 +37,17 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	held := h.Desired
 	switch {
-	case everApplied:
+	case last.known:
 		held = last.held(h.Desired)
 	case !h.Desired.HasSpec:
 		held.FingerprintLabel = "" // nothing was registered by this resource yet
 	}
 
-	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), last.registeredOn(h.Hosts.Hosts()))
+	var registered map[fleet.Host]int64
+	if len(last.Earlier) > 0 { // an old picture may show one of those
+		registered = last.times(h.Hosts.Hosts())
+	}
+	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), registered)
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
@@ -59,18 +62,15 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	if !h.Desired.HasSpec {
 		resp.Diagnostics.Append(model.complete(ctx, r.platform, h, report)...)
-		last.Owner = cmp.Or(last.Owner, soleOwner(h.Desired, report.Cached))
+		last.owner = cmp.Or(last.owner, soleOwner(h.Desired, report.Cached))
 	}
-	if last.Owner != "" {
-		state.Owner = types.StringValue(last.Owner)
+	if last.owner != "" {
+		state.Owner = types.StringValue(last.owner)
 	}
 	model.setWhole(ctx)
-	statuses := driftStatuses(report, held, last.orElse(everApplied, h, state), state.statuses(h.Hosts))
-	overtaken, earlier := last.overtaken(h.Desired, report.Cached, report.Live), last.shown(h.Desired, h.Hosts.Hosts(), report.Cached)
-	twoNames := last.TwoNames || len(h.Process.KnownNames(h.Hosts.Hosts())) > 0
-	if everApplied && (!maps.Equal(overtaken, last.Overtaken) || len(earlier) != len(last.Earlier) || twoNames != last.TwoNames) {
-		last.Overtaken, last.Earlier, last.TwoNames = overtaken, earlier, twoNames
-		resp.Diagnostics.Append(saveApplied(ctx, resp.Private, last)...)
+	statuses := driftStatuses(report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
+	if seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live, len(h.Process.KnownNames(h.Hosts.Hosts())) > 0); changed && last.known {
+		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
 	state.setStatuses(h.Hosts, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
@@ -115,8 +115,8 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 
 // mayCome reports whether something that an earlier run has sent may host or start the process
 // yet, or has since the agents were asked.
-func mayCome(ctx context.Context, h hostedProcess, last applied) bool {
-	tasks := last.allUnderway(h.Hosts.Hosts())
+func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
+	tasks := last.underway(h.Hosts.Hosts())
 	if len(tasks) == 0 {
 		return false
 	}
@@ -132,7 +132,7 @@ func mayCome(ctx context.Context, h hostedProcess, last applied) bool {
 // all that a refresh cannot know better: hosts that could not be asked, owners who
 // were there before us, and registrations that failed where nothing on file proves
 // that they were made good.
-func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	for host, drift := range report.Drift {
 		statuses[host.WithoutSupplier()] = diagnose.Drifted(drift, report.Differs[host])
@@ -187,9 +187,9 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last applied, known 
 	}
 	for id := range cached {
 		// What turns out to be registered as declared all the same has not been operated.
-		if due, left := last.Due[id.Address()]; left && !due.Operated {
+		if e := last.hosts[id.Address()]; e.IsDue && !e.Due.Operated {
 			if _, told := statuses[id]; !told {
-				statuses[id] = diagnose.StillDue(due)
+				statuses[id] = diagnose.StillDue(e.Due)
 			}
 		}
 	}

@@ -15,13 +15,10 @@ import (
 
 // leave is how hosts are let go.
 type leave struct {
-	last     applied
+	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
 	first    fleet.OnDestroy
 	forget   bool // forget_unreachable
-	// unkept is an object of which nothing was kept beside state, as of a tainted one that
-	// is replaced: what another object has let go of it cannot tell from its own.
-	unkept bool
 }
 
 // released is what became of hosts that were to be let go.
@@ -95,7 +92,7 @@ const meaningHindered = "not let go of, because an earlier apply has sent what w
 // unhindered leaves out the hosts on which something that an earlier run has sent is still under
 // way: it would host or start the process once they were let go.
 func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	tasks := l.last.allUnderway(hosts)
+	tasks := l.last.underway(hosts)
 	if len(tasks) == 0 {
 		return hosts
 	}
@@ -126,7 +123,7 @@ func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	for _, host := range hosts {
 		s := live[host]
 		u.silent[host] = err == nil && s.Silent()
-		if due := u.last.Due[host.Address()]; due.Task == u.tasks[host] && s.State == fleet.Running && s.PID > 0 && due.PID > 0 && s.PID != due.PID {
+		if due := u.last.on(host).Due; due.Task == u.tasks[host] && s.State == fleet.Running && s.PID > 0 && due.PID > 0 && s.PID != due.PID {
 			results[host] = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true}
 		}
 	}
@@ -167,7 +164,7 @@ func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, m
 	for _, host := range ours {
 		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
 	}
-	if l.unkept && l.first != fleet.DestroyUnregister {
+	if !l.last.known && l.first != fleet.DestroyUnregister {
 		onFile, err := l.Process.CachedStatus(ctx, ours)
 		if err != nil {
 			l.gone.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))

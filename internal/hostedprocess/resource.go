@@ -84,11 +84,8 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	model.setWhole(ctx)
 	plan.setStatuses(h.Hosts, statusesOf(failures))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	now := appliedAs(h.Desired, h.platform.Supplier)
-	now.keepUnderway(applied{}, hosts, failures, nil)
-	now.Registered = byTime(hosts, byAddress(reconciliation.Registered()))
-	now.PIDs = pidsOf(operation, hosts, nil, reconciliation.Running())
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
+	u := update{h: h, operation: operation, failures: failures, registered: reconciliation.Registered(), running: reconciliation.Running()}
+	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
 	switch {
 	case len(failures) == 0:
 	case len(failures) == len(results) && !anyTakenOver(results):
@@ -103,9 +100,9 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
 	plan := model.lifecycle()
-	last, everApplied, diags := r.loadApplied(ctx, req.Private, before.lifecycle())
+	last, diags := loadLedger(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
-	owner := cmp.Or(last.Owner, newOwner())
+	owner := cmp.Or(last.owner, newOwner())
 	plan.Owner = types.StringValue(owner)
 	// Hosts that leave are released as they were registered. Where that cannot be
 	// read any more nothing is begun, or they would be forgotten.
@@ -117,8 +114,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !everApplied && prior.Desired.HasSpec {
-		last = appliedAs(prior.Desired, last.Supplier)
+	if prior.Desired.HasSpec {
+		last = last.orElse(prior.Desired, prior.Desired.Fingerprint)
 	}
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
 	if !prior.Desired.HasSpec { // imported and never applied: what is declared now lets go of its hosts
@@ -126,14 +123,13 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	statuses := before.lifecycle().statuses(prior.Hosts)
 	u := update{
-		h: h, prior: prior, last: last, everApplied: everApplied, statuses: statuses,
+		h: h, prior: prior, last: last, statuses: statuses,
 		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
 		leave: leave{
 			last: last, first: fleet.OnDestroy(plan.OnDestroy.ValueString()), forget: plan.ForgetUnreachable.ValueBool(),
 			statuses: statuses,
 		},
-		operation:  fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
-		registered: last.registeredAt(),
+		operation: fleet.OnUpdate(plan.OnUpdate.ValueString()).Operation(),
 	}
 	if err := u.run(ctx, &resp.Diagnostics); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Update Hosted Process", h.Title+
@@ -161,14 +157,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	left = left.Keeping(prior.Hosts)
 	plan.setStatuses(left, statuses)
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	now := appliedAs(h.Desired, last.Supplier)
-	now.Suppliers = now.otherSuppliers(left)
-	now.Earlier, now.PIDs = last.earlier(h.Desired), pidsOf(u.operation, left.Hosts(), last.PIDs, u.running)
-	u.keepDue(now)
-	now.keepUnderway(last, left.Hosts(), u.failures, u.ended)
-	now.Registered, now.Overtaken = byTime(left.Hosts(), u.registered), u.overtaken(left.Hosts())
-	now.TwoNames = last.TwoNames
-	resp.Diagnostics.Append(saveApplied(ctx, resp.Private, now)...)
+	resp.Diagnostics.Append(u.ledger(left).save(ctx, resp.Private)...)
 	resp.Diagnostics.Append(u.diagnostics()...)
 }
 
@@ -176,7 +165,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
 	state := model.lifecycle()
-	last, everApplied, diags := r.loadApplied(ctx, req.Private, state)
+	last, diags := loadLedger(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	// Terraform shows no plan of the destroy of a tainted object to the provider.
 	resp.Diagnostics.Append(destroyed(ctx, model).protected(ctx, state.Safety)...)
@@ -186,10 +175,10 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	last = last.orElse(everApplied, h, state)
+	last = last.orElse(h.Desired, state.Fingerprint.ValueString())
 	l := leave{
 		last: last, first: fleet.OnDestroy(state.OnDestroy.ValueString()), forget: state.ForgetUnreachable.ValueBool(),
-		statuses: state.statuses(h.Hosts), unkept: !everApplied,
+		statuses: state.statuses(h.Hosts),
 	}
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec

@@ -28,10 +28,9 @@ const meaningBehind = "it did not have the previous declaration either"
 
 // rollBack gives the previous declaration back.
 func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
-	runs := u.last.runs()
 	had := func(host fleet.Host) bool {
-		spec, behind := runs[host.Address()]
-		return !behind || spec == u.prior.Desired.Spec
+		runs := u.last.on(host).Runs
+		return runs == "" || runs == u.prior.Desired.Spec
 	}
 	logged := platform.Run{Process: u.h.ID, Operation: "roll back", Keys: u.h.Hosts}
 	changed := r.Changed()
@@ -72,7 +71,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	hosts = hosts.Keeping(u.prior.Hosts)
 	before.lifecycle().setStatuses(hosts, statuses)
 	diags.Append(resp.State.Set(ctx, before)...)
-	diags.Append(saveApplied(ctx, resp.Private, u.appliedBack(hosts))...)
+	diags.Append(u.ledgerBack(hosts).save(ctx, resp.Private)...)
 	diags.Append(u.rolledBack(joined))
 	return diags
 }
@@ -87,30 +86,27 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 	return reference.NewHostMap(all)
 }
 
-// appliedBack is what private state says of the previous declaration.
-func (u *update) appliedBack(hosts fleet.Inventory) applied {
-	tried := appliedAs(u.h.Desired, u.last.Supplier)
-	tried.Earlier = u.last.earlier(u.h.Desired)
+// ledgerBack is the ledger with the previous declaration.
+func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now := u.last
-	now.Earlier, now.PIDs = tried.earlier(u.prior.Desired), pidsOf(u.operation, hosts.Hosts(), u.last.PIDs, u.running)
-	now.Due, now.Behind = make(map[string]fleet.Due), make(map[string][]string)
-	maps.Copy(now.Due, u.last.Due)
-	now.Suppliers = now.otherSuppliers(hosts)
-	runs := u.last.runs()
-	for host, o := range u.back {
-		delete(now.Due, host.Address())
-		delete(runs, host.Address())
-		if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
-			now.Due[host.Address()] = fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
-		}
-	}
-	now.Underway = make(map[string]fleet.Task)
-	now.keepUnderway(u.last, hosts.Hosts(), u.failedAtLast(), u.ended)
-	for host, spec := range runs {
-		now.setBehind(host, spec)
-	}
-	now.Registered, now.Overtaken = byTime(hosts.Hosts(), u.registered), u.overtaken(hosts.Hosts())
+	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
+	now.known = true
+	failures := u.failedAtLast()
+	now.hosts = u.entries(hosts, func(host fleet.Host) fleet.Outcome { return failures[host] }, u.dueBack)
 	return now
+}
+
+// dueBack is the entry of a host with what is left of going back.
+func (u *update) dueBack(host fleet.Host, e entry) entry {
+	o, went := u.back[host]
+	if !went {
+		return e
+	}
+	e.IsDue, e.Due, e.Runs = false, fleet.Due{}, ""
+	if !o.OK() && u.operation != "" && o.Left != fleet.NotHosted && o.Left != fleet.NotRunning {
+		e.IsDue, e.Due = true, fleet.Due{PID: o.PID, InDoubt: o.Left == fleet.OperationUnconfirmed, Task: o.Underway}
+	}
+	return e
 }
 
 // failedAtLast are the failures of the update, but for hosts that are well again, and with

@@ -12,31 +12,6 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// inventory is the hosts of state, with the supplier ids that they are registered with.
-func (a applied) inventory(hosts reference.HostMap) fleet.Inventory {
-	inventory, _ := reference.InventoryOf(hosts, a.Supplier) // what cannot be read is reported elsewhere
-	for id, addresses := range a.Suppliers {
-		others := make(map[string]string, len(addresses))
-		for _, address := range addresses {
-			others[address] = address
-		}
-		of, _ := fleet.NewInventory(others, id)
-		inventory = inventory.Keeping(of)
-	}
-	return inventory
-}
-
-// otherSuppliers are Suppliers for hosts of state.
-func (a applied) otherSuppliers(hosts fleet.Inventory) map[int][]string {
-	others := make(map[int][]string)
-	for _, host := range hosts.Hosts() {
-		if id := host.SupplierID(); host.AgentID() == "" && id != a.Supplier {
-			others[id] = append(others[id], host.Address())
-		}
-	}
-	return others
-}
-
 // checkSuppliers refuses an address that names another supplier id than its host is registered
 // with: that is another registration, and nothing takes the one for the other.
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {

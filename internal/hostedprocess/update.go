@@ -16,8 +16,7 @@ import (
 // update brings a process from what it was to what is declared.
 type update struct {
 	h, prior    hostedProcess
-	last        applied
-	everApplied bool
+	last        ledger
 	statuses    map[fleet.HostID]diagnose.HostStatus // of the prior hosts
 	priorEnsure fleet.Ensure
 	adopt       bool // adopt_existing
@@ -41,9 +40,9 @@ type update struct {
 	// ended are the hosts, by each of their names, on which what an earlier update had sent has
 	// come to an end.
 	ended map[fleet.Host]bool
-	// registered is when this object registered hosts, by address and their agents' time.
-	registered map[string]int64
-	running    map[fleet.Host]int64 // pids at the end of the update
+	// registered is when hosts were registered, by their agents' time, and running is the pid of the
+	// process, as of the end of the update where they were asked then.
+	registered, running map[fleet.Host]int64
 }
 
 // run does it. An error means that nothing was begun.
@@ -58,7 +57,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		return nil
 	}
 	u.dropped = newReleased()
-	u.renamed, *diags = u.h.renames(ctx, before{u.prior.Hosts, u.last, u.everApplied, u.statuses})
+	u.renamed, *diags = u.h.renames(ctx, before{u.prior.Hosts, u.last, u.statuses})
 	if diags.HasError() {
 		return nil
 	}
@@ -79,7 +78,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if rollback {
 		u.rollBack(ctx, reconciliation)
 	}
-	u.keepTimes(reconciliation)
+	u.registered, u.running = reconciliation.Registered(), reconciliation.Running()
 	if rollback {
 		return nil // nothing leaves before the change has come about
 	}
@@ -128,27 +127,32 @@ func raises(from, to fleet.Ensure) bool {
 	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
 }
 
-// keepTimes notes when hosts were registered, and what runs there. What is not known any more
-// is forgotten.
-func (u *update) keepTimes(r *fleet.Reconciliation) {
-	maps.Copy(u.registered, byAddress(r.Registered()))
-	u.running = r.Running()
+// ledger is that of the object after the update, for the hosts that are left in state.
+func (u *update) ledger(left fleet.Inventory) ledger {
+	came := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
+	return ledger{declared: u.last.after(u.h.Desired), hosts: u.entries(left, came, u.dueAfter)}
 }
 
-// overtaken are those of the hosts that another object has registered, and this one has not
-// since.
-func (u *update) overtaken(hosts []fleet.Host) map[string]int64 {
+// entries are those of the ledger for the hosts that are left, each made of the one of before by
+// how the host came out.
+func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[string]entry {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
 		registered[host] = stands(u.failures[host]) // the zero value where it did not fail: Done
 	}
-	overtaken := make(map[string]int64)
-	for _, host := range hosts {
-		if at, is := u.last.Overtaken[host.Address()]; is && !registered[host] {
-			overtaken[host.Address()] = at
+	entries := make(map[string]entry, left.Len())
+	for _, host := range left.Hosts() {
+		e := u.last.on(host).called(came(host), u.registered, u.running, host, u.ended[host])
+		e.Supplier = host.SupplierID()
+		if registered[host] {
+			e.Overtaken = 0
 		}
+		if u.operation == "" {
+			e.PID = 0
+		}
+		entries[host.Address()] = due(host, e)
 	}
-	return overtaken
+	return entries
 }
 
 // keepDoubt leaves hosts in doubt whose registration may be the one that they are in
@@ -188,26 +192,23 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		file := onFile[host]
 		switch {
 		case unheld(status.Code),
-			!u.everApplied && file.State == fleet.Unregistered:
+			!u.last.known && file.State == fleet.Unregistered:
 			change.Register = append(change.Register, host)
-		case u.everApplied && changed, outdated(status.Code),
+		case u.last.known && changed, outdated(status.Code),
 			(out || raised) && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
-			!u.everApplied && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
+			!u.last.known && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
 			change.Reregister = append(change.Reregister, host)
-		case out, raised, !u.everApplied:
+		case out, raised, !u.last.known:
 			change.Settle = append(change.Settle, host)
 		}
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))
 	change.Operation, change.Due, change.Before = u.operation, u.due, u.last.held(u.prior.Desired)
-	change.Times = make(map[fleet.Host]int64)
-	for _, host := range change.Settle {
-		change.Times[host] = u.registered[host.Address()]
-	}
+	change.Times = u.last.times(change.Settle)
 	if change.Traces, err = u.traces(ctx); err != nil {
 		return change, err
 	}
-	change.Underway = u.last.underwayOn(slices.Concat(change.Register, change.Reregister, change.Settle))
+	change.Underway = u.last.tasks(slices.Concat(change.Register, change.Reregister, change.Settle))
 	if u.prior.Desired.HasSpec {
 		change.Prior = u.prior.Process
 	}
@@ -217,7 +218,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 // onFile is what the platform has on file, for a process whose last registration is not
 // known: in the first apply after an import, and after a provider died.
 func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
-	if u.everApplied || len(hosts) == 0 {
+	if u.last.known || len(hosts) == 0 {
 		return nil, nil
 	}
 	onFile, err := u.h.Process.CachedStatus(ctx, hosts)

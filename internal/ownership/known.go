@@ -54,7 +54,7 @@ func (k Known) OvertakenAfter(r Row, at, live int64) int64 {
 	since := live != 0 && k.At != 0 && live != k.At
 	switch {
 	case r == Others && (since || at >= k.At):
-		return max(k.Overtaken, at)
+		return max(k.Overtaken, at, 1) // some rows have no time
 	case r == Own && k.Overtaken != 0 && k.regained(at):
 		return 0
 	}

@@ -178,9 +178,12 @@ func TestMappingGSE_esb(t *testing.T) {
 
 			resource.Applied(config)
 			expectSent(t, sim, providertest.Target{API: "register_proc_info"}, m.owned(`{CALLER, "meta": META, "hosts": HOSTS1, "spec": REGISTERED}`))
-			// Before it is registered, and after.
+			asked := 2 // before it is registered, and after
+			if m.fingerprintLabel != "" {
+				asked++ // and in the end, for when it was registered
+			}
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpQuery)},
-				slices.Repeat([]string{m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)}, 2)...)
+				slices.Repeat([]string{m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 2, "spec": OPERATED}`)}, asked)...)
 			expectSent(t, sim, providertest.Target{API: "operate_proc_v2", Op: new(simulator.OpHost)},
 				m.owned(`{CALLER, "meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}`))
 			expectAsked(t, sim, "get_proc_operate_result_v2", m.owned(`{CALLER, "task_id": "TASK"}`))

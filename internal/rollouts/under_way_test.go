@@ -305,24 +305,25 @@ func TestRollback_underWay(t *testing.T) {
 	})
 }
 
-// withoutTasks is private state as it was before tasks were kept.
+// withoutTasks is private state of which the tasks are lost.
 func withoutTasks(t *testing.T, private []byte) []byte {
 	t.Helper()
 	var kept map[string][]byte
-	var applied map[string]any
-	if err := errors.Join(json.Unmarshal(private, &kept), json.Unmarshal(kept["applied"], &applied)); err != nil {
+	var ledger map[string]any
+	if err := errors.Join(json.Unmarshal(private, &kept), json.Unmarshal(kept["ledger"], &ledger)); err != nil {
 		t.Fatal(err)
 	}
 	found := 0
-	due, _ := applied["due"].(map[string]any)
-	for _, of := range due {
-		if of, ok := of.(map[string]any); ok && of["task"] != nil {
-			delete(of, "task")
+	groups, _ := ledger["hosts"].([]any)
+	for _, group := range groups {
+		entry, _ := group.(map[string]any)
+		if due, ok := entry["due"].(map[string]any); ok && due["task"] != nil {
+			delete(due, "task")
 			found++
 		}
 	}
-	raw, err := json.Marshal(applied)
-	kept["applied"] = raw
+	raw, err := json.Marshal(ledger)
+	kept["ledger"] = raw
 	private, failed := json.Marshal(kept)
 	if err := errors.Join(err, failed); err != nil || found == 0 {
 		t.Fatalf("%d tasks, %v", found, err)

@@ -1,0 +1,365 @@
+package hostedprocess
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/ownership"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// ledger is what an object did on its machines, and knows of them. It is kept in private state:
+// DESIGN.md says why. The zero value is an object of which nothing is known.
+type ledger struct {
+	declared
+
+	// owner is the id of the object, which its registrations carry: the attribute.
+	owner string
+	// known is false where nothing was kept: after an import, when state has no spec either,
+	// after a provider died in an update, and in the destroy of a tainted object that is replaced.
+	known bool
+	hosts map[string]entry // by address
+}
+
+// declared is what was last registered. A registration also depends on the provider block
+// (default_labels), whose earlier values are nowhere else.
+type declared struct {
+	FingerprintLabel string            `json:"fingerprint_label"`
+	Fingerprint      string            `json:"fingerprint"`
+	Labels           map[string]string `json:"labels"`
+	// Uncounted is what registering sent beyond the fingerprint.
+	Uncounted string `json:"uncounted,omitempty"`
+	// Earlier are fingerprints that this object sent before, kept until the cached status shows
+	// Fingerprint on every host. One that is Fingerprint again is among them.
+	Earlier []string `json:"earlier,omitempty"`
+	// TwoNames: the platform has named machines of this object by a second name as well, by which
+	// another object may register them.
+	TwoNames bool `json:"two_names,omitempty"`
+}
+
+// entry is what an object did on one machine, and knows of it.
+type entry struct {
+	// Supplier is the bk_supplier_id that it is registered with.
+	Supplier int `json:"supplier,omitempty"`
+	// At is the agent's time of the registration after this object's last call, 0 where it is not
+	// known. It proves whose a registration is while the cached status is old.
+	At int64 `json:"at,omitempty"`
+	// Overtaken is the time of a later registration by another object, 0 for none. When that is
+	// gone, nothing of this object's is left.
+	Overtaken int64 `json:"overtaken,omitempty"`
+	// PID is that of the process at the end of the last apply, kept where on_update is an
+	// operation: another one shows that the process was started since.
+	PID int64 `json:"pid,omitempty"`
+	// Task is a hosting or a start whose end was not seen.
+	Task fleet.Task `json:"task,omitzero"`
+	// IsDue: the operation of on_update is still due, and Due is what of it was tried.
+	IsDue bool      `json:"is_due,omitempty"`
+	Due   fleet.Due `json:"due,omitzero"`
+	// Runs is the fingerprint of the spec that a host runs which did not get the declaration.
+	Runs string `json:"runs,omitempty"`
+}
+
+const ledgerKey = "ledger"
+
+// group is machines with the same entry: most of a fleet are alike.
+type group struct {
+	entry
+
+	On []string `json:"on"`
+}
+
+type encodedLedger struct {
+	declared
+
+	Hosts []group `json:"hosts"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l ledger) MarshalJSON() ([]byte, error) {
+	on := make(map[entry][]string)
+	for address, e := range l.hosts {
+		on[e] = append(on[e], address)
+	}
+	groups := make([]group, 0, len(on))
+	for e, addresses := range on {
+		slices.Sort(addresses)
+		groups = append(groups, group{e, addresses})
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.On[0], b.On[0]) })
+	return json.Marshal(encodedLedger{l.declared, groups})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *ledger) UnmarshalJSON(raw []byte) error {
+	var encoded encodedLedger
+	if err := json.Unmarshal(raw, &encoded); err != nil {
+		return err
+	}
+	*l = ledger{declared: encoded.declared, known: true, hosts: make(map[string]entry)}
+	for _, g := range encoded.Hosts {
+		for _, address := range g.On {
+			l.hosts[address] = g.entry
+		}
+	}
+	return nil
+}
+
+// declaredAs is what registering sends.
+func declaredAs(d fleet.Desired) declared {
+	return declared{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels, Uncounted: d.Uncounted}
+}
+
+// orElse is the ledger with what state and today's provider block say where nothing was kept.
+func (l ledger) orElse(d fleet.Desired, fingerprint string) ledger {
+	if !l.known {
+		l.declared = declaredAs(d)
+		l.Fingerprint = cmp.Or(fingerprint, l.Fingerprint)
+	}
+	return l
+}
+
+// newOwner is the id of a resource object that has none yet.
+func newOwner() string { return rand.Text()[:16] }
+
+type privateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+type privateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
+	raw, err := json.Marshal(l)
+	if err != nil {
+		return diag.Diagnostics{diagnose.Bug(err)}
+	}
+	return to.SetKey(ctx, ledgerKey, raw)
+}
+
+// loadLedger gives the ledger of an object. One that cannot be read is as good as none: hosts are
+// looked at anew.
+func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) (ledger, diag.Diagnostics) {
+	var l ledger
+	raw, diags := from.GetKey(ctx, ledgerKey)
+	if len(raw) == 0 || json.Unmarshal(raw, &l) != nil {
+		l = ledger{}
+	}
+	l.owner = state.Owner.ValueString()
+	return l, diags
+}
+
+// silentKey is where the hosts are kept whose agents did not answer the last refresh, by
+// address. They are no drift, and no reason for a plan; only waves take them into account.
+const silentKey = "silent"
+
+// saveSilent keeps them. Where there are none and before kept none, nothing is written.
+func saveSilent(ctx context.Context, before privateReader, to privateWriter, unreachable map[fleet.Host]fleet.Status) diag.Diagnostics {
+	addresses := make([]string, 0, len(unreachable))
+	for host := range unreachable {
+		addresses = append(addresses, host.Address())
+	}
+	slices.Sort(addresses)
+	kept, diags := before.GetKey(ctx, silentKey)
+	if len(addresses) == 0 && len(kept) == 0 {
+		return diags
+	}
+	raw, err := json.Marshal(addresses)
+	if err != nil {
+		return append(diags, diagnose.Bug(err))
+	}
+	return append(diags, to.SetKey(ctx, silentKey, raw)...)
+}
+
+// loadSilent gives those of the hosts that are kept.
+func loadSilent(ctx context.Context, from privateReader, hosts ...[]fleet.Host) map[fleet.HostID]bool {
+	raw, _ := from.GetKey(ctx, silentKey)
+	var addresses []string
+	if len(raw) == 0 || json.Unmarshal(raw, &addresses) != nil {
+		return nil // nobody is known to be silent
+	}
+	silent := make(map[fleet.HostID]bool)
+	for _, host := range slices.Concat(hosts...) {
+		if _, found := slices.BinarySearch(addresses, host.Address()); found {
+			silent[host.WithoutSupplier()] = true
+		}
+	}
+	return silent
+}
+
+// soleOwner is the one owner whom all registrations name, "" where there is none or more
+// than one. Whoever imports goes on as the object that registered.
+func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
+	sole := ""
+	for _, status := range onFile {
+		switch owner := status.Labels[d.OwnerLabel]; {
+		case d.OwnerLabel == "" || owner == "" || owner == sole:
+		case sole != "":
+			return ""
+		default:
+			sole = owner
+		}
+	}
+	return sole
+}
+
+// on is the entry of a host.
+func (l ledger) on(host fleet.Host) entry { return l.hosts[host.Address()] }
+
+// inventory is the hosts of state with the supplier ids that they are registered with: of those
+// that the ledger does not have, the provider's.
+func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory {
+	inventory, _ := reference.InventoryOf(hosts, supplier) // what cannot be read is reported elsewhere
+	ids := make(map[string]int, len(l.hosts))
+	for address, e := range l.hosts {
+		ids[address] = e.Supplier
+	}
+	return inventory.WithSuppliers(ids)
+}
+
+// tasks are the hostings and starts on hosts whose end was not seen.
+func (l ledger) tasks(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	tasks := make(map[fleet.Host]fleet.Task)
+	for _, host := range hosts {
+		if task := l.on(host).Task; task.ID != "" {
+			tasks[host] = task
+		}
+	}
+	return tasks
+}
+
+// underway are those, and the operations of on_update of which the same is true.
+func (l ledger) underway(hosts []fleet.Host) map[fleet.Host]fleet.Task {
+	underway := l.tasks(hosts)
+	for _, host := range hosts {
+		if due := l.on(host).Due; due.InDoubt && due.Task.ID != "" {
+			underway[host] = due.Task
+		}
+	}
+	return underway
+}
+
+// times are when hosts were registered by this object, of those of which it is known.
+func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
+	times := make(map[fleet.Host]int64)
+	for _, host := range hosts {
+		if at := l.on(host).At; at != 0 {
+			times[host] = at
+		}
+	}
+	return times
+}
+
+func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
+
+// called is the entry after an apply in which a host came out as o: at and pid are what its agent
+// said at the end, and seen whether it was asked then. ended is whether the task of before has
+// come to an end.
+func (e entry) called(o fleet.Outcome, registered map[fleet.Host]int64, running map[fleet.Host]int64, host fleet.Host, ended bool) entry {
+	before := e
+	if at, seen := registered[host]; seen {
+		e.At = at
+	}
+	if pid, seen := running[host]; seen {
+		e.PID = pid
+	}
+	if ended {
+		e.Task = fleet.Task{}
+	}
+	if task := o.Underway; task.ID != "" && o.Left != fleet.OperationUnconfirmed { // Due has those
+		if task.Operation == fleet.Supervise && !task.Fresh && task.Over == 0 && task.ID != before.Task.ID && before.Overtaken == 0 {
+			task.Over = before.At
+		}
+		e.Task = task
+	}
+	return e
+}
+
+// seen is the ledger after a look at the cached status, which may be older than this object's own
+// registrations: the agents say when those were made. It reports whether anything changed by which
+// something is decided.
+func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet.Host]fleet.Status, twoNames bool) (ledger, bool) {
+	before, held := l.declared, l.held(d)
+	l.TwoNames = l.TwoNames || twoNames
+	if !slices.Contains(l.Earlier, l.Fingerprint) && !slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(onFile[host]) }) {
+		l.Earlier = nil
+	}
+	changed := l.TwoNames != before.TwoNames || len(l.Earlier) != len(before.Earlier)
+	if l.owner == "" {
+		return l, changed
+	}
+	l.hosts = maps.Clone(l.hosts)
+	for host, file := range onFile {
+		e, row := l.on(host), ownership.Unlabelled
+		switch {
+		case l.namesAnother(d, file):
+			row = ownership.Others
+		case held.Owns(file):
+			row = ownership.Own
+		}
+		known := ownership.Known{At: e.At, Overtaken: e.Overtaken}
+		if after := known.OvertakenAfter(row, file.RegisterTime, live[host].RegisterTime); after != e.Overtaken {
+			e.Overtaken, changed = after, true
+			l.hosts[host.Address()] = e
+		}
+	}
+	return l, changed
+}
+
+// registeredAs reports whether a declaration is what was last registered. It goes by what
+// registering sends and not by attributes, so that a change of anything else makes no call.
+func (a declared) registeredAs(d fleet.Desired) bool {
+	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels) && a.Uncounted == d.Uncounted
+}
+
+// after is what is declared now, once that was sent after a. A declaration that comes back stays
+// among the earlier ones: an old picture may show it too.
+func (a declared) after(d fleet.Desired) declared {
+	now := declaredAs(d)
+	now.Earlier, now.TwoNames = a.Earlier, a.TwoNames
+	if a.Fingerprint != "" && a.Fingerprint != d.Fingerprint {
+		now.Earlier = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(a.Earlier), a.Fingerprint))))
+	}
+	return now
+}
+
+// held puts what was last registered in the place of what is declared now: drift is a difference
+// from what was applied, a plan shows the rest.
+func (l ledger) held(d fleet.Desired) fleet.Desired {
+	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner, d.Earlier = l.FingerprintLabel, l.Fingerprint, l.Labels, l.owner, l.Earlier
+	d.OwnerLabel = platform.OwnerLabel(l.FingerprintLabel)
+	return d
+}
+
+// namesAnother reports whether a registration names another object as its owner, by the label
+// of before or by that of today.
+func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
+	held := l.held(d)
+	d.Owner = l.owner
+	return held.OwnedByOther(s) || held.OwnerLabel != "" && d.OwnedByOther(s)
+}
+
+// ours reports whether a registration is one that this object sent. An object that does not know
+// its own id, as after an import, goes by the fingerprint.
+func (l ledger) ours(d fleet.Desired, s fleet.Status) bool {
+	held := l.held(d)
+	if l.namesAnother(d, s) && (l.owner != "" || !held.Ours(s)) {
+		return false
+	}
+	if held.Owns(s) || held.Ours(s) || d.Ours(s) {
+		return true
+	}
+	return slices.ContainsFunc(l.Earlier, func(fingerprint string) bool {
+		held.Fingerprint = fingerprint
+		return held.Ours(s)
+	})
+}
