@@ -55,19 +55,19 @@ func updated(ctx context.Context, plan, state hostedModel, supplier int, last le
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
-	statuses, raised := before.statuses(e.prior), raises(before.ensures(), e.ensure)
+	statuses, want := before.statuses(e.prior), wanted{changes: changes, raises: raises(before.ensures(), e.ensure)}
 	for _, host := range e.next.Pick(e.prior.Has) {
-		status, out := statuses[host.WithoutSupplier()]
 		if changes {
 			e.changed = append(e.changed, host)
 		}
-		switch {
-		case unheld(status.Code):
+		switch want.stepOn(standing{code: statuses[host.WithoutSupplier()].Code, overtaken: last.isOvertaken(host)}) {
+		case register:
 			e.register = append(e.register, host)
-		case changes, outdated(status.Code), (out || raised) && last.isOvertaken(host):
+		case reregister:
 			e.reregister = append(e.reregister, host)
-		case out, raised:
+		case settle:
 			e.settle = append(e.settle, host)
+		case keepAsIs:
 		}
 	}
 	return e.removing(e.prior.Without(e.next), statuses, last)

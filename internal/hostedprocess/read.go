@@ -90,12 +90,6 @@ func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) 
 	return doubt
 }
 
-// unproven reports whether state says of a host that a registration there is not this
-// object's, or does not know that it is.
-func unproven(code diagnose.Code) bool {
-	return code == diagnose.NotRegistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther
-}
-
 // agentsTell reports whether agents can tell that nothing is left. A file without a row is
 // no proof: of what is no more than registered, some agents know nothing, and without a
 // spec none can be asked.
@@ -128,77 +122,40 @@ func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	return false
 }
 
-// driftStatuses keeps the longer story that state tells of the same drift, and
-// all that a refresh cannot know better: hosts that could not be asked, owners who
-// were there before us, and registrations that failed where nothing on file proves
-// that they were made good.
+// driftStatuses are what state says of hosts after a refresh.
 func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
-	statuses := make(map[fleet.HostID]diagnose.HostStatus)
+	found := make(map[fleet.HostID]refreshed)
 	for host, drift := range report.Drift {
-		statuses[host.WithoutSupplier()] = diagnose.Drifted(drift, report.Differs[host])
+		found[host.WithoutSupplier()] = refreshed{found: diagnose.Drifted(drift, report.Differs[host])}
 	}
-	byID := func(of map[fleet.Host]fleet.Status) map[fleet.HostID]fleet.Status {
-		found := make(map[fleet.HostID]fleet.Status, len(of))
-		for host, status := range of {
-			found[host.WithoutSupplier()] = status
-		}
-		return found
-	}
-	cached, unreachable := byID(report.Cached), byID(report.Unreachable)
 	for id, was := range known {
-		found, drifted := statuses[id]
-		_, away := unreachable[id]
-		missing := drifted && found.Code == diagnose.Unregistered
-		switch {
-		case (was.Code == diagnose.Unconfirmed || was.Code == diagnose.NotRegistered) && drifted && !missing && held.FingerprintLabel != "":
-			// Whoever registered it, it was not us; or it was, with what we sent before. A
-			// file that lags knows of neither.
-			switch file := cached[id]; {
-			case file.State == fleet.Unregistered, file.State == fleet.Unknown, file.Labels == nil:
-				statuses[id] = was
-			case !last.ours(held, file):
-				statuses[id] = diagnose.TakenByOther()
-			}
-		case drifted && found.Code == was.Code && was.ToldByRefresh():
-		case away, drifted && found.Code == was.Code, missing && (was.Code == diagnose.NotRegistered || was.Code == diagnose.Unconfirmed):
-			statuses[id] = was
-		case was.Code == diagnose.Unhealthy:
-			// That it runs at this moment does not say that it goes on.
-			if !drifted {
-				statuses[id] = was
-			}
-		case was.Code == diagnose.RegisteredByOther:
-			switch {
-			case missing: // and it was never ours
-				statuses[id] = diagnose.NeverOurs()
-			case !held.Made(cached[id]):
-				statuses[id] = was
-			}
-		case was.Code == diagnose.NotRegistered, was.Code == diagnose.Unregistered, was.Code == diagnose.Unconfirmed,
-			was.Code == diagnose.OtherSpec, was.Code == diagnose.OtherLabels:
-			if lesser(statuses, id) && !held.Made(cached[id]) {
-				statuses[id] = was
-			}
-		case was.Code == diagnose.NotOperated, was.Code == diagnose.OperationUnconfirmed:
-			if lesser(statuses, id) {
-				statuses[id] = was
-			}
+		r := found[id]
+		r.was, r.labelled = was, held.FingerprintLabel != ""
+		found[id] = r
+	}
+	for host := range report.Unreachable {
+		if r, known := found[host.WithoutSupplier()]; known {
+			r.away = true
+			found[host.WithoutSupplier()] = r
 		}
 	}
-	for id := range cached {
+	for host, file := range report.Cached {
+		id := host.WithoutSupplier()
+		r, known := found[id]
+		if known {
+			r.file, r.made, r.ours = file, held.Made(file), last.ours(held, file)
+			found[id] = r
+		}
 		// What turns out to be registered as declared all the same has not been operated.
-		if e := last.hosts[id.Address()]; e.IsDue && !e.Due.Operated {
-			if _, told := statuses[id]; !told {
-				statuses[id] = diagnose.StillDue(e.Due)
-			}
+		if e := last.on(host); e.IsDue && !e.Due.Operated && r.status().Code == "" {
+			found[id] = refreshed{found: diagnose.StillDue(e.Due)}
+		}
+	}
+	statuses := make(map[fleet.HostID]diagnose.HostStatus)
+	for id, r := range found {
+		if status := r.status(); status.Code != "" {
+			statuses[id] = status
 		}
 	}
 	return statuses
-}
-
-// lesser reports whether a host is registered as declared by what was found: that it is
-// not hosted, not running or not operated is less, and mended along with the rest.
-func lesser(statuses map[fleet.HostID]diagnose.HostStatus, id fleet.HostID) bool {
-	found, drifted := statuses[id]
-	return !drifted || registeredOnly[fleet.Drift(found.Code)]
 }

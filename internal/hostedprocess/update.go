@@ -114,14 +114,6 @@ func (u *update) effect() effect {
 	return did.removing(removed, u.statuses, u.last)
 }
 
-// unheld reports whether nothing of ours is known to be registered on a host of that code,
-// outdated whether it is with something else than is declared.
-func unheld(code diagnose.Code) bool { return unproven(code) || code == diagnose.Unregistered }
-
-func outdated(code diagnose.Code) bool {
-	return code == diagnose.OtherSpec || code == diagnose.OtherLabels
-}
-
 // raises reports whether a process is to be looked after further than it was.
 func raises(from, to fleet.Ensure) bool {
 	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
@@ -183,23 +175,21 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	if err != nil {
 		return change, err
 	}
-	var (
-		changed = !u.last.registeredAs(u.h.Desired)
-		raised  = raises(u.priorEnsure, u.h.Desired.Ensure)
-	)
+	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure)}
 	for _, host := range kept {
-		status, out := u.statuses[host.WithoutSupplier()]
-		file := onFile[host]
-		switch {
-		case unheld(status.Code),
-			!u.last.known && file.State == fleet.Unregistered:
+		s := standing{}
+		if !u.last.known {
+			s = lookedUp(u.h.Desired, onFile[host])
+		}
+		s.code, s.overtaken = u.statuses[host.WithoutSupplier()].Code, u.last.isOvertaken(host)
+		switch want.stepOn(s) {
+		case register:
 			change.Register = append(change.Register, host)
-		case u.last.known && changed, outdated(status.Code),
-			(out || raised) && u.last.isOvertaken(host), // to host or start it as it is would leave half of the registration the other's
-			!u.last.known && (!u.h.Desired.Ours(file) || u.h.Desired.OwnerLabel != "" && !u.h.Desired.Owns(file)):
+		case reregister:
 			change.Reregister = append(change.Reregister, host)
-		case out, raised, !u.last.known:
+		case settle:
 			change.Settle = append(change.Settle, host)
+		case keepAsIs:
 		}
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))

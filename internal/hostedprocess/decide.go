@@ -1,0 +1,144 @@
+package hostedprocess
+
+import (
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// step is what an apply does on a host that is declared. Plan and apply decide it by stepOn.
+type step int
+
+const (
+	keepAsIs step = iota
+	register
+	reregister
+	settle // hosted, started or operated, and not registered
+)
+
+// wanted is what an update asks of hosts that stay.
+type wanted struct {
+	changes bool // what is registered changes
+	raises  bool // ensure asks for more than before
+}
+
+// standing is what is known of a host that stays: the code of out_of_sync, "" where it is in sync,
+// and whether another object has registered it since.
+type standing struct {
+	code      diagnose.Code
+	overtaken bool
+	// looked: nothing is kept of the last apply, so the cached status was read. absent and other are
+	// what it shows, no row or not what is declared.
+	looked, absent, other bool
+}
+
+// lookedUp is what the cached status shows of a host of which nothing is kept.
+func lookedUp(want fleet.Desired, file fleet.Status) standing {
+	return standing{
+		looked: true, absent: file.State == fleet.Unregistered,
+		other: !want.Ours(file) || want.OwnerLabel != "" && !want.Owns(file),
+	}
+}
+
+// stepOn decides what is to be done on a host that stays.
+func (w wanted) stepOn(s standing) step {
+	out := s.code != ""
+	switch {
+	case unheld(s.code), s.absent:
+		return register
+	case w.changes, outdated(s.code), s.other:
+		return reregister
+	case (out || w.raises) && s.overtaken: // to host or start it as it is would leave half of the registration the other's
+		return reregister
+	case out, w.raises, s.looked:
+		return settle
+	default:
+		return keepAsIs
+	}
+}
+
+// unproven reports whether state says of a host that a registration there is not this object's, or
+// does not know that it is.
+func unproven(code diagnose.Code) bool {
+	return code == diagnose.NotRegistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther
+}
+
+// unheld reports whether nothing of this object's is known to be registered on a host of that
+// code, outdated whether it is with something else than is declared.
+func unheld(code diagnose.Code) bool { return unproven(code) || code == diagnose.Unregistered }
+
+func outdated(code diagnose.Code) bool {
+	return code == diagnose.OtherSpec || code == diagnose.OtherLabels
+}
+
+// refreshed is what a refresh found of a host, beside what state said before.
+type refreshed struct {
+	was, found diagnose.HostStatus // zero where it is in sync
+	away       bool                // its agent does not answer
+	file       fleet.Status
+	made       bool // the cached status shows what is declared, registered by this object
+	ours       bool // it shows something that this object registered
+	labelled   bool
+}
+
+// status is what state says of the host then. It keeps the longer story of the same drift, and all
+// that a refresh cannot know better: hosts that could not be asked, owners who were there before,
+// and registrations that failed where nothing proves that they were made good.
+func (r refreshed) status() diagnose.HostStatus {
+	var (
+		drifted  = r.found.Code != ""
+		missing  = r.found.Code == diagnose.Unregistered
+		doubtful = r.was.Code == diagnose.Unconfirmed || r.was.Code == diagnose.NotRegistered
+		same     = drifted && r.found.Code == r.was.Code
+	)
+	switch {
+	case r.was.Code == "":
+		return r.found
+	case doubtful && drifted && !missing && r.labelled:
+		return r.doubted()
+	case same && r.was.ToldByRefresh():
+		return r.found
+	case r.away, same, missing && doubtful:
+		return r.was
+	default:
+		return r.kept(missing)
+	}
+}
+
+// doubted is the status of a host of which it was not known whether it is registered, and on which
+// something is: not by this object, or with what it sent before. An old picture shows neither.
+func (r refreshed) doubted() diagnose.HostStatus {
+	switch {
+	case r.file.State == fleet.Unregistered, r.file.State == fleet.Unknown, r.file.Labels == nil:
+		return r.was
+	case !r.ours:
+		return diagnose.TakenByOther()
+	default:
+		return r.found
+	}
+}
+
+// kept is the status of a host that differs in another way than before, or not any more.
+func (r refreshed) kept(missing bool) diagnose.HostStatus {
+	// That it is registered as declared, and not hosted, not running or not operated, is less, and
+	// is repaired along with the rest.
+	lesser := r.found.Code == "" || registeredOnly[fleet.Drift(r.found.Code)]
+	keep := false
+	switch r.was.Code {
+	case diagnose.Unhealthy: // that it runs at this moment does not say that it goes on
+		keep = r.found.Code == ""
+	case diagnose.RegisteredByOther:
+		if missing {
+			return diagnose.NeverOurs()
+		}
+		keep = !r.made
+	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
+		keep = lesser
+	case diagnose.NotRegistered, diagnose.Unregistered, diagnose.Unconfirmed, diagnose.OtherSpec, diagnose.OtherLabels:
+		keep = lesser && !r.made
+	default: // not hosted, or not running
+	}
+	if keep {
+		return r.was
+	}
+	return r.found
+}
