@@ -174,8 +174,9 @@ func anchorsOf(page string) []string {
 // Chinese pages that are rendered from tables, and the file of each that is translated by
 // hand, if there is one.
 var fromTables = map[string]string{
-	"zh-codes.md.tmpl":    "",
-	"zh-versions.md.tmpl": "internal/versions/testdata/zh-versions.md.tmpl",
+	"zh-codes.md.tmpl":     "",
+	"zh-ownership.md.tmpl": "internal/ownership/testdata/zh-ownership.md.tmpl",
+	"zh-versions.md.tmpl":  "internal/versions/testdata/zh-versions.md.tmpl",
 }
 
 // translations are what is translated by hand of all Chinese pages.

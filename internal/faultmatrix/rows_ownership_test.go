@@ -60,8 +60,8 @@ func ownershipFaults() []fault {
 			}),
 		},
 		{
-			// Promised in partial-failure.md: What runs where somebody has unregistered the process is
-			// still stopped or killed, as `on_destroy` says
+			// Promised in partial-failure.md: If somebody has unregistered the process, what still runs is
+			// nevertheless stopped or killed, as `on_destroy` says
 			name: "unregistered-on-destroy", title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same",
 			pattern: patternUnregistered, hit: []int{2}, always: true, declare: func(config map[string]any) { config["on_destroy"] = "stop" },
 			arrange: func(r *faultRun) {

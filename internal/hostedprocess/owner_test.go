@@ -207,7 +207,7 @@ func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
 // names this one still. What the agents show to be this object's own goes at once, and what
 // they do not once the file knows it.
 //
-// Promised in partial-failure.md: a host that it has not caught up with by then stays, with an error that says so.
+// Promised in ownership.md: The host stays in `hosts`, and the apply ends with an error that says why.
 func TestHostedProcess_overtakenUnheard(t *testing.T) {
 	t.Parallel()
 	esb, gateway := providertest.FaceESB, providertest.FaceGateway

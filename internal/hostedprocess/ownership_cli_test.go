@@ -13,6 +13,7 @@ import (
 //
 // Promised in partial-failure.md: the destroy of the old one leaves them alone, with the warning
 // *Hosts Belong To Another Resource*.
+// Promised in ownership.md: They are left alone, hosted and running, with the warning *Hosts Belong To Another Resource*.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ own, dependent string }{

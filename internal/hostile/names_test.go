@@ -28,6 +28,7 @@ func newTwoNamed(t *testing.T) hostile {
 // agent hosts one process, whoever registered it last.
 //
 // Promised in partial-failure.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
+// Promised in ownership.md: or *Machines Belong To Another Resource* if the other one used another name of the machine.
 func TestOvertaken_byTheOtherName(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]any{

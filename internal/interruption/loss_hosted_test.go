@@ -248,10 +248,9 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 // What cannot be read on file says nothing of whose a registration is: it is kept
 // in state until it can, and then unregistered as ours.
 //
-// Promised in partial-failure.md: a destroy, or the removal of a host, where whose the
-// registration is could not be read | ends with an error, exit code 1.
-// Promised in reference: Where whose a registration is cannot be read, the host stays and the
-// error says so.
+// Promised in partial-failure.md: a destroy, or the removal of a host, where
+// [ownership](ownership.md) cannot be determined | ends with an error, exit code 1.
+// Promised in reference: If ownership cannot be determined, the host stays and the error says so.
 func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	t.Parallel()
 	const unread = "who registered it could not be read"

@@ -80,8 +80,8 @@ func TestProcessOperation_runsAgain(t *testing.T) {
 // A host whose address becomes its agent id, or the other way round, is the same host:
 // nothing runs on it, and what failed on it is retried. So it is at the ESB with a supplier id.
 //
-// Promised in partial-failure.md: What failed on a host is retried there, whatever the host is
-// called by then.
+// Promised in partial-failure.md: What failed on a host is retried there, also under another name of
+// the host.
 func TestProcessOperation_renamedHosts(t *testing.T) {
 	t.Parallel()
 	const address, supplied, other = "0:10.0.0.2", "0:0:10.0.0.2", "0:10.0.0.3"

@@ -1,0 +1,239 @@
+package ownership
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var writePages = flag.Bool("write-ownership", false, "let TestRules_pages write the guides in place of comparing them")
+
+// words are a text in both languages.
+type words struct{ english, chinese string }
+
+// term is a value of a column: how the table calls it, and what that means. Verdicts and reasons
+// have no meaning beyond their name, and reasons say what to do.
+type term[T comparable] struct {
+	value         T
+	name, meaning words
+}
+
+// Terms of several values come first: a cell names them where it has all of these.
+var claimTerms = []term[Claim]{
+	{doubtful, words{"uncertain", "不确定"}, words{"overtaken, refused or unconfirmed", "已被接管、被拒绝或未确认"}},
+	{Registered, words{"registered", "已注册"}, words{"your resource registered it", "由您的资源注册"}},
+	{Overtaken, words{"overtaken", "已被接管"}, words{"another resource registered it later", "之后另一个资源注册了它"}},
+	{Foreign, words{"another's", "他人的"}, words{"somebody else had registered it (`registered_by_other`)", "原已由他人注册（`registered_by_other`）"}},
+	{Refused, words{"refused", "被拒绝"}, words{"registering it was refused (`not_registered`)", "注册被拒绝（`not_registered`）"}},
+	{Unconfirmed, words{"unconfirmed", "未确认"}, words{"the apply was cut off, or its answer was lost (`unconfirmed`)", "apply 被中断，或应答丢失（`unconfirmed`）"}},
+}
+
+var answerTerms = []term[Answer]{
+	{anyTime, words{"any time", "任一时间"}, words{}},
+	{Unasked, words{"not asked yet", "尚未询问"}, words{}},
+	{Mute, words{"cannot be asked", "无法询问"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
+	{Silent, words{"no answer", "无应答"}, words{}},
+	{Idle, words{"nothing", "没有"}, words{"it does not host the process, and has no time", "没有托管该进程，也没有注册时间"}},
+	{SameTime, words{"same time", "同一时间"}, words{"the time that your last apply saw", "上一次 apply 见到的注册时间"}},
+	{OtherTime, words{"another time", "另一时间"}, words{}},
+	{NewTime, words{"new time", "新时间"}, words{"a time, where state has none", "有时间，而状态中没有"}},
+	{Untimed, words{"never a time", "从无时间"}, words{"it may host the process, and has never had a time", "可能托管着该进程，从未给出注册时间"}},
+	{TimeLost, words{"no time now", "不再有时间"}, words{"the same, but it had a time before", "同上，但以前给出过时间"}},
+}
+
+var rowTerms = []term[Row]{
+	{anyOthers, words{"another (old too)", "他人（含旧）"}, words{}},
+	{anyUnlabelled, words{"no owner (old too)", "无归属（含旧）"}, words{}},
+	{Unread, words{"not read yet", "尚未读取"}, words{}},
+	{Failed, words{"cannot be read", "无法读取"}, words{}},
+	{Unplaced, words{"unclear", "不明确"}, words{"a row that may be this host's, or has no labels", "有一行可能属于这台主机，或者没有标签"}},
+	{Absent, words{"no row", "没有记录"}, words{}},
+	{Own, words{"you", "您"}, words{"the label names your resource", "标签写的是您的资源"}},
+	{Others, words{"another", "他人"}, words{"it names another resource", "标签写的是另一个资源"}},
+	{Unlabelled, words{"no owner", "无归属"}, words{"there is no such label", "没有该标签"}},
+	{Beside, words{"other name", "另一标识"}, words{"another resource registered it later by the machine's other name", "之后另一个资源以该机器的另一标识注册了它"}},
+	{OwnOld, words{"old: you", "旧：您"}, words{}},
+	{OthersOld, words{"old: another", "旧：他人"}, words{}},
+	{UnlabelledOld, words{"old: no owner", "旧：无归属"}, words{}},
+}
+
+var faceTerms = []term[Face]{
+	{ESB, words{"ESB", "ESB"}, words{}},
+	{Gateway, words{"gateway", "API 网关"}, words{}},
+}
+
+var verdictTerms = []term[Verdict]{
+	{Ours, words{"**unregister**", "**注销**"}, words{}},
+	{Theirs, words{"leave alone", "不碰"}, words{}},
+	{Nobodys, words{"nothing to unregister", "没有可注销的"}, words{}},
+	{AskAgent, words{"ask the agent", "询问 Agent"}, words{}},
+	{AskFile, words{"read the cached status", "读取缓存状态"}, words{}},
+	{Wait, words{"wait, then hold", "等待，之后保留"}, words{}},
+	{Hold, words{"hold", "保留"}, words{}},
+}
+
+var reasonTerms = []term[Reason]{
+	{Unreadable, words{"ownership unknown", "归属无法确定"}, words{
+		"Do the same again when the platform can be read.", "等平台可以读取后，照原样再做一次。",
+	}},
+	{NoAnswer, words{"no answer or time", "无应答或无时间"}, words{
+		"Repair the agent. If the machine is gone for good, set [`forget_unreachable`](partial-failure.md#when-a-machine-is-gone-for-good).",
+		"修复 Agent。如果机器永久下线，请设置 [`forget_unreachable`](zh-partial-failure.md#机器永久下线时)。",
+	}},
+	{Outdated, words{"outdated", "缓存过时"}, words{
+		"The cached status does not show the latest registration yet. Do the same again later.", "缓存状态还没有显示最新的注册。稍后照原样再做一次。",
+	}},
+	{TookEffect, words{"refused, yet there", "被拒绝但已生效"}, words{
+		"The agent has the process all the same. Apply once more with the host in `hosts`, then remove it.",
+		"Agent 上仍有该进程。让主机留在 `hosts` 中再 apply 一次，然后移出。",
+	}},
+}
+
+// language prints in English or in Chinese.
+type language struct {
+	in             func(words) string
+	or, sep, colon string
+	by             string // in brackets
+}
+
+var languages = map[string]language{
+	"ownership.md.tmpl":    {func(w words) string { return w.english }, " or ", ", ", ": ", " (%s)"},
+	"zh-ownership.md.tmpl": {func(w words) string { return w.chinese }, "或", "、", "：", "（%s）"},
+}
+
+// list joins names, as in "a, b or c".
+func (l language) list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], l.sep) + l.or + names[last]
+}
+
+// cell is what a column of a rule matches, "" where that is everything.
+func cell[T ~uint8 | ~uint16](l language, terms []term[T], set T) string {
+	var names []string
+	for _, t := range terms {
+		if set&t.value == t.value {
+			set &^= t.value
+			names = append(names, l.in(t.name))
+		}
+	}
+	return l.list(names)
+}
+
+func named[T comparable](l language, terms []term[T], value T) string {
+	i := slices.IndexFunc(terms, func(t term[T]) bool { return t.value == value })
+	if i < 0 {
+		return ""
+	}
+	return l.in(terms[i].name)
+}
+
+type (
+	pageRule struct {
+		Number                     int
+		State, Agent, Cached, Then string
+	}
+	pageTerm struct{ Name, Meaning string }
+)
+
+// line is a rule as it is printed.
+func (l language) line(number int, r rule) pageRule {
+	p := pageRule{number, cell(l, claimTerms, r.claim), cell(l, answerTerms, r.answer), cell(l, rowTerms, r.row), named(l, verdictTerms, r.then)}
+	if by := cell(l, faceTerms, r.face); by != "" {
+		p.State += fmt.Sprintf(l.by, by)
+	}
+	if why := named(l, reasonTerms, r.why); why != "" {
+		p.Then += l.colon + why
+	}
+	return p
+}
+
+// explained are the terms that are not plain by their names.
+func explained[T comparable](l language, terms []term[T]) []pageTerm {
+	var lines []pageTerm
+	for _, t := range terms {
+		if meaning := l.in(t.meaning); meaning != "" {
+			lines = append(lines, pageTerm{l.in(t.name), meaning})
+		}
+	}
+	return lines
+}
+
+// The guides about ownership print the table.
+func TestRules_pages(t *testing.T) {
+	t.Parallel()
+	// Without labels the first rules decide everything, so they are a table of their own.
+	labelled := slices.IndexFunc(rules, func(r rule) bool { return r.face != Blind })
+	if all := (rule{face: Blind, then: rules[labelled-1].then}); rules[labelled-1] != all {
+		t.Fatalf("the last rule without labels does not match everything: %+v", rules[labelled-1])
+	}
+	for name, l := range languages {
+		lines := func(table []rule) []pageRule {
+			var all []pageRule
+			for i, r := range table {
+				r.face &^= Blind
+				all = append(all, l.line(i+1, r))
+			}
+			return all
+		}
+		layout, err := template.ParseFiles(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		err = layout.Execute(&page, map[string]any{
+			"Blind": lines(rules[:labelled]), "Labelled": lines(rules[labelled:]), "Claims": explained(l, claimTerms),
+			"Answers": explained(l, answerTerms), "Rows": explained(l, rowTerms), "Reasons": explained(l, reasonTerms),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("..", "..", "templates", "guides", name)
+		if *writePages {
+			if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		written, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(page.String(), string(written)); diff != "" {
+			t.Errorf("make generate writes %s anew (-rules +page):\n%s", file, diff)
+		}
+	}
+}
+
+// Every value that a rule has is printed.
+func TestRules_named(t *testing.T) {
+	t.Parallel()
+	english := languages["ownership.md.tmpl"]
+	for _, r := range rules {
+		for column, missing := range map[string]bool{
+			"face": unnamed(faceTerms, r.face&^Blind) != 0, "claim": unnamed(claimTerms, r.claim) != 0, "answer": unnamed(answerTerms, r.answer) != 0,
+			"row": unnamed(rowTerms, r.row) != 0, "verdict": named(english, verdictTerms, r.then) == "", "reason": r.why != None && named(english, reasonTerms, r.why) == "",
+		} {
+			if missing {
+				t.Errorf("a value in the column %s has no name: %+v", column, r)
+			}
+		}
+	}
+}
+
+// unnamed are the values for which there is no term.
+func unnamed[T ~uint8 | ~uint16](terms []term[T], set T) T {
+	for _, t := range terms {
+		set &^= t.value
+	}
+	return set
+}
