@@ -32,7 +32,7 @@ func TestDocs_keepTheirPromises(t *testing.T) {
 		"When a create ends with an error, Terraform marks the resource as tainted":     "what Terraform does",
 		"A second Ctrl-C can catch Terraform while it writes a local state":             "what Terraform does",
 		"A plan with drift reads the data source only when it is applied":               "what Terraform does",
-		"each plan reads and compares all of it, and a run that fails leaves more to":   "advice",
+		"Each plan reads and compares all of it, and a run that fails leaves more to":   "advice",
 		"`Error acquiring the state lock`":                                              "what the CLI says",
 		"What each kind of fault leads to, from a connection that is refused to a host": "where to read on",
 		"[what happens when things fail](docs/guides/faults.md)":                        "where to read on",

@@ -171,7 +171,7 @@ func (u *underWay) ran(action string) map[string]int {
 // An operation that is still under way when its run ends reaches each agent once: the next
 // run asks for its task, and waits for it where it still is.
 //
-// Promised in partial-failure.md: an operation that was still under way is asked for by its
+// Promised in partial-failure.md: Such an operation is asked for by its
 // task, and never sent a second time while it is.
 func TestProcessOperation_underWay(t *testing.T) {
 	t.Parallel()
