@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/blueking/terraform-provider-bk/internal/procapi"
+import (
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
 
 // callCode is a code that the platform gives for a whole call, and what people read of it.
 type callCode struct {
@@ -94,23 +97,23 @@ var callCodes = []callCode{
 
 // stateCode is a code of state and what people read of it.
 type stateCode struct {
-	code          Code
+	code          fleet.Code
 	meaning, next procapi.Words
 }
 
 var stateCodes = []stateCode{
 	{
-		NotRegistered,
+		fleet.NotRegistered,
 		procapi.Words{English: "this resource never registered it there", Chinese: "本资源从未在该主机上注册过"},
 		procapi.Words{English: "registers it", Chinese: "注册"},
 	},
 	{
-		Unregistered,
+		fleet.NoLongerRegistered,
 		procapi.Words{English: "it was registered, and somebody removed it", Chinese: "曾经注册过，后来被人取消"},
 		procapi.Words{English: "registers it again", Chinese: "重新注册"},
 	},
 	{
-		Unconfirmed,
+		fleet.Unconfirmed,
 		procapi.Words{
 			English: "an apply was cut off or its answers were lost, so it may be registered",
 			Chinese: "apply 被中断或应答丢失，可能已经注册",
@@ -118,42 +121,42 @@ var stateCodes = []stateCode{
 		procapi.Words{English: "registers it, or finds that it is", Chinese: "注册，或确认已经注册"},
 	},
 	{
-		RegisteredByOther,
+		fleet.RegisteredByOther,
 		procapi.Words{English: "somebody else registered it", Chinese: "由他人注册"},
 		procapi.Words{English: "leaves it alone, unless `adopt_existing` is set", Chinese: "不动它，除非设置了 `adopt_existing`"},
 	},
 	{
-		OtherSpec,
+		fleet.OtherSpec,
 		procapi.Words{English: "registered with another spec than declared", Chinese: "注册的 spec 与声明不一致"},
 		procapi.Words{English: "registers it again", Chinese: "重新注册"},
 	},
 	{
-		OtherLabels,
+		fleet.OtherLabels,
 		procapi.Words{English: "registered with other labels than declared", Chinese: "注册的标签与声明不一致"},
 		procapi.Words{English: "registers it again", Chinese: "重新注册"},
 	},
 	{
-		NotHosted,
+		fleet.NotHosted,
 		procapi.Words{English: "registered, and not hosted", Chinese: "已注册，未托管"},
 		procapi.Words{English: "hosts it", Chinese: "托管"},
 	},
 	{
-		NotRunning,
+		fleet.NotRunning,
 		procapi.Words{English: "registered, and not running", Chinese: "已注册，未运行"},
 		procapi.Words{English: "starts it", Chinese: "启动"},
 	},
 	{
-		Unhealthy,
+		fleet.Unhealthy,
 		procapi.Words{English: "as declared, and did not pass the gate of its rollout (`rollout.healthy`)", Chinese: "与声明一致，但没有通过滚动的健康门禁（`rollout.healthy`）"},
 		procapi.Words{English: "watches it again; starts it where it does not run", Chinese: "重新观察；未运行时启动"},
 	},
 	{
-		NotOperated,
+		fleet.NotOperated,
 		procapi.Words{English: "registered as declared, and the operation of `on_update` is still due", Chinese: "已按声明注册，`on_update` 的操作尚未完成"},
 		procapi.Words{English: "runs the operation", Chinese: "执行该操作"},
 	},
 	{
-		OperationUnconfirmed,
+		fleet.OperationUnconfirmed,
 		procapi.Words{English: "registered as declared, and nobody heard how the operation of `on_update` ended", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
 		procapi.Words{
 			English: "asks the platform for its task and waits for it; where that tells nothing, asks the agent: another pid tells that it worked",

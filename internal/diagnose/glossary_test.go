@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
@@ -148,7 +149,7 @@ func TestGlossary_isComplete(t *testing.T) {
 	if found < len(told) {
 		t.Errorf("%d codes are declared, and %d are told", found, len(told))
 	}
-	var states []Code
+	var states []fleet.Code
 	for _, known := range stateCodes {
 		states = append(states, known.code)
 	}

@@ -8,44 +8,18 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Code says in state what is the matter with a host. The next apply decides by it
-// alone; the list is closed, and a code that was released keeps its meaning.
-type Code string
-
-// The codes of out_of_sync. NotRegistered, NotHosted and NotRunning are what is
-// missing; the host was never registered by the resource, or was and is no more
-// (Unregistered).
-const (
-	NotRegistered     Code = "not_registered"
-	Unregistered      Code = "unregistered"
-	Unconfirmed       Code = "unconfirmed" // it may be registered: nobody heard the answer
-	RegisteredByOther Code = "registered_by_other"
-	OtherSpec         Code = "other_spec"
-	OtherLabels       Code = "other_labels"
-	NotHosted         Code = "not_hosted"
-	NotRunning        Code = "not_running"
-	Unhealthy         Code = "unhealthy" // as declared, and did not pass the gate of its rollout
-	// NotOperated is registered as declared, and the operation of on_update is still due.
-	// OperationUnconfirmed may have had it: nobody heard.
-	NotOperated          Code = "not_operated"
-	OperationUnconfirmed Code = "operation_unconfirmed"
-)
-
 // The codes of failed_hosts.
 const (
-	Failed         Code = "failed"
-	OutcomeUnknown Code = "outcome_unknown" // sent, and nobody heard the answer
-	NoVerdict      Code = "no_verdict"      // the time was up first
-	Interrupted    Code = "interrupted"
-	NotTried       Code = "not_tried"
+	Failed         fleet.Code = "failed"
+	OutcomeUnknown fleet.Code = "outcome_unknown" // sent, and the answer was lost
+	NoVerdict      fleet.Code = "no_verdict"      // the time was up first
+	Interrupted    fleet.Code = "interrupted"
+	NotTried       fleet.Code = "not_tried"
 )
 
-// Codes are all of them.
-func Codes() []Code {
-	return []Code{
-		NotRegistered, Unregistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning, Unhealthy,
-		NotOperated, OperationUnconfirmed, Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried,
-	}
+// Codes are those of out_of_sync and of failed_hosts.
+func Codes() []fleet.Code {
+	return append(fleet.Codes(), Failed, OutcomeUnknown, NoVerdict, Interrupted, NotTried)
 }
 
 // What a refresh found, in words.
@@ -56,7 +30,7 @@ const (
 )
 
 type driftText struct {
-	drift fleet.Drift
+	drift fleet.Code
 	text  string
 }
 
@@ -72,10 +46,10 @@ var driftTexts = []driftText{
 
 // Drifted is what state says of a host that is not as it was left. drift decides, and all
 // that differs is told.
-func Drifted(drift fleet.Drift, differs []fleet.Drift) HostStatus {
-	status := HostStatus{Code: Code(drift)}
+func Drifted(drift fleet.Code, differs []fleet.Code) HostStatus {
+	status := HostStatus{Code: drift}
 	if drift == fleet.NotRegistered {
-		status.Code = Unregistered // it was registered, or state would say that it was not
+		status.Code = fleet.NoLongerRegistered // it was registered, or state would say that it was not
 	}
 	var texts []string
 	for _, d := range driftTexts {
@@ -91,17 +65,17 @@ func Drifted(drift fleet.Drift, differs []fleet.Drift) HostStatus {
 // operation of on_update has not reached.
 func StillDue(due fleet.Due) HostStatus {
 	if due.InDoubt {
-		return HostStatus{OperationUnconfirmed, textStillDue}
+		return HostStatus{fleet.OperationUnconfirmed, textStillDue}
 	}
-	return HostStatus{NotOperated, textStillDue}
+	return HostStatus{fleet.NotOperated, textStillDue}
 }
 
 // TakenByOther is what state says of a host where a refresh found somebody else's
 // registration.
-func TakenByOther() HostStatus { return HostStatus{RegisteredByOther, textRegisteredByOther} }
+func TakenByOther() HostStatus { return HostStatus{fleet.RegisteredByOther, textRegisteredByOther} }
 
 // NeverOurs is what state says of a host that somebody else had registered and has let go of.
-func NeverOurs() HostStatus { return HostStatus{NotRegistered, textUnregistered} }
+func NeverOurs() HostStatus { return HostStatus{fleet.NotRegistered, textUnregistered} }
 
 // ToldByRefresh reports whether the text is what a refresh found, which the next one
 // knows better, and not why an apply failed, which is known nowhere else.
@@ -114,12 +88,12 @@ func (s HostStatus) ToldByRefresh() bool {
 	return true
 }
 
-// InDoubt reports whether the operation may have worked all the same.
-func (c Code) InDoubt() bool { return c == OutcomeUnknown || c == NoVerdict || c == Interrupted }
+// CodeInDoubt reports whether the operation may have worked all the same.
+func CodeInDoubt(c fleet.Code) bool { return c == OutcomeUnknown || c == NoVerdict || c == Interrupted }
 
 // HostStatus is what state says of one host.
 type HostStatus struct {
-	Code Code
+	Code fleet.Code
 	Text string // for people
 }
 
@@ -133,7 +107,7 @@ func (s HostStatus) String() string {
 }
 
 // ParseHostStatus reads what String wrote. otherwise is the code of what it did not write.
-func ParseHostStatus(text string, otherwise Code) HostStatus {
+func ParseHostStatus(text string, otherwise fleet.Code) HostStatus {
 	code, rest, _ := strings.Cut(text, ": ")
 	for _, known := range Codes() {
 		if code == string(known) {
@@ -149,7 +123,7 @@ func OperationStatus(o fleet.Outcome) HostStatus {
 }
 
 // LeftStatus is what out_of_sync says of a host where code is left to do.
-func LeftStatus(code Code, o fleet.Outcome) HostStatus {
+func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 	return HostStatus{code, withOutput(Reason(o), outputOf(o))}
 }
 
@@ -189,7 +163,7 @@ func OperationStatuses(failures fleet.Results) map[fleet.HostID]HostStatus {
 	return statuses
 }
 
-func operationCode(o fleet.Outcome) Code {
+func operationCode(o fleet.Outcome) fleet.Code {
 	switch {
 	case o.Verdict == fleet.Lost:
 		return OutcomeUnknown
@@ -208,7 +182,7 @@ func operationCode(o fleet.Outcome) Code {
 // InDoubt reports whether any outcome leaves open that the operation worked.
 func InDoubt(results fleet.Results) bool {
 	for _, o := range results {
-		if operationCode(o).InDoubt() {
+		if CodeInDoubt(operationCode(o)) {
 			return true
 		}
 	}
@@ -217,7 +191,7 @@ func InDoubt(results fleet.Results) bool {
 
 // Statuses reads a map of host key to status (out_of_sync, failed_hosts). Hosts are told
 // apart without their supplier id, which may be spelt out or not.
-func Statuses(byKey map[string]string, hosts fleet.Inventory, otherwise Code) map[fleet.HostID]HostStatus {
+func Statuses(byKey map[string]string, hosts fleet.Inventory, otherwise fleet.Code) map[fleet.HostID]HostStatus {
 	statuses := make(map[fleet.HostID]HostStatus, len(byKey))
 	for key, host := range hosts.All {
 		if text, ok := byKey[key]; ok {

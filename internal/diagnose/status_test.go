@@ -26,14 +26,14 @@ func TestParseHostStatus_codes(t *testing.T) {
 }
 
 // readGolden reads what state said, and returns the codes that it came to.
-func readGolden(t *testing.T, file string) map[Code]bool {
+func readGolden(t *testing.T, file string) map[fleet.Code]bool {
 	t.Helper()
 	golden, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	otherwise := map[string]Code{"out_of_sync": NotRegistered, "failed_hosts": Failed}
-	read := make(map[Code]bool)
+	otherwise := map[string]fleet.Code{"out_of_sync": fleet.NotRegistered, "failed_hosts": Failed}
+	read := make(map[fleet.Code]bool)
 	for line := range strings.Lines(string(golden)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if strings.HasPrefix(line, "#") {
@@ -43,7 +43,7 @@ func readGolden(t *testing.T, file string) map[Code]bool {
 			t.Fatalf("not an attribute, a code and a sentence: %q", line)
 		}
 		status := ParseHostStatus(fields[2], otherwise[fields[0]])
-		if status.Code != Code(fields[1]) {
+		if status.Code != fleet.Code(fields[1]) {
 			t.Errorf("%s: %q is read as %s, want %s", fields[0], fields[2], status.Code, fields[1])
 		}
 		if again := ParseHostStatus(status.String(), ""); again != status {
@@ -57,15 +57,15 @@ func readGolden(t *testing.T, file string) map[Code]bool {
 func TestDrifted(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
-		drift   fleet.Drift
-		differs []fleet.Drift
+		drift   fleet.Code
+		differs []fleet.Code
 	}{
-		"not_hosted: not running, not hosted":                         {fleet.NotHosted, []fleet.Drift{fleet.NotHosted, fleet.NotRunning}},
-		"not_running: not running":                                    {fleet.NotRunning, []fleet.Drift{fleet.NotRunning}},
-		"unregistered: the platform no longer knows the process here": {fleet.NotRegistered, []fleet.Drift{fleet.NotRegistered}},
-		"other_spec: registered anew by another tool":                 {fleet.OtherSpec, []fleet.Drift{fleet.Anew}},
-		"other_spec: registered with another spec, not running":       {fleet.OtherSpec, []fleet.Drift{fleet.OtherSpec, fleet.NotRunning}},
-		"other_labels: registered with other labels":                  {fleet.OtherLabels, []fleet.Drift{fleet.OtherLabels}},
+		"not_hosted: not running, not hosted":                         {fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
+		"not_running: not running":                                    {fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
+		"unregistered: the platform no longer knows the process here": {fleet.NotRegistered, []fleet.Code{fleet.NotRegistered}},
+		"other_spec: registered anew by another tool":                 {fleet.OtherSpec, []fleet.Code{fleet.Anew}},
+		"other_spec: registered with another spec, not running":       {fleet.OtherSpec, []fleet.Code{fleet.OtherSpec, fleet.NotRunning}},
+		"other_labels: registered with other labels":                  {fleet.OtherLabels, []fleet.Code{fleet.OtherLabels}},
 	} {
 		got := Drifted(c.drift, c.differs)
 		if got.String() != want {
@@ -75,7 +75,7 @@ func TestDrifted(t *testing.T) {
 			t.Errorf("%q has no code of the list, or does not count as what a refresh tells", got)
 		}
 	}
-	if failed := (HostStatus{NotRunning, "not running: 117, the agent is abnormal or not found"}); failed.ToldByRefresh() {
+	if failed := (HostStatus{fleet.NotRunning, "not running: 117, the agent is abnormal or not found"}); failed.ToldByRefresh() {
 		t.Errorf("%q counts as what a refresh tells", failed)
 	}
 }
@@ -96,7 +96,7 @@ func TestHostStatus_output(t *testing.T) {
 			if got := OperationStatus(o).String(); got != "failed: "+c.want {
 				t.Errorf("failed_hosts has %q, want %q", got, c.want)
 			}
-			if got := LeftStatus(NotRunning, o).String(); got != "not_running: "+c.want {
+			if got := LeftStatus(fleet.NotRunning, o).String(); got != "not_running: "+c.want {
 				t.Errorf("out_of_sync has %q, want %q", got, c.want)
 			}
 		})
@@ -173,8 +173,8 @@ func TestOperationStatus_wordingDecidesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range outcomes {
 		want := OperationStatus(c.outcome)
-		if got := InDoubt(fleet.Results{fleet.Host{}: c.outcome}); got != want.Code.InDoubt() {
-			t.Errorf("%s: in doubt %t before it is in state and %t after", name, got, want.Code.InDoubt())
+		if got := InDoubt(fleet.Results{fleet.Host{}: c.outcome}); got != CodeInDoubt(want.Code) {
+			t.Errorf("%s: in doubt %t before it is in state and %t after", name, got, CodeInDoubt(want.Code))
 		}
 		for _, text := range hostile {
 			reworded := c.outcome
@@ -183,7 +183,7 @@ func TestOperationStatus_wordingDecidesNothing(t *testing.T) {
 				t.Errorf("%s: an outcome that says %q is %s, want %s", name, text, got, want.Code)
 			}
 			kept := ParseHostStatus(HostStatus{want.Code, text}.String(), "other")
-			if kept.Code != want.Code || kept.Code.InDoubt() != want.Code.InDoubt() {
+			if kept.Code != want.Code || CodeInDoubt(kept.Code) != CodeInDoubt(want.Code) {
 				t.Errorf("%s: state that says %q is read as %s, want %s", name, text, kept.Code, want.Code)
 			}
 		}
@@ -192,13 +192,13 @@ func TestOperationStatus_wordingDecidesNothing(t *testing.T) {
 
 func TestInDoubt(t *testing.T) {
 	t.Parallel()
-	var doubtful []Code
+	var doubtful []fleet.Code
 	for _, code := range Codes() {
-		if code.InDoubt() {
+		if CodeInDoubt(code) {
 			doubtful = append(doubtful, code)
 		}
 	}
-	if want := []Code{OutcomeUnknown, NoVerdict, Interrupted}; !slices.Equal(doubtful, want) {
+	if want := []fleet.Code{OutcomeUnknown, NoVerdict, Interrupted}; !slices.Equal(doubtful, want) {
 		t.Errorf("in doubt are %v, want %v", doubtful, want)
 	}
 }

@@ -82,7 +82,7 @@ const (
 
 func rankOf(o fleet.Outcome) int {
 	switch code := operationCode(o); {
-	case code.InDoubt():
+	case CodeInDoubt(code):
 		return rankUnknown
 	case code == NotTried:
 		return rankNotTried

@@ -64,37 +64,12 @@ func (d Desired) AllLabels() map[string]string {
 	return labels
 }
 
-// Drift is why a host is not as desired. The zero value is no drift.
-type Drift string
-
-// Every way in which a host can differ from what is desired.
-const (
-	NotRegistered Drift = "not_registered"
-	// Foreign is a registration of somebody else's; it is nobody's to replace or to
-	// remove but its owner's, until it is adopted.
-	Foreign     Drift = "registered_by_other"
-	OtherSpec   Drift = "other_spec"
-	OtherLabels Drift = "other_labels"
-	NotHosted   Drift = "not_hosted"
-	NotRunning  Drift = "not_running"
-	// Unhealthy is what did not pass the gate. No inspection finds it: it takes a while to
-	// show.
-	Unhealthy Drift = "unhealthy"
-	// NotOperated is registered as desired, and runs what it ran before. OperationUnconfirmed
-	// may have been operated: nobody heard.
-	NotOperated          Drift = "not_operated"
-	OperationUnconfirmed Drift = "operation_unconfirmed"
-	// Anew is OtherSpec of a registration without a fingerprint: another tool made it. It
-	// is told to people, and decides nothing.
-	Anew Drift = "registered_anew"
-)
-
 // Report is what an inspection found.
 type Report struct {
 	// Drift holds the hosts that are confirmed not to be as desired.
-	Drift map[Host]Drift
+	Drift map[Host]Code
 	// Differs is all that differs there, for people to read.
-	Differs map[Host][]Drift
+	Differs map[Host][]Code
 	// Unreachable holds the hosts that look wrong on file and could not be asked.
 	Unreachable map[Host]Status
 	// Cached is what the platform has on file, by host, without the labels where the agent
@@ -110,7 +85,7 @@ type Report struct {
 // which another object is named as the owner, however they look. registered is when the hosts
 // were registered as desired, by their agents' time, where that is known.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool, registered map[Host]int64) (Report, error) {
-	report := Report{Drift: make(map[Host]Drift), Differs: make(map[Host][]Drift), Unreachable: make(map[Host]Status)}
+	report := Report{Drift: make(map[Host]Code), Differs: make(map[Host][]Code), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
 		return report, fmt.Errorf("reading the cached status: %w", err)
@@ -164,7 +139,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 
 // judged takes what differs on a host in place of what was known before, and reports
 // whether anything does.
-func (r Report) judged(h Host, differs []Drift) bool {
+func (r Report) judged(h Host, differs []Code) bool {
 	if len(differs) == 0 {
 		delete(r.Drift, h)
 		delete(r.Differs, h)
@@ -179,9 +154,9 @@ func (r Report) judged(h Host, differs []Drift) bool {
 
 // differences says how a status differs from what is desired; the first is the gravest,
 // and mended along with the others.
-func (d Desired) differences(s Status) []Drift {
+func (d Desired) differences(s Status) []Code {
 	if s.State == Unregistered {
-		return []Drift{NotRegistered}
+		return []Code{NotRegistered}
 	}
 	differs := d.differentLabels(s.Labels)
 	if d.Ensure != EnsureRegistered && s.HostedKnown && !s.Hosted {
@@ -193,11 +168,11 @@ func (d Desired) differences(s Status) []Drift {
 	return differs
 }
 
-func (d Desired) differentLabels(labels map[string]string) []Drift {
+func (d Desired) differentLabels(labels map[string]string) []Code {
 	if d.FingerprintLabel == "" || labels == nil {
 		return nil
 	}
-	var differs []Drift
+	var differs []Code
 	switch carried := labels[d.FingerprintLabel]; {
 	case carried == d.Fingerprint:
 	case carried == "":

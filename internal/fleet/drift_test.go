@@ -64,7 +64,7 @@ func TestInspect(t *testing.T) {
 		registered = fleet.EnsureRegistered
 		hosted     = fleet.EnsureHosted
 		running    = fleet.EnsureRunning
-		silent     = fleet.Drift("unreachable")
+		silent     = fleet.Code("unreachable")
 	)
 	absent := fleet.Status{State: fleet.Unregistered}
 	unreachable := &fleet.Status{State: fleet.Unknown, Code: 117}
@@ -74,7 +74,7 @@ func TestInspect(t *testing.T) {
 		ensure fleet.Ensure
 		cached fleet.Status
 		live   *fleet.Status
-		want   fleet.Drift
+		want   fleet.Code
 	}{
 		"registered/as-declared":       {registered, row(fleet.Stopped, false, 5), nil, ""},
 		"registered/stopped-is-enough": {registered, row(fleet.Stopped, true, 5), nil, ""},
@@ -131,7 +131,7 @@ func TestInspect(t *testing.T) {
 			t.Parallel()
 			p := &process{cached: answer(test.cached)}
 			want := fleet.Report{
-				Drift: map[fleet.Host]fleet.Drift{}, Unreachable: map[fleet.Host]fleet.Status{},
+				Drift: map[fleet.Host]fleet.Code{}, Unreachable: map[fleet.Host]fleet.Status{},
 			}
 			wantCalls := []string{"cached 1"}
 			if test.live != nil {
@@ -163,20 +163,20 @@ func TestInspect_differs(t *testing.T) {
 	bare := map[string]string{"team": "sre"}
 	for name, c := range map[string]struct {
 		cached, live fleet.Status
-		decides      fleet.Drift
-		differs      []fleet.Drift
+		decides      fleet.Code
+		differs      []fleet.Code
 	}{
 		"as-desired":        {row(fleet.Running, true, 5), live(fleet.Running, true, 5), "", nil},
 		"found-well-after":  {row(fleet.Stopped, false, 5), live(fleet.Running, true, 5), "", nil},
-		"gone":              {fleet.Status{State: fleet.Unregistered}, live(fleet.Stopped, false, 0), fleet.NotRegistered, []fleet.Drift{fleet.NotRegistered}},
-		"stopped":           {row(fleet.Stopped, true, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Drift{fleet.NotRunning}},
-		"neither":           {row(fleet.Stopped, false, 5), live(fleet.Stopped, false, 5), fleet.NotHosted, []fleet.Drift{fleet.NotHosted, fleet.NotRunning}},
-		"less-than-on-file": {row(fleet.Stopped, false, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Drift{fleet.NotRunning}},
-		"other-spec":        {labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Drift{fleet.OtherSpec}},
-		"anew":              {labelled(row(fleet.Running, true, 5), bare), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Drift{fleet.Anew}},
+		"gone":              {fleet.Status{State: fleet.Unregistered}, live(fleet.Stopped, false, 0), fleet.NotRegistered, []fleet.Code{fleet.NotRegistered}},
+		"stopped":           {row(fleet.Stopped, true, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
+		"neither":           {row(fleet.Stopped, false, 5), live(fleet.Stopped, false, 5), fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
+		"less-than-on-file": {row(fleet.Stopped, false, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
+		"other-spec":        {labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Code{fleet.OtherSpec}},
+		"anew":              {labelled(row(fleet.Running, true, 5), bare), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Code{fleet.Anew}},
 		"all-at-once": {
 			labelled(row(fleet.Stopped, false, 5), map[string]string{}), live(fleet.Stopped, false, 5), fleet.OtherSpec,
-			[]fleet.Drift{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
+			[]fleet.Code{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
 		},
 		"not-asked": {labelled(row(fleet.Stopped, false, 5), bare), fleet.Status{State: fleet.Unknown}, "", nil},
 	} {
@@ -223,7 +223,7 @@ func TestInspect_asksSuspectsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantCalls(t, "cached 1 2 3 4 5", "live 2 4 5")
-	if diff := cmp.Diff(map[int]fleet.Drift{2: fleet.NotRegistered}, byNumber(got.Drift)); diff != "" {
+	if diff := cmp.Diff(map[int]fleet.Code{2: fleet.NotRegistered}, byNumber(got.Drift)); diff != "" {
 		t.Errorf("drift (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[int]fleet.Status{5: {State: fleet.Unknown, Message: "the agent did not answer in time"}}, byNumber(got.Unreachable)); diff != "" {
@@ -242,7 +242,7 @@ func TestInspect_withoutSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantCalls(t, "cached 1 2 3")
-	if diff := cmp.Diff(map[int]fleet.Drift{2: fleet.NotRegistered, 3: fleet.NotHosted}, byNumber(got.Drift)); diff != "" {
+	if diff := cmp.Diff(map[int]fleet.Code{2: fleet.NotRegistered, 3: fleet.NotHosted}, byNumber(got.Drift)); diff != "" {
 		t.Errorf("drift (-want +got):\n%s", diff)
 	}
 }
@@ -360,8 +360,8 @@ func TestDeclared_Ours(t *testing.T) {
 func TestEnsures_askMoreEach(t *testing.T) {
 	t.Parallel()
 	down := row(fleet.Stopped, false, 5)
-	want := []fleet.Drift{"", fleet.NotHosted, fleet.NotHosted}
-	var got []fleet.Drift
+	want := []fleet.Code{"", fleet.NotHosted, fleet.NotHosted}
+	var got []fleet.Code
 	for _, ensure := range fleet.Ensures() {
 		report, err := fleet.Inspect(t.Context(), &process{cached: answer(down), live: answer(live(fleet.Stopped, false, 5))}, hosts(1), desired(ensure), nil, nil)
 		if err != nil {

@@ -137,7 +137,7 @@ func TestInspect_superseded(t *testing.T) {
 	for name, c := range map[string]struct {
 		fingerprint, owner   string
 		inFile, now, atApply int64
-		drift                fleet.Drift
+		drift                fleet.Code
 	}{
 		"the-agent-keeps-its-time":         {"v1-before", "O", 5, 5, 5, ""},
 		"the-time-of-ours-is-not-known":    {"v1-before", "O", 5, 5, 0, ""},

@@ -60,7 +60,7 @@ type Outcome struct {
 	Undated bool
 	// Left is what is still not as desired after a [Reconciliation]; empty where the
 	// host is.
-	Left Drift
+	Left Code
 	// PID is that of the process before an operation that did not come out well, 0 where it
 	// did not run.
 	PID       int64

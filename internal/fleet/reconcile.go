@@ -197,7 +197,7 @@ func (r *Reconciliation) Running() map[Host]int64 { return r.running }
 func (r *Reconciliation) Ended() map[Host]bool { return r.ended }
 
 // left is what is left to do on a host on which nothing was done.
-func (r *Reconciliation) left(h Host) Drift {
+func (r *Reconciliation) left(h Host) Code {
 	due, isDue := r.change.Due[h]
 	switch {
 	case r.register[h]:
@@ -213,7 +213,7 @@ func (r *Reconciliation) left(h Host) Drift {
 }
 
 // bare is what is left to do on a host on which the process is registered and no more.
-func (r *Reconciliation) bare(Host) Drift {
+func (r *Reconciliation) bare(Host) Code {
 	if r.want.Ensure == EnsureRunning {
 		return NotRunning
 	}
@@ -233,7 +233,7 @@ func (r Results) tookOver(registered Results) {
 
 // leave says of hosts that did not come out well what is left to do there,
 // unless that is said already.
-func (r Results) leave(hosts []Host, left func(Host) Drift) {
+func (r Results) leave(hosts []Host, left func(Host) Code) {
 	for _, h := range hosts {
 		if o := r[h]; !o.OK() && o.Left == "" {
 			o.Left = left(h)
@@ -331,7 +331,7 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		// declaration of this object.
 		return o, true
 	}
-	o.Err, o.Left = err, Foreign
+	o.Err, o.Left = err, RegisteredByOther
 	if err != nil {
 		o.AlreadyDone = false
 	}
@@ -390,7 +390,7 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, later t
 	})
 	if len(bare) > 0 {
 		hosted := operateBefore(ctx, p, Supervise, bare, nil, later).hosting(want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
-		hosted.leave(bare, func(Host) Drift { return NotHosted })
+		hosted.leave(bare, func(Host) Code { return NotHosted })
 		b.results.Merge(hosted)
 	}
 	for _, h := range slices.Concat(b.started, bare) {

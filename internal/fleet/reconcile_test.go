@@ -21,7 +21,7 @@ var (
 )
 
 // left is an outcome that leaves something to do.
-func left(o fleet.Outcome, what fleet.Drift) fleet.Outcome {
+func left(o fleet.Outcome, what fleet.Code) fleet.Outcome {
 	o.Left = what
 	return o
 }
@@ -91,22 +91,22 @@ func TestReconcile(t *testing.T) {
 		"taken-by-another": {
 			hosted, fleet.Change{Register: hosts(1, 2)},
 			process{register: done(byHost{2: taken}), cached: says(map[int]fleet.Status{2: foreign})},
-			[]string{"register 1 2", "cached 2", "live 1"}, byHost{1: well, 2: left(taken, fleet.Foreign)},
+			[]string{"register 1 2", "cached 2", "live 1"}, byHost{1: well, 2: left(taken, fleet.RegisteredByOther)},
 		},
 		"taken-without-labels": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, nil))},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.RegisteredByOther)},
 		},
 		"taken-lagging": {
 			hosted, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(absent)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnread, fleet.RegisteredByOther)},
 		},
 		"taken-and-file-closed": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: fail},
-			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true, Meaning: takenUnread.Meaning}, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(fleet.Outcome{Verdict: fleet.Failed, Code: 850, Err: errDown, Unread: true, Meaning: takenUnread.Meaning}, fleet.RegisteredByOther)},
 		},
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},
@@ -142,23 +142,23 @@ func TestReconcile(t *testing.T) {
 		"taken-since-the-file": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: takenAt(6)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.RegisteredByOther)},
 		},
 		"own-by-an-old-file": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: takenAt(6)}), cached: answer(bare)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenUnreadAt(6), fleet.RegisteredByOther)},
 		},
 		"taken-as-the-file-says": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: takenAt(5)}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(takenAt(5), fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(takenAt(5), fleet.RegisteredByOther)},
 		},
 		// What an operation hosted by itself names nobody.
 		"own-fingerprint-without-an-owner": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, carrying(ownPrint)))},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.RegisteredByOther)},
 		},
 		"repeated-lagging": {
 			registered, fleet.Change{Register: hosts(1)},
@@ -172,7 +172,7 @@ func TestReconcile(t *testing.T) {
 		"repeated-taken-by-another": {
 			registered, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: repeated(takenAt(5))}), cached: answer(foreign)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(takenAt(5)), fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(repeated(takenAt(5)), fleet.RegisteredByOther)},
 		},
 		// The file may show who was there before.
 		"repeated-taken-by-nobody-known": {
@@ -191,7 +191,7 @@ func TestReconcile(t *testing.T) {
 		"taken-without-fingerprints": {
 			fleet.Desired{Ensure: fleet.EnsureRegistered}, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(bare)},
-			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.Foreign)},
+			[]string{"register 1", "cached 1"}, byHost{1: left(taken, fleet.RegisteredByOther)},
 		},
 		"repeated-and-failed-otherwise": {
 			registered, fleet.Change{Register: hosts(1)},
@@ -316,7 +316,7 @@ func TestReconcile_leftOfWavesNotTried(t *testing.T) {
 		Register: hosts(1, 2), Reregister: hosts(3), Settle: hosts(4), Order: hosts(1, 2, 3, 4),
 		Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)},
 	}
-	for ensure, settle := range map[fleet.Ensure]fleet.Drift{fleet.EnsureHosted: fleet.NotHosted, fleet.EnsureRunning: fleet.NotRunning} {
+	for ensure, settle := range map[fleet.Ensure]fleet.Code{fleet.EnsureHosted: fleet.NotHosted, fleet.EnsureRunning: fleet.NotRunning} {
 		t.Run(string(ensure), func(t *testing.T) {
 			t.Parallel()
 			p := &process{register: done(byHost{1: away})}

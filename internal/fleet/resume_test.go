@@ -162,7 +162,7 @@ func TestReconcile_resumes(t *testing.T) {
 		silent = fleet.Status{State: fleet.Unknown, Code: 117, Message: "no agent"}
 		task   = fleet.Task{ID: "T", Operation: fleet.Restart}
 		began  = fleet.Task{ID: "U", Operation: fleet.Start}
-		had    = func(o fleet.Outcome, task fleet.Task, left fleet.Drift) fleet.Outcome {
+		had    = func(o fleet.Outcome, task fleet.Task, left fleet.Code) fleet.Outcome {
 			o.Underway, o.Left, o.PID = task, left, 7
 			return o
 		}
@@ -263,7 +263,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		task    = fleet.Task{ID: "T", Operation: fleet.Start}
 		sent    = fleet.Outcome{Verdict: fleet.Pending, TaskID: "U"}
 		unsent  = fleet.Outcome{Verdict: fleet.Lost}
-		waits   = func(left fleet.Drift) fleet.Outcome {
+		waits   = func(left fleet.Code) fleet.Outcome {
 			o := goesOn(inTask, task)
 			o.Left = left
 			return o

@@ -21,7 +21,7 @@ func TestReconcile_operation(t *testing.T) {
 		broken = fleet.Outcome{Verdict: fleet.Failed, Code: 65535}
 		lost   = fleet.Outcome{Verdict: fleet.Lost, Err: errDown}
 		asked  = fleet.Outcome{Verdict: fleet.Failed, Code: 117, Message: "no agent", Meaning: "left as it is, because whether it runs is not known"}
-		had    = func(o fleet.Outcome, left fleet.Drift, pid int64) fleet.Outcome {
+		had    = func(o fleet.Outcome, left fleet.Code, pid int64) fleet.Outcome {
 			o.Left, o.PID = left, pid
 			return o
 		}

@@ -69,7 +69,7 @@ func TestFlow_drift(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		disturb func(*simulator.Server, string) error
-		want    fleet.Drift
+		want    fleet.Code
 	}{
 		"none":     {func(*simulator.Server, string) error { return nil }, ""},
 		"unhosted": {func(s *simulator.Server, at string) error { return s.Unhost(at, "gse", "proc-test") }, fleet.NotHosted},
@@ -173,7 +173,7 @@ func TestFlow_createAgain(t *testing.T) {
 			}
 			for range 2 { // the second create finds the hosts of the first, which are its own
 				results := reconcile(t, p, want, inventory, false)
-				if got := results[taken]; got.OK() || !got.AlreadyDone || got.Left != fleet.Foreign || got.TaskID != "" || got.Code != test.code {
+				if got := results[taken]; got.OK() || !got.AlreadyDone || got.Left != fleet.RegisteredByOther || got.TaskID != "" || got.Code != test.code {
 					t.Errorf("got %+v, want it to be another's", got)
 				}
 				if failures := results.Failures(); len(failures) != 1 || !maps.Equal(at(sim, taken).Labels, theirs) {

@@ -24,7 +24,7 @@ type wanted struct {
 // standing is what is known of a host that stays: the code of out_of_sync, "" where it is in sync,
 // and whether another object has registered it since.
 type standing struct {
-	code      diagnose.Code
+	code      fleet.Code
 	overtaken bool
 	// looked: nothing is kept of the last apply, so the cached status was read. absent and other are
 	// what it shows, no row or not what is declared.
@@ -58,16 +58,16 @@ func (w wanted) stepOn(s standing) step {
 
 // unproven reports whether state says of a host that a registration there is not this object's, or
 // does not know that it is.
-func unproven(code diagnose.Code) bool {
-	return code == diagnose.NotRegistered || code == diagnose.Unconfirmed || code == diagnose.RegisteredByOther
+func unproven(code fleet.Code) bool {
+	return code == fleet.NotRegistered || code == fleet.Unconfirmed || code == fleet.RegisteredByOther
 }
 
 // unheld reports whether nothing of this object's is known to be registered on a host of that
 // code, outdated whether it is with something else than is declared.
-func unheld(code diagnose.Code) bool { return unproven(code) || code == diagnose.Unregistered }
+func unheld(code fleet.Code) bool { return unproven(code) || code == fleet.NoLongerRegistered }
 
-func outdated(code diagnose.Code) bool {
-	return code == diagnose.OtherSpec || code == diagnose.OtherLabels
+func outdated(code fleet.Code) bool {
+	return code == fleet.OtherSpec || code == fleet.OtherLabels
 }
 
 // refreshed is what a refresh found of a host, beside what state said before.
@@ -86,8 +86,8 @@ type refreshed struct {
 func (r refreshed) status() diagnose.HostStatus {
 	var (
 		drifted  = r.found.Code != ""
-		missing  = r.found.Code == diagnose.Unregistered
-		doubtful = r.was.Code == diagnose.Unconfirmed || r.was.Code == diagnose.NotRegistered
+		missing  = r.found.Code == fleet.NoLongerRegistered
+		doubtful = r.was.Code == fleet.Unconfirmed || r.was.Code == fleet.NotRegistered
 		same     = drifted && r.found.Code == r.was.Code
 	)
 	switch {
@@ -121,19 +121,19 @@ func (r refreshed) doubted() diagnose.HostStatus {
 func (r refreshed) kept(missing bool) diagnose.HostStatus {
 	// That it is registered as declared, and not hosted, not running or not operated, is less, and
 	// is repaired along with the rest.
-	lesser := r.found.Code == "" || registeredOnly[fleet.Drift(r.found.Code)]
+	lesser := r.found.Code == "" || registeredOnly[r.found.Code]
 	keep := false
 	switch r.was.Code {
-	case diagnose.Unhealthy: // that it runs at this moment does not say that it goes on
+	case fleet.Unhealthy: // that it runs at this moment does not say that it goes on
 		keep = r.found.Code == ""
-	case diagnose.RegisteredByOther:
+	case fleet.RegisteredByOther:
 		if missing {
 			return diagnose.NeverOurs()
 		}
 		keep = !r.made
-	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
+	case fleet.NotOperated, fleet.OperationUnconfirmed:
 		keep = lesser
-	case diagnose.NotRegistered, diagnose.Unregistered, diagnose.Unconfirmed, diagnose.OtherSpec, diagnose.OtherLabels:
+	case fleet.NotRegistered, fleet.NoLongerRegistered, fleet.Unconfirmed, fleet.OtherSpec, fleet.OtherLabels:
 		keep = lesser && !r.made
 	default: // not hosted, or not running
 	}

@@ -20,7 +20,7 @@ func TestCreatePartial(t *testing.T) {
 		Title: diagnose.ProcessTitle("web", "nginx"), Hosts: inventory, ImportAdvice: " Or import.",
 	}}
 	failures := fleet.Results{hosts[1]: {
-		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.Foreign, RequestID: "r1",
+		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.RegisteredByOther, RequestID: "r1",
 	}}
 	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.
 
@@ -46,8 +46,8 @@ func TestDriftStatuses_texts(t *testing.T) {
 	var (
 		id      = hosts[0].WithoutSupplier()
 		neither = fleet.Report{
-			Drift:   map[fleet.Host]fleet.Drift{hosts[0]: fleet.NotHosted},
-			Differs: map[fleet.Host][]fleet.Drift{hosts[0]: {fleet.NotHosted, fleet.NotRunning}},
+			Drift:   map[fleet.Host]fleet.Code{hosts[0]: fleet.NotHosted},
+			Differs: map[fleet.Host][]fleet.Code{hosts[0]: {fleet.NotHosted, fleet.NotRunning}},
 		}
 	)
 	for before, want := range map[string]string{
@@ -58,7 +58,7 @@ func TestDriftStatuses_texts(t *testing.T) {
 	} {
 		known := make(map[fleet.HostID]diagnose.HostStatus)
 		if before != "" {
-			known[id] = diagnose.ParseHostStatus(before, diagnose.NotRegistered)
+			known[id] = diagnose.ParseHostStatus(before, fleet.NotRegistered)
 		}
 		if got := driftStatuses(neither, fleet.Desired{}, ledger{}, known)[id].String(); got != want {
 			t.Errorf("state that says %q says %q after a refresh, want %q", before, got, want)
@@ -75,8 +75,8 @@ func TestHostedDiagnostics(t *testing.T) {
 	away := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent is away", Left: fleet.NotRegistered, RequestID: "r1",
 	}}
-	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.Foreign}}
-	unread := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Unread: true, Code: 850, Meaning: "by whom could not be read", Left: fleet.Foreign}}
+	taken := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Left: fleet.RegisteredByOther}}
+	unread := fleet.Results{hosts[1]: {Verdict: fleet.Failed, AlreadyDone: true, Unread: true, Code: 850, Meaning: "by whom could not be read", Left: fleet.RegisteredByOther}}
 	unanswered := away[hosts[1]]
 	unanswered.Unreachable = true
 	silentOnes := fleet.Results{hosts[1]: unanswered}

@@ -78,7 +78,7 @@ func (e effect) removing(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.
 	e.removed = hosts
 	for _, host := range hosts {
 		switch code := statuses[host.WithoutSupplier()].Code; {
-		case code == diagnose.NotRegistered:
+		case code == fleet.NotRegistered:
 			e.refused = append(e.refused, host)
 		case unproven(code), last.isOvertaken(host):
 			e.unsure = append(e.unsure, host)

@@ -62,7 +62,7 @@ func (m *lifecycleModel) ensures() fleet.Ensure { return fleet.Ensure(m.Ensure.V
 
 // statuses are what out_of_sync says of the hosts.
 func (m *lifecycleModel) statuses(hosts fleet.Inventory) map[fleet.HostID]diagnose.HostStatus {
-	return diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, diagnose.NotRegistered)
+	return diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, fleet.NotRegistered)
 }
 
 // setStatuses writes them.

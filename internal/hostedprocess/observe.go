@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/ownership"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
@@ -94,11 +93,11 @@ func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, 
 // claimOn is what state says of the registration on a host.
 func (l letting) claimOn(host fleet.Host) ownership.Claim {
 	switch l.statuses[host.WithoutSupplier()].Code {
-	case diagnose.NotRegistered:
+	case fleet.NotRegistered:
 		return ownership.Refused
-	case diagnose.Unconfirmed:
+	case fleet.Unconfirmed:
 		return ownership.Unconfirmed
-	case diagnose.RegisteredByOther:
+	case fleet.RegisteredByOther:
 		return ownership.Foreign
 	default:
 		if l.last.isOvertaken(host) {

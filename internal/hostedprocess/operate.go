@@ -10,7 +10,7 @@ import (
 )
 
 // registeredOnly is what may be left to do on a host that is registered as declared.
-var registeredOnly = map[fleet.Drift]bool{
+var registeredOnly = map[fleet.Code]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
@@ -67,9 +67,9 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 		due.InDoubt, due.Operated, due.Task = false, false, fleet.Task{}
 	}
 	switch status.Code {
-	case diagnose.NotOperated, diagnose.OperationUnconfirmed:
+	case fleet.NotOperated, fleet.OperationUnconfirmed:
 		return due, true
-	case diagnose.OtherSpec:
+	case fleet.OtherSpec:
 		return due, begun || !behind || e.Runs != r.spec
 	default:
 		return due, begun || r.changes
@@ -86,7 +86,7 @@ func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error)
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		_, is := u.due[host]
 		code := u.statuses[host.WithoutSupplier()].Code
-		return is && !u.last.on(host).IsDue && u.prior.Hosts.Has(host) && code != diagnose.NotOperated && code != diagnose.OperationUnconfirmed
+		return is && !u.last.on(host).IsDue && u.prior.Hosts.Has(host) && code != fleet.NotOperated && code != fleet.OperationUnconfirmed
 	})
 	if len(fresh) == 0 {
 		return nil, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -55,7 +54,7 @@ func (l letting) replaced(host fleet.Host, name fleet.HostID) bool {
 	if registrant == "" || registrant == l.last.owner {
 		return false
 	}
-	if l.statuses[host.WithoutSupplier()].Code != diagnose.RegisteredByOther {
+	if l.statuses[host.WithoutSupplier()].Code != fleet.RegisteredByOther {
 		l.gone.owned = append(l.gone.owned, host)
 	}
 	return true

@@ -102,7 +102,7 @@ func agentsTell(h hostedProcess) bool {
 // says that what nobody heard of since was not registered.
 func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h hostedProcess) bool {
 	return !slices.ContainsFunc(h.Hosts.Hosts(), func(host fleet.Host) bool {
-		doubtful := known[host.WithoutSupplier()].Code == diagnose.Unconfirmed && !h.Process.HostingRegisters()
+		doubtful := known[host.WithoutSupplier()].Code == fleet.Unconfirmed && !h.Process.HostingRegisters()
 		return report.Drift[host] != fleet.NotRegistered || !report.Live[host].HostedKnown || doubtful
 	})
 }

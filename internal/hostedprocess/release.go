@@ -162,7 +162,7 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
-		spared[host] = l.statuses[host.WithoutSupplier()].Code == diagnose.NotRegistered
+		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered
 	}
 	if !l.last.known && l.first != fleet.DestroyUnregister {
 		onFile, err := l.Process.CachedStatus(ctx, ours)

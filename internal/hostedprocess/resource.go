@@ -281,7 +281,7 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 // what is registered, and what may be.
 func anyRegistered(results fleet.Results) bool {
 	for _, o := range results {
-		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.Foreign) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
+		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.RegisteredByOther) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
 			return true
 		}
 	}
@@ -302,9 +302,9 @@ func anyTakenOver(results fleet.Results) bool {
 func statusesOf(failures fleet.Results) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
-		status := diagnose.LeftStatus(diagnose.Code(o.Left), o)
+		status := diagnose.LeftStatus(o.Left, o)
 		if o.Left == fleet.NotRegistered && (o.Unread || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost) {
-			status.Code = diagnose.Unconfirmed
+			status.Code = fleet.Unconfirmed
 		}
 		statuses[host.WithoutSupplier()] = status
 	}

@@ -60,7 +60,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 		delete(statuses, host.WithoutSupplier())
 	}
 	foreign := maps.Clone(u.failures)
-	maps.DeleteFunc(foreign, func(_ fleet.Host, o fleet.Outcome) bool { return o.Left != fleet.Foreign })
+	maps.DeleteFunc(foreign, func(_ fleet.Host, o fleet.Outcome) bool { return o.Left != fleet.RegisteredByOther })
 	maps.Copy(statuses, statusesOf(foreign))
 	maps.Copy(statuses, statusesOf(ours.Failures()))
 

@@ -151,7 +151,7 @@ func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outco
 // doubt about: what could not be read makes it nobody else's.
 func (u *update) keepDoubt(results fleet.Results) {
 	for host, o := range results {
-		if code := u.statuses[host.WithoutSupplier()].Code; o.Unread && (code == diagnose.Unconfirmed || code == diagnose.NotRegistered) {
+		if code := u.statuses[host.WithoutSupplier()].Code; o.Unread && (code == fleet.Unconfirmed || code == fleet.NotRegistered) {
 			results[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningUnread, Unread: true, Left: fleet.NotRegistered, RequestID: o.RequestID, Err: o.Err}
 		}
 	}
@@ -253,12 +253,12 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	for host, o := range u.stuck {
 		id := host.WithoutSupplier()
 		status, out := u.statuses[id]
-		nothingOfOurs := out && !outdated(status.Code) && !registeredOnly[fleet.Drift(status.Code)]
+		nothingOfOurs := out && !outdated(status.Code) && !registeredOnly[status.Code]
 		switch {
 		case nothingOfOurs:
 			statuses[id] = status
 		case changed:
-			statuses[id] = diagnose.LeftStatus(diagnose.OtherSpec, o)
+			statuses[id] = diagnose.LeftStatus(fleet.OtherSpec, o)
 		case out:
 			statuses[id] = status
 		}

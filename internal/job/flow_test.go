@@ -48,7 +48,7 @@ func TestFlow_drift(t *testing.T) {
 		ensure  fleet.Ensure
 		shape   string // of the agents' answers
 		disturb func(*simulator.Server, string) error
-		drift   fleet.Drift
+		drift   fleet.Code
 		repair  []int // operations
 	}{
 		"none":                    {fleet.EnsureRunning, "", nothing, "", nil},

@@ -180,7 +180,7 @@ func (c *change) due() []duty {
 			if task.ID != "" && task.As == "" && at.host != host.WithoutSupplier() {
 				task.As = at.host.Address()
 			}
-			if !c.everywhere && failed && (kept || status.Code.InDoubt()) {
+			if !c.everywhere && failed && (kept || diagnose.CodeInDoubt(status.Code)) {
 				duties[i].unsure[host], duties[i].watched[host] = task, known.Watched
 			}
 			if failed && status.Code == diagnose.NoVerdict {

@@ -33,20 +33,20 @@ func TestChange_due(t *testing.T) {
 	for name, c := range map[string]struct {
 		everywhere bool
 		next       map[string]string
-		failed     map[string]diagnose.Code
+		failed     map[string]fleet.Code
 		want       want
 	}{
 		"nothing":            {next: prior},
-		"everywhere":         {everywhere: true, next: prior, failed: map[string]diagnose.Code{"b": diagnose.OutcomeUnknown}, want: want{Due: []string{"a", "b", "c"}}},
+		"everywhere":         {everywhere: true, next: prior, failed: map[string]fleet.Code{"b": diagnose.OutcomeUnknown}, want: want{Due: []string{"a", "b", "c"}}},
 		"added":              {next: map[string]string{"a": "0:10.0.0.1", "d": "0:10.0.0.4"}, want: want{Due: []string{"d"}}},
 		"other-key":          {next: map[string]string{"z": "0:10.0.0.1"}},
-		"failed":             {next: prior, failed: map[string]diagnose.Code{"b": diagnose.Failed}, want: want{Due: []string{"b"}}},
-		"not-tried":          {next: prior, failed: map[string]diagnose.Code{"b": diagnose.NotTried}, want: want{Due: []string{"b"}}},
-		"unknown":            {next: prior, failed: map[string]diagnose.Code{"b": diagnose.OutcomeUnknown}, want: want{[]string{"b"}, []string{"b"}}},
-		"no-verdict":         {next: prior, failed: map[string]diagnose.Code{"b": diagnose.NoVerdict}, want: want{[]string{"b"}, []string{"b"}}},
-		"interrupted":        {next: prior, failed: map[string]diagnose.Code{"b": diagnose.Interrupted}, want: want{[]string{"b"}, []string{"b"}}},
-		"failed-and-left":    {next: map[string]string{"a": "0:10.0.0.1"}, failed: map[string]diagnose.Code{"b": diagnose.Failed}},
-		"failed-and-respelt": {next: map[string]string{"b": "0:7:10.0.0.2"}, failed: map[string]diagnose.Code{"b": diagnose.Interrupted}, want: want{[]string{"b"}, []string{"b"}}},
+		"failed":             {next: prior, failed: map[string]fleet.Code{"b": diagnose.Failed}, want: want{Due: []string{"b"}}},
+		"not-tried":          {next: prior, failed: map[string]fleet.Code{"b": diagnose.NotTried}, want: want{Due: []string{"b"}}},
+		"unknown":            {next: prior, failed: map[string]fleet.Code{"b": diagnose.OutcomeUnknown}, want: want{[]string{"b"}, []string{"b"}}},
+		"no-verdict":         {next: prior, failed: map[string]fleet.Code{"b": diagnose.NoVerdict}, want: want{[]string{"b"}, []string{"b"}}},
+		"interrupted":        {next: prior, failed: map[string]fleet.Code{"b": diagnose.Interrupted}, want: want{[]string{"b"}, []string{"b"}}},
+		"failed-and-left":    {next: map[string]string{"a": "0:10.0.0.1"}, failed: map[string]fleet.Code{"b": diagnose.Failed}},
+		"failed-and-respelt": {next: map[string]string{"b": "0:7:10.0.0.2"}, failed: map[string]fleet.Code{"b": diagnose.Interrupted}, want: want{[]string{"b"}, []string{"b"}}},
 	} {
 		for _, text := range []string{"", "x", "interrupted", "failed: x"} {
 			t.Run(name+"/"+text, func(t *testing.T) {

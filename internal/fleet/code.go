@@ -1,0 +1,38 @@
+package fleet
+
+// Code says what is left to do on a host, "" for nothing. It stands in state, and the next apply
+// decides by it alone: the list is closed, and a code that was released keeps its meaning.
+type Code string
+
+// The codes of out_of_sync.
+const (
+	// NotRegistered was never registered by the object, NoLongerRegistered was and is no more.
+	NotRegistered      Code = "not_registered"
+	NoLongerRegistered Code = "unregistered"
+	// Unconfirmed may be registered: the answer was lost.
+	Unconfirmed Code = "unconfirmed"
+	// RegisteredByOther is another owner's, and not to be replaced or removed before it is adopted.
+	RegisteredByOther Code = "registered_by_other"
+	OtherSpec         Code = "other_spec"
+	OtherLabels       Code = "other_labels"
+	NotHosted         Code = "not_hosted"
+	NotRunning        Code = "not_running"
+	// Unhealthy is as declared, and did not pass the gate of its rollout. No inspection finds it:
+	// it takes a while to show.
+	Unhealthy Code = "unhealthy"
+	// NotOperated is registered as declared, and the operation of on_update is still due.
+	// OperationUnconfirmed may have been operated: how that ended was not seen.
+	NotOperated          Code = "not_operated"
+	OperationUnconfirmed Code = "operation_unconfirmed"
+	// Anew is OtherSpec of a registration without a fingerprint, which another tool made. It is for
+	// people, and never stands in state.
+	Anew Code = "registered_anew"
+)
+
+// Codes are those that stand in out_of_sync.
+func Codes() []Code {
+	return []Code{
+		NotRegistered, NoLongerRegistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning, Unhealthy,
+		NotOperated, OperationUnconfirmed,
+	}
+}
