@@ -16,6 +16,12 @@ type Change struct {
 	Register, Reregister, Settle []Host
 	// Adopt takes over registrations that somebody else made.
 	Adopt bool
+	// Leaving gives those of hosts on which another object has registered the process that this
+	// one is leaving in the same run: they are taken over. Nil gives none.
+	Leaving func(ctx context.Context, found map[Host]Owned) []Host
+	// Stopped are hosts of Register on which the process ran until another object stopped it in
+	// the same run. It is started again.
+	Stopped map[Host]bool
 	// Operation runs on the hosts of Due once they are registered, none if it is "".
 	Operation Operation
 	Due       map[Host]Due
@@ -39,6 +45,13 @@ type Change struct {
 	// are not touched.
 	Order   []Host
 	Rollout Rollout
+}
+
+// Owned is a registration that another object made: its id, "" where the cached status is late or
+// cannot be read, and the agent's time of it, 0 where it is not known.
+type Owned struct {
+	Owner string
+	At    int64
 }
 
 // Reconciliation makes hosts as desired, wave by wave, and can take that back.
@@ -114,7 +127,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	}
 	hosts := pickFunc(wave.Hosts, func(h Host) bool { _, settled := results[h]; return !settled })
 	fresh, again := pick(hosts, r.register), pick(hosts, r.reregister)
-	registered := registerAll(ctx, r.process, r.want, fresh, r.change.Adopt, later+needs(again))
+	registered := r.registerAll(ctx, fresh, later+needs(again))
 	results.Merge(registered)
 	if len(again) > 0 {
 		results.Merge(reregister(ctx, r.process, again, later).hosting(r.want, never))
@@ -124,7 +137,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
 	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe, after))
 	up := results.Succeeded(hosts)
-	brought := bringUp(ctx, r.process, r.want, up, last)
+	brought := bringUp(ctx, r.process, r.want, up, r.change.Stopped, last)
 	results.Merge(brought.results)
 	r.keepTimes(sent, up, before, brought, r.look(ctx, union(sent, up), brought.seen))
 	for _, h := range brought.started {
@@ -243,11 +256,13 @@ func (r Results) leave(hosts []Host, left func(Host) Code) {
 }
 
 // registerAll registers, and decides what a registration that is there already means:
-// it is taken over where it is our own or adopted, and left to its owner otherwise.
-func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, adopt bool, later time.Duration) Results {
+// it is taken over where it is our own, adopted or about to leave another object, and left to
+// its owner otherwise.
+func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later time.Duration) Results {
 	if len(hosts) == 0 {
 		return nil
 	}
+	p, want := r.process, r.want
 	registering, cancel := Share(ctx, Quick, later)
 	defer cancel()
 	results := p.Register(registering, hosts).hosting(want, always)
@@ -255,17 +270,27 @@ func registerAll(ctx context.Context, p Process, want Desired, hosts []Host, ado
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
 	claimed := taken
-	if len(taken) > 0 && !adopt {
+	if len(taken) > 0 && !r.change.Adopt {
 		onFile, err := cachedBefore(ctx, p, taken, later+Quick)
 		dateByOtherName(ctx, p, taken, results)
-		claimed = nil
+		claims, others := make(map[Host]bool), make(map[Host]Owned)
 		for _, h := range taken {
 			o, claim := want.meet(results[h], onFile[h], err)
 			results[h] = o
-			if claim {
-				claimed = append(claimed, h)
+			owner := onFile[h].Labels[want.OwnerLabel]
+			switch {
+			case claim:
+				claims[h] = true
+			case o.Left == RegisteredByOther && o.Unread:
+				others[h] = Owned{At: o.RegisterTime}
+			case o.Left == RegisteredByOther && owner != "":
+				others[h] = Owned{owner, o.RegisterTime}
 			}
 		}
+		if r.change.Leaving != nil && want.OwnerLabel != "" && len(others) > 0 {
+			maps.Copy(claims, setOf(r.change.Leaving(ctx, others)))
+		}
+		claimed = pick(taken, claims)
 	}
 	if len(claimed) > 0 {
 		for h, o := range reregister(ctx, p, claimed, later).hosting(want, never) {
@@ -352,12 +377,18 @@ const patience = 2 * time.Minute
 // bringUp hosts or starts what is not. The agents are asked: what is on file may be
 // of a registration before this one, and say of a process that it runs although it
 // was stopped since.
-func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, later time.Duration) brought {
+//
+// Those that were stopped are started where no more than hosting is wanted as well.
+func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, stopped map[Host]bool, later time.Duration) brought {
 	if want.Ensure == EnsureRegistered || len(hosts) == 0 {
 		return brought{}
 	}
+	run := hosts
+	if want.Ensure != EnsureRunning {
+		run = pick(hosts, stopped)
+	}
 	starting := time.Duration(0)
-	if want.Ensure == EnsureRunning {
+	if len(run) > 0 {
 		starting = Takes(p, Start)
 	}
 	status, err := askedBefore(ctx, p, hosts, starting+Quick+later)
@@ -369,14 +400,14 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, later t
 		return unread
 	}
 	b := brought{results: make(Results), before: status, seen: maps.Clone(status)}
-	if want.Ensure == EnsureRunning {
-		for _, h := range hosts {
+	if len(run) > 0 {
+		for _, h := range run {
 			// It may run: a start is for where it is known not to.
 			if s := status[h]; s.State == Unknown {
 				b.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "registered, but whether it runs is not known"}
 			}
 		}
-		b.started = pickFunc(hosts, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
+		b.started = pickFunc(run, func(h Host) bool { return status[h].State != Running && status[h].State != Unknown })
 		if len(b.started) > 0 {
 			b.results.Merge(start(ctx, p, b.started, nil, Quick+later).underWay(Start))
 		}

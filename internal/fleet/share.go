@@ -72,7 +72,7 @@ func operateBefore(ctx context.Context, p Process, op Operation, hosts []Host, o
 // takes is how long what a wave operates or starts may take.
 func (r *Reconciliation) takes(hosts []Host) time.Duration {
 	takes := time.Duration(0)
-	if r.want.Ensure == EnsureRunning {
+	if r.want.Ensure == EnsureRunning || len(r.change.Stopped) > 0 {
 		takes = Takes(r.process, Start)
 	}
 	if len(r.due(hosts)) > 0 {

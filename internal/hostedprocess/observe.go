@@ -218,7 +218,7 @@ func (l letting) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host
 		verdict, why := o.verdict(host)
 		switch verdict {
 		case ownership.Ours:
-			l.gone.registered[host] = s.live.RegisterTime
+			l.gone.registered[host], l.gone.ran[host] = s.live.RegisterTime, s.live.State == fleet.Running
 			return true
 		case ownership.Theirs:
 			switch {

@@ -106,7 +106,7 @@ func TestHostedProcess_labelOfBefore(t *testing.T) {
 }
 
 // Where no label tells whose a registration is, an object that is destroyed after another
-// has registered the same hosts in this run leaves them alone.
+// has registered the same hosts in this run leaves them alone, and says nothing of it.
 func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 
 			said := open(run, old).DestroyUnrefreshed()
 
-			if said.Failed() || !strings.Contains(said.String(), "Hosts Belong To Another Resource") || len(letGo(sim)) > 0 {
+			if len(said) > 0 || len(letGo(sim)) > 0 {
 				t.Errorf("let go of %v; said: %s", letGo(sim), said)
 			}
 		})

@@ -21,9 +21,9 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 }
 
 // notReplaced leaves out the hosts that another object has registered in this run. That
-// takes no label, and no file.
+// takes no label, and no file. The configuration moves them there, so nothing is said of it.
 func (l letting) notReplaced(hosts []fleet.Host) []fleet.Host {
-	return keep(hosts, func(host fleet.Host) bool { return !l.replaced(host, host.WithoutSupplier()) })
+	return keep(hosts, func(host fleet.Host) bool { return !l.replaced(host.WithoutSupplier()) })
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run by the
@@ -43,19 +43,18 @@ func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 	}
 	return keep(hosts, func(host fleet.Host) bool {
 		other, known := others[host]
-		return !known || !l.replaced(host, other)
+		if !known || !l.replaced(other) {
+			return true
+		}
+		if l.statuses[host.WithoutSupplier()].Code != fleet.RegisteredByOther {
+			l.gone.owned = append(l.gone.owned, host)
+		}
+		return false
 	})
 }
 
-// replaced reports whether another object has registered a host in this run by a name of
-// its machine, and notes that it was left alone.
-func (l letting) replaced(host fleet.Host, name fleet.HostID) bool {
+// replaced reports whether another object has registered a host in this run by that name.
+func (l letting) replaced(name fleet.HostID) bool {
 	registrant := l.registrant(name)
-	if registrant == "" || registrant == l.last.owner {
-		return false
-	}
-	if l.statuses[host.WithoutSupplier()].Code != fleet.RegisteredByOther {
-		l.gone.owned = append(l.gone.owned, host)
-	}
-	return true
+	return registrant != "" && registrant != l.last.owner
 }

@@ -14,6 +14,10 @@ import (
 //
 // Promised in large-fleets.md: it takes the registration over, which is of the very same
 // declaration, and the other leaves the host alone with a warning.
+//
+// Promised in partial-failure.md: A destroy of the other unregisters nothing, with the warning *Hosts
+// Belong To Another Resource*.
+// Promised in ownership.md: They are left alone, hosted and running, with the warning *Hosts Belong To Another Resource*.
 func TestOwnership_twoConfigurations(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

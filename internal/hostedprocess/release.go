@@ -32,6 +32,8 @@ type released struct {
 	beside map[fleet.Host]fleet.HostID
 	// registered is when their agents said that the process was registered.
 	registered map[fleet.Host]int64
+	// ran is where they said that it ran.
+	ran map[fleet.Host]bool
 	// lapsed were another object's, and nothing is on file now.
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
@@ -45,7 +47,7 @@ type released struct {
 func newReleased() released {
 	return released{
 		results: make(fleet.Results), forgotten: make(fleet.Results),
-		beside: make(map[fleet.Host]fleet.HostID), registered: make(map[fleet.Host]int64),
+		beside: make(map[fleet.Host]fleet.HostID), registered: make(map[fleet.Host]int64), ran: make(map[fleet.Host]bool),
 	}
 }
 
@@ -73,6 +75,7 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 			return l.releaseWave(ctx, wave, spared)
 		})
 	}))
+	l.noteStopped(ours, spared)
 	if l.forget {
 		answering := h.answering(ctx, gone.results)
 		for host, o := range gone.results {
@@ -157,12 +160,12 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 }
 
 // spared are the hosts on which nothing is to be stopped before they go. What never came to
-// be registered was not started by us, and is not ours to stop; and a machine that state
-// has by both of its names is stopped by one of them.
+// be registered was not started by us, and is not ours to stop; a host that moves to another
+// object runs on; and a machine that state has by both of its names is stopped by one of them.
 func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {
-		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered
+		spared[host] = l.statuses[host.WithoutSupplier()].Code == fleet.NotRegistered || l.moves(host)
 	}
 	if !l.last.known && l.first != fleet.DestroyUnregister {
 		onFile, err := l.Process.CachedStatus(ctx, ours)

@@ -48,6 +48,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	h.announce(h.Hosts.Hosts(), nil, leave{})
 	release, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Register Hosted Process", h.Title+
@@ -183,6 +184,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	if !h.Desired.HasSpec {
 		l.first = fleet.DestroyUnregister // imported and never applied: nothing can be operated without a spec
 	}
+	h.announce(nil, h.Hosts.Hosts(), l)
 	release, err := h.hold(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Unregister Hosted Process", h.Title+
@@ -213,7 +215,7 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 	logged := platform.Run{Process: h.ID, Operation: operation, Keys: h.Hosts, Rollout: change.Rollout}
 	results := h.platform.Logged(ctx, logged, slices.Concat(change.Register, change.Reregister, change.Settle), func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
 		change.Rollout = rollout
-		reconciliation = fleet.NewReconciliation(h.Process, h.Desired, change)
+		reconciliation = fleet.NewReconciliation(h.Process, h.Desired, h.moving(change))
 		return reconciliation.Run(ctx)
 	})
 	if h.owners != nil {

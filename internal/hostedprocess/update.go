@@ -47,6 +47,7 @@ type update struct {
 
 // run does it. An error means that nothing was begun.
 func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
+	u.h.announce(u.h.Hosts.Hosts(), u.prior.Hosts.Without(u.h.Hosts), u.leave)
 	release, err := u.h.hold(ctx, u.prior.Hosts.Hosts()...)
 	if err != nil {
 		return err

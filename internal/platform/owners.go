@@ -15,6 +15,12 @@ type Owners struct {
 	mu   sync.Mutex
 	last map[registration]claim
 	busy map[registration]chan struct{} // closed when whoever holds it lets go
+	// joins is who has announced to register a process, leaves who to unregister it, with the
+	// agent's time of that registration, 0 where it is not known.
+	joins  map[registration]string
+	leaves map[registration]map[string]int64
+	// stopped are processes that ran and were stopped before they were unregistered.
+	stopped map[registration]bool
 }
 
 // registration is a process on a host.
@@ -74,6 +80,77 @@ func (o *Owners) release(process string, hosts []fleet.Host) {
 		}
 		delete(o.busy, key)
 	}
+}
+
+// Announce says, before owner holds any hosts, which of them it is to register the process on,
+// and which it is to unregister it on, with the agents' times of its registrations there. So a
+// host that moves between two objects of one run is known to move, whichever comes first.
+func (o *Owners) Announce(process, owner string, joins []fleet.Host, leaves map[fleet.Host]int64) {
+	if owner == "" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.joins == nil {
+		o.joins, o.leaves = make(map[registration]string), make(map[registration]map[string]int64)
+	}
+	for _, h := range joins {
+		o.joins[registration{process, h.WithoutSupplier()}] = owner
+	}
+	for h, at := range leaves {
+		key := registration{process, h.WithoutSupplier()}
+		if o.leaves[key] == nil {
+			o.leaves[key] = make(map[string]int64)
+		}
+		o.leaves[key][owner] = at
+	}
+}
+
+// Joins is who has announced to register the process on a host, "" where nobody has.
+func (o *Owners) Joins(process string, host fleet.HostID) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.joins[registration{process, host}]
+}
+
+// Leaves reports whether a registration is one that its owner has announced to unregister. An
+// owner that is not known is told by the agent's time.
+func (o *Owners) Leaves(process string, host fleet.HostID, found fleet.Owned) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	leaves := o.leaves[registration{process, host}]
+	if _, announced := leaves[found.Owner]; found.Owner != "" {
+		return announced
+	}
+	for _, at := range leaves {
+		if at != 0 && at == found.At {
+			return true
+		}
+	}
+	return false
+}
+
+// Stopped notes that the process ran on these hosts and was stopped there.
+func (o *Owners) Stopped(process string, hosts []fleet.Host) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stopped == nil {
+		o.stopped = make(map[registration]bool)
+	}
+	for _, h := range hosts {
+		o.stopped[registration{process, h.WithoutSupplier()}] = true
+	}
+}
+
+// WasStopped reports whether the process ran on a host until it was stopped in this run. It is
+// answered once.
+func (o *Owners) WasStopped(process string, host fleet.HostID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := registration{process, host}
+	stopped := o.stopped[key]
+	delete(o.stopped, key)
+	return stopped
 }
 
 // Registered notes that owner registered the process on these hosts.

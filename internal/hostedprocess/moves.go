@@ -1,0 +1,88 @@
+package hostedprocess
+
+import (
+	"context"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/ownership"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+)
+
+// A host may move between two objects of one process in one apply. Terraform runs both at the
+// same time, and either may hold the host first, so each announces what it is about to do
+// before that.
+
+// looksForLeaver is how often an object that finds a host registered by another looks whether
+// that one is leaving it. With the default backoff that takes three seconds.
+const looksForLeaver = 10
+
+// announce says which hosts this object registers the process on, and which leave it. A host on
+// which the registration may not be its own it can give to nobody.
+func (h hostedProcess) announce(joins, leaves []fleet.Host, how leave) {
+	if h.owners == nil {
+		return
+	}
+	at := make(map[fleet.Host]int64, len(leaves))
+	for _, host := range leaves {
+		if (letting{h, how, nil}).claimOn(host) == ownership.Registered {
+			at[host] = how.last.on(host).At
+		}
+	}
+	h.owners.Announce(h.ID, h.Desired.Owner, joins, at)
+}
+
+// taking gives those of hosts with another's registration that the other one is leaving. It may
+// not have said so yet; how often that is looked for counts for all waves together.
+func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned) []fleet.Host {
+	looked := 0
+	return func(ctx context.Context, found map[fleet.Host]fleet.Owned) []fleet.Host {
+		var taken []fleet.Host
+		look := func(context.Context) (done bool, _ error) {
+			taken = nil
+			for host, by := range found {
+				if h.owners.Leaves(h.ID, host.WithoutSupplier(), by) {
+					taken = append(taken, host)
+				}
+			}
+			looked++
+			return len(taken) == len(found) || looked >= looksForLeaver, nil
+		}
+		_ = poll.Until(ctx, h.platform.Backoff, look) // its end is that of the wait
+		return taken
+	}
+}
+
+// moving completes a change with what other objects of this run do on its hosts.
+func (h hostedProcess) moving(change fleet.Change) fleet.Change {
+	if h.owners == nil {
+		return change
+	}
+	change.Leaving, change.Stopped = h.taking(), make(map[fleet.Host]bool)
+	for _, host := range change.Register {
+		if h.owners.WasStopped(h.ID, host.WithoutSupplier()) && !h.Process.OneShot() {
+			change.Stopped[host] = true
+		}
+	}
+	return change
+}
+
+// moves reports whether another object of this run is to register a host that leaves, so that
+// its process is not to be stopped.
+func (l letting) moves(host fleet.Host) bool {
+	if l.owners == nil {
+		return false
+	}
+	joins := l.owners.Joins(l.ID, host.WithoutSupplier())
+	return joins != "" && joins != l.last.owner
+}
+
+// noteStopped notes where the process ran until it was stopped, for an object that registers it
+// there later in this run.
+func (l letting) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
+	if l.owners == nil || l.first == fleet.DestroyUnregister {
+		return
+	}
+	l.owners.Stopped(l.ID, keep(hosts, func(host fleet.Host) bool {
+		return l.gone.ran[host] && !spared[host] && l.gone.results[host].Verdict != fleet.NotTried
+	}))
+}
