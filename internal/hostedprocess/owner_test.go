@@ -107,6 +107,9 @@ func TestHostedProcess_labelOfBefore(t *testing.T) {
 
 // Where no label tells whose a registration is, an object that is destroyed after another
 // has registered the same hosts in this run leaves them alone, and says nothing of it.
+//
+// Promised in ownership.md: A host that another resource has registered in the same run is left
+// alone without asking and without a warning.
 func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
