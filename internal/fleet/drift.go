@@ -91,19 +91,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 		return report, fmt.Errorf("reading the cached status: %w", err)
 	}
 	report.Cached = maps.Clone(cached)
-	var suspects []Host
-	for _, h := range hosts {
-		status := cached[h]
-		switch {
-		case status.State == Unknown && !want.HasSpec:
-			report.Unreachable[h] = status
-			continue
-		case report.judged(h, want.differences(status)):
-		case status.State != Unknown && !inDoubt[h] && !want.OwnedByOther(status):
-			continue
-		}
-		suspects = append(suspects, h)
-	}
+	suspects := pickFunc(hosts, func(h Host) bool { return report.suspects(h, want, inDoubt[h]) })
 	if len(suspects) == 0 || !want.HasSpec {
 		return report, nil
 	}
@@ -118,23 +106,37 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 			// The time was up: what is on file says why, where it knows.
 			now = Status{State: Unknown, Code: cached[h].Code, Message: cmp.Or(cached[h].Message, "the agent did not answer in time")}
 		}
-		if now.State == Unknown {
-			report.judged(h, nil)
-			report.Unreachable[h] = now
-			continue
-		}
-		status := cached[h]
-		if want.superseded(status, now.RegisterTime, registered[h]) {
-			status.Labels = nil
-			report.Cached[h] = status
-		}
-		report.judged(h, want.differences(confirmed(status, now)))
-		if status.olderThan(now.RegisterTime) {
-			status.Labels = nil
-			report.Cached[h] = status
-		}
+		report.confirm(h, want, now, registered[h])
 	}
 	return report, nil
+}
+
+// suspects reports whether the agent of a host is to be asked, by its cached status.
+func (r Report) suspects(h Host, want Desired, inDoubt bool) bool {
+	status := r.Cached[h]
+	if status.State == Unknown && !want.HasSpec {
+		r.Unreachable[h] = status
+		return false
+	}
+	return r.judged(h, want.differences(status)) || status.State == Unknown || inDoubt || want.OwnedByOther(status)
+}
+
+// confirm judges a host by what its agent says now. Labels of an older registration say nothing.
+func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
+	if now.State == Unknown {
+		r.judged(h, nil)
+		r.Unreachable[h] = now
+		return
+	}
+	status := r.Cached[h]
+	if want.superseded(status, now.RegisterTime, registered) {
+		status.Labels = nil
+	}
+	r.judged(h, want.differences(confirmed(status, now)))
+	if status.olderThan(now.RegisterTime) {
+		status.Labels = nil
+	}
+	r.Cached[h] = status
 }
 
 // judged takes what differs on a host in place of what was known before, and reports

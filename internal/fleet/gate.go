@@ -183,25 +183,31 @@ func (g *Gate) reason(s *sightings) string {
 	case s.pids == 2:
 		died = "it died and was started again"
 	}
-	now := ""
-	switch {
-	case s.err != nil || s.last.State == Unknown || s.last.State == "":
-		now = "its agent did not say how it is when it was last asked"
-	case s.last.State != Running && s.pids == 0:
-		now = "it was never seen to run"
-	case s.last.State != Running:
-		now = "it did not run when its agent was last asked"
-	case s.last.PID <= 0:
-		now = "its agent says that it runs, and not with which pid"
-	case !g.wants(s.last) && s.last.Health == "":
-		now = fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output)
-	case !g.wants(s.last):
-		now = fmt.Sprintf("what its health_cmd printed does not match %q", g.Output)
-	case died == "":
+	now := g.lastSeen(s)
+	if now == "" && died == "" {
 		now = "it began to run too late for that"
 	}
 	if died == "" || now == "" {
 		return died + now
 	}
 	return died + "; " + now
+}
+
+// lastSeen is what was wrong with a host when it was last seen, "" for nothing.
+func (g *Gate) lastSeen(s *sightings) string {
+	switch {
+	case s.err != nil || s.last.State == Unknown || s.last.State == "":
+		return "its agent did not say how it is when it was last asked"
+	case s.last.State != Running && s.pids == 0:
+		return "it was never seen to run"
+	case s.last.State != Running:
+		return "it did not run when its agent was last asked"
+	case s.last.PID <= 0:
+		return "its agent says that it runs, and not with which pid"
+	case !g.wants(s.last) && s.last.Health == "":
+		return fmt.Sprintf("its health_cmd printed nothing, or failed, and %q is wanted", g.Output)
+	case !g.wants(s.last):
+		return fmt.Sprintf("what its health_cmd printed does not match %q", g.Output)
+	}
+	return ""
 }

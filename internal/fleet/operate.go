@@ -83,18 +83,7 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 	if errors.Is(err, ErrNoSpec) {
 		return // nobody can be asked, and what the platform says is all there is
 	}
-	var hosted []Host
-	for _, h := range gone {
-		s, absent := live[h], results[h].AlreadyDone
-		switch {
-		case absent && (err != nil || s.State == Unknown):
-			results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
-		case s.Hosted && s.RegisterTime != 0 && registered[h] != 0 && s.RegisterTime != registered[h]:
-			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
-		case s.Hosted, absent && !s.HostedKnown && !p.HostingRegisters():
-			hosted = append(hosted, h)
-		}
-	}
+	hosted := pickFunc(gone, func(h Host) bool { return stillHosted(p, live[h], err, registered[h], h, results) })
 	switch {
 	case len(hosted) == 0:
 	case p.HostingRegisters():
@@ -102,6 +91,21 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 	default:
 		results.Merge(unhost(ctx, p, hosted, live))
 	}
+}
+
+// stillHosted reports whether a host that was unregistered is, or may be, still hosted by what was
+// registered at that time. It notes in results where that is not known, or it is another's.
+func stillHosted(p Process, s Status, err error, registered int64, h Host, results Results) bool {
+	absent := results[h].AlreadyDone
+	switch {
+	case absent && (err != nil || s.State == Unknown):
+		results[h] = Untold(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
+	case s.Hosted && s.RegisterTime != 0 && registered != 0 && s.RegisterTime != registered:
+		results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, and its agent hosts the process by a registration that was made meanwhile; somebody else's is left alone"}
+	default:
+		return s.Hosted || absent && !s.HostedKnown && !p.HostingRegisters()
+	}
+	return false
 }
 
 // askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which

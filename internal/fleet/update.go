@@ -224,15 +224,24 @@ func (r *Reconciliation) operate(ctx context.Context, hosts []Host, before map[H
 			pid = before[h].PID
 		}
 		r.operated[h] = Due{PID: pid}
-		if o := results[h]; !o.OK() {
-			o.Left, o.PID = NotOperated, pid
-			if o.Verdict == Lost || o.Verdict == Pending {
-				o.Left = OperationUnconfirmed
-			}
-			results[h] = o
-		}
+		results[h] = results[h].operatedFrom(pid)
 	}
 	return results
+}
+
+// operatedFrom is the outcome of an operation with what is left of it, where it did not come out
+// well. pid is that of the process before.
+func (o Outcome) operatedFrom(pid int64) Outcome {
+	switch {
+	case o.OK():
+		return o
+	case o.Verdict == Lost, o.Verdict == Pending:
+		o.Left = OperationUnconfirmed
+	default:
+		o.Left = NotOperated
+	}
+	o.PID = pid
+	return o
 }
 
 // meant reports whether the process is meant to run on a host.
@@ -322,7 +331,7 @@ func (t Trace) standing(operation Operation, want, before Desired, live Status) 
 	var (
 		restart  = operation == Restart
 		declared = want.Made(file) // the host is registered as declared today
-		another  = t.RegisterTime != 0 && live.RegisterTime != 0 && live.RegisterTime != t.RegisterTime
+		another  = t.registeredSince(live)
 		isInFile = file.RegisterTime == live.RegisterTime
 	)
 	switch {
@@ -332,12 +341,22 @@ func (t Trace) standing(operation Operation, want, before Desired, live Status) 
 		return toOperate
 	case declared && another && isInFile && live.StartTime > live.RegisterTime:
 		return operatedBefore
-	case declared, another && !isInFile:
-		return notTold
-	case t.Lost && (!before.Ours(file) || file.olderThan(live.RegisterTime)):
+	case declared, another && !isInFile, t.lostSince(before, live):
 		return notTold
 	case restart && want.FingerprintLabel != "" && file.PID != live.PID: // started since the file was written
 		return notTold
 	}
 	return toOperate
+}
+
+// registeredSince reports whether the agent has a registration of another time than after the last
+// apply.
+func (t Trace) registeredSince(live Status) bool {
+	return t.RegisterTime != 0 && live.RegisterTime != 0 && live.RegisterTime != t.RegisterTime
+}
+
+// lostSince reports whether nothing is known of the last apply, and the file does not show what it
+// registered.
+func (t Trace) lostSince(before Desired, live Status) bool {
+	return t.Lost && (!before.Ours(t.File) || t.File.olderThan(live.RegisterTime))
 }

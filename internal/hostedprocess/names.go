@@ -120,12 +120,9 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	ours := l.stillOurs(ctx, l.notRenamed(ctx, old))
 	onFile, err := u.h.Process.CachedStatus(ctx, slices.Concat(now, old))
 	for i, was := range old {
-		file, own := onFile[now[i]], onFile[was]
-		same := file.RegisterTime > 0 && file.RegisterTime == own.RegisterTime && maps.Equal(file.Labels, own.Labels)
-		switch {
-		case err != nil:
+		if err != nil {
 			u.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}
-		case u.last.FingerprintLabel != "" && file.State != fleet.Unregistered && file.Labels != nil && !same && !u.last.ours(u.h.Desired, file):
+		} else if u.last.FingerprintLabel != "" && u.anothers(onFile[now[i]], onFile[was]) {
 			u.dropped.results[was] = fleet.Outcome{Verdict: fleet.Failed, Meaning: meaningNewNameTaken}
 		}
 	}
@@ -144,4 +141,11 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 		failed[now[i]] = o
 	}
 	return failed
+}
+
+// anothers reports whether the row of a host's new name is a registration of somebody else's, and
+// not that of its old name once more.
+func (u *update) anothers(now, old fleet.Status) bool {
+	same := now.RegisterTime > 0 && now.RegisterTime == old.RegisterTime && maps.Equal(now.Labels, old.Labels)
+	return now.State != fleet.Unregistered && now.Labels != nil && !same && !u.last.ours(u.h.Desired, now)
 }

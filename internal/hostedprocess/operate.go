@@ -123,19 +123,14 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	}
 	o, failed := u.failures[host]
 	due, was := u.due[host]
+	tried := o.Left == fleet.OperationUnconfirmed || was && (due.PID > 0 || o.Verdict != fleet.NotTried)
 	switch {
 	case !failed, o.Left == fleet.NotHosted, o.Left == fleet.NotRunning:
+	case o.Left == fleet.Unhealthy && was:
+		e.IsDue, e.Due = true, fleet.Due{PID: o.PID, Operated: true}
 	case o.Left == fleet.Unhealthy:
-		if was {
-			e.IsDue, e.Due = true, fleet.Due{PID: o.PID, Operated: true}
-		}
-	case o.Left == fleet.OperationUnconfirmed, was && due.PID > 0, was && o.Verdict != fleet.NotTried:
-		due.PID = cmp.Or(o.PID, due.PID)
-		due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
-		if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
-			due.Task = o.Underway
-		}
-		e.IsDue, e.Due = true, due
+	case tried:
+		e.IsDue, e.Due = true, triedOnce(due, o)
 	case was && o.Left == fleet.OtherSpec:
 		e.Runs = cmp.Or(before.Runs, u.prior.Desired.Spec)
 	case was:
@@ -144,4 +139,14 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 		e.Runs = u.h.Desired.Spec
 	}
 	return e
+}
+
+// triedOnce is what is due on a host after a try that came out as o.
+func triedOnce(due fleet.Due, o fleet.Outcome) fleet.Due {
+	due.PID = cmp.Or(o.PID, due.PID)
+	due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated
+	if o.Verdict != fleet.NotTried && o.Left != fleet.OtherSpec { // the operation had its turn
+		due.Task = o.Underway
+	}
+	return due
 }

@@ -65,12 +65,26 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(gone.protected(ctx, state.lifecycle().Safety)...)
 		return
 	}
+	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
+}
+
+// planned is a change of an object that stays.
+type planned struct {
+	plan, state    hostedModel
+	last           ledger
+	desired        fleet.Desired
+	known, settled bool // what is declared for the platform, and every value of the configuration
+}
+
+// planUpdate plans what an update does to hosts.
+func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, p planned) {
+	plan, state, last, desired, known, settled := p.plan, p.state, p.last, p.desired, p.known, p.settled
 	changes := last.known && known && !last.registeredAs(desired)
 	does := updated(ctx, plan, state, r.supplier(), last, changes)
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
-	does, diags = r.withoutRenames(ctx, plan, does, before{does.prior, last, state.lifecycle().statuses(does.prior)})
+	does, diags := r.withoutRenames(ctx, plan, does, before{does.prior, last, state.lifecycle().statuses(does.prior)})
 	resp.Diagnostics.Append(diags...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)

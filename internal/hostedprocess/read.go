@@ -35,28 +35,14 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	held := h.Desired
-	switch {
-	case last.known:
-		held = last.held(h.Desired)
-	case !h.Desired.HasSpec:
-		held.FingerprintLabel = "" // nothing was registered by this resource yet
-	}
-
-	var registered map[fleet.Host]int64
-	if len(last.Earlier) > 0 { // an old picture may show one of those
-		registered = last.times(h.Hosts.Hosts())
-	}
-	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), registered)
+	held := last.heldBy(h)
+	report, err := fleet.Inspect(ctx, h.Process, h.Hosts.Hosts(), held, inDoubt(h.Hosts.Hosts(), state.statuses(h.Hosts)), last.times(h.Hosts.Hosts()))
 	if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
 		resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Hosted Process",
 			h.Title+" could not be looked up. Its state is kept as it was.", err))
 		return
 	}
-	// With something to be done before the process goes, it is not gone before that is
-	// done.
-	stays := state.OnDestroy.ValueString() != "" && state.OnDestroy.ValueString() != string(fleet.DestroyUnregister)
-	if model.vanishes() && !stays && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last) {
+	if model.vanishes() && gone(ctx, h, report, state, last) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -78,6 +64,25 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if len(report.Unreachable) > 0 {
 		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
 	}
+}
+
+// heldBy is what refreshed hosts are compared with.
+func (l ledger) heldBy(h hostedProcess) fleet.Desired {
+	held := h.Desired
+	switch {
+	case l.known:
+		held = l.held(h.Desired)
+	case !h.Desired.HasSpec:
+		held.FingerprintLabel = "" // nothing was registered by this resource yet
+	}
+	return held
+}
+
+// gone reports whether the process is registered on no host, and nothing is to be done before it
+// goes.
+func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
+	first := fleet.OnDestroy(state.OnDestroy.ValueString())
+	return (first == "" || first == fleet.DestroyUnregister) && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt are the hosts whose registration is unproven. A file that lags may still show one

@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"time"
+)
+
+// registerAll registers, and decides what a registration that is there already means:
+// it is taken over where it is our own, adopted or about to leave another object, and left to
+// its owner otherwise.
+func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later time.Duration) Results {
+	if len(hosts) == 0 {
+		return nil
+	}
+	p, want := r.process, r.want
+	registering, cancel := Share(ctx, Quick, later)
+	defer cancel()
+	results := p.Register(registering, hosts).hosting(want, always)
+	taken := pickFunc(hosts, func(h Host) bool {
+		return results[h].Verdict == Failed && results[h].AlreadyDone
+	})
+	claimed := taken
+	if len(taken) > 0 && !r.change.Adopt {
+		claimed = r.claims(ctx, taken, results, later)
+	}
+	if len(claimed) > 0 {
+		for h, o := range reregister(ctx, p, claimed, later).hosting(want, never) {
+			o.TookOver = true
+			if o.Underway.ID != "" {
+				o.Underway.Over = results[h].RegisterTime
+			}
+			if o.Verdict == Failed && o.Err != nil {
+				o.Verdict = Lost // it may be ours by now, and is in no state yet
+			}
+			results[h] = o
+		}
+	}
+	return results
+}
+
+// claims are those of the hosts on which the process was registered before that are taken over: this
+// object's own, and those that another object leaves in the same run. What the others are is noted.
+func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Results, later time.Duration) []Host {
+	onFile, err := cachedBefore(ctx, r.process, taken, later+Quick)
+	dateByOtherName(ctx, r.process, taken, results)
+	claims, others := make(map[Host]bool), make(map[Host]Owned)
+	for _, h := range taken {
+		o, claim := r.want.meet(results[h], onFile[h], err)
+		results[h] = o
+		owner := onFile[h].Labels[r.want.OwnerLabel]
+		switch {
+		case claim:
+			claims[h] = true
+		case o.Left == RegisteredByOther && o.Unread:
+			others[h] = Owned{At: o.RegisterTime}
+		case o.Left == RegisteredByOther && owner != "":
+			others[h] = Owned{owner, o.RegisterTime}
+		}
+	}
+	if r.change.Leaving != nil && r.want.OwnerLabel != "" && len(others) > 0 {
+		maps.Copy(claims, setOf(r.change.Leaving(ctx, others)))
+	}
+	return pick(taken, claims)
+}
+
+// dateByOtherName looks after registrations of which the agents told no time. Where the
+// platform keeps an entry for each name of a machine, one may have been made by the other name,
+// and what is on file by this one is older then.
+func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) {
+	others := p.KnownNames(pickFunc(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
+	if len(others) == 0 {
+		return
+	}
+	var named []Host
+	for _, h := range taken {
+		if other, known := others[h]; known {
+			named = append(named, h.Named(other))
+		}
+	}
+	live, err := LiveStatusWithin(ctx, p, patience, named)
+	for h, other := range others {
+		s, o := live[h.Named(other)], results[h]
+		o.RegisterTime, o.Undated = s.RegisterTime, err != nil || s.State == Unknown
+		results[h] = o
+	}
+}
+
+// meet decides what a registration that was there already is: o is what registering
+// said, onFile what the file says, unless reading it failed. Whoever registers last
+// owns, so what is to be taken over is claimed by registering it once more.
+func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim bool) {
+	unread := err != nil || o.Undated || onFile.namesNobody() || onFile.olderThan(o.RegisterTime)
+	sent := d.Ours(onFile) || d.Owns(onFile)
+	switch {
+	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
+		// The first time did it, as far as anybody can tell. Where the agent knew of a
+		// registration before that, it did not.
+		return Outcome{Verdict: Done, AlreadyDone: true}, false
+	case o.Repeated && (unread || o.RegisterTime == 0 && !sent):
+		return o.undecided(err), false
+	case unread:
+		o.Unread = true
+		o.Meaning = cmp.Or(o.Meaning, "the process is registered already") + "; by whom could not be read"
+	case d.madeBefore(onFile):
+		return Outcome{Verdict: Done, AlreadyDone: true}, false
+	case sent:
+		// An earlier create of this declaration that was cut off, or an earlier
+		// declaration of this object.
+		return o, true
+	}
+	return o.another(err), false
+}
+
+// another is the outcome of a host on which somebody else's registration was there before.
+func (o Outcome) another(err error) Outcome {
+	o.Err, o.Left = err, RegisteredByOther
+	o.AlreadyDone = o.AlreadyDone && err == nil
+	return o
+}
+
+// madeBefore reports whether a registration is the very one that is desired, and this object's where
+// registrations name their owner.
+func (d Desired) madeBefore(s Status) bool {
+	return d.Ours(s) && (d.OwnerLabel == "" || d.Owns(s))
+}
+
+// undecided is the outcome of a host that was registered before a repeated request: by somebody, by
+// this object before, or by the first request. An old picture proves neither, so the next apply
+// asks again.
+func (o Outcome) undecided(err error) Outcome {
+	o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
+	o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"
+	return o
+}
+
+// namesNobody reports whether a row says nothing of who registered.
+func (s Status) namesNobody() bool {
+	return s.State == Unregistered || s.State == Unknown || s.Labels == nil
+}
