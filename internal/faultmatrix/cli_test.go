@@ -142,7 +142,7 @@ func (r *cliRun) change() providertest.PlanKind {
 	if r.cell.ending == refused {
 		clear(acted) // what an earlier declaration did is not this one's
 	}
-	r.Mend()
+	r.Repair()
 
 	r.Configure(r.on, r.config(r.on), r.sim.SettingsFor(r.face))
 	kind := r.nextPlan(acted)
@@ -253,7 +253,7 @@ func (r *cliRun) Status() {
 		values = r.cli.Planned("plan")
 	}
 	r.expectStates(values)
-	r.Mend()
+	r.Repair()
 	r.Configure(r.on, r.config(r.on), r.sim.SettingsFor(r.face))
 	r.expectPlan(providertest.PlanNothing)
 	r.expectRunning(r.cli.Planned("plan"))

@@ -28,7 +28,7 @@ func (r *faultRun) Status() {
 	r.expectSaid(said)
 	r.expectTries()
 	r.expectStates(values)
-	r.Mend()
+	r.Repair()
 	values, said = read(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.config(r.on))
 	if len(said) > 0 {
 		r.t.Errorf("said once the fault has gone:\n%s", said)
@@ -96,7 +96,7 @@ func (r *faultRun) find() {
 	if changes := r.sim.Changes(); len(changes) > 0 {
 		r.t.Errorf("a question changed something: %v", changes)
 	}
-	r.Mend()
+	r.Repair()
 	hosts, said = find(providertest.ConfiguredWith(r.t, r.sim.SettingsFor(r.face)), r.on)
 	if diff := gocmp.Diff(good, hosts); diff != "" || len(said) > 0 {
 		r.t.Errorf("hosts once the fault has gone (-want +got):\n%s%s", diff, said)

@@ -84,7 +84,7 @@ func (r *faultRun) change() {
 	if r.cell.ending == refused {
 		clear(acted) // what an earlier declaration did is not this one's
 	}
-	r.Mend()
+	r.Repair()
 
 	core = r.Run(r.sim.SettingsFor(r.face))
 	kind, said := core.Apply(r.config(r.on))
@@ -225,9 +225,9 @@ func (r *faultRun) aim(f *simulator.Fault) {
 	}
 }
 
-// Mend ends the fault.
-func (r *faultRun) Mend() {
-	r.sim.Mend()
+// Repair ends the fault.
+func (r *faultRun) Repair() {
+	r.sim.Repair()
 	if r.fault.gone != nil {
 		r.fault.gone(r)
 		r.sim.ResetCalls()

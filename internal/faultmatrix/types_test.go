@@ -100,7 +100,7 @@ func (c typedCell) Run(t *testing.T) {
 	if c.on.Operates() {
 		r.expectOnce()
 	}
-	r.Mend()
+	r.Repair()
 	core = r.Run(r.sim.SettingsFor(r.face))
 	if _, said := core.Apply(r.config(r.on)); len(said) > 0 {
 		t.Errorf("the next apply says:\n%s", said)

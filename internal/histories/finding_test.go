@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// knownBroken is what is not mended, and why. Histories leave out what the generator has by
+// knownBroken is what is not repaired, and why. Histories leave out what the generator has by
 // one of these names; what it has no name for is so rare that they need not. Each has a
 // history in TestFound that fails: when it does not fail any more, it is to be taken from
 // here.

@@ -160,7 +160,7 @@ func (g *generator) next() {
 			"upgrade":             func() { g.add(Step{Do: Upgrade, Hosts: g.some(6)}) },
 			"fault":               g.fault,
 			"host-fault":          g.fault,
-			"mend":                func() { g.add(Step{Do: Mend}) },
+			"repair":              func() { g.add(Step{Do: Repair}) },
 			"lag":                 func() { g.add(Step{Do: SetLag, Times: g.IntN(4) - 1}) },
 			"freeze":              func() { g.add(Step{Do: Freeze}) },
 			"row-labels":          func() { g.add(Step{Do: RowLabels}) },
@@ -190,7 +190,7 @@ func (g *generator) console() {
 	g.add(Step{Do: Console, To: g.one(actStart, actStop, actKill, actUnhost, actHost), Hosts: g.some(2)})
 }
 
-// fault makes something go wrong, for a while or until it is mended.
+// fault makes something go wrong, for a while or until it is repaired.
 func (g *generator) fault() {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(faults)), func(name string) bool { return g.without[name] })
 	s := Step{Do: Inject, To: g.one(names...), Times: g.IntN(4)}

@@ -47,7 +47,7 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// What histories have found is mended and stays so; what is known to be broken and is
+// What histories have found is repaired and stays so; what is known to be broken and is
 // left out elsewhere is broken still.
 func TestFound(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func defects(t *testing.T) []defect {
 	return all
 }
 
-// Each defect is found by a history, and what mends it stands where it is said to.
+// Each defect is found by a history, and what repairs it stands where it is said to.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for _, d := range defects(t) {
@@ -101,7 +101,7 @@ func (d defect) without(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(code), d.Code); n != 1 {
-		t.Fatalf("%s: the code that mends it stands in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
+		t.Fatalf("%s: the code that repairs it stands in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
 	}
 	return string(code)
 }

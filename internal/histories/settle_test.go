@@ -12,7 +12,7 @@ import (
 // settle is the end of every history: what went wrong is over, and everything is
 // applied until it is as declared, and then destroyed.
 func (w *world) settle() {
-	w.mend()
+	w.repair()
 	w.sim.ThawStatus()
 	w.sim.SetLag(0)
 	w.unsteady, w.stale = false, false

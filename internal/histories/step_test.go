@@ -31,7 +31,7 @@ type Step struct {
 	On    string // the configuration, A or B
 	Hosts []int  // the machines
 	To    string // a value, a form of a name, a fault, an act at the console
-	Times int    // of a fault: so many matches, 0 for all until it is mended
+	Times int    // of a fault: so many matches, 0 for all until it is repaired
 	// Cut ends an apply at its call of that number: before the platform carries it out
 	// or, if Late, before its answer is heard.
 	Cut  int
@@ -76,7 +76,7 @@ const (
 	Console     Action = "console"     // hosts, To an act
 	Upgrade     Action = "upgrade"     // hosts, to their agent ids
 	Inject      Action = "fault"       // hosts, To a fault, Times
-	Mend        Action = "mend"        // every fault
+	Repair      Action = "repair"      // every fault
 	SetLag      Action = "lag"         // Times the answers for which the file lags, -1 for ever
 	Freeze      Action = "freeze"      // the file stays what it is
 	RowLabels   Action = "row-labels"  // the platform adds labels by itself

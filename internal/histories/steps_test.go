@@ -147,8 +147,8 @@ func (w *world) others(s Step) {
 			}
 			w.sim.Inject(fault)
 		}
-	case Mend:
-		w.mend()
+	case Repair:
+		w.repair()
 	case SetLag:
 		w.sim.SetLag(s.Times)
 		w.unsteady, w.stale = w.unsteady || s.Times > 0, true // what was to show by the lag of before still is
@@ -163,7 +163,7 @@ func (w *world) others(s Step) {
 	}
 }
 
-func (w *world) mend() {
+func (w *world) repair() {
 	w.sim.ClearFaults()
 	w.faulty = false
 }

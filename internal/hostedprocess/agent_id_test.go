@@ -151,7 +151,7 @@ func TestHostedProcess_namesUnread(t *testing.T) {
 			if calls := sim.Changes(); len(calls) > 0 || resource.State.IsNull() != (before == nil) {
 				t.Errorf("called %v; state is %s", calls, resource.State)
 			}
-			sim.Mend()
+			sim.Repair()
 			resource.Between = nil
 			resource.Tainted = false
 			resource.Applied(mixed)

@@ -322,7 +322,7 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 				sim.FailHosts("register_proc_info", c.refused, 1, "no")
 			}
 			resource.Apply(fleetOf(by, 3, with(more, "ensure", c.before)))
-			sim.Mend()
+			sim.Repair()
 			if c.gone != "" {
 				_ = sim.Unregister(c.gone, namespace, nginx)
 			}

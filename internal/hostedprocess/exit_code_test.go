@@ -70,7 +70,7 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 				t.Errorf("the resource is %s", status)
 			}
 			cli.Expect(2, "plan", "-detailed-exitcode")
-			sim.Mend()
+			sim.Repair()
 			cli.Expect(0, command...)
 			cli.Expect(step.again, "plan", "-detailed-exitcode")
 		})
@@ -178,7 +178,7 @@ func TestHostedProcess_startsNowhere(t *testing.T) {
 					}
 				}
 				undone := letGo(w.sim)
-				again := step{name: "once it starts", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: providertest.PlanReplace, anyCalls: true}
+				again := step{name: "once it starts", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: providertest.PlanReplace, anyCalls: true}
 				if adopts {
 					again.kind = providertest.PlanUpdate
 				}

@@ -141,7 +141,7 @@ func TestHostedProcess_failureIsRemembered(t *testing.T) {
 				name: "one fails", befalls: func(w *world) { w.on("update_proc_info", simulator.Fault{Code: new(65535), Message: "disk full"}, 2) }, config: w.changed(2),
 				calls: []string{on("update_proc_info", 1, 2)}, left: codesOf("other_spec", 2), says: "disk full", fails: true,
 			},
-			step{name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: w.changed(2), calls: []string{on("update_proc_info", 2)}},
+			step{name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: w.changed(2), calls: []string{on("update_proc_info", 2)}},
 		)
 	})
 }
@@ -159,7 +159,7 @@ func TestHostedProcess_createCutOff(t *testing.T) {
 				left: codesOf("unconfirmed", 1), says: "is not as declared on any of its 1 hosts, as far as is known. web-1 (0:10.0.0.2): no verdict when the time was up", fails: true,
 			},
 			step{
-				name: "begun anew", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: providertest.PlanReplace,
+				name: "begun anew", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: providertest.PlanReplace,
 				calls: []string{on("register_proc_info", 1), on("unregister_proc_info", 1)},
 			},
 		)
@@ -255,7 +255,7 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 				name: "another fails", befalls: func(w *world) { w.on("update_proc_info", away, 1) }, config: w.declares(2, more), hosts: addresses(1, 2, 3),
 				calls: []string{on("update_proc_info", 1)}, left: codesOf("other_spec", 1, 2, 3), says: "web-3 (0:10.0.0.4): not tried: too many hosts had failed", fails: true,
 			},
-			step{name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: w.declares(2, more), calls: []string{
+			step{name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: w.declares(2, more), calls: []string{
 				on("operate_proc_v2/1", 3), on("unregister_proc_info", 3), on("update_proc_info", 1), on("update_proc_info", 2),
 			}},
 		)

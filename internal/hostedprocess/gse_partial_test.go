@@ -28,7 +28,7 @@ func TestHostedProcess_partial(t *testing.T) {
 				failing := func(api string) func(*world) {
 					return func(w *world) { w.on(api, away, bad...) }
 				}
-				mended := func(w *world) { w.sim.Mend() }
+				repaired := func(w *world) { w.sim.Repair() }
 				only := fmt.Sprintf("on %d of %d host", c.Failing, c.Failing)
 				resource := w.object()
 				w.play(resource,
@@ -40,19 +40,19 @@ func TestHostedProcess_partial(t *testing.T) {
 						name: "it still fails", config: w.declares(c.Hosts, registered),
 						calls: []string{on("register_proc_info", bad...)}, left: codesOf("not_registered", bad...), says: only, fails: true,
 					},
-					step{name: "create goes on", befalls: mended, config: w.declares(c.Hosts, registered), calls: []string{on("register_proc_info", bad...)}},
+					step{name: "create goes on", befalls: repaired, config: w.declares(c.Hosts, registered), calls: []string{on("register_proc_info", bad...)}},
 					step{
 						name: "update fails", befalls: failing("update_proc_info"), config: w.changed(c.Hosts, registered),
 						calls: []string{on("update_proc_info", all...)}, left: codesOf("other_spec", bad...), says: "Unable to Update Hosted Process", fails: true,
 					},
-					step{name: "update goes on", befalls: mended, config: w.changed(c.Hosts, registered), calls: []string{on("update_proc_info", bad...)}},
+					step{name: "update goes on", befalls: repaired, config: w.changed(c.Hosts, registered), calls: []string{on("update_proc_info", bad...)}},
 				)
 				w.play(resource,
 					step{
 						name: "destroy fails", befalls: failing("unregister_proc_info"), calls: []string{on("unregister_proc_info", all...)},
 						hosts: addresses(bad...), says: "Unable to Unregister Hosted Process", fails: true,
 					},
-					step{name: "destroy goes on", befalls: mended, calls: []string{on("unregister_proc_info", bad...)}},
+					step{name: "destroy goes on", befalls: repaired, calls: []string{on("unregister_proc_info", bad...)}},
 				)
 				w.expectNothing()
 			})
@@ -78,7 +78,7 @@ func TestHostedProcess_partialCreateAsError(t *testing.T) {
 				calls: []string{on("operate_proc_v2/3", 1, 3), on("register_proc_info", 1, 2, 3)}, left: codesOf("not_registered", 2), says: "Hosted Process Created In Part", fails: true,
 			},
 			step{
-				name: "begun anew", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: providertest.PlanReplace,
+				name: "begun anew", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: providertest.PlanReplace,
 				calls: []string{on("operate_proc_v2/3", 1, 2, 3), on("register_proc_info", 1, 2, 3), on("unregister_proc_info", 1, 3)},
 			},
 		)
@@ -101,7 +101,7 @@ func TestHostedProcess_createFailsEverywhere(t *testing.T) {
 			w.Errorf("state is %s", resource.State)
 		}
 		w.play(resource, step{
-			name: "begun anew", befalls: func(w *world) { w.sim.Mend() }, config: w.declares(2), kind: providertest.PlanCreate,
+			name: "begun anew", befalls: func(w *world) { w.sim.Repair() }, config: w.declares(2), kind: providertest.PlanCreate,
 			calls: []string{on("operate_proc_v2/3", 1, 2), on("register_proc_info", 1, 2)},
 		})
 	})
@@ -122,7 +122,7 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 				name: "cannot leave", befalls: func(w *world) { w.on("unregister_proc_info", away, 2) }, config: w.declares(2, attribute("hosts", moved)), hosts: stuck,
 				calls: []string{on("operate_proc_v2/3", 8), on("register_proc_info", 8), on("unregister_proc_info", 2)}, says: "web-2 (0:10.0.0.3): 117", fails: true,
 			},
-			step{name: "leaves", befalls: func(w *world) { w.sim.Mend() }, config: w.declares(2, attribute("hosts", moved)), calls: []string{on("unregister_proc_info", 2)}},
+			step{name: "leaves", befalls: func(w *world) { w.sim.Repair() }, config: w.declares(2, attribute("hosts", moved)), calls: []string{on("unregister_proc_info", 2)}},
 		)
 	})
 }

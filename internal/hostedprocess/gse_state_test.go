@@ -200,7 +200,7 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 				if address := providertest.Texts(resource.Attribute("hosts"))["web-2"]; address != providertest.Address(2) {
 					t.Errorf("web-2 is at %q now", address)
 				}
-				sim.Mend()
+				sim.Repair()
 
 				if _, said := apply(resource, config("./b.sh", 2)); len(said) > 0 {
 					t.Errorf("said: %s", said)
@@ -235,7 +235,7 @@ func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	register, code := providertest.FaceJOB.Target(providertest.OnUpdate), 117
 	sim.Inject(simulator.Fault{API: register.API, Op: register.Op, Hosts: []string{providertest.Address(2)}, Code: &code})
 	resource.Apply(config("./b.sh"))
-	sim.Mend()
+	sim.Repair()
 	namespace, name := providertest.FaceJOB.Process()
 	if err := sim.KillProcess(providertest.Address(2), namespace, name); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestHostedProcess_rollout(t *testing.T) {
 				says: "web-3 (0:10.0.0.4): 117, the agent is abnormal or not found agent is away web-5, web-6 (2 hosts): not tried: too many hosts had failed", fails: true,
 			},
 			step{
-				name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: w.changed(6, inTwos),
+				name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: w.changed(6, inTwos),
 				calls: []string{on("update_proc_info", 3, 5), on("update_proc_info", 6)},
 			},
 		)
@@ -166,7 +166,7 @@ func TestFleetWalk(t *testing.T) {
 				calls: first, left: codesOf("not_registered", failed...), says: "Hosted Process Created In Part",
 			},
 			step{
-				name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: fleet,
+				name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: fleet,
 				calls: []string{on("operate_proc_v2/3", failed...), on("register_proc_info", failed...)},
 			},
 			step{
@@ -192,7 +192,7 @@ func TestFleetWalk(t *testing.T) {
 			t.Errorf("%d failed: %v", n, reasons)
 		}
 		w.expectRestarts(50)
-		w.sim.Mend()
+		w.sim.Repair()
 		if _, said := operation.Apply(restart); len(said) > 0 || len(operation.Reasons("failed_hosts")) > 0 {
 			t.Errorf("said: %s", said)
 		}

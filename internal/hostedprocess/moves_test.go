@@ -289,7 +289,7 @@ func TestMove_notGained(t *testing.T) {
 					if left := codes(m.gainer); !m.said[1].Failed() || left["web-3"] != "not_registered" || m.said[0].Failed() || m.pid() != before {
 						t.Errorf("process %d became %d, out_of_sync %v; said: %v", before, m.pid(), left, m.said)
 					}
-					sim.Mend()
+					sim.Repair()
 					m.said = [2]providertest.Diagnostics{}
 					m.applyGainer()
 					m.expect(false, true, before)

@@ -93,7 +93,7 @@ func TestNames_notRenamed(t *testing.T) {
 				if diff := cmp.Diff(c.left, codes(resource)); diff != "" {
 					t.Errorf("out_of_sync (-want +got):\n%s", diff)
 				}
-				w.sim.Mend()
+				w.sim.Repair()
 				hours.Add(2)
 				w.play(resource, step{name: "again", config: after, kind: c.then, anyCalls: true})
 				if !cmp.Equal(before, pids(w.sim, 2)) {
@@ -240,7 +240,7 @@ func TestOvertaken_notKilled(t *testing.T) {
 					w.onOp(simulator.OpQuery, after(simulator.Fault{Code: new(0), Content: told(-1, 1795000000+c.skewed)}))
 				}
 				first.Applied(config)
-				w.sim.Mend()
+				w.sim.Repair()
 				second.Applied(w.changed(1, attribute("ensure", "running"), attribute("adopt_existing", true)))
 				first.Refresh()
 				second.Applied(nil)
@@ -270,7 +270,7 @@ func TestUnconfirmed_kept(t *testing.T) {
 		if codes(resource)["web-1"] != "unconfirmed" {
 			t.Fatalf("it is %v; said: %s", resource.Reasons("out_of_sync"), created)
 		}
-		w.sim.Mend()
+		w.sim.Repair()
 		untimed := map[string]any{"process": []any{map[string]any{"procname": "nginx", "instance": []any{map[string]any{"pid": -1, "isAuto": false}}}}}
 		end := func() providertest.Diagnostics { return resource.DestroyUnrefreshed() }
 		if w.by == esb { // whose agents know nothing of what is registered alone
@@ -290,7 +290,7 @@ func TestUnconfirmed_mayComeYet(t *testing.T) {
 	w.on("register_proc_info", simulator.Fault{Takes: time.Hour})
 	resource := w.object()
 	resource.Apply(w.declares(1, attribute("timeouts", map[string]any{"create": "1s"})))
-	w.sim.Mend()
+	w.sim.Repair()
 	_, said := resource.Apply(w.declares(1))
 	if !strings.Contains(said.String(), "Registration May Come Yet") {
 		t.Errorf("%v; said: %s", resource.Reasons("out_of_sync"), said)

@@ -97,7 +97,7 @@ func TestOwnership_destroyRefused(t *testing.T) {
 					w.Errorf("hosts are %v; said: %s", resource.Reasons("hosts"), said)
 				}
 				expectHosted(w.T, w.sim, 2)
-				w.sim.Mend()
+				w.sim.Repair()
 				w.sim.ThawStatus()
 				w.play(resource, step{name: "repaired", calls: []string{on("unregister_proc_info", 1, 2)}})
 				w.expectNothing()

@@ -74,10 +74,10 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 			hosts: addresses(1, 2, 3, 4), left: codesOf("other_spec", 2), says: "Hosted Process Rolled Back", fails: true,
 		},
 		step{
-			name: "one cannot leave", befalls: func(w *world) { w.sim.Mend(); w.on("unregister_proc_info", away, 3) }, config: w.changed(2),
+			name: "one cannot leave", befalls: func(w *world) { w.sim.Repair(); w.on("unregister_proc_info", away, 3) }, config: w.changed(2),
 			hosts: addresses(1, 2, 3), anyCalls: true, says: "agent is away", fails: true,
 		},
-		step{name: "destroyed", befalls: func(w *world) { w.sim.Mend() }, anyCalls: true},
+		step{name: "destroyed", befalls: func(w *world) { w.sim.Repair() }, anyCalls: true},
 	)
 	w.expectNothing()
 }
@@ -174,7 +174,7 @@ func TestHostedProcess_defaultLabels(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"tier": "gold"}, labels); diff != "" || mark == marked {
 		t.Errorf("planned %v, it was %v; labels (-want +got):\n%s\nsaid: %s", mark, marked, diff, said)
 	}
-	sim.Mend()
+	sim.Repair()
 	after.Applied(config)
 	for n := 1; n <= 3; n++ {
 		if p, _ := sim.Process(providertest.Address(n), "web", "nginx"); p.Labels["tier"] != "gold" {

@@ -30,11 +30,11 @@ func TestRollback(t *testing.T) {
 	const restart = "operate_proc_v2/7"
 	more := map[string]any{"on_update": "restart", "rollout": map[string]any{"batch_size": 1, "on_failure": "rollback"}}
 	for name, c := range map[string]struct {
-		befalls func(*world)
-		calls   []string
-		left    map[string]string
-		says    string
-		mended  []string // by an apply of the previous declaration
+		befalls  func(*world)
+		calls    []string
+		left     map[string]string
+		says     string
+		repaired []string // by an apply of the previous declaration
 	}{
 		"goes-back": {
 			func(w *world) { w.onOp(simulator.OpRestart, once(failing), 2) },
@@ -65,7 +65,7 @@ func TestRollback(t *testing.T) {
 				w.do(w.sim.StartProcess, 1, 2, 3)
 				w.play(resource,
 					step{name: "rolled back", befalls: c.befalls, config: w.changed(3, more), calls: c.calls, left: c.left, says: c.says, fails: true},
-					step{name: "mended", befalls: func(w *world) { w.sim.Mend() }, config: config, kind: kindOf(c.mended), calls: c.mended},
+					step{name: "repaired", befalls: func(w *world) { w.sim.Repair() }, config: config, kind: kindOf(c.repaired), calls: c.repaired},
 				)
 				for n := 1; n <= 3; n++ {
 					if p := w.at(n); !p.Running || !p.Hosted || !strings.Contains(string(p.Spec), `"./start.sh"`) {
@@ -99,7 +99,7 @@ func TestRollback_supplier(t *testing.T) {
 			name: "rolled back", settings: attribute("bk_supplier_id", 5), befalls: func(w *world) { w.on("update_proc_info", away, 2) }, config: w.changed(2, more), anyCalls: true,
 			left: codesOf("other_spec", 2), says: "Hosted Process Rolled Back", fails: true,
 		},
-		step{name: "destroyed", befalls: func(w *world) { w.sim.Mend() }, anyCalls: true},
+		step{name: "destroyed", befalls: func(w *world) { w.sim.Repair() }, anyCalls: true},
 	)
 	w.expectNothing()
 }
@@ -153,7 +153,7 @@ func TestOnUpdate_due(t *testing.T) {
 			if left := codes(resource)["web-1"]; left != c.left || !said.Failed() {
 				t.Errorf("it is %q, want %q; said: %s", left, c.left, said)
 			}
-			w.sim.Mend()
+			w.sim.Repair()
 			hours.Add(2)
 			w.sim.ResetCalls()
 			resource.Protocol = w.open()

@@ -20,7 +20,7 @@ func (h hostile) skewed(resource *providertest.Core, config map[string]any, by i
 	h.Helper()
 	h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: told(-1, 1795000000+by)})
 	resource.Applied(config)
-	h.sim.Mend()
+	h.sim.Repair()
 }
 
 // frozenBehind is an object of ours that registered over another's while the agents' clocks are
@@ -106,7 +106,7 @@ func TestOvertaken_unheard(t *testing.T) {
 			h.objectIn(kept, one).Applied(h.config("./start.sh", "hosted", "kill", inWaves))
 			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(2)}, Code: new(simulator.CodeFailed)})
 			h.objectIn(kept, two).Apply(h.config("./new.sh", "hosted", "kill", inWaves))
-			h.sim.Mend()
+			h.sim.Repair()
 			h.objectIn(&providertest.Kept{}, two).Applied(h.config("./other.sh", "running", "unregister", inWaves))
 			h.spares(h.objectIn(kept, two))
 		},

@@ -44,7 +44,7 @@ func TestLetGo_neverItsOwn(t *testing.T) {
 			h.onEither("register_proc_info", simulator.OpHost, simulator.Fault{Hosts: []string{providertest.Address(1)}, Code: new(simulator.CodeFailed)})
 			resource := h.object()
 			resource.Apply(h.config("./start.sh", "hosted", "kill", two))
-			h.sim.Mend()
+			h.sim.Repair()
 			h.colleague()
 			if h.leaves(resource); !h.process().Registered {
 				h.Errorf("it is %+v", h.process())
@@ -56,7 +56,7 @@ func TestLetGo_neverItsOwn(t *testing.T) {
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Hosts: []string{providertest.Address(1)}, Missing: -1})
 			resource := h.object()
 			resource.Apply(h.config("./start.sh", "hosted", "kill", two))
-			h.sim.Mend()
+			h.sim.Repair()
 			if h.leaves(resource); !h.process().Registered {
 				h.Errorf("it is %+v", h.process())
 			}

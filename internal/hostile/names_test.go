@@ -119,7 +119,7 @@ func TestNames_diedInRename(t *testing.T) {
 				fault.API, fault.Op, fault.Hosts = "operate_proc_multi", new(simulator.OpHost), []string{providertest.Address(1)}
 				h.sim.Inject(fault)
 				own.Apply(config(providertest.HostsOf(2)))
-				h.sim.Mend()
+				h.sim.Repair()
 				before := *own.Kept
 				own.Apply(config(map[string]string{"web-1": agent, "web-2": providertest.Address(2)}))
 				own.State, own.Private, own.Identity, own.Tainted = before.State, nil, before.Identity, before.Tainted

@@ -60,7 +60,7 @@ func raised(h hostile, first *providertest.Core, _ map[string]any) {
 func answerLost(h hostile, first *providertest.Core, config map[string]any) {
 	h.onReregister(simulator.Fault{Drop: "after"})
 	first.Apply(config)
-	h.sim.Mend()
+	h.sim.Repair()
 	first.Apply(config)
 }
 
@@ -71,7 +71,7 @@ func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
 	first.Apply(config)
 	h.onQuery(simulator.Fault{Code: new(simulator.CodeAgentAbnormal)})
 	first.Refresh()
-	h.sim.Mend()
+	h.sim.Repair()
 	h.sim.ThawStatus()
 	first.Apply(config)
 }
@@ -86,7 +86,7 @@ func TestOvertaken_still(t *testing.T) {
 		"registering-anew-in-progress": func(h hostile, first *providertest.Core, config map[string]any) {
 			config["timeouts"] = map[string]any{"update": "2s"}
 			first.Refresh()
-			// It is never mended: a request that is still on its way at the deadline would register.
+			// It is never repaired: a request that is still on its way at the deadline would register.
 			h.onReregister(simulator.Fault{Takes: time.Hour, Code: new(simulator.CodeFailed)})
 			first.Apply(config)
 			h.passed.Add(2)
@@ -95,7 +95,7 @@ func TestOvertaken_still(t *testing.T) {
 			first.Refresh()
 			h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
 			first.DestroyUnrefreshed()
-			h.sim.Mend()
+			h.sim.Repair()
 		},
 		"tainted": func(_ hostile, first *providertest.Core, _ map[string]any) {
 			first.Refresh()
@@ -129,10 +129,10 @@ func TestOvertaken_notByOneself(t *testing.T) {
 	config := h.config("./start.sh", "hosted", "unregister")
 	h.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpHost), Drop: "after"})
 	first.Apply(config)
-	h.sim.Mend()
+	h.sim.Repair()
 	h.sim.Inject(simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403})
 	first.ApplyUnrefreshed(config)
-	h.sim.Mend()
+	h.sim.Repair()
 	later := h.objectIn(first.Kept, map[string]any{"default_labels": map[string]string{"site": "y"}})
 	said := later.Refresh()
 	if later.State.IsNull() || !h.process().Hosted {

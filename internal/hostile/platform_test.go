@@ -163,7 +163,7 @@ func (h hostile) keeps(resource *providertest.Core) {
 	if _, said := resource.Apply(nil); resource.State.IsNull() && (h.process().Registered || h.process().Hosted) {
 		h.Errorf("our own registration is forgotten: %+v; said: %s", h.process(), said)
 	}
-	h.sim.Mend()
+	h.sim.Repair()
 	h.sim.ThawStatus()
 	if _, said := resource.Apply(nil); said.Failed() || !resource.State.IsNull() || h.process().Registered || h.process().Hosted {
 		h.Errorf("it is well again, and it is %+v; said: %s", h.process(), said)

@@ -90,7 +90,7 @@ func TestRolledBack(t *testing.T) {
 			resource.Applied(h.config("./start.sh", ensure, "unregister", inWaves))
 			h.onReregister(simulator.Fault{Hosts: []string{providertest.Address(2)}, Code: new(simulator.CodeFailed)})
 			_, updated := h.objectIn(resource.Kept, map[string]any{"bk_supplier_id": 7}).Apply(h.config("./new.sh", ensure, "unregister", inWaves))
-			h.sim.Mend()
+			h.sim.Repair()
 			h.remembers(h.objectIn(resource.Kept, map[string]any{"bk_supplier_id": 0}), updated)
 		}})
 	}

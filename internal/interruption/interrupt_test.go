@@ -88,7 +88,7 @@ func TestAccInterrupt_waves(t *testing.T) {
 					t.Errorf("web-%d was called after the interrupt\n%s", host, out)
 				}
 			}
-			sim.Mend()
+			sim.Repair()
 			cli.Expect(0, c.command, "-auto-approve")
 			for _, host := range []int{1, 2} {
 				if calls := sim.Calls().Of(api).On(providertest.Address(host)); len(calls) > 0 {

@@ -150,7 +150,7 @@ func TestAccKill_orphan(t *testing.T) {
 	if got := k.sim.Calls(); len(got) > atMost || len(got.On(providertest.Address(3))) > 0 {
 		t.Errorf("it went on with %v", got[min(atMost, len(got)):].APIs())
 	}
-	k.sim.Mend()
+	k.sim.Repair()
 	k.cli.Expect(0, "apply", "-auto-approve")
 	declared.checkPlatform(t, k.sim)
 

@@ -45,7 +45,7 @@ func (r *lossRound) hosted() {
 			config["hosts"] = hosts
 		}
 	}
-	r.sim.Mend()
+	r.sim.Repair()
 	if r.applyHosted(resource, ensure, config); len(resource.Reasons("out_of_sync")) > 0 {
 		r.T.Errorf("nothing is lost any more, and still %v", resource.Reasons("out_of_sync"))
 	}
@@ -166,7 +166,7 @@ func TestHostedProcess_lostCreate(t *testing.T) {
 		t.Errorf("said: %s", said)
 	}
 
-	sim.Mend()
+	sim.Repair()
 	resource.Untaint()
 	config["spec"] = providertest.WholeSpec("./b.sh")
 	if _, said := resource.Apply(config); len(said) > 0 {
@@ -235,7 +235,7 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 			if _, said := resource.Apply(config); !strings.HasPrefix(said.String(), "ERROR: Unable to Create Hosted Process") || resource.State.IsNull() {
 				t.Errorf("the create said: %s", said)
 			}
-			sim.Mend()
+			sim.Repair()
 
 			next(resource)
 			if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Labels["owner"] != "sre" {
@@ -262,7 +262,7 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 		"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(2), "spec": providertest.WholeSpec("./a.sh"), "ensure": "registered",
 	}
 	resource.Apply(config)
-	sim.Mend()
+	sim.Repair()
 
 	sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos": "none"}})
 	if said := resource.DestroyUnrefreshed(); !strings.Contains(said.String(), unread) || len(resource.Reasons("out_of_sync")) != 2 {
@@ -278,7 +278,7 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 			t.Errorf("a host was changed: %+v", e)
 		}
 	}
-	sim.Mend()
+	sim.Repair()
 	if said := resource.DestroyUnrefreshed(); len(said) > 0 || len(sim.Processes()) > 0 {
 		t.Errorf("the next destroy said: %s\nand %v are left", said, sim.Processes())
 	}
@@ -298,11 +298,11 @@ func TestHostedProcess_lostTwice(t *testing.T) {
 	api, op := providertest.FaultOn("register_proc_info")
 	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "after"})
 	resource.Apply(config("./a.sh"))
-	sim.Mend()
+	sim.Repair()
 	sim.Inject(simulator.Fault{API: api, Op: op, Drop: "before"})
 	resource.Untaint()
 	resource.ApplyUnrefreshed(config("./b.sh"))
-	sim.Mend()
+	sim.Repair()
 	if reason := resource.Reasons("out_of_sync")["web-1"]; !strings.HasPrefix(reason, "unconfirmed") {
 		t.Fatalf("web-1 is %q", reason)
 	}
@@ -359,7 +359,7 @@ func TestHostedProcess_leaveWhileOthersFail(t *testing.T) {
 		t.Errorf("after the update: %v", reasons)
 	}
 
-	sim.Mend()
+	sim.Repair()
 	if said := resource.DestroyUnrefreshed(); len(said) > 0 {
 		t.Errorf("the destroy said: %s", said)
 	}

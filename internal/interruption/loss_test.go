@@ -79,7 +79,7 @@ func (r *lossRound) anew(resource *providertest.Core) {
 // lossy makes connections get lost, more or less often, on any call or on those of
 // one kind.
 func (r *lossRound) lossy() {
-	r.sim.Mend()
+	r.sim.Repair()
 	chance := []float64{0.02, 0.1, 0.25}[r.chance.IntN(3)]
 	api := []string{"*", "*", "operate_*", "get_*"}[r.chance.IntN(4)]
 	for _, when := range []string{"before", "after", "mid"} {
@@ -206,7 +206,7 @@ func (r *lossRound) operation() {
 		r.lossy()
 		r.applyOperation(resource, operation, config)
 	}
-	r.sim.Mend()
+	r.sim.Repair()
 	if r.applyOperation(resource, operation, config); len(resource.Reasons("failed_hosts")) > 0 {
 		r.T.Errorf("nothing is lost any more, and still %v", resource.Reasons("failed_hosts"))
 	}

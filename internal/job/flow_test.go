@@ -153,7 +153,7 @@ func TestFlow_odd(t *testing.T) {
 
 // On a server with the bug of manage_proc, registering stops the process and
 // unregistering asks about it, and both claim success. Neither is believed;
-// operation 3 mends what the first one did.
+// operation 3 repairs what the first one did.
 func TestFlow_manageProcBug(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{ManageProcBug: true}

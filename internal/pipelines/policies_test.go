@@ -181,7 +181,7 @@ func (p *pipeline) expectReasons(name string, want []string) {
 	}
 }
 
-// What an apply mends, or tries again, reaches hosts as well.
+// What an apply repairs, or tries again, reaches hosts as well.
 func TestAccPolicies_leftOver(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

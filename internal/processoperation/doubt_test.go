@@ -83,7 +83,7 @@ func TestProcessOperation_nothingConfirmed(t *testing.T) {
 				resource.Untaint()
 			}
 			late.Store(int64(2 * time.Hour))
-			sim.Mend()
+			sim.Repair()
 			resource.Applied(config)
 			if asked := len(sim.Calls().OfOp(simulator.OpQuery)) > 0; asked != c.asks {
 				t.Errorf("the agents were asked: %t", asked)
@@ -275,7 +275,7 @@ func TestProcessOperation_underWayUnasked(t *testing.T) {
 			if _, said := u.Apply(config); !said.Failed() || !strings.Contains(said.String(), "the platform's result could not be read") {
 				t.Errorf("said: %s", said)
 			}
-			u.sim.Mend()
+			u.sim.Repair()
 			u.late.Store(int64(2 * time.Hour))
 			if _, said := u.Apply(config); len(said) > 0 || len(u.Reasons("failed_hosts")) > 0 {
 				t.Errorf("the apply after that: %s", said)
@@ -301,7 +301,7 @@ func TestProcessOperation_underWayNotTried(t *testing.T) {
 	if status := u.Reasons("failed_hosts")["web-3"]; !strings.HasPrefix(status, "not_tried") {
 		t.Fatalf("web-3 is %q", status)
 	}
-	u.sim.Mend()
+	u.sim.Repair()
 	if _, said := u.Apply(config); len(said) > 0 {
 		t.Error(said)
 	}
@@ -321,7 +321,7 @@ func TestProcessOperation_underWayForgotten(t *testing.T) {
 	if _, said := u.Apply(config); !said.Failed() {
 		t.Fatal("it went well")
 	}
-	u.sim.Mend()
+	u.sim.Repair()
 	u.Applied(config)
 	u.sim.Changed(t, providertest.Operated(simulator.OpRestart, 1))
 }

@@ -44,7 +44,7 @@ func TestProcessOperation_partial(t *testing.T) {
 			if failed := resource.Reasons("failed_hosts"); len(failed) != c.Failing || failed[providertest.HostKey(bad[0])] != because {
 				t.Errorf("failed_hosts: %v", failed)
 			}
-			sim.Mend()
+			sim.Repair()
 			apply("a retry", "a", providertest.PlanUpdate, "", bad...)
 			if want := "run 2: restart on 1 host: web-5"; c.Failing == 1 && resource.Attribute("rollout_plan") != want {
 				t.Errorf("rollout_plan: %v, want %q", resource.Attribute("rollout_plan"), want)
@@ -54,7 +54,7 @@ func TestProcessOperation_partial(t *testing.T) {
 			if !strings.Contains(said, "Unable to Restart Process") || !strings.Contains(said, "sh: ./restart.sh: not found") {
 				t.Errorf("said: %s", said)
 			}
-			sim.Mend()
+			sim.Repair()
 			apply("a retry of the later run", "b", providertest.PlanUpdate, "", bad...)
 			providertest.Same(t, "failed_hosts", map[string]string{}, resource.Reasons("failed_hosts"))
 		})

@@ -25,7 +25,7 @@ func TestAccProcessOperationResource_lifecycle(t *testing.T) {
 		if changes := strings.Join(sim.Changes(), "\n"); !strings.Contains(changes, providertest.Operated(op, hosts...)) || strings.Count(changes, "operate_proc_v2/") != 1 {
 			t.Errorf("called:\n%s\nwant %s", changes, providertest.Operated(op, hosts...))
 		}
-		sim.Mend()
+		sim.Repair()
 	}
 	cli := providertest.NewCLI(t, sim, config("a"))
 	cli.Expect(0, "apply", "-auto-approve")
@@ -74,7 +74,7 @@ resource "bk_job_process_operation" "test" {
 	sim.Inject(simulator.Fault{Op: new(simulator.OpStart), Name: "/srv/db", Hosts: []string{providertest.Address(2)}, Code: new(65535)})
 	cli.Expect(0, "apply", "-auto-approve")
 	sim.Changed(t, on(simulator.OpStart, 1, 2), on(simulator.OpHost, 1, 2))
-	sim.Mend()
+	sim.Repair()
 	cli.Expect(0, "apply", "-auto-approve")
 	sim.Changed(t, on(simulator.OpStart, 1, 2), on(simulator.OpStart, 2))
 	cli.Expect(0, "plan", "-detailed-exitcode")

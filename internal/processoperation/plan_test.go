@@ -189,7 +189,7 @@ func TestProcessOperation_processOfAFailedDestroy(t *testing.T) {
 		t.Fatal(err)
 	}
 	providertest.Same(t, "hosts in state", map[string]string{"web-2": providertest.Address(2)}, left.Hosts)
-	sim.Mend()
+	sim.Repair()
 	sim.ResetCalls()
 	if _, said := resource.Apply(nil); len(said) > 0 {
 		t.Fatal(said)

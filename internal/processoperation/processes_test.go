@@ -181,7 +181,7 @@ func TestProcesses_failed(t *testing.T) {
 			want[fmt.Sprintf("web/web-%d", n)], want[fmt.Sprintf("log/web-%d", n)] = notTried, notTried
 		}
 		providertest.Same(t, "failed_hosts", want, resource.Reasons("failed_hosts"))
-		sim.Mend()
+		sim.Repair()
 		sim.ResetCalls()
 		// An entry and a host that are called otherwise by then are the same all the same.
 		renamed := entry("db", 1, 1)
@@ -210,7 +210,7 @@ func TestProcesses_lost(t *testing.T) {
 		if left := resource.Reasons("failed_hosts"); len(left) != 6 || !strings.HasPrefix(left["log/web-3"], "outcome_unknown") {
 			t.Errorf("failed_hosts %v", left)
 		}
-		sim.Mend()
+		sim.Repair()
 		sim.ResetCalls()
 		before := pids(sim)
 		resource.Applied(config)
@@ -240,7 +240,7 @@ func TestProcesses_destroy(t *testing.T) {
 				t.Errorf("it ended with %s", said)
 			}
 			w.expect(t, sim, "1 log[2 3 4] web[2 3 4]")
-			sim.Mend()
+			sim.Repair()
 			sim.ResetCalls()
 			if _, said := resource.Apply(nil); len(said) > 0 {
 				t.Error(said)

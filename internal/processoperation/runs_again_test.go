@@ -118,7 +118,7 @@ func TestProcessOperation_renamedHosts(t *testing.T) {
 			if (len(said) > 0) != c.fails {
 				t.Fatal(said)
 			}
-			sim.Mend()
+			sim.Repair()
 			// A provider that has learnt nothing yet.
 			resource.Protocol = operationOf(t, sim, by).Protocol
 			resource.Applied(restartConfig(by, 0, map[string]any{"hosts": c.after}))
@@ -275,12 +275,12 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 				sim.Inject(c.start)
 			}
 			resource.Apply(config)
-			sim.Mend()
+			sim.Repair()
 			sim.Inject(c.stop)
 			if _, said := resource.Apply(nil); !said.Failed() {
 				t.Fatal("the destroy went well")
 			}
-			sim.Mend()
+			sim.Repair()
 			sim.ResetCalls()
 			if _, said := resource.Apply(config); len(said) > 0 || len(resource.Reasons("failed_hosts")) > 0 {
 				t.Error(said)

@@ -139,9 +139,9 @@ func TestConsole(t *testing.T) {
 					t.Errorf("before the apply it runs: %t", left.Running)
 				}
 				resource.Apply(config)
-				mended, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
-				if started := mended.PID != left.PID; started != c.started || !mended.Hosted {
-					t.Errorf("the apply made %+v of %+v", mended, left)
+				repaired, _ := sim.Process(consoleHost, "GSEKIT_BIZ_3", "gateway_1")
+				if started := repaired.PID != left.PID; started != c.started || !repaired.Hosted {
+					t.Errorf("the apply made %+v of %+v", repaired, left)
 				}
 				if kind, said := resource.Apply(config); kind.Changes() || said.String() != "" {
 					t.Errorf("the plan after it is not empty: %s", said)

@@ -268,7 +268,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 		}
 	}
 
-	sim.Mend()
+	sim.Repair()
 	sim.ResetCalls()
 	cli.Expect(0, "apply", "-auto-approve")
 	wantOrder(t, sim, simulator.OpStart, "worker_2", "gateway_1", "gateway_1")

@@ -59,8 +59,8 @@ func (s *Sim) FailOperation(op int, hosts []int, code int, message string) {
 	s.Inject(simulator.Fault{API: "operate_proc_v2", Op: &op, Hosts: AddressList(hosts), Code: &code, Message: message})
 }
 
-// Mend ends all faults, and forgets the calls made so far.
-func (s *Sim) Mend() {
+// Repair ends all faults, and forgets the calls made so far.
+func (s *Sim) Repair() {
 	s.ClearFaults()
 	s.ResetCalls()
 }

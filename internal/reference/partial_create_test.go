@@ -68,7 +68,7 @@ func TestOnPartialCreate(t *testing.T) {
 				if taints {
 					return
 				}
-				sim.Mend()
+				sim.Repair()
 				sim.ResetCalls()
 				kind, said := resource.Apply(config)
 				changes := strings.Join(sim.Changes(), "\n")

@@ -136,7 +136,7 @@ func TestGate_operation(t *testing.T) {
 			"web-3": "not_tried: " + tooMany, "web-4": "not_tried: " + tooMany,
 		})
 
-		// Mended, the others are restarted, and none of those that are well.
+		// Repaired, the others are restarted, and none of those that are well.
 		r.sim.ClearFaults()
 		r.sim.ResetCalls()
 		r.applied(config)

@@ -221,7 +221,7 @@ func (h hang) apply(t *testing.T, sim *providertest.Timed, by providertest.Face,
 	}
 	h.wantOnce(t, sim.Sim, began)
 
-	sim.Mend()
+	sim.Repair()
 	for _, task := range sim.Tasks() {
 		sim.ExpireTask(task.ID) // or that of web-2 would go on for ever
 	}

@@ -73,7 +73,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.wantPlanned("register anew 4 hosts, restart what runs on 4 hosts in 4 waves of 1: web-1…web-4")
 			r.wantLeft(map[string]string{"web-2": "not_operated", "web-3": "other_spec", "web-4": "other_spec"})
 
-			r.sim.Mend()
+			r.sim.Repair()
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
 			r.wantPlanned("register anew 2 hosts, restart what runs on 3 hosts, host what is not hosted on 1 host in 3 waves of 1: web-2…web-4")
@@ -88,7 +88,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			}
 			r.want("stopped", "v2 restart", "v2", "v1", "v2 restart", "v1", "v1")
 
-			r.sim.Mend()
+			r.sim.Repair()
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2", "v2 restart", "v2 restart")
 			if diff := cmp.Diff(r.by.Changes(
@@ -103,7 +103,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 		"goes-back": {twoFaces, 4, nil, func(r *rollout) {
 			r.fail(2)
 			r.update("./v2.sh", "on 3 of 4 hosts")
-			r.sim.Mend()
+			r.sim.Repair()
 			r.update("./v1.sh", "")
 			r.want("went back", "v1 restart", "v1 restart", "v1", "v1")
 			r.wantPlanned("register anew 4 hosts, restart what runs on 2 hosts in 4 waves of 1: web-1…web-4")
@@ -115,7 +115,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.fail(1)
 			r.update("./v2.sh", "on 2 of 2 hosts")
 			r.rest(1)
-			r.sim.Mend()
+			r.sim.Repair()
 			r.update("./v3.sh", "")
 			r.want("started", "v3 start", "v3 restart")
 			r.wantSettled()
@@ -130,7 +130,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			before := *r.kept
 			r.fail(2)
 			r.update("./v2.sh", "on 1 of 2 hosts")
-			r.sim.Mend()
+			r.sim.Repair()
 			*r.kept = providertest.Kept{State: before.State, Identity: before.Identity} // private state is not kept then
 			r.apply("whether an apply that was cut off has operated it already is not known")
 			r.want("not again", "v2", "v2")
@@ -153,7 +153,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 		"drift": {withLabels, 2, nil, func(r *rollout) {
 			r.sim.Colleague(r.t, "web", "nginx", map[string]string{"by": "console"}, 2)
 			r.apply("")
-			r.want("mended", "v1", "v1 restart")
+			r.want("repaired", "v1", "v1 restart")
 			r.wantSettled()
 		}},
 		// Once the file has shown what was registered, what was there before is drift again.
@@ -175,7 +175,7 @@ func (r *rollout) losesAnswer(drop, after string) {
 	r.sim.Inject(simulator.Fault{API: "operate_*", Op: new(simulator.OpRestart), Hosts: providertest.AddressList([]int{1}), Drop: drop})
 	r.update("./v2.sh", "on 2 of 2 hosts")
 	r.wantLeft(map[string]string{"web-1": "operation_unconfirmed", "web-2": "other_spec"})
-	r.sim.Mend()
+	r.sim.Repair()
 	r.apply("")
 	r.want("asked first", after, "v2 restart")
 	r.wantSettled()

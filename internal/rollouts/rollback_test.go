@@ -105,9 +105,9 @@ func TestRollback_onEachHost(t *testing.T) {
 			if !strings.Contains(said, "Not rolled back, and in out_of_sync, on 1 of 3 hosts:\n\n  web-2 (0:10.0.0.3): 117") {
 				r.t.Errorf("said: %s", said)
 			}
-			r.sim.Mend()
+			r.sim.Repair()
 			r.update("./v1.sh", "")
-			r.want("mended", "v1", "v1 restart", "v1")
+			r.want("repaired", "v1", "v1 restart", "v1")
 			r.wantSettled()
 		}},
 		// Hosts that join a rollout which goes back stay, with the previous declaration; hosts
@@ -159,7 +159,7 @@ func TestRollback_onEachHost(t *testing.T) {
 			if hosts := r.reregistered(); len(hosts) != len(slices.Compact(slices.Sorted(slices.Values(hosts)))) || strings.Contains(said, "Rolled Back") {
 				r.t.Errorf("registered: %v; said: %s", hosts, said)
 			}
-			r.sim.Mend()
+			r.sim.Repair()
 			delete(r.config, "timeouts")
 			r.apply("")
 			r.wantSettled()

@@ -51,7 +51,7 @@ func TestSilent_hosted(t *testing.T) {
 				t.Error(diff)
 			}
 
-			r.sim.Mend()
+			r.sim.Repair()
 			r.apply("")
 			r.declare("./v3.sh")
 			r.apply("")
@@ -86,7 +86,7 @@ func TestSilent_operation(t *testing.T) {
 		t.Errorf("the first order (-want +got):\n%s", diff)
 	}
 
-	sim.Mend()
+	sim.Repair()
 	sim.ResetCalls()
 	config["triggers"] = map[string]string{"run": "2"}
 	if _, said := resource.Apply(config); said.Failed() {
