@@ -18,24 +18,56 @@ type brought struct {
 // patience is how long agents are asked at the most, however much time there is.
 const patience = 2 * time.Minute
 
-// bringUp hosts or starts what is not. The agents are asked: what is on file may be
-// of a registration before this one, and say of a process that it runs although it
-// was stopped since.
-//
-// Those that were stopped are started where no more than hosting is wanted as well.
-func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, stopped map[Host]bool, later time.Duration) brought {
+// bringing is what is known of hosts that are brought up.
+type bringing struct {
+	// stopped are started where no more than hosting is wanted as well.
+	stopped map[Host]bool
+	// idle are hosts that were just registered, as they are known to be since.
+	idle  map[Host]Status
+	later time.Duration // what the steps after it need
+}
+
+// asRegistered are the hosts of which it is known how they are once they were registered,
+// because their agents were asked just before. Whether to register has hosted one is left
+// open by the documents of the ESB; to host it once more does no harm.
+func (r Results) asRegistered(p Process) map[Host]Status {
+	known := make(map[Host]Status)
+	for h, o := range r {
+		if o.WasIdle {
+			known[h] = Status{State: Stopped, HostedKnown: true, Hosted: p.HostingRegisters()}
+		}
+	}
+	return known
+}
+
+// status is how hosts are. Agents are asked, unless they said just before that something is to be
+// done: what is on file may be of a registration before this one, and say of a process that it
+// runs although it was stopped since. run are the hosts on which the process is to run.
+func (b bringing) status(ctx context.Context, p Process, hosts, run []Host) (map[Host]Status, error) {
+	due, starting := setOf(run), time.Duration(0)
+	if len(run) > 0 {
+		starting = Takes(p, Start)
+	}
+	unsure := pickFunc(hosts, func(h Host) bool { s, known := b.idle[h]; return !known || s.Hosted && !due[h] })
+	if len(unsure) == 0 {
+		return b.idle, nil
+	}
+	asked, err := askedBefore(ctx, p, unsure, starting+Quick+b.later)
+	status := maps.Clone(b.idle)
+	maps.Copy(status, asked)
+	return status, err
+}
+
+// bringUp hosts or starts what is not.
+func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, as bringing) brought {
 	if want.Ensure == EnsureRegistered || len(hosts) == 0 {
 		return brought{}
 	}
 	run := hosts
 	if want.Ensure != EnsureRunning {
-		run = pick(hosts, stopped)
+		run = pick(hosts, as.stopped)
 	}
-	starting := time.Duration(0)
-	if len(run) > 0 {
-		starting = Takes(p, Start)
-	}
-	status, err := askedBefore(ctx, p, hosts, starting+Quick+later)
+	status, err := as.status(ctx, p, hosts, run)
 	if err != nil {
 		unread := brought{results: Same(hosts, Outcome{Verdict: Failed, Err: err, Meaning: "registered, but its status could not be read back"}), seen: make(map[Host]Status)}
 		for _, h := range hosts {
@@ -44,7 +76,7 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, stopped
 		return unread
 	}
 	b := brought{results: make(Results), before: status, seen: maps.Clone(status)}
-	b.start(ctx, p, run, Quick+later)
+	b.start(ctx, p, run, Quick+as.later)
 	bare := pickFunc(hosts, func(h Host) bool {
 		if o, ok := b.results[h]; ok {
 			// A start that worked has hosted it; one that found it running has not.
@@ -53,7 +85,7 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, stopped
 		return !status[h].HostedKnown || !status[h].Hosted
 	})
 	if len(bare) > 0 {
-		hosted := operateBefore(ctx, p, Supervise, bare, nil, later).hosting(want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
+		hosted := operateBefore(ctx, p, Supervise, bare, nil, as.later).hosting(want, func(h Host) bool { return status[h].HostedKnown && !status[h].Hosted })
 		hosted.leave(bare, func(Host) Code { return NotHosted })
 		b.results.Merge(hosted)
 	}

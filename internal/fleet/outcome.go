@@ -48,6 +48,9 @@ type Outcome struct {
 	// Blocked: not tried, because on this host a process whose turn is before did not come
 	// out well.
 	Blocked bool
+	// WasIdle: before it was registered its agent said that the process is neither hosted nor
+	// running.
+	WasIdle bool
 	// TookOver: the registration was there before, and was replaced.
 	TookOver bool
 	// Unread: the platform refused to register because of a registration whose owner could

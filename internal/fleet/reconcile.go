@@ -136,7 +136,7 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
 	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe, after))
 	up := results.Succeeded(hosts)
-	brought := bringUp(ctx, r.process, r.want, up, r.change.Stopped, last)
+	brought := bringUp(ctx, r.process, r.want, up, bringing{r.change.Stopped, registered.asRegistered(r.process), last})
 	results.Merge(brought.results)
 	r.keepTimes(sent, up, before, brought, r.look(ctx, union(sent, up), brought.seen))
 	for _, h := range brought.started {

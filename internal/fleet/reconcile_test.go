@@ -17,6 +17,7 @@ var (
 	noop    = fleet.Outcome{Verdict: fleet.Done, AlreadyDone: true, Code: 828}
 	taken   = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Code: 850}
 	away    = fleet.Outcome{Verdict: fleet.Failed, Code: 117}
+	wasIdle = fleet.Outcome{Verdict: fleet.Done, WasIdle: true}
 	errDown = errors.New("down")
 )
 
@@ -199,6 +200,23 @@ func TestReconcile(t *testing.T) {
 			[]string{"register 1"}, byHost{1: left(repeated(away), fleet.NotRegistered)},
 		},
 
+		// What agents said just before is not asked once more where it says what is to be done.
+		"hosted/was-idle": {
+			hosted, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})},
+			[]string{"register 1 2", "live 2", "host 1", "live 1"}, byHost{1: well, 2: well},
+		},
+		"hosted/was-idle-and-to-register-is-to-host": {
+			hosted, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
+			[]string{"register 1", "live 1"}, byHost{1: wasIdle},
+		},
+		"running/was-idle": {
+			running, fleet.Change{Register: hosts(1, 2)}, process{register: done(byHost{1: wasIdle})},
+			[]string{"register 1 2", "live 2", "start 1", "live 1"}, byHost{1: well, 2: well},
+		},
+		"running/was-idle-and-to-register-is-to-host": {
+			running, fleet.Change{Register: hosts(1)}, process{register: done(byHost{1: wasIdle}), hostingRegisters: true},
+			[]string{"register 1", "start 1", "live 1"}, byHost{1: well},
+		},
 		"hosted/only-the-bare": {
 			hosted, fleet.Change{Register: hosts(1), Reregister: hosts(2), Settle: hosts(3, 4)},
 			process{live: says(map[int]fleet.Status{1: bare, 4: hostingUnknown(healthy)})},

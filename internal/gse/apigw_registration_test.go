@@ -33,7 +33,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		instance = func(text string) string { return told("", text)[1] }
 		hosted   = instance(`{"pid":-1,"isAuto":true}`)
 		bare     = instance(`{"pid":-1,"isAuto":false}`)
-		done     = byTask(outcome(fleet.Done, 0))
+		done     = wasIdle(byTask(outcome(fleet.Done, 0)))
 		both     = []string{agentA, agentB}
 
 		registered = takenAlready // and the agent says since when
@@ -56,7 +56,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		"hosting-fails": {hosted, bare, both[1:], 117, takenAlready, byTask(outcome(fleet.Failed, 117))},
 		"hosted-since":  {bare, bare, both, 850, since, done},
 		// It runs, and nobody hosts it.
-		"runs":                      {instance(`{"pid":7,"isAuto":false}`), hosted, both[:1], 0, done, takenAlready},
+		"runs":                      {instance(`{"pid":7,"isAuto":false}`), hosted, both[:1], 0, byTask(outcome(fleet.Done, 0)), takenAlready},
 		"not-hosted-but-registered": {instance(`{"pid":-1,"isAuto":false,"register_time":1600000000}`), hosted, nil, 0, registered, takenAlready},
 		// An agent that does not say whether it hosts the process denies nothing.
 		"agent-not-clear":  {instance(`{"pid":-1}`), bare, both[1:], 0, unclear, done},

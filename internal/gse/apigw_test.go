@@ -141,7 +141,9 @@ func TestGateway_keys(t *testing.T) {
 					result(said(test.noise, code(65535))), cached(), result(said(test.noise, code(65535), test.key, code(0))))...)
 				p := gatewayProcess(t, url, sampleSpec())
 				got := actsOf(p)[act](t.Context(), procapitest.Parse(t, test.host))
-				want := map[string]fleet.Outcome{procapitest.Parse(t, test.host)[0].Address(): byTask(outcome(fleet.Done, 0))}
+				done := byTask(outcome(fleet.Done, 0))
+				done.WasIdle = act == "register"
+				want := map[string]fleet.Outcome{procapitest.Parse(t, test.host)[0].Address(): done}
 				if diff := cmp.Diff(want, procapitest.ByAddress(got)); diff != "" {
 					t.Errorf("results (-want +got):\n%s", diff)
 				}

@@ -47,6 +47,15 @@ func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(
 	return free, live, results
 }
 
+// noteIdle notes of hosts that were registered what their agents had said before.
+func noteIdle(results fleet.Results, live map[fleet.Host]fleet.Status) {
+	for h, o := range results {
+		s := live[h]
+		o.WasIdle = o.OK() && !o.AlreadyDone && s.State == fleet.Stopped && s.HostedKnown && !s.Hosted
+		results[h] = o
+	}
+}
+
 // meaningNotAsked is what becomes of hosts when nobody could be asked whether the process
 // is registered there already.
 func meaningNotAsked(err error) string {

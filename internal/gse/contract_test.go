@@ -47,8 +47,8 @@ func TestContract(t *testing.T) {
 		after  []exchange
 		want   any // by host
 	}{
-		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Register, bareOn(sampleMeta, address...), nil, procapitest.Each(address, doneNow)},
-		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, procapitest.Register, bareOn(minimal, "0:10.0.0.2", "3:10.0.0.1"), nil, procapitest.Each([]string{"0:10.0.0.2", "3:10.0.0.1"}, doneNow)},
+		"register":                {"esb/register_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Register, bareOn(sampleMeta, address...), nil, procapitest.Each(address, wasIdle(doneNow))},
+		"register-minimal":        {"esb/register_proc_info/minimal", minimal, minimalSpec(), []string{"0:10.0.0.2", "3:7:10.0.0.1"}, procapitest.Register, bareOn(minimal, "0:10.0.0.2", "3:10.0.0.1"), nil, procapitest.Each([]string{"0:10.0.0.2", "3:10.0.0.1"}, wasIdle(doneNow))},
 		"update":                  {"esb/update_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Reregister, nil, nil, procapitest.Each(address, doneNow)},
 		"unregister":              {"esb/unregister_proc_info", sampleMeta, sampleSpec(), supplied, procapitest.Unregister, nil, nil, procapitest.Each(address, doneNow)},
 		"unregister-without-spec": {"esb/unregister_proc_info", sampleMeta, nil, supplied, procapitest.Unregister, nil, nil, procapitest.Each(address, doneNow)},

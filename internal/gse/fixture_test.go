@@ -80,6 +80,12 @@ func already(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
+// wasIdle is of a host whose agent had said that nothing was there.
+func wasIdle(o fleet.Outcome) fleet.Outcome {
+	o.WasIdle = true
+	return o
+}
+
 // byTask is an outcome of task T.
 func byTask(o fleet.Outcome) fleet.Outcome {
 	o.TaskID = "T"

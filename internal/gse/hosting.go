@@ -19,7 +19,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 	if p.spec == nil || len(hosts) == 0 {
 		return p.client.face.host(ctx, p, fleet.Supervise, hosts)
 	}
-	free, _, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
+	free, live, results := p.askAgents(ctx, hosts, func(now fleet.Status) (taken bool, meaning string) {
 		if !now.Hosted && now.RegisterTime == 0 && !now.HostedKnown {
 			return true, "the process may be registered already: its agent does not say whether it hosts it"
 		}
@@ -31,6 +31,7 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 		}
 		results[h] = o
 	}
+	noteIdle(results, live)
 	return results
 }
 

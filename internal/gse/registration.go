@@ -54,6 +54,7 @@ func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.R
 		}
 		results[h] = o
 	}
+	noteIdle(results, live)
 	return results
 }
 

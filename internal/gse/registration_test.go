@@ -36,7 +36,7 @@ func TestRegister_asksFirst(t *testing.T) {
 		asked [][]int // hosts of the registration
 	}{
 		"hosted":   {told(host(1).Address(), `{"pid":-1,"isAuto":true}`)[1], 0, takenAlready, [][]int{{2}}},
-		"bare":     {told(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
+		"bare":     {told(host(1).Address(), `{"pid":-1,"isAuto":false}`)[1], 0, wasIdle(outcome(fleet.Done, 0)), [][]int{{1, 2}}},
 		"runs":     {told(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
 		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
 		"away": {code(117), 0, fleet.Outcome{
@@ -55,7 +55,7 @@ func TestRegister_asksFirst(t *testing.T) {
 			answer := said(append(told(host(2).Address(), `{"pid":-1,"isAuto":false}`), v2(1), test.says)...)
 			script, url := newScript(t, accepted, result(answer), register(said(v1(1), code(test.code), v1(2), code(0))))
 			results := quick(t, url).Process(sampleMeta, sampleSpec()).Register(t.Context(), hosts(2))
-			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: outcome(fleet.Done, 0)}, results)
+			procapitest.WantResults(t, map[int]fleet.Outcome{1: test.want, 2: wasIdle(outcome(fleet.Done, 0))}, results)
 			if diff := cmp.Diff(test.asked, hostsOf(t, script.Requests()[2:])); diff != "" {
 				t.Errorf("hosts registered (-want +got):\n%s", diff)
 			}
@@ -138,7 +138,7 @@ func TestRegister_unlimited(t *testing.T) {
 	}{
 		"register": {
 			[]exchange{accepted, result(said(told("0:10.0.0.1", `{"pid":-1,"isAuto":false}`)...)), accepted, done},
-			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, byTask(outcome(fleet.Done, 0)),
+			func(p *Process) fleet.Results { return p.Register(t.Context(), hosts(1)) }, wasIdle(byTask(outcome(fleet.Done, 0))),
 		},
 		"register-hosted": {
 			[]exchange{accepted, result(said(told("0:10.0.0.1", `{"pid":-1,"isAuto":true}`)...))},

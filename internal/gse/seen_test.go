@@ -42,7 +42,7 @@ func TestSeen(t *testing.T) {
 		before, after []exchange
 		want          any
 	}{
-		"esb/register_proc_info/nodeman":                {two, []string{local}, procapitest.Register, bareOn(two, local), nil, procapitest.Each([]string{local}, fleet.Outcome{})},
+		"esb/register_proc_info/nodeman":                {two, []string{local}, procapitest.Register, bareOn(two, local), nil, procapitest.Each([]string{local}, wasIdle(fleet.Outcome{}))},
 		"esb/update_proc_info/nodeman":                  {two, []string{local}, procapitest.Reregister, nil, nil, procapitest.Each([]string{local}, fleet.Outcome{})},
 		"esb/unregister_proc_info/nodeman":              {two, []string{local}, procapitest.Unregister, nil, nil, procapitest.Each([]string{local}, fleet.Outcome{})},
 		"esb/update_proc_info/registered":               {one, []string{local}, procapitest.Reregister, nil, nil, procapitest.Each([]string{local}, fleet.Outcome{Message: "success"})},

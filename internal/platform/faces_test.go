@@ -111,13 +111,13 @@ func TestFaces_life(t *testing.T) {
 	}{
 		"esb": {faces["esb"], addresses, nil, map[fleet.Ensure]map[string]int{
 			fleet.EnsureRegistered: {"register_proc_info": 1, "operate_proc_v2": 2, "get_proc_operate_result_v2": 2},
-			fleet.EnsureHosted:     {"register_proc_info": 1, "operate_proc_v2": 4, "get_proc_operate_result_v2": 4},
-			fleet.EnsureRunning:    {"register_proc_info": 1, "operate_proc_v2": 4, "get_proc_operate_result_v2": 4},
+			fleet.EnsureHosted:     {"register_proc_info": 1, "operate_proc_v2": 3, "get_proc_operate_result_v2": 3},
+			fleet.EnsureRunning:    {"register_proc_info": 1, "operate_proc_v2": 3, "get_proc_operate_result_v2": 3},
 		}},
 		"gateway": {faces["apigw"], []string{agentA, agentB}, nil, map[fleet.Ensure]map[string]int{
 			fleet.EnsureRegistered: {"operate_proc_multi": 1, "operate_proc_v2": 2, "get_proc_operate_result_v2": 3},
 			fleet.EnsureHosted:     {"operate_proc_multi": 1, "operate_proc_v2": 2, "get_proc_operate_result_v2": 3},
-			fleet.EnsureRunning:    {"operate_proc_multi": 1, "operate_proc_v2": 4, "get_proc_operate_result_v2": 5},
+			fleet.EnsureRunning:    {"operate_proc_multi": 1, "operate_proc_v2": 3, "get_proc_operate_result_v2": 4},
 		}},
 		"gateway-rows-without-host": {faces["apigw"], []string{agentA, agentB}, func(s *simulator.Server) { s.RowsWithoutHost = true }, nil},
 		"gateway-addresses":         {faces["apigw"], addresses, nil, nil},

@@ -70,7 +70,6 @@ var gseAlone = []providertest.Face{providertest.FaceESB, providertest.FaceGatewa
 var hangs = map[string]hang{
 	"create/ask":      {faces: gseAlone, ask: true, config: ensure("registered")},
 	"create/register": {at: providertest.OnCreate, config: ensure("hosted")},
-	"create/look":     {faces: gseAlone, ask: true, skip: 1, config: ensure("running"), once: []string{"start"}},
 	"create/look-job": {faces: []providertest.Face{providertest.FaceJOB}, ask: true, config: ensure("running"), once: []string{"start"}},
 	"create/host":     {faces: []providertest.Face{providertest.FaceESB}, at: providertest.OnHost, config: ensure("hosted"), once: []string{"host"}},
 	"create/start":    {op: simulator.OpStart, config: ensure("running"), once: []string{"start"}},
@@ -84,6 +83,7 @@ var hangs = map[string]hang{
 	"update/look":               {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, skip: 1, once: []string{"restart"}},
 	"update/gate":               {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", ask: true, skip: 2, gate: true, once: []string{"restart"}},
 	"update/restart-gated":      {before: ensure("running"), config: onUpdate("restart", "running"), start: "./v2.sh", op: simulator.OpRestart, gate: true, once: []string{"restart"}},
+	"update/look-first":         {faces: gseAlone, before: ensure("hosted"), each: stopped, config: ensure("running"), ask: true, once: []string{"start"}},
 	"update/start":              {before: ensure("hosted"), each: stopped, config: ensure("running"), op: simulator.OpStart, once: []string{"start"}},
 
 	// Hosts that register again and hosts that leave share the time of the update.
