@@ -132,13 +132,15 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 		results.Merge(reregister(ctx, r.process, again, later).hosting(r.want, never))
 	}
 	sent := r.sent(hosts, results)
+	made := results.Succeeded(sent)
 	r.changed = append(r.changed, sent)
 	results.Merge(Same(pick(hosts, r.settle), Outcome{Verdict: Done}))
 	results.Merge(r.operate(ctx, results.Succeeded(hosts), before, wave.observe, after))
 	up := results.Succeeded(hosts)
 	brought := bringUp(ctx, r.process, r.want, up, bringing{r.change.Stopped, registered.asRegistered(r.process), last})
 	results.Merge(brought.results)
-	r.keepTimes(sent, up, before, brought, r.look(ctx, union(sent, up), brought.seen))
+	touched := union(sent, up)
+	r.keepTimes(touched, made, before, brought, r.look(ctx, touched, brought.seen))
 	for _, h := range brought.started {
 		if _, operated := r.operated[h]; !operated {
 			r.operated[h] = Due{}
@@ -174,12 +176,13 @@ func (r *Reconciliation) agentsKnow() bool {
 	return r.want.FingerprintLabel != "" || r.change.Operation != ""
 }
 
-// keepTimes keeps when hosts were registered, and what ran there after the last call. To host or
+// keepTimes keeps when hosts were registered, and what ran there after the last call. made are those
+// that were registered here: what an agent has where that failed may be another object's. To host or
 // to start may be to register: where the agent had the time of this object's registration before,
 // what it has afterwards is this object's as well.
-func (r *Reconciliation) keepTimes(sent, up []Host, before map[Host]Status, brought brought, last map[Host]Status) {
-	registered := setOf(sent)
-	for _, h := range union(sent, up) {
+func (r *Reconciliation) keepTimes(hosts, made []Host, before map[Host]Status, brought brought, last map[Host]Status) {
+	registered := setOf(made)
+	for _, h := range hosts {
 		was, asked := before[h]
 		if !asked {
 			was = brought.before[h]

@@ -168,11 +168,12 @@ var rules = []rule{
 	{row: Beside, answer: Unasked, then: AskAgent},
 	{row: Beside, answer: Silent, then: Hold, why: NoAnswer},
 	{row: Beside, then: Theirs},
+	// It was to be read already where a machine may have two names.
+	{row: Failed, then: Hold, why: Unreadable},
 	{claim: Registered, answer: SameTime, then: Ours},
 
 	// Everything else depends on the cached status.
 	{row: Unread, then: AskFile},
-	{row: Failed, then: Hold, why: Unreadable},
 
 	// What was another's is another's, unless the cached status names this object.
 	{claim: Foreign, row: Absent | Unplaced | anyOthers | anyUnlabelled, then: Theirs},
