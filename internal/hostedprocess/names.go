@@ -43,7 +43,9 @@ func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fl
 		case known && declared:
 			now, _ := h.Hosts.HostOf(key)
 			renamed[now] = was
-			why = b.hinders(h, was, now)
+			if !b.hosts.Has(now) { // otherwise state has the machine by both names, and one of them goes
+				why = b.hinders(h, was, now)
+			}
 		case !known:
 			came := keep(otherForm(added, []fleet.Host{was}), func(host fleet.Host) bool { _, told := others[host]; return !told })
 			if len(came) > 0 {
