@@ -58,7 +58,9 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 		return nil
 	}
 	u.dropped = newReleased()
-	u.renamed, *diags = u.h.renames(ctx, before{u.prior.Hosts, u.last, u.statuses})
+	renamed, refused := u.h.renames(ctx, before{u.prior.Hosts, u.last, u.statuses})
+	u.renamed = renamed
+	diags.Append(refused...)
 	if diags.HasError() {
 		return nil
 	}
