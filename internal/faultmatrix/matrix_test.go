@@ -111,11 +111,6 @@ func (r *faultRun) begin() {
 	if before := r.setUp(); before != "" {
 		r.applyBefore(before)
 	}
-	if r.on == providertest.OnReadOwner {
-		// Agents that name the registration of the last apply leave nothing to read.
-		namespace, name := r.face.Process()
-		r.each(func(address string) error { return r.sim.Host(address, namespace, name) })
-	}
 }
 
 // applyBefore is an apply before the fault.

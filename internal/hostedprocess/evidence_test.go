@@ -91,3 +91,22 @@ func TestEvidence_otherNameUnread(t *testing.T) {
 		t.Errorf("said: %s", said)
 	}
 }
+
+// Where registering again does not renew the time, the row of another object that has the very time
+// of the ledger keeps the host.
+func TestEvidence_timeKept(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.sim.ReregisteringKeepsTime = true
+		first := w.object()
+		first.Applied(w.declares(1))
+		w.object().Applied(w.declares(1, attribute("adopt_existing", true)))
+		w.sim.ResetCalls()
+		first.Protocol = w.open()
+		said := first.DestroyUnrefreshed()
+		w.expectLeft(said)
+		if !said.Failed() {
+			t.Errorf("said: %s", said)
+		}
+	})
+}

@@ -41,9 +41,6 @@ type declared struct {
 	// Earlier are fingerprints that this object sent before, kept until the cached status shows
 	// Fingerprint on every host. One that is Fingerprint again is among them.
 	Earlier []string `json:"earlier,omitempty"`
-	// TwoNames: the platform has named machines of this object by a second name as well, by which
-	// another object may register them.
-	TwoNames bool `json:"two_names,omitempty"`
 }
 
 // entry is what an object did on one machine, and knows of it.
@@ -287,13 +284,12 @@ func (e entry) called(o fleet.Outcome, registered map[fleet.Host]int64, running 
 // seen is the ledger after a look at the cached status, which may be older than this object's own
 // registrations: the agents say when those were made. It reports whether anything changed by which
 // something is decided.
-func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet.Host]fleet.Status, twoNames bool) (ledger, bool) {
+func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet.Host]fleet.Status) (ledger, bool) {
 	before, held := l.declared, l.held(d)
-	l.TwoNames = l.TwoNames || twoNames
 	if !slices.Contains(l.Earlier, l.Fingerprint) && !slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(onFile[host]) }) {
 		l.Earlier = nil
 	}
-	changed := l.TwoNames != before.TwoNames || len(l.Earlier) != len(before.Earlier)
+	changed := len(l.Earlier) != len(before.Earlier)
 	if l.owner == "" {
 		return l, changed
 	}
@@ -325,7 +321,7 @@ func (a declared) registeredAs(d fleet.Desired) bool {
 // among the earlier ones: an old picture may show it too.
 func (a declared) after(d fleet.Desired) declared {
 	now := declaredAs(d)
-	now.Earlier, now.TwoNames = a.Earlier, a.TwoNames
+	now.Earlier = a.Earlier
 	if a.Fingerprint != "" && a.Fingerprint != d.Fingerprint {
 		now.Earlier = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(a.Earlier), a.Fingerprint))))
 	}

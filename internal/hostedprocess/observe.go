@@ -74,8 +74,6 @@ func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, 
 		s.evidence = ownership.Evidence{Face: face, Claim: s.Claim, Answer: ownership.Unasked, Row: ownership.Unread}
 		o.sights[host] = s
 	}
-	// An agent does not say by what address its machine is known.
-	o.read(ctx, keep(hosts, func(host fleet.Host) bool { return l.last.TwoNames || host.AgentID() != "" }))
 	// No more than half of the time that is left: what is decided has to go yet.
 	waits, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, bounded := ctx.Deadline(); bounded {

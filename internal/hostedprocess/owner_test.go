@@ -232,10 +232,10 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 		"agent-unreadable": {esb, nil, func(sim *providertest.Sim) {
 			sim.Inject(simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpQuery), ContentShape: "broken"})
 		}, false, "did not say when that was", 60},
-		"its-own":                   {gateway, nil, frozen, false, "", 0},
-		"its-own-never-heard":       {gateway, frozen, nil, false, "", 0},
-		"its-own-nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, false, "", 0},
-		"hosted-late":               {esb, func(sim *providertest.Sim) { sim.SetLag(3) }, nil, false, "", 0},
+		"its-own":                   {gateway, nil, frozen, false, "", 1},
+		"its-own-never-heard":       {gateway, frozen, nil, false, "", 1},
+		"its-own-nothing-is-placed": {gateway, func(sim *providertest.Sim) { sim.RowsWithoutHost = true }, nil, false, "", 1},
+		"hosted-late":               {esb, func(sim *providertest.Sim) { sim.SetLag(3) }, nil, false, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

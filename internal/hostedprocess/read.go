@@ -55,7 +55,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	model.setWhole(ctx)
 	statuses := driftStatuses(report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
-	if seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live, len(h.Process.KnownNames(h.Hosts.Hosts())) > 0); changed && last.known {
+	if seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live); changed && last.known {
 		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
 	state.setStatuses(h.Hosts, statuses)

@@ -89,7 +89,7 @@ func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Hos
 // ledgerBack is the ledger with the previous declaration.
 func (u *update) ledgerBack(hosts fleet.Inventory) ledger {
 	now := u.last
-	now.declared = u.named(u.last.after(u.h.Desired).after(u.prior.Desired))
+	now.declared = u.last.after(u.h.Desired).after(u.prior.Desired)
 	now.known = true
 	failures := u.failedAtLast()
 	now.hosts = u.entries(hosts, func(host fleet.Host) fleet.Outcome { return failures[host] }, u.dueBack)

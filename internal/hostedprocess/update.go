@@ -125,14 +125,7 @@ func raises(from, to fleet.Ensure) bool {
 // ledger is that of the object after the update, for the hosts that are left in state.
 func (u *update) ledger(left fleet.Inventory) ledger {
 	came := func(host fleet.Host) fleet.Outcome { return u.failures[host] } // the zero value where it did not fail
-	return ledger{declared: u.named(u.last.after(u.h.Desired)), hosts: u.entries(left, came, u.dueAfter)}
-}
-
-// named notes what the platform has said of names meanwhile: the next thing may be a destroy without
-// a refresh.
-func (u *update) named(d declared) declared {
-	d.TwoNames = d.TwoNames || len(u.h.Process.KnownNames(u.h.Hosts.Hosts())) > 0
-	return d
+	return ledger{declared: u.last.after(u.h.Desired), hosts: u.entries(left, came, u.dueAfter)}
 }
 
 // entries are those of the ledger for the hosts that are left, each made of the one of before by

@@ -161,19 +161,21 @@ var rules = []rule{
 	{face: Blind, answer: anyTime | Untimed | TimeLost, then: Hold, why: TookEffect},
 	{face: Blind, then: Nobodys},
 
-	// Where the agent has the very registration that the ledger has, the cached status is not
-	// needed, however old it is.
 	{claim: Registered, answer: Unasked, then: AskAgent},
 	{claim: Registered, answer: Silent, then: Hold, why: NoAnswer},
+	{row: Unread, then: AskFile},
+	{row: Failed, then: Hold, why: Unreadable},
+
+	// Another object's registration by the other name of the machine.
 	{row: Beside, answer: Unasked, then: AskAgent},
 	{row: Beside, answer: Silent, then: Hold, why: NoAnswer},
 	{row: Beside, then: Theirs},
-	// It was to be read already where a machine may have two names.
-	{row: Failed, then: Hold, why: Unreadable},
-	{claim: Registered, answer: SameTime, then: Ours},
 
-	// Everything else depends on the cached status.
-	{row: Unread, then: AskFile},
+	// Where the agent has the very registration that the ledger has, it is ours, however old the
+	// cached status is. One that names another object with that very time may be of a registration
+	// that did not renew it.
+	{claim: Registered, answer: SameTime, row: Others, then: Wait, why: Outdated},
+	{claim: Registered, answer: SameTime, then: Ours},
 
 	// What was another's is another's, unless the cached status names this object.
 	{claim: Foreign, row: Absent | Unplaced | anyOthers | anyUnlabelled, then: Theirs},

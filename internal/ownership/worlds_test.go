@@ -441,7 +441,7 @@ func (all *explored) add(w world, p kind, file int8, agent Answer, way string) {
 	// That a registration was refused is believed where the agent is away: nothing else could be
 	// done about a machine that was never there.
 	away := a.Claim == Refused && agent != Idle
-	if stale && (w.kept || a.Answer&(Idle|Untimed|Mute) != 0) || file == -1 && a.Answer&(Idle|Untimed|Mute) != 0 || away && a.Row == Absent {
+	if (stale || file == -1) && (w.kept || a.Answer&(Idle|Untimed|Mute) != 0) || away && a.Row == Absent {
 		all.unknown++
 		return
 	}
@@ -563,5 +563,5 @@ var defects = map[string]rule{
 	"no row yet means that nobody registered since":                             {claim: Registered, answer: OtherTime, row: Absent, then: Ours},
 	"an agent that has lost the time still has the registration":                {claim: Registered, answer: TimeLost, then: Ours},
 	"a row that cannot be placed is no row":                                     {claim: Unconfirmed, answer: NewTime, row: Unplaced, then: Nobodys},
-	"the cached status is awaited although the agent has the very registration": {claim: Registered, answer: SameTime, row: Unread, then: AskFile},
+	"the cached status is awaited although the agent has the very registration": {claim: Registered, answer: SameTime, row: Absent | OwnOld, then: Wait},
 }
