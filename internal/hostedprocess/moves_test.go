@@ -32,6 +32,9 @@ func TestMove(t *testing.T) {
 						"gained-first": (*moving).gainedFirst, "gained-early": (*moving).gainedEarly, "left-first": (*moving).leftFirst, "left-before": (*moving).leftBefore,
 					} {
 						for what, begin := range map[string]func(*moving){"host": (*moving).oneHost, "all": (*moving).allHosts} {
+							if by == gateway && (!late || what == "all") {
+								continue // the ways differ in how a registration is found, which is hardest while that is late
+							}
 							t.Run(fmt.Sprintf("%s/%s-%s/%s/%s/%s", by, ensure, leaving, name, order, what), func(t *testing.T) {
 								t.Parallel()
 								providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
