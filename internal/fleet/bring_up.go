@@ -41,7 +41,7 @@ func (r Results) asRegistered(p Process) map[Host]Status {
 }
 
 // status is how hosts are. Agents are asked, unless they said just before that something is to be
-// done: what is on file may be of a registration before this one, and say of a process that it
+// done: the cached status may be of a registration before this one, and say of a process that it
 // runs although it was stopped since. run are the hosts on which the process is to run.
 func (b bringing) status(ctx context.Context, p Process, hosts, run []Host) (map[Host]Status, error) {
 	due, starting := setOf(run), time.Duration(0)

@@ -1,6 +1,6 @@
 package fleet
 
-// Code says what is left to do on a host, "" for nothing. It stands in state, and the next apply
+// Code says what is left to do on a host, "" for nothing. State keeps it, and the next apply
 // decides by it alone: the list is closed, and a code that was released keeps its meaning.
 type Code string
 
@@ -25,11 +25,11 @@ const (
 	NotOperated          Code = "not_operated"
 	OperationUnconfirmed Code = "operation_unconfirmed"
 	// Anew is OtherSpec of a registration without a fingerprint, which another tool made. It is for
-	// people, and never stands in state.
+	// people, and never in state.
 	Anew Code = "registered_anew"
 )
 
-// Codes are those that stand in out_of_sync.
+// Codes are those of out_of_sync.
 func Codes() []Code {
 	return []Code{
 		NotRegistered, NoLongerRegistered, Unconfirmed, RegisteredByOther, OtherSpec, OtherLabels, NotHosted, NotRunning, Unhealthy,

@@ -67,7 +67,7 @@ func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Resul
 
 // dateByOtherName looks after registrations of which the agents told no time. Where the
 // platform keeps an entry for each name of a machine, one may have been made by the other name,
-// and what is on file by this one is older then.
+// and the row of this one is older then.
 func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) {
 	others := p.KnownNames(pickFunc(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {

@@ -101,7 +101,7 @@ func (d defect) without(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(code), d.Code); n != 1 {
-		t.Fatalf("%s: the code that repairs it stands in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
+		t.Fatalf("%s: the code that repairs it is in %s %d times: put it right in testdata/defects.json", d.Title, d.File, n)
 	}
 	return string(code)
 }

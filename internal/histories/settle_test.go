@@ -123,7 +123,7 @@ func (w *world) concede(c *config, machine int) {
 }
 
 // ends tells whether a configuration can be destroyed. Where a platform keeps an entry for each
-// name, a machine may first have to be let go of by one of them.
+// name, a machine may first have to be unregistered by one of them.
 func (w *world) ends(c *config) bool {
 	ended := func() bool { return !w.destroy(c, Step{}) || w.undecided(nil, c.objectsLeft()...) }
 	return ended() || w.history.EntryPerName && ended()

@@ -23,7 +23,7 @@ func (w *world) expectLeft(said providertest.Diagnostics) {
 	w.Helper()
 	p := w.sim.Machine(providertest.Address(1)).Process("web", "nginx")
 	if let := letGo(w.sim); len(let) > 0 || !p.Hosted {
-		w.Errorf("let go of %v, and it is %+v; said: %s", let, p, said)
+		w.Errorf("unregistered %v, and it is %+v; said: %s", let, p, said)
 	}
 }
 

@@ -83,7 +83,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	}
 	u.registered, u.running = reconciliation.Registered(), reconciliation.Running()
 	if rollback {
-		return nil // nothing leaves before the change has come about
+		return nil // nothing leaves before the change is done
 	}
 	u.gone = u.release(ctx, results)
 	u.stuck = u.gone.results.Failures()
