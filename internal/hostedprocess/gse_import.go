@@ -5,13 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -109,4 +116,137 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State)...)
+}
+
+// foundProcess is a hosted process as the platform lists it: all but the spec,
+// which no API returns.
+type foundProcess struct {
+	namespace, name string
+	hosts           map[string]string            // addresses by host key
+	labels          map[string]map[string]string // of the registration on each host
+}
+
+func newFoundProcess(namespace, name string) *foundProcess {
+	return &foundProcess{namespace: namespace, name: name, hosts: make(map[string]string), labels: make(map[string]map[string]string)}
+}
+
+func (f *foundProcess) id() string { return f.namespace + ":" + f.name }
+
+func (f *foundProcess) identity() hostedProcessIdentityModel {
+	return hostedProcessIdentityModel{Namespace: types.StringValue(f.namespace), Name: types.StringValue(f.name)}
+}
+
+// add takes a row of the listing. A host that has another supplier id than the
+// provider's keeps it in its address.
+func (f *foundProcess) add(row gse.Row, p *platform.Platform) {
+	address := row.Host.Address()
+	if row.Host.SupplierID() != p.Supplier {
+		address = row.Host.String()
+	}
+	f.hosts[row.Host.Address()] = address
+	if row.Status.Labels != nil {
+		f.labels[address] = p.OwnLabels(row.Status.Labels)
+	}
+}
+
+// attributeWriter is a state, or a resource in a list.
+type attributeWriter interface {
+	SetAttribute(ctx context.Context, at path.Path, value any) diag.Diagnostics
+}
+
+// write fills in what is known. What has a default takes it, so that the first
+// plan is about the spec.
+func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for name, value := range map[string]any{
+		"id":                f.id(),
+		"ensure":            string(fleet.EnsureHosted),
+		"on_partial_create": string(reference.PartialWarn),
+		"on_destroy":        string(fleet.DestroyUnregister),
+		"hosts":             reference.NewHostMap(f.hosts),
+		"out_of_sync":       map[string]string{},
+	} {
+		diags.Append(to.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	meta := path.Root("meta")
+	diags.Append(to.SetAttribute(ctx, meta.AtName("namespace"), f.namespace)...)
+	diags.Append(to.SetAttribute(ctx, meta.AtName("name"), f.name)...)
+	if shared, _ := sharedLabels(f.labels); len(shared) > 0 {
+		diags.Append(to.SetAttribute(ctx, meta.AtName("labels"), shared)...)
+	}
+	return diags
+}
+
+// isListed tells whether a row is of a process that is there and whose name is
+// asked for. A platform may keep rows of what was unregistered.
+func isListed(row gse.Row, prefix string) bool {
+	return row.Status.State != fleet.Unregistered && strings.HasPrefix(row.Name, prefix)
+}
+
+// sharedLabels are the labels that have the same value on every host, which meta.labels can
+// hold, and the names of all others.
+func sharedLabels(byHost map[string]map[string]string) (shared map[string]string, differing []string) {
+	names := make(map[string]bool)
+	for _, labels := range byHost {
+		for name := range labels {
+			names[name] = true
+		}
+	}
+	shared = make(map[string]string)
+	for name := range names {
+		values := make(map[string]bool)
+		missing := false
+		for _, labels := range byHost {
+			value, set := labels[name]
+			values[value], missing = true, missing || !set
+		}
+		if len(values) > 1 || missing {
+			differing = append(differing, name)
+			continue
+		}
+		for value := range values {
+			shared[name] = value
+		}
+	}
+	slices.Sort(differing)
+	return shared, differing
+}
+
+// maxLabelValues is how many values of one label a message shows.
+const maxLabelValues = 5
+
+// labelsDiffer is the warning for labels that an import leaves out.
+func labelsDiffer(title string, byHost map[string]map[string]string, differing []string) diag.Diagnostic {
+	var rows strings.Builder
+	for _, name := range differing {
+		hosts := make(map[string][]string)
+		for host, labels := range byHost {
+			value := "not set"
+			if text, set := labels[name]; set {
+				value = strconv.Quote(bkapi.Printable(text))
+			}
+			hosts[value] = append(hosts[value], host)
+		}
+		values := slices.Sorted(maps.Keys(hosts))
+		left := max(0, len(values)-maxLabelValues)
+		var parts []string
+		for _, value := range values[:len(values)-left] {
+			parts = append(parts, value+" on "+fleet.Ranges(hosts[value])[0]+others(len(fleet.Ranges(hosts[value]))-1))
+		}
+		if left > 0 {
+			parts = append(parts, fmt.Sprintf("and %d more values", left))
+		}
+		fmt.Fprintf(&rows, "  %s: %s\n", bkapi.Printable(name), strings.Join(parts, "; "))
+	}
+	return diag.NewWarningDiagnostic("Labels Differ From Host To Host", fmt.Sprintf("%s is registered with labels that are not the same on all of its hosts:\n\n%s\n"+
+		"meta.labels holds one value for all hosts, so these are left out of state. An update registers a host with the labels that are declared and no "+
+		"others: it removes these. Where another tool goes by them, import a resource of its own for each value, with the hosts that have it "+
+		"(namespace:name@address,address), and declare the value there; or leave such a process to that tool.", title, rows.String()))
+}
+
+func others(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " and others"
 }

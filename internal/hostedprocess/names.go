@@ -11,6 +11,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 // before is a process as it was last applied, as far as a rename depends on it.
@@ -150,4 +151,22 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 func (u *update) anothers(now, old fleet.Status) bool {
 	same := now.RegisterTime > 0 && now.RegisterTime == old.RegisterTime && maps.Equal(now.Labels, old.Labels)
 	return now.State != fleet.Unregistered && now.Labels != nil && !same && !u.last.ours(u.h.Desired, now)
+}
+
+// checkSuppliers refuses an address that names another supplier id than its host is registered
+// with: that is another registration, and nothing takes the one for the other.
+func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
+	var diags diag.Diagnostics
+	const none = -1
+	addresses := hosts.Known()
+	for _, key := range slices.SortedFunc(maps.Keys(addresses), fleet.CompareKeys) {
+		host, err := fleet.ParseHost(addresses[key], none)
+		if err != nil || host.AgentID() != "" || host.SupplierID() == none || !prior.Has(host) || prior.SupplierOf(host) == host.SupplierID() {
+			continue
+		}
+		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
+			"%q names the bk_supplier_id %d, and %s is registered with %d, which it keeps; to register it with another one, take it out of hosts and apply, then add it and apply again",
+			host, host.SupplierID(), host.Address(), prior.SupplierOf(host)))
+	}
+	return diags
 }

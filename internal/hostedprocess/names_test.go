@@ -56,7 +56,7 @@ func TestNames_replacedFirst(t *testing.T) {
 // that could not be registered by its new name has that, and the next apply registers it. Its
 // process runs on all the same.
 //
-// Promised in partial-failure.md: If it cannot be unregistered it keeps its old name, with an error; if it cannot be registered it stands in `out_of_sync` under the new one.
+// Promised in partial-failure.md: If it cannot be unregistered it keeps its old name, with an error; if it cannot be registered, `out_of_sync` lists it under the new one.
 func TestNames_notRenamed(t *testing.T) {
 	t.Parallel()
 	old := addresses(1, 2)

@@ -56,3 +56,68 @@ func TestOrdinaryLife(t *testing.T) {
 		}
 	}
 }
+
+// counted are the calls of a plan that finds nothing to do, and of applies when all is well.
+type counted struct{ create, plan, change, destroy int }
+
+// How many calls it takes for 1000 hosts when all is well. To ask agents, to host or to start is
+// two, the call and the result of its task, and to register is one through the ESB and two
+// through the gateway, where it is to host. Each create but that of JOB asks agents first, since
+// to register replaces what is there, and every apply ends with a look at them.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		by                          providertest.Face
+		hosting                     bool // to register is to host, which the documents of the ESB leave open
+		registered, hosted, running counted
+	}{
+		// To host or to start is two more. After unregistering agents are asked whether they still
+		// host the process: no document says that they do not.
+		"esb":         {esb, false, counted{5, 1, 3, 6}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
+		"esb-hosting": {esb, true, counted{5, 1, 3, 6}, counted{7, 1, 3, 6}, counted{7, 1, 3, 6}},
+		"gateway":     {gateway, false, counted{6, 1, 4, 5}, counted{6, 1, 4, 5}, counted{8, 1, 4, 5}},
+		// There is no cached status, so a plan asks agents.
+		"job": {job, false, counted{2, 2, 2, 2}, counted{4, 2, 4, 2}, counted{6, 2, 4, 2}},
+	} {
+		for _, ensure := range fleet.Ensures() {
+			t.Run(fmt.Sprintf("%s/%s", name, ensure), func(t *testing.T) {
+				t.Parallel()
+				const hosts = 1000
+				w := newWorld(t, c.by)
+				w.sim.RegisterHosts = c.hosting
+				object, more := w.object(), attribute("ensure", string(ensure))
+				var got counted
+				object.Applied(w.declares(hosts, more))
+				got.create = w.counted()
+				object.Plan(w.declares(hosts, more))
+				got.plan = w.counted()
+				if _, said := object.ApplyUnrefreshed(w.changed(hosts, more)); said.Failed() {
+					t.Error(said)
+				}
+				got.change = w.counted()
+				if said := object.DestroyUnrefreshed(); len(said) > 0 {
+					t.Error(said)
+				}
+				got.destroy = w.counted()
+				want := map[fleet.Ensure]counted{fleet.EnsureRegistered: c.registered, fleet.EnsureHosted: c.hosted, fleet.EnsureRunning: c.running}[ensure]
+				if got != want {
+					t.Errorf("create, plan, change, destroy: %v calls, want %v", got, want)
+				}
+			})
+		}
+	}
+}
+
+// counted is how many calls there were since it was last asked. Of those for the result of one task
+// the first counts.
+func (w *world) counted() int {
+	calls, polled := 0, make(map[string]bool)
+	for _, call := range w.sim.Calls() {
+		if result := call.API == w.by.ResultAPI(); !result || !polled[call.TaskID] {
+			calls++
+			polled[call.TaskID] = polled[call.TaskID] || result
+		}
+	}
+	w.sim.ResetCalls()
+	return calls
+}

@@ -285,3 +285,5 @@ func (w *world) expectNothing() {
 func words(out string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(out)), " ")
 }
+
+func TestMain(m *testing.M) { providertest.Main(m) }
