@@ -3,6 +3,7 @@ package provider_test
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,7 +42,7 @@ func TestAccExamples(t *testing.T) {
 		"functions/parse_host/function.tf":                  "",
 		"functions/waves/function.tf":                       "",
 	}
-	elsewhere := map[string]string{
+	elsewhere := map[string]string{ // a file, or all of a directory
 		"resources/bk_hosted_process/import-by-string-id.tf": "TestAccExamples_import",
 		"resources/bk_hosted_process/import-by-identity.tf":  "TestAccExamples_importByIdentity",
 		"demo/main.tf":                               "make demo",
@@ -49,12 +50,8 @@ func TestAccExamples(t *testing.T) {
 		"demo/adopt/main.tf":                         "make demo STORY=adopt",
 		"actions/bk_process_operation/action.tf":     "TestAccExamples_actions",
 		"actions/bk_job_process_operation/action.tf": "TestAccExamples_actions",
-		"modules/business/main.tf":                   "TestAccModule_business",
-		"modules/business/outputs.tf":                "TestAccModule_business",
-		"modules/business/variables.tf":              "TestAccModule_business",
-		"modules/hosted-service/main.tf":             "TestAccModule",
-		"modules/hosted-service/outputs.tf":          "TestAccModule",
-		"modules/hosted-service/variables.tf":        "TestAccModule",
+		"modules/business":                           "TestAccModule_business",
+		"modules/hosted-service":                     "TestAccModule_simulator",
 		"two-teams/main.tf":                          "TestAccModule_twoTeams",
 		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",
 		"guides/first-steps/main.tf":                 "TestAccExamples_firstSteps",
@@ -62,7 +59,7 @@ func TestAccExamples(t *testing.T) {
 	}
 	cli, root, sims := providertest.NewEmptyCLI(t), "", make(map[string]*providertest.Sim)
 	for _, file := range exampleFiles(t) {
-		if elsewhere[file] != "" {
+		if elsewhere[file] != "" || elsewhere[path.Dir(file)] != "" {
 			continue
 		}
 		needs, known := applied[file]

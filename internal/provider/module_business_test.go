@@ -156,13 +156,13 @@ func TestAccModule_business(t *testing.T) {
 	}
 }
 
-// Without adopt, what GSEKit has registered is left alone.
+// Without adopt_existing, what GSEKit has registered is left alone.
 func TestAccModule_businessLeftAlone(t *testing.T) {
 	t.Parallel()
 	sim := shopRun(t)
 	before := sim.Processes()
 	cli := newExampleCLI(t, sim, "demo")
-	cli.Configure(businessModule("adopt = false"))
+	cli.Configure(businessModule("adopt_existing = false"))
 	cli.Expect(0, "get")
 	if out := cli.Expect(1, "apply", "-auto-approve"); !strings.Contains(out, "adopt_existing") {
 		t.Errorf("the apply told\n%s", out)
@@ -241,7 +241,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	sim := shopRun(t)
 	cli := newExampleCLI(t, sim, "demo")
 	config := func(operation, trigger string) string {
-		return businessModule(fmt.Sprintf("operation = %q\n  triggers = { release = %q }\n  rollout = { waves = [\"1\", \"100%%\"] }", operation, trigger))
+		return businessModule(fmt.Sprintf("operation = %q\n  triggers = { release = %q }\n  rollout = { waves = [\"1\", \"100%%\"], on_failure = \"rollback\" }", operation, trigger))
 	}
 	cli.Configure(config("stop", "1"))
 	cli.Expect(0, "get")
@@ -277,7 +277,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 		t.Errorf("%d processes run and are hosted: %v", len(running), running)
 	}
 	for order, want := range map[string]string{"": "priority 20, gateway_1", "order = \"ascending\"": "priority 3, worker_1, worker_2"} {
-		cli.Configure(businessModule("operation = \"stop\"\n  " + order))
+		cli.Configure(businessModule("operation = \"stop\"\n  rollout = { waves = [\"100%\"], healthy = { stable_for = \"30s\" } }\n  " + order))
 		if plan := cli.Expect(0, "plan"); !strings.Contains(plan, "run 4: stop "+want) {
 			t.Errorf("%s: the plan does not begin with %q:\n%s", order, want, plan)
 		}

@@ -6,6 +6,11 @@ terraform {
   }
 }
 
+locals {
+  # Whether a change has processes run, which rollout.healthy could watch.
+  watches = var.ensure == "running" || var.on_update != "register"
+}
+
 # What GSEKit or BSCP runs there, as they run it.
 data "bk_cmdb_processes" "this" {
   bk_biz_id    = var.bk_biz_id
@@ -22,7 +27,7 @@ data "bk_hosts" "module" {
   for_each = var.min_hosts_by_module
 
   bk_biz_id = var.bk_biz_id
-  topology  = { set = var.topology.set, env = var.topology.env, module = each.key }
+  topology  = merge(var.topology, { module = each.key })
   address   = var.address
   key       = var.key
   min_hosts = each.value
@@ -31,13 +36,19 @@ data "bk_hosts" "module" {
 resource "bk_hosted_process" "this" {
   for_each = data.bk_cmdb_processes.this.processes
 
-  meta           = each.value.meta
-  hosts          = each.value.hosts
-  spec           = each.value.spec
-  ensure         = var.ensure
-  adopt_existing = var.adopt
-  on_destroy     = var.on_destroy
-  rollout        = var.rollout
+  meta  = each.value.meta
+  hosts = each.value.hosts
+  spec  = each.value.spec
+
+  ensure             = var.ensure
+  on_update          = var.on_update
+  rollout            = var.rollout == null ? null : merge(var.rollout, { healthy = local.watches || var.operation == null ? try(var.rollout.healthy, null) : null })
+  safety             = var.safety
+  on_destroy         = var.on_destroy
+  adopt_existing     = var.adopt_existing
+  forget_unreachable = var.forget_unreachable
+  on_partial_create  = var.on_partial_create
+  timeouts           = var.timeouts
 
   # Nothing is planned before every module has its hosts.
   depends_on = [data.bk_hosts.module]
@@ -59,7 +70,8 @@ resource "bk_process_operation" "this" {
   order         = var.order
   triggers      = var.triggers
   run_on_create = var.run_on_create
-  rollout       = var.rollout
+  # An operation has no declaration to go back to, and what is stopped is not watched.
+  rollout = var.rollout == null ? null : merge(var.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : try(var.rollout.healthy, null) })
 
   # An operation is for what is registered.
   depends_on = [bk_hosted_process.this]

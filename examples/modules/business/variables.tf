@@ -4,14 +4,15 @@ variable "bk_biz_id" {
 }
 
 variable "topology" {
-  description = "Which sets and modules, by expressions as in GSEKit. All of them unless given."
-  type = object({
-    env    = optional(string)
-    set    = optional(string)
-    module = optional(string)
-  })
-  default  = {}
-  nullable = false
+  description = "Which sets and modules: `env`, `set` and `module`, expressions as in GSEKit. All of them unless given."
+  type        = any
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.topology), []), ["env", "module", "set"])) == 0
+    error_message = join("", [for known in [["env", "module", "set"]] : "topology has no field ${join(", ", setsubtract(try(keys(var.topology), []), known))}. Its fields are ${join(", ", known)}."])
+  }
 }
 
 variable "process_name" {
@@ -51,29 +52,6 @@ variable "min_hosts_by_module" {
   nullable    = false
 }
 
-variable "adopt" {
-  description = "Take over what GSEKit or BSCP has registered. Without it, a host that has the process already is left alone, and the apply says so."
-  type        = bool
-  default     = true
-}
-
-variable "ensure" {
-  description = "How far the processes are looked after: hosted, or running, which also starts those that do not run, in no order (see operation)."
-  type        = string
-  default     = "hosted"
-
-  validation {
-    condition     = contains(["hosted", "running"], var.ensure)
-    error_message = "One of hosted and running: processes of CMDB have no limits, and the ESB registers those by hosting them."
-  }
-}
-
-variable "on_destroy" {
-  description = "What becomes of a process that is let go of: unregister leaves it running, stop and kill do not."
-  type        = string
-  default     = "unregister"
-}
-
 variable "operation" {
   description = "What to do with all processes, in the order of their priorities: start, stop, restart, reload or kill. Nothing unless given."
   type        = string
@@ -96,16 +74,4 @@ variable "run_on_create" {
   description = "Whether the operation runs as soon as it is given, and not only when triggers change."
   type        = bool
   default     = true
-}
-
-variable "rollout" {
-  description = "How changes spread over the hosts of a process, and the operation over those of a priority. All at once unless given."
-  type = object({
-    waves            = optional(list(string))
-    batch_size       = optional(number)
-    pause            = optional(string)
-    wave_timeout     = optional(string)
-    max_failed_hosts = optional(string)
-  })
-  default = null
 }

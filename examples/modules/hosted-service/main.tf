@@ -6,7 +6,21 @@ terraform {
   }
 }
 
-# Hosted, and started where it does not run.
+locals {
+  binary = coalesce(var.binary, var.name)
+
+  rollout = merge(
+    {
+      waves      = can(var.rollout.batch_size) ? null : ["1", "25%"]
+      on_failure = "rollback"
+      # Only a process that is meant to run can be watched.
+      healthy = var.ensure == "running" || var.on_update != "register" ? { stable_for = "30s" } : null
+    },
+    var.rollout,
+  )
+}
+
+# Hosted, started where it does not run, and restarted when its declaration changes.
 resource "bk_hosted_process" "this" {
   meta = {
     namespace = var.namespace
@@ -14,28 +28,39 @@ resource "bk_hosted_process" "this" {
     labels    = var.labels
   }
 
-  hosts  = var.hosts
-  ensure = "running"
+  hosts = var.hosts
 
   spec = {
     identity = {
-      proc_name   = var.binary
+      proc_name   = local.binary
       setup_path  = var.directory
-      pid_path    = coalesce(var.pid_path, "${var.directory}/${var.binary}.pid")
+      pid_path    = coalesce(var.pid_path, "${var.directory}/${local.binary}.pid")
       user        = var.user
       config_path = var.config_path
+      log_path    = var.log_path
     }
     control = {
-      start_cmd   = var.commands.start
-      stop_cmd    = var.commands.stop
-      restart_cmd = var.commands.restart
+      start_cmd   = try(var.commands.start, null)
+      stop_cmd    = try(var.commands.stop, null)
+      restart_cmd = try(var.commands.restart, null)
+      reload_cmd  = try(var.commands.reload, null)
+      kill_cmd    = try(var.commands.kill, null)
+      version_cmd = try(var.commands.version, null)
+      health_cmd  = try(var.commands.health, null)
     }
     resource       = var.limits
-    monitor_policy = { auto_type = 1 }
+    monitor_policy = merge({ auto_type = 1 }, var.monitor)
   }
 
-  on_destroy = "stop"
-  rollout    = var.rollout
+  ensure             = var.ensure
+  on_update          = var.on_update
+  rollout            = local.rollout
+  safety             = var.safety
+  on_destroy         = var.on_destroy
+  adopt_existing     = var.adopt_existing
+  forget_unreachable = var.forget_unreachable
+  on_partial_create  = var.on_partial_create
+  timeouts           = var.timeouts
 
   lifecycle {
     postcondition {
@@ -55,7 +80,8 @@ resource "bk_process_operation" "restart" {
   operation     = "restart"
   run_on_create = false
   triggers      = { config = var.config_hash }
-  rollout       = var.rollout
+  # An operation has no declaration to go back to.
+  rollout = merge(local.rollout, { on_failure = "stop" })
 }
 
 data "bk_process_status" "this" {

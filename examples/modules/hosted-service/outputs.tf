@@ -3,6 +3,17 @@ output "id" {
   value       = bk_hosted_process.this.id
 }
 
+output "process" {
+  description = "The process and its hosts in one value, for the `process` of operations and actions of your own."
+  value       = bk_hosted_process.this.process
+  sensitive   = true
+}
+
+output "out_of_sync" {
+  description = "Hosts that are not as declared, by host key: a code and the reason."
+  value       = bk_hosted_process.this.out_of_sync
+}
+
 output "status" {
   description = "State of the process by host key: running, stopped, unregistered or unknown."
   value       = { for host, status in data.bk_process_status.this.statuses : host => status.state }

@@ -1,8 +1,3 @@
-variable "namespace" {
-  description = "Namespace of the process: the team or the business that owns it."
-  type        = string
-}
-
 variable "name" {
   description = "Name of the process within its namespace."
   type        = string
@@ -14,19 +9,10 @@ variable "labels" {
   default     = null
 }
 
-variable "hosts" {
-  description = "Hosts, as a map of host key to host address such as 0:10.0.0.1."
-  type        = map(string)
-
-  validation {
-    condition     = length(var.hosts) > 0
-    error_message = "A service needs at least one host."
-  }
-}
-
 variable "binary" {
-  description = "File name of the binary."
+  description = "File name of the binary: `name` unless given."
   type        = string
+  default     = null
 }
 
 variable "directory" {
@@ -35,7 +21,7 @@ variable "directory" {
 }
 
 variable "pid_path" {
-  description = "File that holds the process id: <directory>/<binary>.pid unless given."
+  description = "File that holds the process id: `<directory>/<binary>.pid` unless given."
   type        = string
   default     = null
 }
@@ -52,36 +38,47 @@ variable "config_path" {
   default     = null
 }
 
-variable "commands" {
-  description = "Commands that start, stop and restart the process."
-  type = object({
-    start   = string
-    stop    = string
-    restart = string
-  })
-}
-
-variable "limits" {
-  description = "Most CPU and memory that the process may use, in percent of the whole machine."
-  type        = object({ cpu = number, mem = number })
-  default     = { cpu = 30, mem = 10 }
-}
-
-variable "config_hash" {
-  description = "Hash of the configuration. When it changes, the process is restarted; without one it never is."
+variable "log_path" {
+  description = "Where the process writes its logs."
   type        = string
   default     = null
 }
 
-variable "rollout" {
-  description = "How registrations and restarts spread over the hosts. All at once unless given."
-  type = object({
-    waves            = optional(list(string))
-    canary           = optional(list(string))
-    batch_size       = optional(number)
-    pause            = optional(string)
-    wave_timeout     = optional(string)
-    max_failed_hosts = optional(string)
-  })
-  default = null
+variable "commands" {
+  description = "Commands of the process: `start`, `stop`, `restart`, and where there are any `reload`, `kill`, `version`, `health`."
+  type        = any
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.commands), []), ["health", "kill", "reload", "restart", "start", "stop", "version"])) == 0
+    error_message = join("", [for known in [["health", "kill", "reload", "restart", "start", "stop", "version"]] : "commands has no field ${join(", ", setsubtract(try(keys(var.commands), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "limits" {
+  description = "Most that the process may use: `cpu` and `mem`, in percent of the whole machine, and `fd`, `disk`, `net`. The agent stops a process that exceeds them and starts it again. No limits unless given."
+  type        = any
+  default     = null
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.limits), []), ["cpu", "disk", "fd", "mem", "net"])) == 0
+    error_message = join("", [for known in [["cpu", "disk", "fd", "mem", "net"]] : "limits has no field ${join(", ", setsubtract(try(keys(var.limits), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "monitor" {
+  description = "How the agent monitors the process: `start_check_secs`, `stop_check_secs`, `start_retries`, `start_interval`, `op_timeout`, `crontab_rule`, and `auto_type`, which is 1 (resident) unless given."
+  type        = any
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.monitor), []), ["auto_type", "crontab_rule", "op_timeout", "start_check_secs", "start_interval", "start_retries", "stop_check_secs"])) == 0
+    error_message = join("", [for known in [["auto_type", "crontab_rule", "op_timeout", "start_check_secs", "start_interval", "start_retries", "stop_check_secs"]] : "monitor has no field ${join(", ", setsubtract(try(keys(var.monitor), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "config_hash" {
+  description = "Hash of the configuration file. When it changes, the process is restarted, in the same waves; without one it never is."
+  type        = string
+  default     = null
 }

@@ -69,3 +69,15 @@ run "does_no_less_than_hosting" {
   }
   expect_failures = [var.ensure]
 }
+
+run "refuses_fields_that_it_does_not_have" {
+  command = plan
+
+  variables {
+    topology = { sets = "gz-*" }
+    rollout  = { on_fail = "rollback" }
+    safety   = { max_removed = 1 }
+    timeouts = { change = "1m" }
+  }
+  expect_failures = [var.topology, var.rollout, var.safety, var.timeouts]
+}

@@ -42,6 +42,97 @@ run "hosts_and_starts_it" {
   }
 }
 
+run "releases_a_changed_command_in_waves_and_takes_a_bad_one_back" {
+  assert {
+    condition     = bk_hosted_process.this.on_update == "restart" && bk_hosted_process.this.on_destroy == "stop"
+    error_message = "A changed command does not reach the process."
+  }
+  assert {
+    condition     = bk_hosted_process.this.rollout.waves == tolist(["1", "25%"]) && bk_hosted_process.this.rollout.on_failure == "rollback" && bk_hosted_process.this.rollout.healthy.stable_for == "30s"
+    error_message = "The rollout is ${jsonencode(bk_hosted_process.this.rollout)}."
+  }
+  assert {
+    condition     = bk_process_operation.restart[0].rollout.on_failure == "stop"
+    error_message = "The restart cannot be rolled back, and says that it can."
+  }
+}
+
+run "hands_on_all_that_it_is_given" {
+  variables {
+    commands = { start = "a", stop = "b", restart = "c", reload = "d", kill = "e", version = "f", health = "g" }
+    limits   = { cpu = 1, mem = 2, fd = 3, disk = 4, net = 5 }
+    monitor  = { start_check_secs = 1, stop_check_secs = 2, start_retries = 3, start_interval = 4, op_timeout = 5 }
+    rollout = {
+      batch_size = 2, canary = ["web-2"], pause = "1s", wave_timeout = "5m", max_failed_hosts = 1, on_failure = "stop"
+      healthy    = { stable_for = "5s", within = "1m", output = "^ok" }
+    }
+    safety             = { max_removed_hosts = "10%", max_changed_hosts = 5, deletion_protection = true }
+    timeouts           = { create = "1m", read = "2m", update = "3m", delete = "4m" }
+    on_update          = "reload"
+    on_destroy         = "kill"
+    adopt_existing     = true
+    forget_unreachable = true
+    on_partial_create  = "error"
+  }
+  assert {
+    condition     = join("", [for name in ["start", "stop", "restart", "reload", "kill", "version", "health"] : bk_hosted_process.this.spec.control["${name}_cmd"]]) == "abcdefg"
+    error_message = "The commands are ${jsonencode(bk_hosted_process.this.spec.control)}."
+  }
+  assert {
+    condition     = bk_hosted_process.this.spec.resource == { cpu = 1, mem = 2, fd = 3, disk = 4, net = 5 } && bk_hosted_process.this.spec.monitor_policy.start_retries == 3
+    error_message = "The spec is ${jsonencode(bk_hosted_process.this.spec)}."
+  }
+  assert {
+    condition = jsonencode(bk_hosted_process.this.rollout) == jsonencode({
+      batch_size = 2, canary = ["web-2"], pause = "1s", wave_timeout = "5m", max_failed_hosts = "1", on_failure = "stop", waves = null
+      healthy    = { stable_for = "5s", within = "1m", output = "^ok" }
+    })
+    error_message = "The rollout is ${jsonencode(bk_hosted_process.this.rollout)}."
+  }
+  assert {
+    condition     = bk_hosted_process.this.safety == { max_removed_hosts = "10%", max_changed_hosts = "5", deletion_protection = true } && bk_hosted_process.this.timeouts == { create = "1m", read = "2m", update = "3m", delete = "4m" }
+    error_message = "Safety and timeouts are ${jsonencode([bk_hosted_process.this.safety, bk_hosted_process.this.timeouts])}."
+  }
+  assert {
+    condition     = bk_hosted_process.this.on_update == "reload" && bk_hosted_process.this.on_destroy == "kill" && bk_hosted_process.this.adopt_existing && bk_hosted_process.this.forget_unreachable && bk_hosted_process.this.on_partial_create == "error"
+    error_message = "It is looked after otherwise."
+  }
+}
+
+run "registers_only_where_that_is_written_down" {
+  variables {
+    ensure    = "hosted"
+    on_update = "register"
+  }
+  assert {
+    condition     = bk_hosted_process.this.on_update == "register" && bk_hosted_process.this.rollout.healthy == null
+    error_message = "A changed command reaches the process."
+  }
+}
+
+run "refuses_fields_that_it_does_not_have" {
+  command = plan
+
+  variables {
+    commands = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh", realod = "./reload.sh" }
+    limits   = { cpu = 1, mem = 1, memory = 1 }
+    monitor  = { start_check = 1 }
+    rollout  = { canary = ["web-1"], on_fail = "rollback" }
+    safety   = { max_removed = 1 }
+    timeouts = { change = "1m" }
+  }
+  expect_failures = [var.commands, var.limits, var.monitor, var.rollout, var.safety, var.timeouts]
+}
+
+run "refuses_a_gate_that_it_does_not_have" {
+  command = plan
+
+  variables {
+    rollout = { healthy = { stable = "30s" } }
+  }
+  expect_failures = [var.rollout]
+}
+
 run "restarts_when_the_hash_changes" {
   variables {
     config_hash = "b"

@@ -12,6 +12,7 @@ variables {
   directory   = "/srv/web"
   commands    = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" }
   config_hash = "a"
+  rollout     = { healthy = { stable_for = "1s" } }
 }
 
 run "hosts_and_starts_it" {
@@ -49,9 +50,21 @@ run "restarts_when_the_hash_changes" {
   }
 }
 
+run "restarts_when_a_command_changes" {
+  variables {
+    config_hash = "b"
+    commands    = { start = "./start.sh 2", stop = "./stop.sh", restart = "./restart.sh 2" }
+  }
+  assert {
+    condition     = output.healthy && length(output.out_of_sync) == 0
+    error_message = "The status is ${jsonencode(output.status)}."
+  }
+}
+
 run "takes_one_more_host" {
   variables {
     config_hash = "b"
+    commands    = { start = "./start.sh 2", stop = "./stop.sh", restart = "./restart.sh 2" }
     hosts       = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2", web-3 = "0:10.0.0.3" }
   }
   assert {

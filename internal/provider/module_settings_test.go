@@ -1,0 +1,176 @@
+package provider_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/tryfunc"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+// moduleFiles are the blocks of a module, by their type and labels, as in "variable rollout".
+type moduleFiles map[string]*hclsyntax.Body
+
+func readModules(t *testing.T) map[string]moduleFiles {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "modules", "*", "*.tf"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	modules := make(map[string]moduleFiles)
+	for _, file := range files {
+		parsed, diags := hclparse.NewParser().ParseHCLFile(file)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		name := filepath.Base(filepath.Dir(file))
+		if modules[name] == nil {
+			modules[name] = make(moduleFiles)
+		}
+		body, _ := parsed.Body.(*hclsyntax.Body)
+		for _, block := range body.Blocks {
+			modules[name][strings.Join(append([]string{block.Type}, block.Labels...), " ")] = block.Body
+		}
+	}
+	return modules
+}
+
+// mentions reports whether the value of an attribute is made of a variable, or of the local
+// value of its name.
+func mentions(body *hclsyntax.Body, attribute string) bool {
+	set := body.Attributes[attribute]
+	return set != nil && slices.ContainsFunc(set.Expr.Variables(), func(to hcl.Traversal) bool {
+		step, _ := append(to, nil)[1].(hcl.TraverseAttr)
+		return (to.RootName() == "var" || to.RootName() == "local") && step.Name == attribute
+	})
+}
+
+// typeOf is the type of a variable, as it is written.
+func typeOf(variable *hclsyntax.Body) string {
+	if variable == nil || variable.Attributes["type"] == nil {
+		return ""
+	}
+	return hcl.ExprAsKeyword(variable.Attributes["type"].Expr)
+}
+
+// A setting of a release that a resource has is one of each module, and reaches the resource:
+// by a variable of its name and type, or by the module that the module is made of.
+func TestModules_haveEverySetting(t *testing.T) {
+	t.Parallel()
+	modules := readModules(t)
+	for name, module := range modules {
+		for _, a := range providertest.NewProtocol(t).Schema.ResourceSchemas["bk_hosted_process"].Block.Attributes {
+			if !a.Optional {
+				continue
+			}
+			want := "string"
+			switch {
+			case a.NestedType != nil:
+				want = "any"
+			case a.Type.Is(tftypes.Bool):
+				want = "bool"
+			}
+			if got := typeOf(module["variable "+a.Name]); got != want {
+				t.Errorf("%s: the type of the variable %s is %q, want %q", name, a.Name, got, want)
+			}
+			if hosted := module["resource bk_hosted_process this"]; hosted != nil && !mentions(hosted, a.Name) {
+				t.Errorf("%s: %s does not reach the resource", name, a.Name)
+			}
+		}
+	}
+}
+
+// checkedFields are variables of any type, or what is in them, and the fields that they have.
+var checkedFields = []struct{ variable, schema, at, suffix string }{
+	{"rollout", "bk_hosted_process", "rollout", ""},
+	{"rollout.healthy", "bk_hosted_process", "rollout.healthy", ""},
+	{"safety", "bk_hosted_process", "safety", ""},
+	{"timeouts", "bk_hosted_process", "timeouts", ""},
+	{"commands", "bk_hosted_process", "spec.control", "_cmd"},
+	{"limits", "bk_hosted_process", "spec.resource", ""},
+	{"monitor", "bk_hosted_process", "spec.monitor_policy", ""},
+	{"topology", "bk_hosts", "topology", ""},
+}
+
+// Terraform drops from an object what its type does not have, so the variables have none: each
+// takes the fields of the schema, and says of any other what it is and which there are.
+func TestModules_refuseFieldsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	schema := providertest.NewProtocol(t).Schema
+	blocks := map[string]*tfprotov6.SchemaBlock{
+		"bk_hosted_process": schema.ResourceSchemas["bk_hosted_process"].Block, "bk_hosts": schema.DataSourceSchemas["bk_hosts"].Block,
+	}
+	for name, module := range readModules(t) {
+		checked := make(map[string]bool)
+		for _, row := range checkedFields {
+			path := strings.Split(row.variable, ".")
+			variable := module["variable "+path[0]]
+			if variable == nil || typeOf(variable) != "any" {
+				continue
+			}
+			checked[path[0]] = true
+			var known []string
+			eachAttribute("", blocks[row.schema].Attributes, func(at string, _ *tfprotov6.SchemaAttribute) {
+				if field, inside := strings.CutPrefix(at, row.at+"."); inside && !strings.Contains(field, ".") {
+					known = append(known, strings.TrimSuffix(field, row.suffix))
+				}
+			})
+			for _, field := range known {
+				if said := refused(t, variable, path, field); said != "" {
+					t.Errorf("%s: %s.%s is refused: %s", name, row.variable, field, said)
+				}
+			}
+			said := refused(t, variable, path, "nope")
+			for _, word := range append(known, "nope") {
+				if !strings.Contains(said, word) {
+					t.Errorf("%s: what is said of %s.nope lacks %s: %s", name, row.variable, word, said)
+				}
+			}
+		}
+		for block, body := range module {
+			if variable, is := strings.CutPrefix(block, "variable "); is && typeOf(body) == "any" && !checked[variable] {
+				t.Errorf("%s: nobody knows the fields of %s", name, variable)
+			}
+			if strings.HasPrefix(block, "variable ") && body.Attributes["type"] != nil {
+				if call, is := body.Attributes["type"].Expr.(*hclsyntax.FunctionCallExpr); is && call.Name == "object" {
+					t.Errorf("%s: %s has an object type, which drops fields", name, block)
+				}
+			}
+		}
+	}
+}
+
+// refused is what a variable says of an object with a field at the end of a path.
+func refused(t *testing.T, variable *hclsyntax.Body, path []string, field string) string {
+	t.Helper()
+	value := cty.ObjectVal(map[string]cty.Value{field: cty.StringVal("1")})
+	for _, name := range slices.Backward(path) {
+		value = cty.ObjectVal(map[string]cty.Value{name: value})
+	}
+	scope := &hcl.EvalContext{Variables: map[string]cty.Value{"var": value}, Functions: map[string]function.Function{
+		"flatten": stdlib.FlattenFunc, "join": stdlib.JoinFunc, "keys": stdlib.KeysFunc, "length": stdlib.LengthFunc, "setsubtract": stdlib.SetSubtractFunc, "try": tryfunc.TryFunc,
+	}}
+	var said []string
+	for _, block := range variable.Blocks {
+		holds, diags := block.Body.Attributes["condition"].Expr.Value(scope)
+		message, more := block.Body.Attributes["error_message"].Expr.Value(scope)
+		if diags = append(diags, more...); diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if holds.False() {
+			said = append(said, message.AsString())
+		}
+	}
+	return strings.Join(said, " ")
+}
