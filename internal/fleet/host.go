@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Host is the parsed form of a host address. It is comparable: two addresses
@@ -40,6 +41,9 @@ var (
 
 // ParseHost reads a host address. supplier is used where the address names none.
 func ParseHost(address string, supplier int) (Host, error) {
+	if strings.ContainsFunc(address, unicode.IsSpace) {
+		return Host{}, spaced(address, supplier)
+	}
 	cloudText, rest, found := strings.Cut(address, ":")
 	if !found {
 		if agentIDForm.MatchString(address) && !domainName.MatchString(address) {
@@ -94,6 +98,15 @@ func notOneWord(address string) error {
 		return fmt.Errorf("%w: %q is a host name, and hosts are known by their IP; %s", errAddress, address, AddressForms)
 	}
 	return fmt.Errorf("%w: %q has no bk_cloud_id, and is neither an IP address nor an agent id; %s", errAddress, address, AddressForms)
+}
+
+// spaced says of an address with a space in it which one was probably meant.
+func spaced(address string, supplier int) error {
+	meant := strings.Join(strings.Fields(address), "")
+	if _, err := ParseHost(meant, supplier); err != nil {
+		return fmt.Errorf("%w: %q has a space in it; %s", errAddress, address, AddressForms)
+	}
+	return fmt.Errorf("%w: %q has a space in it; did you mean %q?", errAddress, address, meant)
 }
 
 // meantFor is the spelling that was probably meant by an address of IPv6 whose colons lead
