@@ -64,6 +64,8 @@ type declaration struct {
 	parts [][]string
 	// instead is how a description names the parts.
 	instead string
+	// several is the attribute that may hold several processes in its place, "" for none.
+	several string
 }
 
 var (
@@ -207,6 +209,14 @@ func (d declaration) accepted(optional ...string) schema.StringAttribute {
 // plainly is how a message names the parts.
 func (d declaration) plainly() string { return strings.ReplaceAll(d.instead, "`", "") }
 
+// orMore is how a message goes on to name the attribute for several processes.
+func (d declaration) orMore() string {
+	if d.several == "" {
+		return ""
+	}
+	return ", or " + d.several + " for several processes"
+}
+
 // declarationValidator wants a declaration or its parts. What is in a declaration is looked
 // at when it is used: a test with a mocked provider validates one that it made up.
 type declarationValidator struct {
@@ -250,7 +260,7 @@ func (d declaration) check(diags *diag.Diagnostics, at path.Path, values parts, 
 	switch declared := !values[d.name].IsNull(); {
 	case !declared && len(missing) > 0:
 		AddInvalid(diags, at.AtName(d.name), "Missing Process",
-			fmt.Sprintf("set %s = %s.<name>.%s, or %s; not set: %s", d.name, d.from, d.name, d.plainly(), strings.Join(missing, ", ")))
+			fmt.Sprintf("set %s = %s.<name>.%s, or %s%s; not set: %s", d.name, d.from, d.name, d.plainly(), d.orMore(), strings.Join(missing, ", ")))
 	case declared && len(set) > 0:
 		AddInvalid(diags, at.AtName(set[0]), "Process Given Twice",
 			fmt.Sprintf("%s is set, and holds %s; leave out %s", d.name, d.plainly(), strings.Join(set, ", ")))

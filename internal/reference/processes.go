@@ -237,6 +237,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 func (d declaration) orSeveral() schema.StringAttribute {
 	process := d.accepted()
 	process.MarkdownDescription += " Or set `processes`."
+	d.several = "processes"
 	process.Validators = []validator.String{severalValidator{declarationValidator{declaration: d}}}
 	return process
 }
