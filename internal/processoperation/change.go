@@ -21,6 +21,8 @@ type place struct {
 type change struct {
 	// everywhere: the operation runs again on every host.
 	everywhere bool
+	// records: hosts that join are recorded, and the operation does not run there.
+	records bool
 	next       []member
 	prior      map[string][]fleet.Host // by process
 	held       map[place]bool
@@ -39,6 +41,7 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	to, from := plan.values(), state.values()
 	c := newChange(membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier), reference.StringMap(from.FailedHosts))
 	c.everywhere = identifier(ctx, plan).IsUnknown() || !to.Operation.Equal(from.Operation) || !sameTriggers(to.Triggers, from.Triggers)
+	c.records = !to.runsOnCreate()
 	return c
 }
 
@@ -163,7 +166,8 @@ func (c *change) retries() bool {
 }
 
 // due is where the operation has to run: everywhere, or on what was added and where the
-// last run failed. Unsure is where that may have worked, silent where no agent said so.
+// last run failed. With run_on_create = false what was added is no more than recorded, as by
+// a create. Unsure is where that may have worked, silent where no agent said so.
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {
@@ -171,7 +175,7 @@ func (c *change) due() []duty {
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
 			status, failed := c.failed[at]
-			if c.everywhere || failed || !c.held[at] {
+			if joins := !c.held[at]; joins && !c.records || !joins && (c.everywhere || failed) {
 				duties[i].hosts = append(duties[i].hosts, host)
 			}
 			// Another operation than the one in doubt has not run yet.

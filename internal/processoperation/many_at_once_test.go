@@ -71,8 +71,9 @@ func TestProcessOperation_manyAtOnceLater(t *testing.T) {
 	}{
 		"created-not-run": {nil, map[string]any{"run_on_create": false}, false},
 		"trigger":         {map[string]any{"run_on_create": false}, map[string]any{"triggers": map[string]string{"n": "2"}}, true},
-		"added":           {map[string]any{"run_on_create": false, "hosts": manyHosts(90)}, map[string]any{}, false},
-		"many-added":      {map[string]any{"run_on_create": false, "hosts": manyHosts(10)}, map[string]any{}, true},
+		"added":           {map[string]any{"run_on_create": false, "hosts": manyHosts(90)}, map[string]any{"run_on_create": true}, false},
+		"many-added":      {map[string]any{"run_on_create": false, "hosts": manyHosts(10)}, map[string]any{"run_on_create": true}, true},
+		"many-recorded":   {map[string]any{"run_on_create": false, "hosts": manyHosts(10)}, map[string]any{}, false},
 		"destroy":         {map[string]any{"run_on_create": false}, nil, false},
 		"destroy-stops":   {map[string]any{"run_on_create": false, "on_destroy": "stop"}, nil, true},
 		"destroy-waves":   {map[string]any{"run_on_create": false, "on_destroy": "stop", "rollout": map[string]any{"batch_size": 9}}, nil, false},

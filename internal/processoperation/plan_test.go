@@ -134,8 +134,8 @@ func TestProcessOperation_rolloutPlanOfRenamedHosts(t *testing.T) {
 	}
 }
 
-// With run_on_create = false a create makes no call and is not tried again; later changes
-// run as ever.
+// With run_on_create = false a create makes no call and is not tried again, and hosts that join
+// are recorded; later changes run on the others as ever.
 func TestProcessOperation_runOnCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -144,11 +144,19 @@ func TestProcessOperation_runOnCreate(t *testing.T) {
 		first  []string // calls of the create
 		want   []string // calls of the change
 	}{
-		"not-set":       {nil, nil, []string{providertest.Operated(7, 1, 2)}, nil},
-		"true":          {true, nil, []string{providertest.Operated(7, 1, 2)}, nil},
-		"false":         {false, nil, nil, nil},
-		"then-trigger":  {false, map[string]any{"triggers": map[string]string{"config": "b"}}, nil, []string{providertest.Operated(7, 1, 2)}},
-		"then-added":    {false, map[string]any{"hosts": providertest.HostsOf(3)}, nil, []string{providertest.Operated(7, 3)}},
+		"not-set":      {nil, nil, []string{providertest.Operated(7, 1, 2)}, nil},
+		"true":         {true, nil, []string{providertest.Operated(7, 1, 2)}, nil},
+		"false":        {false, nil, nil, nil},
+		"then-trigger": {false, map[string]any{"triggers": map[string]string{"config": "b"}}, nil, []string{providertest.Operated(7, 1, 2)}},
+		"then-added":   {false, map[string]any{"hosts": providertest.HostsOf(3)}, nil, nil},
+		"then-both": {
+			false, map[string]any{"hosts": providertest.HostsOf(3), "triggers": map[string]string{"config": "b"}}, nil,
+			[]string{providertest.Operated(7, 1, 2)},
+		},
+		"then-renamed": {false, map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx2"}}, nil, nil},
+		"then-added-and-true": {
+			false, map[string]any{"hosts": providertest.HostsOf(3), "run_on_create": true}, nil, []string{providertest.Operated(7, 3)},
+		},
 		"then-true":     {false, map[string]any{"run_on_create": true}, nil, nil},
 		"then-restored": {false, map[string]any{"triggers": map[string]string{"config": "a"}}, nil, nil},
 	} {

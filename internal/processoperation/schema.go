@@ -48,8 +48,8 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		ElementType: types.StringType,
 	}
 	attributes["run_on_create"] = schema.BoolAttribute{
-		MarkdownDescription: "Whether creating the resource runs the operation. With `false` the create records `triggers` and the hosts, and runs nothing: for a " +
-			"restart that is for later changes only, of a process that `ensure = \"running\"` has just started, or that was imported while it ran. " +
+		MarkdownDescription: "Whether the operation runs when the resource is created, and on hosts that join later. With `false` both are only recorded: for a " +
+			"restart that is for later changes, of a process that `ensure = \"running\"` has just started, or that was imported while it ran. " +
 			"Defaults to `true`.",
 		Optional: true,
 	}

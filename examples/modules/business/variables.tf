@@ -71,7 +71,7 @@ variable "triggers" {
 }
 
 variable "run_on_create" {
-  description = "Whether the operation runs as soon as it is given, and not only when triggers change."
+  description = "Whether the operation runs as soon as it is given, and on hosts that join, and not only when triggers change."
   type        = bool
   default     = true
 }

@@ -70,9 +70,8 @@ resource "bk_hosted_process" "this" {
   }
 }
 
-# Runs whenever the configuration has another hash. Creating it runs nothing: the process was
-# started a moment ago. So it was on a host that joins later, where it runs all the same: what
-# bk_hosted_process has started there is restarted in the same apply.
+# Runs whenever the configuration has another hash. Creating it runs nothing, and so does a host
+# that joins later: bk_hosted_process has started the process there a moment ago.
 resource "bk_process_operation" "restart" {
   count = var.config_hash == null ? 0 : 1
 
