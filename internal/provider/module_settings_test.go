@@ -1,11 +1,13 @@
 package provider_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/hashicorp/hcl/v2/hclparse"
@@ -88,6 +90,15 @@ func TestModules_haveEverySetting(t *testing.T) {
 				t.Errorf("%s: %s does not reach the resource", name, a.Name)
 			}
 		}
+		service := module["module service"]
+		if service == nil {
+			continue
+		}
+		for block := range modules["hosted-service"] {
+			if kind, variable, _ := strings.Cut(block, " "); kind == "variable" && service.Attributes[variable] == nil {
+				t.Errorf("%s: %s does not reach the module hosted-service", name, variable)
+			}
+		}
 	}
 }
 
@@ -100,7 +111,11 @@ var checkedFields = []struct{ variable, schema, at, suffix string }{
 	{"commands", "bk_hosted_process", "spec.control", "_cmd"},
 	{"limits", "bk_hosted_process", "spec.resource", ""},
 	{"monitor", "bk_hosted_process", "spec.monitor_policy", ""},
+	{"processes.db.commands", "bk_hosted_process", "spec.control", "_cmd"},
+	{"processes.db.limits", "bk_hosted_process", "spec.resource", ""},
+	{"processes.db.monitor", "bk_hosted_process", "spec.monitor_policy", ""},
 	{"topology", "bk_hosts", "topology", ""},
+	{"filter", "bk_hosts", "filter", ""},
 }
 
 // Terraform drops from an object what its type does not have, so the variables have none: each
@@ -173,4 +188,19 @@ func refused(t *testing.T, variable *hclsyntax.Body, path []string, field string
 		}
 	}
 	return strings.Join(said, " ")
+}
+
+// The modules that are made of hosted-service have its files, so that they take what it takes.
+func TestModules_shareTheirFiles(t *testing.T) {
+	t.Parallel()
+	for copied, from := range map[string][]string{"cmdb-service": {"settings.tf", "variables.tf"}, "windows-service": {"settings.tf", "hosts.tf"}} {
+		for _, file := range from {
+			read := func(module string) string {
+				return providertest.ReadExample(t, fmt.Sprintf("modules/%s/%s", module, file))
+			}
+			if diff := cmp.Diff(read("hosted-service"), read(copied)); diff != "" {
+				t.Errorf("%s of %s (-hosted-service +%s):\n%s", file, copied, copied, diff)
+			}
+		}
+	}
 }

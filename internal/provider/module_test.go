@@ -3,6 +3,7 @@ package provider_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,10 +29,11 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 // The suites of the modules run on mocks: nobody listens at the endpoint.
 func TestAccModule_mocked(t *testing.T) {
 	t.Parallel()
-	for module, runs := range map[string]int{"hosted-service": 10, "business": 5} {
+	for module, runs := range map[string]int{"hosted-service": 10, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
 			cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/"+module)
+			cli.Expect(0, "get")
 			out := cli.Expect(0, "test")
 			if !strings.Contains(out, fmt.Sprintf("Success! %d passed, 0 failed.", runs)) {
 				t.Errorf("the suite told\n%s", out)
@@ -51,7 +53,7 @@ func TestAccModule_simulator(t *testing.T) {
 	}
 	for op, want := range map[int]int{
 		start:   3, // each host once
-		restart: 5, // none when it was created, two for the new hash, two for the new command, and the new host
+		restart: 4, // none when it was created, two for the new hash, two for the new command
 	} {
 		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
 			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
@@ -62,6 +64,81 @@ func TestAccModule_simulator(t *testing.T) {
 			t.Errorf("left behind on %s: %+v", p.Host, p)
 		}
 	}
+}
+
+// The modules are taken from a repository at a tag. Processes are started in order, and one whose
+// command changes is restarted alone.
+func TestAccModule_fromGit(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	sim.Topology = exampleTopology(t)
+	cli := newExampleCLI(t, sim, "demo")
+	repository := filepath.Dir(cli.Dir)
+	for _, args := range [][]string{{"init", "-q"}, {"add", "modules"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "modules"}, {"tag", "v1.2.3"}} {
+		git := exec.CommandContext(t.Context(), "git", args...)
+		git.Dir = repository
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	config := func(start string) string {
+		return strings.NewReplacer("SOURCE", "git::file://"+repository+"//modules", "START", start).Replace(`
+module "cmdb" {
+  source    = "SOURCE/cmdb-service?ref=v1.2.3"
+  bk_biz_id = 3
+  topology  = { set = "gz-1" }
+  name      = "nginx"
+  directory = "/usr/sbin"
+  commands  = { start = "./nginx", stop = "./nginx -s quit", restart = "./nginx -s stop; ./nginx" }
+  rollout   = { healthy = { stable_for = "1s" } }
+}
+module "windows" {
+  source    = "SOURCE/windows-service?ref=v1.2.3"
+  namespace = "lobby"
+  name      = "GameServer"
+  hosts     = { win-1 = "0:10.0.0.9" }
+  binary    = "game.exe"
+  directory = "D:\\game"
+  rollout   = { healthy = { stable_for = "1s" } }
+}
+module "ordered" {
+  source    = "SOURCE/ordered-service?ref=v1.2.3"
+  namespace = "lobby"
+  hosts     = { game-1 = "0:10.0.0.1", game-2 = "0:10.0.0.2" }
+  processes = {
+    game = { priority = 2, directory = "/data/game", commands = { start = "START", stop = "./stop.sh", restart = "START again" } }
+    db   = { priority = 1, directory = "/data/db", commands = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" } }
+  }
+  rollout = { waves = ["100%"], healthy = { stable_for = "1s" } }
+}
+output "healthy" { value = [module.cmdb.healthy, module.windows.healthy, module.ordered.healthy] }
+output "out_of_sync" { value = [module.cmdb.out_of_sync, module.windows.out_of_sync, module.ordered.out_of_sync] }
+`)
+	}
+	cli.Configure(config("./start.sh"))
+	cli.Expect(0, "get")
+	cli.Expect(0, "apply", "-auto-approve")
+	if got := strings.TrimSpace(cli.Expect(0, "output", "-json", "healthy")); got != "[true,true,true]" {
+		t.Errorf("healthy: %s", got)
+	}
+	var started []string
+	for _, call := range sim.Calls().OfOp(simulator.OpStart) {
+		for _, name := range []string{"db", "game"} {
+			if strings.HasPrefix(call.API, "operate_") && strings.Contains(string(call.Body), `"name":"`+name+`"`) {
+				started = append(started, name)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"db", "game"}, started); diff != "" {
+		t.Errorf("started (-want +got):\n%s", diff)
+	}
+	sim.ResetCalls()
+	cli.Configure(config("./start.sh 2"))
+	cli.Expect(0, "apply", "-auto-approve")
+	if got := sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != 2 || operatedHosts(sim) != got {
+		t.Errorf("%d restarts, %d operations; want 2 of each", got, operatedHosts(sim))
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
 func TestAccModule_twoTeams(t *testing.T) {

@@ -174,7 +174,7 @@ func examples(w workspace) {
 
 func modules(w workspace) {
 	root := w.copyExamples()
-	for _, module := range []string{"hosted-service", "business"} {
+	for _, module := range []string{"hosted-service", "business", "ordered-service", "windows-service", "cmdb-service"} {
 		w.Dir = filepath.Join(root, "modules", module)
 		w.Expect(0, "init")
 		w.says(w.Expect(0, "test"), "Success!", " 0 failed.")

@@ -1,0 +1,30 @@
+output "id" {
+  description = "Namespace and name."
+  value       = module.service.id
+}
+
+output "process" {
+  description = "The process and its hosts in one value, for the `process` of operations and actions of your own."
+  value       = module.service.process
+  sensitive   = true
+}
+
+output "out_of_sync" {
+  description = "Hosts that are not as declared, by host key: a code and the reason."
+  value       = module.service.out_of_sync
+}
+
+output "status" {
+  description = "State of the process by host key: running, stopped, unregistered or unknown."
+  value       = module.service.status
+}
+
+output "healthy" {
+  description = "Whether it runs on every host."
+  value       = module.service.healthy
+}
+
+output "hosts" {
+  description = "Hosts that were found in CMDB, as a map of host key to host address."
+  value       = data.bk_hosts.this.hosts
+}

@@ -1,0 +1,78 @@
+# How the process is released, looked after and removed. rollout, safety and timeouts are of
+# any type, because Terraform drops from an object type what the type does not have: a
+# misspelt field is an error here.
+
+variable "ensure" {
+  description = "How far the process is looked after: `registered`, `hosted` (the agent revives it) or `running` (it is also started where it does not run)."
+  type        = string
+  default     = "running"
+}
+
+variable "on_update" {
+  description = "What a changed command, path or limit does to the process: `restart`, `reload`, or `register`, which leaves the old process running."
+  type        = string
+  default     = "restart"
+}
+
+variable "rollout" {
+  description = "How a change spreads over the hosts: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. A field that is not given has the default: first one host, then a quarter at a time, each wave stable for 30 seconds, and a rollback when a host fails."
+  type        = any
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.rollout), []), ["batch_size", "canary", "healthy", "max_failed_hosts", "on_failure", "pause", "wave_timeout", "waves"])) == 0
+    error_message = join("", [for known in [["batch_size", "canary", "healthy", "max_failed_hosts", "on_failure", "pause", "wave_timeout", "waves"]] : "rollout has no field ${join(", ", setsubtract(try(keys(var.rollout), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.rollout.healthy), []), ["output", "stable_for", "within"])) == 0
+    error_message = join("", [for known in [["output", "stable_for", "within"]] : "rollout.healthy has no field ${join(", ", setsubtract(try(keys(var.rollout.healthy), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "safety" {
+  description = "How far a change may go: `max_removed_hosts` and `max_changed_hosts`, a number or a percentage each, and `deletion_protection`. No limits unless given."
+  type        = any
+  default     = null
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.safety), []), ["deletion_protection", "max_changed_hosts", "max_removed_hosts"])) == 0
+    error_message = join("", [for known in [["deletion_protection", "max_changed_hosts", "max_removed_hosts"]] : "safety has no field ${join(", ", setsubtract(try(keys(var.safety), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "on_destroy" {
+  description = "What becomes of the process on a host that leaves `hosts`, or with a destroy: `stop`, `kill`, or `unregister`, which leaves it running."
+  type        = string
+  default     = "stop"
+}
+
+variable "adopt_existing" {
+  description = "Whether to take over hosts on which the process is registered already. Otherwise they are left alone, and the apply fails."
+  type        = bool
+  default     = false
+}
+
+variable "forget_unreachable" {
+  description = "Whether hosts whose agents do not answer may be removed from the resource: for machines that are scrapped."
+  type        = bool
+  default     = false
+}
+
+variable "on_partial_create" {
+  description = "What a create does that fails on some hosts: `warn` keeps what was done, `error` has Terraform replace the resource."
+  type        = string
+  default     = "warn"
+}
+
+variable "timeouts" {
+  description = "Time limits for `create`, `read`, `update` and `delete`, such as `{ update = \"30m\" }`. Ten minutes unless given, two for `read`."
+  type        = any
+  default     = null
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.timeouts), []), ["create", "delete", "read", "update"])) == 0
+    error_message = join("", [for known in [["create", "delete", "read", "update"]] : "timeouts has no field ${join(", ", setsubtract(try(keys(var.timeouts), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}

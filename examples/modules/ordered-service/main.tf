@@ -1,0 +1,99 @@
+terraform {
+  required_version = ">= 1.8"
+
+  required_providers {
+    bk = { source = "blueking/bk" }
+  }
+}
+
+locals {
+  rollout = merge(
+    {
+      waves      = can(var.rollout.batch_size) ? null : ["1", "25%"]
+      on_failure = "rollback"
+      healthy    = { stable_for = "30s" }
+    },
+    var.rollout,
+  )
+
+  # Whether a change has processes run, which rollout.healthy could watch.
+  watches = var.ensure == "running" || var.on_update != "register"
+}
+
+# A changed command restarts its process alone.
+resource "bk_hosted_process" "this" {
+  for_each = var.processes
+
+  meta = {
+    namespace = var.namespace
+    name      = each.key
+    labels    = var.labels
+  }
+
+  hosts = try(each.value.hosts, var.hosts)
+
+  spec = {
+    identity = {
+      proc_name   = try(each.value.binary, each.key)
+      setup_path  = each.value.directory
+      pid_path    = try(each.value.pid_path, "${each.value.directory}/${try(each.value.binary, each.key)}.pid")
+      user        = try(each.value.user, "root")
+      config_path = try(each.value.config_path, null)
+      log_path    = try(each.value.log_path, null)
+    }
+    control = {
+      start_cmd   = try(each.value.commands.start, null)
+      stop_cmd    = try(each.value.commands.stop, null)
+      restart_cmd = try(each.value.commands.restart, null)
+      reload_cmd  = try(each.value.commands.reload, null)
+      kill_cmd    = try(each.value.commands.kill, null)
+      version_cmd = try(each.value.commands.version, null)
+      health_cmd  = try(each.value.commands.health, null)
+    }
+    resource       = try(each.value.limits, null)
+    monitor_policy = merge({ auto_type = 1 }, try(each.value.monitor, {}))
+  }
+
+  ensure             = var.ensure
+  on_update          = var.on_update
+  rollout            = merge(local.rollout, { healthy = local.watches ? local.rollout.healthy : null })
+  safety             = var.safety
+  on_destroy         = var.on_destroy
+  adopt_existing     = var.adopt_existing
+  forget_unreachable = var.forget_unreachable
+  on_partial_create  = var.on_partial_create
+  timeouts           = var.timeouts
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.out_of_sync) == 0
+      error_message = "Not on every host: ${join(", ", keys(self.out_of_sync))}."
+    }
+  }
+}
+
+# Lower priorities are started first, and stopped and restarted last. The next priority begins
+# once the one before has come out well.
+resource "bk_process_operation" "this" {
+  processes = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
+  operation = var.operation
+  order     = var.order
+  triggers  = var.triggers
+  # An operation has no declaration to go back to, and what is stopped is not watched.
+  rollout = merge(local.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : local.rollout.healthy })
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.failed_hosts) == 0
+      error_message = "Not on every host: ${join(", ", keys(self.failed_hosts))}."
+    }
+  }
+}
+
+data "bk_process_status" "this" {
+  for_each = bk_hosted_process.this
+
+  process = each.value.process
+
+  depends_on = [bk_process_operation.this]
+}

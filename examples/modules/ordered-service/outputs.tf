@@ -1,0 +1,20 @@
+output "processes" {
+  description = "By name, each process with its hosts in one value and its priority, for the `processes` of operations and actions of your own."
+  value       = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
+  sensitive   = true
+}
+
+output "out_of_sync" {
+  description = "Hosts that are not as declared, by name: only those of processes that have any."
+  value       = { for name, process in bk_hosted_process.this : name => process.out_of_sync if length(process.out_of_sync) > 0 }
+}
+
+output "status" {
+  description = "State of each process by its name and host key: running, stopped, unregistered or unknown."
+  value       = { for name, read in data.bk_process_status.this : name => { for host, status in read.statuses : host => status.state } }
+}
+
+output "healthy" {
+  description = "Whether all of them run on every host."
+  value       = alltrue([for name, read in data.bk_process_status.this : read.running_count == length(bk_hosted_process.this[name].hosts)])
+}

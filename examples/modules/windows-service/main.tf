@@ -1,0 +1,56 @@
+terraform {
+  required_version = ">= 1.8"
+
+  required_providers {
+    bk = { source = "blueking/bk" }
+  }
+}
+
+locals {
+  service  = coalesce(var.service, var.name)
+  pid_path = coalesce(var.pid_path, "${var.directory}\\${local.service}.pid")
+
+  # Windows keeps the process id of a service to itself, and the agent looks for it in a file.
+  # There are no double quotes inside, so that cmd.exe takes each command as it is.
+  powershell = "powershell -NoProfile -NonInteractive -Command \"$ErrorActionPreference = 'Stop'; %s\""
+  write_pid  = "(Get-CimInstance Win32_Service | Where-Object Name -EQ '${local.service}').ProcessId | Set-Content -Encoding ascii '${local.pid_path}'"
+
+  commands = { for name, script in {
+    start   = "Start-Service '${local.service}'; ${local.write_pid}"
+    stop    = "Stop-Service -Force '${local.service}'"
+    restart = "Restart-Service -Force '${local.service}'; ${local.write_pid}"
+    kill    = "Stop-Process -Force -Id (Get-Content '${local.pid_path}')"
+    version = "(Get-Item '${var.directory}\\${var.binary}').VersionInfo.ProductVersion"
+    health  = "(Get-Service '${local.service}').Status"
+  } : name => format(local.powershell, script) }
+}
+
+module "service" {
+  source = "../hosted-service"
+
+  namespace = var.namespace
+  hosts     = var.hosts
+
+  name        = var.name
+  labels      = var.labels
+  binary      = var.binary
+  directory   = var.directory
+  pid_path    = local.pid_path
+  user        = var.user
+  config_path = var.config_path
+  log_path    = var.log_path
+  commands    = merge(local.commands, var.commands)
+  limits      = var.limits
+  monitor     = var.monitor
+  config_hash = var.config_hash
+
+  ensure             = var.ensure
+  on_update          = var.on_update
+  rollout            = var.rollout
+  safety             = var.safety
+  on_destroy         = var.on_destroy
+  adopt_existing     = var.adopt_existing
+  forget_unreachable = var.forget_unreachable
+  on_partial_create  = var.on_partial_create
+  timeouts           = var.timeouts
+}

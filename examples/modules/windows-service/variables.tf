@@ -1,0 +1,105 @@
+variable "name" {
+  description = "Name of the process within its namespace."
+  type        = string
+}
+
+variable "labels" {
+  description = "Labels of the registration."
+  type        = map(string)
+  default     = null
+}
+
+variable "service" {
+  description = "Name of the Windows service, as `Get-Service` prints it: `name` unless given."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = !can(regex("['\"]", var.service))
+    error_message = "The name of a service has no quotes."
+  }
+}
+
+variable "binary" {
+  description = "File name of the program that the service runs, such as `game.exe`."
+  type        = string
+}
+
+variable "directory" {
+  description = "Directory of the program, such as `D:\\game`."
+  type        = string
+
+  validation {
+    condition     = !can(regex("['\"]", var.directory)) && !endswith(var.directory, "\\")
+    error_message = "The directory has no quotes, and no backslash at its end."
+  }
+}
+
+variable "pid_path" {
+  description = "File that the commands write the process id to: `<directory>\\<service>.pid` unless given."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = !can(regex("['\"]", var.pid_path))
+    error_message = "The path has no quotes."
+  }
+}
+
+variable "user" {
+  description = "Account that runs the commands. It has to be allowed to start and stop services."
+  type        = string
+  default     = "system"
+}
+
+variable "config_path" {
+  description = "Configuration file."
+  type        = string
+  default     = null
+}
+
+variable "log_path" {
+  description = "Where the service writes its logs."
+  type        = string
+  default     = null
+}
+
+variable "commands" {
+  description = "Commands in place of those of the module: `start`, `stop`, `restart`, `reload`, `kill`, `version`, `health`."
+  type        = any
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.commands), []), ["health", "kill", "reload", "restart", "start", "stop", "version"])) == 0
+    error_message = join("", [for known in [["health", "kill", "reload", "restart", "start", "stop", "version"]] : "commands has no field ${join(", ", setsubtract(try(keys(var.commands), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "limits" {
+  description = "Most that the process may use: `cpu` and `mem`, in percent of the whole machine, and `fd`, `disk`, `net`. The agent stops a process that exceeds them and starts it again. No limits unless given."
+  type        = any
+  default     = null
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.limits), []), ["cpu", "disk", "fd", "mem", "net"])) == 0
+    error_message = join("", [for known in [["cpu", "disk", "fd", "mem", "net"]] : "limits has no field ${join(", ", setsubtract(try(keys(var.limits), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "monitor" {
+  description = "How the agent monitors the process: `start_check_secs`, `stop_check_secs`, `start_retries`, `start_interval`, `op_timeout`, `crontab_rule`, and `auto_type`, which is 1 (resident) unless given."
+  type        = any
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(try(keys(var.monitor), []), ["auto_type", "crontab_rule", "op_timeout", "start_check_secs", "start_interval", "start_retries", "stop_check_secs"])) == 0
+    error_message = join("", [for known in [["auto_type", "crontab_rule", "op_timeout", "start_check_secs", "start_interval", "start_retries", "stop_check_secs"]] : "monitor has no field ${join(", ", setsubtract(try(keys(var.monitor), []), known))}. Its fields are ${join(", ", known)}."])
+  }
+}
+
+variable "config_hash" {
+  description = "Hash of the program or of its configuration. When it changes, the service is restarted, in the same waves; without one it never is."
+  type        = string
+  default     = null
+}
