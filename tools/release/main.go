@@ -12,7 +12,7 @@ const usage = `usage:
   release sign FILE SIGNATURE    sign FILE with the key in $SIGNING_KEY_FILE ($SIGNING_PASSPHRASE)
   release verify KEY FILE SIGNATURE
   release sbom BINARY DOCUMENT   list the modules of a Go binary, as CycloneDX
-  release mirror DIST            pack DIST's archives into a mirror, signed as they are
+  release mirror DIST            pack DIST's archives and examples/modules into a mirror, signed as they are
 `
 
 func main() {

@@ -29,6 +29,10 @@ var registries = []string{"registry.terraform.io", "registry.opentofu.org"}
 //go:embed mirror
 var handouts embed.FS
 
+// modules is where the modules are that are released with the provider, in the directory of the
+// repository.
+const modules = "examples/modules"
+
 var archiveName = regexp.MustCompile(`^terraform-provider-bk_(.+)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
 
 // archive is the provider for one platform.
@@ -106,7 +110,7 @@ func writeMirror(name, version, dist string, archives []archive) (err error) {
 	zipped := gzip.NewWriter(file)
 	p := packer{tar: tar.NewWriter(zipped), root: strings.TrimSuffix(filepath.Base(name), ".tar.gz") + "/"}
 
-	if err := p.handouts(version); err != nil {
+	if err := errors.Join(p.handouts(version), p.modules()); err != nil {
 		return err
 	}
 	sums := "terraform-provider-bk_" + version + "_SHA256SUMS"
@@ -146,6 +150,28 @@ func (p *packer) handouts(version string) error {
 			mode = 0o755
 		}
 		p.file(entry.Name(), []byte(strings.ReplaceAll(string(content), "VERSION", version)), mode)
+	}
+	return nil
+}
+
+// modules writes the modules, as they are; their tests need a checkout.
+func (p *packer) modules() error {
+	names, err := filepath.Glob(filepath.Join(modules, "*", "*"))
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("there are no modules in %s", modules)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if ext := filepath.Ext(name); ext != ".tf" && ext != ".md" {
+			continue
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		p.file("modules/"+filepath.ToSlash(strings.TrimPrefix(name, filepath.FromSlash(modules+"/"))), content, 0o644)
 	}
 	return nil
 }

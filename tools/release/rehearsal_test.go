@@ -113,6 +113,7 @@ func TestAccMirror_filesystem(t *testing.T) {
 	eachCLI(t, func(_ *testing.T, w workspace) {
 		w.settings(filesystemMirror(filepath.Join(rehearsed.mirror, "providers")))
 		w.reachesAPlan()
+		w.reachesAPlanOfModules()
 	})
 }
 

@@ -116,6 +116,30 @@ func (w workspace) reachesAPlan() {
 	}
 }
 
+// reachesAPlanOfModules does the same with the modules of the mirror.
+func (w workspace) reachesAPlanOfModules() {
+	w.t.Helper()
+	config := "terraform {\n  required_providers {\n    bk = { source = \"blueking/bk\" }\n  }\n}\n\nprovider \"bk\" {}\n"
+	for _, module := range []string{"hosted-service", "windows-service"} {
+		config += fmt.Sprintf(`
+module %[1]q {
+  source    = %[2]q
+  namespace = "demo"
+  name      = %[1]q
+  hosts     = { web-1 = "0:10.0.0.1" }
+  binary    = "web.exe"
+  directory = "D:\\web"
+  commands  = { start = "start.bat", stop = "stop.bat", restart = "restart.bat" }
+}
+`, module, filepath.Join(rehearsed.mirror, "modules", module))
+	}
+	w.write(filepath.Join(w.dir, "main.tf"), config)
+	w.must(w.cli.path, "init", "-no-color")
+	if plan := w.must(w.cli.path, "plan", "-no-color"); !strings.Contains(plan, "2 to add") {
+		w.t.Errorf("the plan:\n%s", plan)
+	}
+}
+
 // refused runs init, which has to fail and to say why.
 func (w workspace) refused(why string, args ...string) {
 	w.t.Helper()

@@ -18,6 +18,8 @@ locals {
 
   # Whether a change has processes run, which rollout.healthy could watch.
   watches = var.ensure == "running" || var.on_update != "register"
+
+  processes = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
 }
 
 # A changed command restarts its process alone.
@@ -72,15 +74,12 @@ resource "bk_hosted_process" "this" {
   }
 }
 
-# Lower priorities are started first, and stopped and restarted last. The next priority begins
-# once the one before has come out well.
-resource "bk_process_operation" "this" {
-  processes = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
-  operation = var.operation
-  order     = var.order
-  triggers  = var.triggers
-  # An operation has no declaration to go back to, and what is stopped is not watched.
-  rollout = merge(local.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : local.rollout.healthy })
+# Lower priorities are started first, when the module is created, and on hosts and processes that
+# join. The next priority begins once the one before is stable.
+resource "bk_process_operation" "start" {
+  processes = local.processes
+  operation = "start"
+  rollout   = merge(local.rollout, { on_failure = "stop" }) # an operation has no declaration to go back to
 
   lifecycle {
     postcondition {
@@ -88,6 +87,18 @@ resource "bk_process_operation" "this" {
       error_message = "Not on every host: ${join(", ", keys(self.failed_hosts))}."
     }
   }
+}
+
+resource "bk_process_operation" "this" {
+  processes     = local.processes
+  operation     = var.operation
+  order         = var.order
+  triggers      = var.triggers
+  run_on_create = false
+  # What is stopped is not watched.
+  rollout = merge(local.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : local.rollout.healthy })
+
+  depends_on = [bk_process_operation.start]
 }
 
 data "bk_process_status" "this" {

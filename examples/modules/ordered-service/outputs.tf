@@ -1,6 +1,6 @@
 output "processes" {
   description = "By name, each process with its hosts in one value and its priority, for the `processes` of operations and actions of your own."
-  value       = { for name, process in bk_hosted_process.this : name => { process = process.process, priority = try(var.processes[name].priority, 0) } }
+  value       = local.processes
   sensitive   = true
 }
 

@@ -43,13 +43,13 @@ variable "processes" {
 }
 
 variable "operation" {
-  description = "What to do with all processes in the order of their priorities: `start`, `stop`, `restart`, `reload` or `kill`. It runs when the module is created, on hosts and processes that join, and on all when it or `triggers` changes."
+  description = "What `triggers` do to all processes in the order of their priorities: `start`, `stop`, `restart`, `reload` or `kill`. Another operation runs as well."
   type        = string
-  default     = "start"
+  default     = "restart"
 }
 
 variable "triggers" {
-  description = "Any values. When one changes, `operation` runs again on all."
+  description = "Any values. When one changes, `operation` runs on all processes in order. None runs it when the module is created."
   type        = map(string)
   default     = null
 }

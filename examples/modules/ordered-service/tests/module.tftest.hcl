@@ -24,8 +24,12 @@ variables {
 
 run "starts_them_in_order_and_restarts_the_one_that_changes" {
   assert {
-    condition     = bk_process_operation.this.operation == "start" && { for name, process in bk_process_operation.this.processes : name => process.priority } == { db = 1, game = 2, web = 0 }
+    condition     = bk_process_operation.start.operation == "start" && bk_process_operation.start.run_on_create != false && { for name, process in bk_process_operation.start.processes : name => process.priority } == { db = 1, game = 2, web = 0 }
     error_message = "They are not started in order."
+  }
+  assert {
+    condition     = bk_process_operation.this.operation == "restart" && !bk_process_operation.this.run_on_create
+    error_message = "What was just started is restarted."
   }
   assert {
     condition     = alltrue([for process in bk_hosted_process.this : process.on_update == "restart" && process.ensure == "hosted" && process.rollout.on_failure == "rollback" && process.rollout.healthy.stable_for == "30s"])
