@@ -70,6 +70,7 @@ resource "bk_process_operation" "this" {
   order         = var.order
   triggers      = var.triggers
   run_on_create = var.run_on_create
+  timeouts      = { create = try(var.timeouts.create, "10m"), update = try(var.timeouts.update, "10m") }
   # An operation has no declaration to go back to, and what is stopped is not watched.
   rollout = var.rollout == null ? null : merge(var.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : try(var.rollout.healthy, null) })
 

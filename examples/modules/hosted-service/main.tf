@@ -14,10 +14,13 @@ locals {
       waves      = can(var.rollout.batch_size) ? null : ["1", "25%"]
       on_failure = "rollback"
       # Only a process that is meant to run can be watched.
-      healthy = var.ensure == "running" || var.on_update != "register" ? { stable_for = "30s" } : null
+      healthy = var.ensure == "running" || var.on_update != "register" ? { stable_for = "30s", within = "3m" } : null
     },
     var.rollout,
   )
+
+  # Five waves take that long at most.
+  timeouts = merge({ create = "30m", update = "30m" }, var.timeouts)
 }
 
 # Hosted, started where it does not run, and restarted when its declaration changes.
@@ -60,7 +63,7 @@ resource "bk_hosted_process" "this" {
   adopt_existing     = var.adopt_existing
   forget_unreachable = var.forget_unreachable
   on_partial_create  = var.on_partial_create
-  timeouts           = var.timeouts
+  timeouts           = local.timeouts
 
   lifecycle {
     postcondition {
@@ -79,8 +82,8 @@ resource "bk_process_operation" "restart" {
   operation     = "restart"
   run_on_create = false
   triggers      = { config = var.config_hash }
-  # An operation has no declaration to go back to.
-  rollout = merge(local.rollout, { on_failure = "stop" })
+  rollout       = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
+  timeouts      = { create = local.timeouts.create, update = local.timeouts.update }
 }
 
 data "bk_process_status" "this" {

@@ -11,10 +11,13 @@ locals {
     {
       waves      = can(var.rollout.batch_size) ? null : ["1", "25%"]
       on_failure = "rollback"
-      healthy    = { stable_for = "30s" }
+      healthy    = { stable_for = "30s", within = "3m" }
     },
     var.rollout,
   )
+
+  # Five waves take that long at most.
+  timeouts = merge({ create = "30m", update = "30m" }, var.timeouts)
 
   # Whether a change has processes run, which rollout.healthy could watch.
   watches = var.ensure == "running" || var.on_update != "register"
@@ -64,7 +67,7 @@ resource "bk_hosted_process" "this" {
   adopt_existing     = var.adopt_existing
   forget_unreachable = var.forget_unreachable
   on_partial_create  = var.on_partial_create
-  timeouts           = var.timeouts
+  timeouts           = local.timeouts
 
   lifecycle {
     postcondition {
@@ -79,7 +82,8 @@ resource "bk_hosted_process" "this" {
 resource "bk_process_operation" "start" {
   processes = local.processes
   operation = "start"
-  rollout   = merge(local.rollout, { on_failure = "stop" }) # an operation has no declaration to go back to
+  rollout   = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
+  timeouts  = { create = local.timeouts.create, update = local.timeouts.update }
 
   lifecycle {
     postcondition {
@@ -95,6 +99,7 @@ resource "bk_process_operation" "this" {
   order         = var.order
   triggers      = var.triggers
   run_on_create = false
+  timeouts      = { create = local.timeouts.create, update = local.timeouts.update }
   # What is stopped is not watched.
   rollout = merge(local.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : local.rollout.healthy })
 

@@ -43,13 +43,13 @@ variable "processes" {
 }
 
 variable "operation" {
-  description = "What `triggers` do to all processes in the order of their priorities: `start`, `stop`, `restart`, `reload` or `kill`. Another operation runs as well."
+  description = "What `triggers` do to all processes in the order of their priorities: `start`, `stop`, `restart`, `reload` or `kill`. Changing it runs it as well."
   type        = string
   default     = "restart"
 }
 
 variable "triggers" {
-  description = "Any values. When one changes, `operation` runs on all processes in order. None runs it when the module is created."
+  description = "Any values. When one changes, `operation` runs on all processes in order. It does not run when the module is created."
   type        = map(string)
   default     = null
 }

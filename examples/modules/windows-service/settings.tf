@@ -15,7 +15,7 @@ variable "on_update" {
 }
 
 variable "rollout" {
-  description = "How a change spreads over the hosts: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. A field that is not given has the default: first one host, then a quarter at a time, each wave stable for 30 seconds, and a rollback when a host fails."
+  description = "How a change spreads over the hosts: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. A field that is not given has the default: first one host, then a quarter at a time, each wave stable for 30 seconds within 3 minutes, and a rollback when a host fails."
   type        = any
   default     = {}
   nullable    = false
@@ -67,9 +67,10 @@ variable "on_partial_create" {
 }
 
 variable "timeouts" {
-  description = "Time limits for `create`, `read`, `update` and `delete`, such as `{ update = \"30m\" }`. Ten minutes unless given, two for `read`."
+  description = "Time limits for `create`, `read`, `update` and `delete`, such as `{ update = \"1h\" }`. 30 minutes for `create` and `update` unless given, ten for `delete`, two for `read`."
   type        = any
-  default     = null
+  default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(try(keys(var.timeouts), []), ["create", "delete", "read", "update"])) == 0

@@ -52,6 +52,10 @@ run "releases_a_changed_command_in_waves_and_takes_a_bad_one_back" {
     error_message = "The rollout is ${jsonencode(bk_hosted_process.this.rollout)}."
   }
   assert {
+    condition     = bk_hosted_process.this.timeouts.update == "30m" && bk_hosted_process.this.timeouts.read == null && bk_process_operation.restart[0].timeouts.update == "30m"
+    error_message = "Five waves do not fit."
+  }
+  assert {
     condition     = bk_process_operation.restart[0].rollout.on_failure == "stop"
     error_message = "The restart cannot be rolled back, and says that it can."
   }
