@@ -41,8 +41,9 @@
 //
 // What no document shows is put together from what public clients send and read:
 //
-//   - esb/operate_proc_v2/request-host.json: hosting with the resource limits of
-//     register_proc_info, as NodeMan and nodemgr send them.
+//   - esb/operate_proc_v2/request-host.json, apigw/operate_proc_v2/request.json: hosting, and
+//     starting at the gateway, with the resource limits of register_proc_info, as NodeMan and
+//     nodemgr send them.
 //   - esb/get_proc_operate_result_v2: response-queued.json has the code of the
 //     document and the words of issues (bk-job 2132, GSEKit 74); response-mixed.json
 //     the codes that GSEKit, NodeMan and BSCP tell apart; the contents there and in

@@ -39,6 +39,7 @@ var driftTexts = []driftText{
 	{fleet.NotRegistered, textUnregistered},
 	{fleet.Anew, "registered anew by another tool"},
 	{fleet.OtherSpec, "registered with another spec"},
+	{fleet.Started, "replaced by a start without its limits"},
 	{fleet.OtherLabels, "registered with other labels"},
 	{fleet.NotRunning, "not running"},
 	{fleet.NotHosted, "not hosted"},

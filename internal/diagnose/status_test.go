@@ -65,6 +65,7 @@ func TestDrifted(t *testing.T) {
 		"unregistered: the platform no longer knows the process here": {fleet.NotRegistered, []fleet.Code{fleet.NotRegistered}},
 		"other_spec: registered anew by another tool":                 {fleet.OtherSpec, []fleet.Code{fleet.Anew}},
 		"other_spec: registered with another spec, not running":       {fleet.OtherSpec, []fleet.Code{fleet.OtherSpec, fleet.NotRunning}},
+		"other_labels: replaced by a start without its limits":        {fleet.OtherLabels, []fleet.Code{fleet.Started}},
 		"other_labels: registered with other labels":                  {fleet.OtherLabels, []fleet.Code{fleet.OtherLabels}},
 	} {
 		got := Drifted(c.drift, c.differs)

@@ -24,6 +24,9 @@ const (
 	// OperationUnconfirmed may have been operated: how that ended was not seen.
 	NotOperated          Code = "not_operated"
 	OperationUnconfirmed Code = "operation_unconfirmed"
+	// Started is OtherLabels of a registration that a start has replaced with less than is declared.
+	// It is for people, and never in state.
+	Started Code = "registered_by_start"
 	// Anew is OtherSpec of a registration without a fingerprint, which another tool made. It is for
 	// people, and never in state.
 	Anew Code = "registered_anew"

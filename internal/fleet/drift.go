@@ -64,6 +64,22 @@ func (d Desired) AllLabels() map[string]string {
 	return labels
 }
 
+// startedSuffix follows the fingerprint of a registration that a start has made of less than is
+// declared.
+const startedSuffix = "-started"
+
+// StartLabels are AllLabels for a start that does not carry all that is registered. Where it
+// replaces the registration, the labels tell.
+func (d Desired) StartLabels() map[string]string {
+	d.Fingerprint += startedSuffix
+	return d.AllLabels()
+}
+
+// carried is the fingerprint that a registration carries, and whether a start has made it.
+func (d Desired) carried(s Status) (fingerprint string, started bool) {
+	return strings.CutSuffix(s.Labels[d.FingerprintLabel], startedSuffix)
+}
+
 // Report is what an inspection found.
 type Report struct {
 	// Drift holds the hosts that are confirmed not to be as desired.
@@ -148,8 +164,11 @@ func (r Report) judged(h Host, differs []Code) bool {
 		return false
 	}
 	r.Drift[h], r.Differs[h] = differs[0], differs
-	if differs[0] == Anew {
+	switch differs[0] { //nolint:exhaustive // the others are in state as they are
+	case Anew:
 		r.Drift[h] = OtherSpec
+	case Started:
+		r.Drift[h] = OtherLabels
 	}
 	return true
 }
@@ -177,6 +196,8 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 	var differs []Code
 	switch carried := labels[d.FingerprintLabel]; {
 	case carried == d.Fingerprint:
+	case carried == d.Fingerprint+startedSuffix:
+		differs = append(differs, Started)
 	case carried == "":
 		differs = append(differs, Anew)
 	case !strings.HasPrefix(carried, FingerprintVersion):
@@ -204,8 +225,8 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 // ours and the row is of that one: live and ours are the agent's time now and then.
 func (d Desired) superseded(row Status, live, ours int64) bool {
 	another := live != 0 && ours != 0 && live != ours && row.RegisterTime == live
-	return d.Owns(row) && row.Labels[d.FingerprintLabel] != d.Fingerprint &&
-		slices.Contains(d.Earlier, row.Labels[d.FingerprintLabel]) && !another
+	carried, _ := d.carried(row)
+	return d.Owns(row) && carried != d.Fingerprint && slices.Contains(d.Earlier, carried) && !another
 }
 
 // OwnedByOther reports whether a registration names an owner that is not d's. One that
@@ -239,12 +260,13 @@ func (d Desired) Made(s Status) bool {
 // Carries reports whether a registration has the fingerprint of what is desired, whoever
 // made it.
 func (d Desired) Carries(s Status) bool {
-	return d.FingerprintLabel != "" && s.State != Unregistered && s.Labels[d.FingerprintLabel] == d.Fingerprint
+	carried, _ := d.carried(s)
+	return d.FingerprintLabel != "" && s.State != Unregistered && carried == d.Fingerprint
 }
 
 // CarryOne reports whether two registrations carry one fingerprint, whichever that is.
 func (d Desired) CarryOne(a, b Status) bool {
-	d.Fingerprint = a.Labels[d.FingerprintLabel]
+	d.Fingerprint, _ = d.carried(a)
 	return d.Fingerprint != "" && d.Carries(b)
 }
 

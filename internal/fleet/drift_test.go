@@ -157,6 +157,11 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// started are the labels that a start has left.
+func started() map[string]string {
+	return desired(fleet.EnsureRunning).StartLabels()
+}
+
 // All that differs is told, and the same decides as if it were alone.
 func TestInspect_differs(t *testing.T) {
 	t.Parallel()
@@ -174,6 +179,8 @@ func TestInspect_differs(t *testing.T) {
 		"less-than-on-file": {row(fleet.Stopped, false, 5), live(fleet.Stopped, true, 5), fleet.NotRunning, []fleet.Code{fleet.NotRunning}},
 		"other-spec":        {labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Code{fleet.OtherSpec}},
 		"anew":              {labelled(row(fleet.Running, true, 5), bare), live(fleet.Running, true, 5), fleet.OtherSpec, []fleet.Code{fleet.Anew}},
+		"by-a-start":        {labelled(row(fleet.Running, true, 5), started()), live(fleet.Running, true, 5), fleet.OtherLabels, []fleet.Code{fleet.Started}},
+		"by-an-older-start": {labelled(row(fleet.Running, true, 5), started()), live(fleet.Running, true, 6), "", nil},
 		"all-at-once": {
 			labelled(row(fleet.Stopped, false, 5), map[string]string{}), live(fleet.Stopped, false, 5), fleet.OtherSpec,
 			[]fleet.Code{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},

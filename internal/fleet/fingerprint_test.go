@@ -140,6 +140,7 @@ func TestInspect_superseded(t *testing.T) {
 		drift                fleet.Code
 	}{
 		"the-agent-keeps-its-time":         {"v1-before", "O", 5, 5, 5, ""},
+		"by-a-start":                       {"v1-before-started", "O", 5, 5, 5, ""},
 		"the-time-of-ours-is-not-known":    {"v1-before", "O", 5, 5, 0, ""},
 		"the-file-is-older-than-the-agent": {"v1-before", "O", 5, 9, 9, ""},
 		"registered-back-since":            {"v1-before", "O", 12, 12, 9, fleet.OtherSpec},

@@ -129,6 +129,11 @@ func TestReconcile(t *testing.T) {
 			process{register: done(byHost{1: taken}), cached: answer(bare)},
 			[]string{"register 1", "cached 1", "live 1"}, byHost{1: {Verdict: fleet.Done, AlreadyDone: true}},
 		},
+		"own-by-a-start": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, started()))},
+			[]string{"register 1", "cached 1", "reregister 1", "live 1"}, byHost{1: tookOver(well)},
+		},
 		"own-fingerprint-where-nobody-is-named": {
 			nameless, fleet.Change{Register: hosts(1)},
 			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, carrying(ownPrint)))},

@@ -123,7 +123,8 @@ func (o Outcome) another(err error) Outcome {
 // madeBefore reports whether a registration is the very one that is desired, and this object's where
 // registrations name their owner.
 func (d Desired) madeBefore(s Status) bool {
-	return d.Ours(s) && (d.OwnerLabel == "" || d.Owns(s))
+	_, started := d.carried(s)
+	return d.Ours(s) && (d.OwnerLabel == "" || d.Owns(s)) && !started
 }
 
 // undecided is the outcome of a host that was registered before a repeated request: by somebody, by

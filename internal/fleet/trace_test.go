@@ -32,6 +32,7 @@ func TestTrace_standing(t *testing.T) {
 		"registered-and-not-restarted":         {known(row("v1-new", 7, 200)), live(7, 200, 90), toOperate, notTold},
 		"restarted-after-its-registration":     {known(row("v1-new", 8, 200)), live(8, 200, 201), operatedBefore, operatedBefore},
 		"restarted-in-its-second":              {known(row("v1-new", 8, 200)), live(8, 200, 200), notTold, notTold},
+		"restarted,-which-registered":          {known(row("v1-new-started", 8, 200)), live(8, 200, 199), notTold, notTold},
 		"restarted-and-the-file-lags":          {known(row("v1-old", 7, 100)), live(8, 200, 201), notTold, notTold},
 		"restarted-and-the-time-is-kept":       {known(row("v1-new", 8, 100)), live(8, 100, 201), notTold, notTold},
 		"restarted,-time-kept,-the-file-lags":  {known(row("v1-old", 7, 100)), live(8, 100, 201), notTold, toOperate},

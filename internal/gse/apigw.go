@@ -21,6 +21,8 @@ func (apigw) renames() bool { return true }
 
 func (apigw) hostingRegisters() bool { return true }
 
+func (apigw) limitsOperations() bool { return true }
+
 // place prefers the agent id: a process that was registered by it is another than
 // the one of the same machine's address, although its row may carry both.
 func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {

@@ -45,11 +45,21 @@ func (c *Client) Process(meta Meta, spec *Spec) *Process {
 	return &Process{client: c, meta: meta, spec: spec}
 }
 
+// WithStartLabels is the process whose starts have these labels where they do not carry the limits:
+// a start may replace what is registered.
+func (p *Process) WithStartLabels(labels map[string]string) *Process {
+	started := *p
+	started.startLabels = labels
+	return &started
+}
+
 // Process implements fleet.Process.
 type Process struct {
 	client *Client
 	meta   Meta
 	spec   *Spec
+	// startLabels are those of a start that does not carry the limits, nil for the same.
+	startLabels map[string]string
 }
 
 var _ fleet.Process = (*Process)(nil)

@@ -41,6 +41,9 @@ type face interface {
 	renames() bool
 	// hostingRegisters is fleet.Process's.
 	hostingRegisters() bool
+	// limitsOperations reports whether an operation that leaves the process running carries the
+	// limits, in case it registers. No document has them; NodeMan sends them.
+	limitsOperations() bool
 }
 
 // hostV1 is a host in the v1 documents (register, update, unregister).

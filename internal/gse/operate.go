@@ -55,8 +55,11 @@ func (p *Process) Resume(ctx context.Context, tasks map[fleet.Host]fleet.Task, w
 
 func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest {
 	request := operateRequest{Meta: p.meta, target: targetOf(hosts), OpType: procapi.OpType(op), Spec: p.spec.forOperate()}
-	if op == fleet.Supervise {
-		// The document has no limits here, and clients send them. Hosting makes the
+	if op.Starts() && p.spec.Resource != nil && p.startLabels != nil && !p.client.face.limitsOperations() {
+		request.Meta.Labels = p.startLabels
+	}
+	if op == fleet.Supervise || op.LeavesRunning() && p.client.face.limitsOperations() {
+		// The documents have no limits here, and clients send them. Hosting makes the
 		// agent enforce them, so it must not do without.
 		request.Spec.Resource = p.spec.Resource
 	}

@@ -39,6 +39,8 @@ func (esb) renames() bool { return false }
 
 func (esb) hostingRegisters() bool { return false }
 
+func (esb) limitsOperations() bool { return false }
+
 // register asks first: what somebody hosted without registering it is on no file, so the
 // platform would register over it without a word. What is registered it answers with 850.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {

@@ -101,7 +101,7 @@ type ConfigFile struct {
 }
 
 // operateSpec is the `spec` of operate_proc_v2: the policy has another name and a
-// timeout, and only hosting sends limits.
+// timeout, and limits are sent as the face says.
 type operateSpec struct {
 	Identity           Identity           `json:"identity"`
 	Control            Control            `json:"control"`

@@ -1,9 +1,12 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
@@ -56,35 +59,114 @@ func TestHostedProcess_taintedReplacement(t *testing.T) {
 	}
 }
 
-// Some platforms may replace the labels of a registration when the process is started, by
-// an operation that has no owner to send. A refresh finds what names nobody, and the next
-// apply names the owner again.
-func TestHostedProcess_operationReplacesLabels(t *testing.T) {
+// Some platforms may replace what is registered when the process is started, by an operation
+// that has no owner to send, and through the ESB no limits. A refresh finds what names nobody,
+// and the next apply registers all of it again.
+func TestHostedProcess_operationReplaces(t *testing.T) {
 	t.Parallel()
-	sim := providertest.NewSim(t)
-	sim.StartReplaces = true
-	resource := sim.Configured(t).CoreOf(providertest.HostedType, &providertest.Kept{})
-	config := providertest.FaceESB.Reference("./start.sh", 2)
-	resource.Applied(config)
-	operation := providertest.FaceESB.Reference("./start.sh", 2)
-	operation["operation"] = "start"
-	sim.Configured(t).CoreOf(providertest.ActionType, &providertest.Kept{}).Applied(operation)
-	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Labels["tf_spec_owner"] != "" {
-		t.Fatalf("the start kept %v", p.Labels)
-	}
+	through(t, gse, func(w *world) {
+		w.sim.StartReplaces = true
+		resource, config := w.object(), w.declares(2)
+		resource.Applied(config)
+		operation := w.declares(2)
+		operation["operation"] = "start"
+		w.open().CoreOf(providertest.ActionType, &providertest.Kept{}).Applied(operation)
+		if p := w.at(1); p.Labels["tf_spec_owner"] != "" || limits(p) != (w.by == gateway) {
+			t.Fatalf("the start left %+v", p)
+		}
 
-	resource.Refresh()
-	if lost := resource.Reasons("out_of_sync"); len(lost) != 2 || !strings.HasPrefix(lost["web-1"], "other_labels") {
-		t.Errorf("out_of_sync is %v", lost)
-	}
-	resource.Applied(config)
+		resource.Refresh()
+		if lost := resource.Reasons("out_of_sync"); len(lost) != 2 || !strings.HasPrefix(lost["web-1"], "other_labels") {
+			t.Errorf("out_of_sync is %v", lost)
+		}
+		w.play(resource, step{name: "repaired", config: config, calls: []string{on("update_proc_info", 1, 2)}})
 
-	if p, _ := sim.Process(providertest.Address(1), "web", "nginx"); p.Labels["tf_spec_owner"] != resource.Attribute("owner") || !p.Running {
-		t.Errorf("it is %+v", p)
+		if p := w.at(1); p.Labels["tf_spec_owner"] != resource.Attribute("owner") || !p.Running || !limits(p) {
+			t.Errorf("it is %+v", p)
+		}
+	})
+}
+
+// limits reports whether the agent has the limits that are declared.
+func limits(p simulator.Process) bool { return strings.Contains(string(p.Spec), `"cpu":30`) }
+
+// A start of the object's own takes no limits away at the gateway. Through the ESB a platform on
+// which it replaces what is registered shows that, a refresh finds it, and the next apply registers
+// it again, once, and starts or restarts nothing. That holds where the end of the start was not seen.
+func TestHostedProcess_limitsAreKept(t *testing.T) {
+	t.Parallel()
+	running, restart := attribute("ensure", "running"), attribute("on_update", "restart")
+	for name, c := range map[string]struct {
+		created bool
+		config  func(w *world) map[string]any
+		lost    bool // the answers about the start
+	}{
+		"created":   {config: func(w *world) map[string]any { return w.declares(2, running) }},
+		"raised":    {created: true, config: func(w *world) map[string]any { return w.declares(2, running) }},
+		"restarted": {created: true, config: func(w *world) map[string]any { return w.changed(2, running, restart) }},
+		"not-seen":  {created: true, config: func(w *world) map[string]any { return w.declares(2, running) }, lost: true},
+	} {
+		for _, replaces := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/start-replaces-%t", name, replaces), func(t *testing.T) {
+				t.Parallel()
+				through(t, gse, func(w *world) {
+					w.sim.StartReplaces = replaces
+					resource, config, left := w.object(), c.config(w), map[string]string{}
+					if c.created {
+						resource.Applied(w.declares(2))
+						w.do(w.sim.StartProcess, 1, 2)
+						if name != "restarted" {
+							w.do(w.sim.StopProcess, 1, 2)
+						}
+					}
+					if c.lost {
+						w.onOp(simulator.OpStart, simulator.Fault{Drop: "after"})
+					}
+					resource.Apply(config)
+					w.sim.Repair()
+					ran := pids(w.sim, 2)
+					if replaces && w.by == esb {
+						left = codesOf("other_labels", 1, 2)
+					}
+					resource.Refresh()
+					if diff := cmp.Diff(left, codes(resource)); diff != "" {
+						w.Errorf("out_of_sync (-want +got):\n%s", diff)
+					}
+					if len(left) > 0 {
+						if said := resource.Reasons("out_of_sync")["web-1"]; said != "other_labels: replaced by a start without its limits" {
+							w.Errorf("it says %s", said)
+						}
+						w.play(resource, step{name: "registered again", config: config, calls: []string{on("update_proc_info", 1, 2)}})
+					}
+					w.play(resource, step{name: "again", config: config, kind: providertest.PlanNothing})
+					for n := 1; n <= 2; n++ {
+						if p := w.at(n); !limits(p) || !p.Running || p.Labels["tf_spec"] != resource.Attribute("fingerprint") || p.Labels["tf_spec_owner"] != resource.Attribute("owner") {
+							w.Errorf("web-%d has %v and %s; running: %t", n, p.Labels, p.Spec, p.Running)
+						}
+					}
+					if now := pids(w.sim, 2); !slices.Equal(ran, now) {
+						w.Errorf("started again: %v, then %v", ran, now)
+					}
+				})
+			})
+		}
 	}
-	if kind, said := resource.Apply(config); kind != providertest.PlanNothing || len(said) > 0 {
-		t.Errorf("%s: %s", kind, said)
-	}
+}
+
+// A create that was cut off after its starts is taken over by the next one, with the limits.
+func TestHostedProcess_limitsAfterACreateThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		w.sim.StartReplaces = true
+		config := w.declares(2, attribute("ensure", "running"))
+		w.object().Applied(config) // its state is lost
+		ran, resource := pids(w.sim, 2), w.object()
+		resource.Applied(config)
+		w.play(resource, step{name: "again", config: config, kind: providertest.PlanNothing})
+		if p := w.at(1); !limits(p) || p.Labels["tf_spec_owner"] != resource.Attribute("owner") || !slices.Equal(ran, pids(w.sim, 2)) {
+			w.Errorf("it has %v and %s", p.Labels, p.Spec)
+		}
+	})
 }
 
 // The provider block may name another label by the time that hosts are let go: whose

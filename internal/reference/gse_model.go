@@ -230,6 +230,10 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		// Registering is hosting then, which sends the timeout along.
 		desired.Uncounted = strconv.FormatInt(*spec.OpTimeout, 10)
 	}
+	process := p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec)
+	if owner != "" && desired.FingerprintLabel != "" { // an operation of nobody's names no owner, which tells as well
+		process = process.WithStartLabels(desired.StartLabels())
+	}
 	o := Target{
 		ID:      meta.Namespace + ":" + meta.Name,
 		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
@@ -237,7 +241,7 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		Desired: desired,
 		// The labels go along with every call as registering sends them: a start
 		// registers hosting, and must not do so with other labels.
-		Process: p.GSE.Process(gse.Meta{Namespace: meta.Namespace, Name: meta.Name, Labels: desired.AllLabels()}, spec),
+		Process: process,
 	}
 	o.ImportAdvice = " Or import the existing registration, whose id is " + o.ID + "."
 	return o, diags

@@ -141,7 +141,7 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	usage := "Resource limits. Without them the process has none. Through the ESB a process without limits is registered by hosting it, so there " +
 		"`ensure = \"registered\"` requires them."
 	if !o.Registers {
-		usage = "Resource limits. They are sent only when a process is registered, and accepted here so that the `spec` of a hosted process can be used as it is."
+		usage = "Resource limits. Through the gateway an operation sends them. Through the ESB only registering does, and they are accepted here so that the `spec` of a hosted process can be used as it is."
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: usage,
