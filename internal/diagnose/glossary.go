@@ -138,17 +138,23 @@ var stateCodes = []stateCode{
 	{
 		fleet.NotHosted,
 		procapi.Words{English: "registered, and not hosted", Chinese: "已注册，未托管"},
-		procapi.Words{English: "hosts it", Chinese: "托管"},
+		procapi.Words{
+			English: "waits where a hosting may be under way, and hosts it where it is not hosted then",
+			Chinese: "先等待可能仍在执行的托管任务，之后仍未托管则托管",
+		},
 	},
 	{
 		fleet.NotRunning,
 		procapi.Words{English: "registered, and not running", Chinese: "已注册，未运行"},
-		procapi.Words{English: "starts it", Chinese: "启动"},
+		procapi.Words{
+			English: "waits where a start may be under way, and starts it where it does not run then",
+			Chinese: "先等待可能仍在执行的启动任务，之后仍未运行则启动",
+		},
 	},
 	{
 		fleet.Unhealthy,
 		procapi.Words{English: "as declared, and did not pass the gate of its rollout (`rollout.healthy`)", Chinese: "与声明一致，但没有通过滚动的健康门禁（`rollout.healthy`）"},
-		procapi.Words{English: "watches it again; starts it where it does not run", Chinese: "重新观察；未运行时启动"},
+		procapi.Words{English: "watches it again; as for `not_running` where it does not run", Chinese: "重新观察；未运行时同 `not_running`"},
 	},
 	{
 		fleet.NotOperated,

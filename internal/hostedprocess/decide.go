@@ -135,7 +135,9 @@ func (r refreshed) kept(missing bool) diagnose.HostStatus {
 		keep = lesser
 	case fleet.NotRegistered, fleet.NoLongerRegistered, fleet.Unconfirmed, fleet.OtherSpec, fleet.OtherLabels:
 		keep = lesser && !r.made
-	default: // not hosted, or not running
+	case fleet.NotHosted, fleet.NotRunning: // both are repaired alike, and only the apply knows why
+		keep = (r.found.Code == fleet.NotHosted || r.found.Code == fleet.NotRunning) && !r.was.ToldByRefresh()
+	default:
 	}
 	if keep {
 		return r.was

@@ -23,9 +23,9 @@ type change struct {
 	everywhere bool
 	// records: hosts that join are recorded, and the operation does not run there.
 	records bool
-	next       []member
-	prior      map[string][]fleet.Host // by process
-	held       map[place]bool
+	next    []member
+	prior   map[string][]fleet.Host // by process
+	held    map[place]bool
 	// failed is what the last run left undone, by the hosts' names in state.
 	failed map[place]diagnose.HostStatus
 	doubt  doubt
