@@ -24,6 +24,8 @@ type effect struct {
 	register, reregister, settle, removed []fleet.Host
 	// changed hosts stay, and what is declared for them is something else than before.
 	changed []fleet.Host
+	// asks: more or something else is asked of those that stay, and not the same once more.
+	asks bool
 	// ensure is how far those that stay are brought up, leaving how the others are let go.
 	ensure  fleet.Ensure
 	leaving fleet.OnDestroy
@@ -56,6 +58,7 @@ func updated(ctx context.Context, plan, state hostedModel, supplier int, last le
 	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
 	statuses, want := before.statuses(e.prior), wanted{changes: changes, raises: raises(before.ensures(), e.ensure)}
+	e.asks = want.changes || want.raises
 	for _, host := range e.next.Pick(e.prior.Has) {
 		if changes {
 			e.changed = append(e.changed, host)

@@ -339,11 +339,13 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 	}
 }
 
-// What a plan does once more is a line of it: a value that stays is none.
+// A change that does what the one before it did is a line of the plan, as a value that stays is
+// none. An apply that failed and is repeated is no line.
 func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
-	resource := hostedBy(t, providertest.NewSim(t), by)
+	sim := providertest.NewSim(t)
+	resource := hostedBy(t, sim, by)
 	one := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
 	const started = "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"
 	for i, step := range []struct{ ensure, want string }{
@@ -352,6 +354,14 @@ func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 		resource.Applied(fleetOf(by, 2, with(one, "ensure", step.ensure)))
 		if got := resource.Attribute("rollout_plan"); got != step.want {
 			t.Errorf("step %d: planned %q, want %q", i, got, step.want)
+		}
+	}
+	sim.FailHosts("register_proc_info", []int{3}, 1, "no")
+	config := fleetOf(by, 3, with(one, "ensure", "running"))
+	for i := range 4 {
+		_, said := resource.Apply(config)
+		if got := resource.Attribute("rollout_plan"); !said.Failed() || got != "register 1 host, start what does not run on 1 host: web-3" {
+			t.Errorf("failed %d times: %q\n%s", i+1, got, said)
 		}
 	}
 }

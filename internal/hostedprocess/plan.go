@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -110,7 +111,8 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 // planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,
 // and warns of one that reaches many hosts at once. Without a rollout there is nothing to
 // tell that the plan does not show anyway. told is what state tells, of the change before: it
-// stays where nothing is called, and what is the same once more would be no line of the plan.
+// stays where nothing is called, and where an apply that failed is repeated. Another change that
+// does the same would be no line of the plan, and says so.
 func planRollout(ctx context.Context, e effect, plan hostedModel, told types.String, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.lifecycle()
 	switch {
@@ -122,9 +124,14 @@ func planRollout(ctx context.Context, e effect, plan hostedModel, told types.Str
 		return resp.Plan.SetAttribute(ctx, at, told)
 	}
 	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, values.Rollout)
-	text := e.describe(rollout)
-	if text == told.ValueString() {
-		text = "again: " + text
+	const again = "again: "
+	text, before := e.describe(rollout), told.ValueString()
+	switch {
+	case strings.TrimPrefix(before, again) != text:
+	case !e.asks: // the last apply failed, and this is no other plan
+		text = before
+	case text == before:
+		text = again + text
 	}
 	diags.Append(resp.Plan.SetAttribute(ctx, at, text)...)
 	diags.Append(e.manyAtOnce(values)...)
