@@ -87,9 +87,9 @@ func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return results
 }
 
-// doubt looks at what is on file of hosts where the platform knew of no registration: a
-// process that was only hosted is none to unregister_proc_info, and to unhost it takes a
-// spec.
+// doubt keeps hosts where the platform knew of no registration: a process that was only hosted is
+// none to unregister_proc_info, and to ask its agent, or to unhost it, takes a spec. A missing row
+// may be an old picture. It will do only where the call was repeated, and so did it itself.
 func (p *Process) doubt(ctx context.Context, results fleet.Results) {
 	var absent []fleet.Host
 	for h, o := range results {
@@ -102,13 +102,13 @@ func (p *Process) doubt(ctx context.Context, results fleet.Results) {
 	}
 	onFile, err := p.CachedStatus(ctx, absent)
 	for _, h := range absent {
-		if s, known := onFile[h]; known && s.State == fleet.Unregistered {
+		o, row := results[h], onFile[h]
+		if o.Repeated && row.State == fleet.Unregistered {
 			continue
 		}
-		o := results[h]
 		o.Verdict, o.AlreadyDone, o.Err = fleet.Failed, false, err
-		o.Meaning = "there was no registration to take away, and it is on file all the same or cannot be looked up: it may be hosted, which takes a spec to end; " +
-			"apply first"
+		o.Meaning = "there was no registration to take away, and its agent may host the process, which takes a spec to ask and to end; " +
+			"apply first, or remove it from state (terraform state rm) if nothing is hosted there"
 		results[h] = o
 	}
 }
