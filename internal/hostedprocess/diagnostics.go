@@ -101,14 +101,25 @@ func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet
 		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
-func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status) diag.Diagnostic {
+func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[fleet.HostID]diagnose.HostStatus) diag.Diagnostic {
 	failures := make(fleet.Results, len(hosts))
+	looks, never := "looks changed", 0
 	for host, status := range hosts {
+		if known[host.WithoutSupplier()].Code == fleet.NotRegistered {
+			never++
+		}
 		failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
 	}
-	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s looks changed on %s whose agents could not be asked, so that is not "+
+	switch never {
+	case 0:
+	case len(hosts):
+		looks = "is not registered"
+	default:
+		looks += " or is not registered"
+	}
+	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s %s on %s whose agents could not be asked, so that is not "+
 		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.",
-		h.Title, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures)))
+		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures)))
 }
 
 // takenAdvice is what to do about hosts on which the process was registered already, in
@@ -129,6 +140,22 @@ func takenAdvice(failures fleet.Results) string {
 			"has on file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
 	}
 	return advice
+}
+
+// listedLate ends what is said of an import that finds no registration.
+const listedLate = "Check the namespace, the name and the hosts. The platform's cached status may lack a registration of the last minutes: import it later, or create the " +
+	"resource with adopt_existing = true, which takes over what is registered."
+
+// importMissing is an import that names hosts on which the process is not registered, an error
+// where that is all of them.
+func importMissing(title string, named fleet.Inventory, missing []fleet.Host) diag.Diagnostic {
+	if len(missing) == named.Len() {
+		return diag.NewErrorDiagnostic("Hosted Process Not Found", fmt.Sprintf("%s is not registered on any of the hosts that the import names: %s. "+
+			"Nothing was imported. %s", title, keysOf(named, missing), listedLate))
+	}
+	return diag.NewWarningDiagnostic("Hosts Imported Without Registration", fmt.Sprintf("%s is not registered on %s that the import names: %s. They are in out_of_sync, "+
+		"and the next apply registers it there. To leave them out, import the others alone.\n\nThe platform's cached status may lack a registration of the last minutes. "+
+		"Somebody else's is not replaced, unless adopt_existing is set.", title, diagnose.CountHosts(len(missing), named.Len()), keysOf(named, missing)))
 }
 
 // importUnplaced is an import that would leave hosts out, or may. What is not in

@@ -85,6 +85,7 @@ func TestHostedDiagnostics(t *testing.T) {
 	o.Left = fleet.OperationUnconfirmed
 	unconfirmed[hosts[1]] = o
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
+	never := map[fleet.HostID]diagnose.HostStatus{hosts[2].WithoutSupplier(): {Code: fleet.NotRegistered}}
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
 		severity      diag.Severity
@@ -150,10 +151,22 @@ func TestHostedDiagnostics(t *testing.T) {
 				"\nFix the cause and destroy again: only these hosts are called.",
 		},
 		"unreachable": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}),
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, nil),
 			diag.SeverityWarning, "Agents Not Reachable",
 			`Process "nginx" in namespace "web" looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
 				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+		},
+		"unreachable-never-registered": {
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, never),
+			diag.SeverityWarning, "Agents Not Reachable",
+			`Process "nginx" in namespace "web" is not registered on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
+				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+		},
+		"unreachable-some-never-registered": {
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, never),
+			diag.SeverityWarning, "Agents Not Reachable",
+			`Process "nginx" in namespace "web" looks changed or is not registered on 2 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
+				"\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

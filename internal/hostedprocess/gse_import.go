@@ -106,16 +106,38 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	}
 	if len(found.hosts) == 0 {
 		resp.Diagnostics.AddError("Hosted Process Not Found",
-			diagnose.ProcessTitle(id.namespace, id.name)+" is not registered on any host. Check the namespace and the name; a registration of the last "+
-				"minutes may not be listed yet, and can be imported with its hosts: "+id.namespace+":"+id.name+"@0:10.0.0.1.")
+			diagnose.ProcessTitle(id.namespace, id.name)+" is not registered on any host. "+listedLate)
 		return
 	}
-	if _, faults := fleet.NewInventory(found.hosts, r.platform.Supplier); len(faults) > 0 {
+	named, faults := fleet.NewInventory(found.hosts, r.platform.Supplier)
+	if len(faults) > 0 {
 		resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(faults[0].Err.Error()))
+		return
+	}
+	if len(id.hosts) > 0 {
+		resp.Diagnostics.Append(r.checkNamed(ctx, id, named)...)
+	}
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, found.identity())...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State)...)
+}
+
+// checkNamed says on which of the hosts that an import names the process is not registered.
+func (r *hostedProcessResource) checkNamed(ctx context.Context, id importID, named fleet.Inventory) diag.Diagnostics {
+	ctx, cancel := context.WithTimeout(ctx, reference.DefaultReadTimeout)
+	defer cancel()
+	title := diagnose.ProcessTitle(id.namespace, id.name)
+	cached, err := r.platform.GSE.Process(gse.Meta{Namespace: id.namespace, Name: id.name}, nil).CachedStatus(ctx, named.Hosts())
+	if err != nil {
+		return diag.Diagnostics{diagnose.CallFailed("Unable to Import Hosted Process", title+" could not be looked up.", err)}
+	}
+	missing := named.Pick(func(host fleet.Host) bool { return cached[host].State == fleet.Unregistered })
+	if len(missing) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{importMissing(title, named, missing)}
 }
 
 // foundProcess is a hosted process as the platform lists it: all but the spec,

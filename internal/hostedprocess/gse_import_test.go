@@ -33,10 +33,19 @@ func TestHostedProcess_import(t *testing.T) {
 		}
 		for id, says := range map[string]string{
 			"web": `"web" is not an import id; an import id is`, "web:other": "Hosted Process Not Found", "web:nginx@10.0.0.1": "has no bk_cloud_id",
+			"web:nginx@a=0:10.0.0.9,b=0:10.0.0.10": "is not registered on any of the hosts that the import names: a, b. Nothing was imported",
 		} {
 			if said := w.object().Imports(id); !said.Failed() || !strings.Contains(words(said.String()), says) {
 				t.Errorf("%s: said: %s", id, said)
 			}
+		}
+		imported := w.object()
+		const missing = "is not registered on 1 of 2 hosts that the import names: b. They are in out_of_sync, and the next apply registers it there"
+		if said := imported.Imports("web:nginx@a=0:10.0.0.2,b=0:10.0.0.9"); said.Failed() || !strings.Contains(words(said.String()), missing) {
+			t.Errorf("said: %s", said)
+		}
+		if left, _ := imported.Attribute("out_of_sync").(map[string]any); len(left) != 1 || left["b"] == nil {
+			t.Errorf("out_of_sync: %v", left)
 		}
 	})
 }

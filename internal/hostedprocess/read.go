@@ -62,7 +62,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
 	if len(report.Unreachable) > 0 {
-		resp.Diagnostics.Append(unreachable(h, report.Unreachable))
+		resp.Diagnostics.Append(unreachable(h, report.Unreachable, statuses))
 	}
 }
 
