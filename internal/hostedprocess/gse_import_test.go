@@ -12,6 +12,10 @@ import (
 )
 
 // An import finds what was applied, but for what the platform does not tell.
+//
+// Promised in reference: An import of hosts fails where the process is registered on none of
+// them. Those on which it is not registered are named by a warning, and the next apply registers
+// it there.
 func TestHostedProcess_import(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
