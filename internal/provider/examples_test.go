@@ -53,7 +53,7 @@ func TestAccExamples(t *testing.T) {
 		"modules/business":                           "TestAccModule_business",
 		"modules/hosted-service":                     "TestAccModule_simulator",
 		"modules/cmdb-service":                       "TestAccModule_fromGit",
-		"modules/ordered-service":                    "TestAccModule_fromGit",
+		"modules/ordered-service":                    "TestAccModule_ordered",
 		"modules/windows-service":                    "TestAccModule_fromGit",
 		"two-teams/main.tf":                          "TestAccModule_twoTeams",
 		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",

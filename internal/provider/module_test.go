@@ -66,8 +66,7 @@ func TestAccModule_simulator(t *testing.T) {
 	}
 }
 
-// The modules are taken from a repository at a tag. Processes are started in order, and one whose
-// command changes is restarted alone.
+// The modules are taken from a repository at a tag, with the module that they are made of.
 func TestAccModule_fromGit(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -81,8 +80,7 @@ func TestAccModule_fromGit(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	config := func(start string) string {
-		return strings.NewReplacer("SOURCE", "git::file://"+repository+"//modules", "START", start).Replace(`
+	cli.Configure(strings.ReplaceAll(`
 module "cmdb" {
   source    = "SOURCE/cmdb-service?ref=v1.2.3"
   bk_biz_id = 3
@@ -101,42 +99,56 @@ module "windows" {
   directory = "D:\\game"
   rollout   = { healthy = { stable_for = "1s" } }
 }
-module "ordered" {
-  source    = "SOURCE/ordered-service?ref=v1.2.3"
+output "healthy" { value = [module.cmdb.healthy, module.windows.healthy] }
+`, "SOURCE", "git::file://"+repository+"//modules"))
+	cli.Expect(0, "get")
+	cli.Expect(0, "apply", "-auto-approve")
+	if got := strings.TrimSpace(cli.Expect(0, "output", "-json", "healthy")); got != "[true,true]" {
+		t.Errorf("healthy: %s", got)
+	}
+	if got := operatedHosts(sim); got != 3 {
+		t.Errorf("%d operations, want the starts of 3 hosts", got)
+	}
+	cli.Expect(0, "plan", "-detailed-exitcode")
+}
+
+// Processes are started in order, also on a host that joins. One whose command changes is
+// restarted alone; triggers restart all of them, the last one first.
+func TestAccModule_ordered(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	cli := newExampleCLI(t, sim, "demo")
+	apply := func(start, more string) {
+		sim.ResetCalls()
+		cli.Configure(strings.NewReplacer("START", start, "MORE", more).Replace(`
+module "lobby" {
+  source    = "../modules/ordered-service"
   namespace = "lobby"
-  hosts     = { game-1 = "0:10.0.0.1", game-2 = "0:10.0.0.2" }
+  hosts     = { for n in [MORE] : "game-${n}" => "0:10.0.0.${n}" }
+  triggers  = { hosts = "MORE" }
   processes = {
     game = { priority = 2, directory = "/data/game", commands = { start = "START", stop = "./stop.sh", restart = "START again" } }
     db   = { priority = 1, directory = "/data/db", commands = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" } }
   }
   rollout = { waves = ["100%"], healthy = { stable_for = "1s" } }
 }
-output "healthy" { value = [module.cmdb.healthy, module.windows.healthy, module.ordered.healthy] }
-output "out_of_sync" { value = [module.cmdb.out_of_sync, module.windows.out_of_sync, module.ordered.out_of_sync] }
-`)
+`))
+		cli.Expect(0, "get")
+		cli.Expect(0, "apply", "-auto-approve")
 	}
-	cli.Configure(config("./start.sh"))
-	cli.Expect(0, "get")
-	cli.Expect(0, "apply", "-auto-approve")
-	if got := strings.TrimSpace(cli.Expect(0, "output", "-json", "healthy")); got != "[true,true,true]" {
-		t.Errorf("healthy: %s", got)
-	}
-	var started []string
-	for _, call := range sim.Calls().OfOp(simulator.OpStart) {
-		for _, name := range []string{"db", "game"} {
-			if strings.HasPrefix(call.API, "operate_") && strings.Contains(string(call.Body), `"name":"`+name+`"`) {
-				started = append(started, name)
-			}
+	apply("./start.sh", "1, 2")
+	wantOrder(t, sim, simulator.OpStart, "db", "game")
+	wantOrder(t, sim, simulator.OpRestart)
+	apply("./start.sh 2", "1, 2")
+	wantOrder(t, sim, simulator.OpStart)
+	wantOrder(t, sim, simulator.OpRestart, "game")
+	apply("./start.sh 2", "1, 2, 3")
+	wantOrder(t, sim, simulator.OpStart, "db", "game")
+	wantOrder(t, sim, simulator.OpRestart, "game", "db")
+	for op, want := range map[int]int{simulator.OpStart: 2, simulator.OpRestart: 4} {
+		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
+			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)
 		}
-	}
-	if diff := cmp.Diff([]string{"db", "game"}, started); diff != "" {
-		t.Errorf("started (-want +got):\n%s", diff)
-	}
-	sim.ResetCalls()
-	cli.Configure(config("./start.sh 2"))
-	cli.Expect(0, "apply", "-auto-approve")
-	if got := sim.Calls().OfOp(simulator.OpRestart).HostCalls("operate_*"); got != 2 || operatedHosts(sim) != got {
-		t.Errorf("%d restarts, %d operations; want 2 of each", got, operatedHosts(sim))
 	}
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
