@@ -1,6 +1,7 @@
 package rollouts
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,4 +85,57 @@ func pattern(shown string) string {
 		words = append(words, regexp.QuoteMeta(word))
 	}
 	return strings.Join(words, `[\s│]+`)
+}
+
+// What the module hosted-service says of a bad release and of a scrapped machine is what its
+// README shows.
+func TestAccModule_readme(t *testing.T) {
+	t.Parallel()
+	sim, clock := providertest.NewSim(t), new(providertest.Clock)
+	sim.Inject(simulator.Fault{API: "operate_*", Command: "1.6", Op: new(simulator.OpRestart), Dies: 2, Revived: true})
+	module := sim.ProviderConfig()
+	for _, file := range []string{"main", "hosts", "variables", "settings", "outputs"} {
+		module += providertest.ReadExample(t, "modules/hosted-service/"+file+".tf")
+	}
+	step := func(release string, scrapped, forget bool) resource.TestStep {
+		hosts := make(map[string]config.Variable)
+		for n := 1; n <= 8; n++ {
+			hosts[fmt.Sprintf("10.0.0.%d", n)] = config.StringVariable(fmt.Sprintf("0:10.0.0.%d", n))
+		}
+		if scrapped {
+			delete(hosts, "10.0.0.3")
+		}
+		return resource.TestStep{Config: module, ConfigVariables: config.Variables{
+			"namespace": config.StringVariable("lobby"), "name": config.StringVariable("game"), "directory": config.StringVariable("/data/game"),
+			"hosts": config.MapVariable(hosts), "forget_unreachable": config.BoolVariable(forget),
+			"commands": config.ObjectVariable(map[string]config.Variable{
+				"start": config.StringVariable("./game.sh start " + release), "restart": config.StringVariable("./game.sh restart " + release), "stop": config.StringVariable("./game.sh stop"),
+			}),
+		}}
+	}
+	bad, scrapped := step("1.6", false, false), step("1.5", true, false)
+	shown := regexp.MustCompile("(?s)\nError: (.*?)\n(?:```|\n\\$ )").FindAllStringSubmatch(providertest.ReadExample(t, "modules/hosted-service/README.md"), -1)
+	if len(shown) != 2 {
+		t.Fatalf("the README shows %d errors, want 2", len(shown))
+	}
+	for i, failing := range []*resource.TestStep{&bad, &scrapped} {
+		// Lines between paragraphs are left out, and how many PIDs are seen depends on the machine.
+		text := strings.ReplaceAll(pattern(strings.ReplaceAll(shown[i][1], "\n\n", " PARAGRAPH ")), "PARAGRAPH", "(?s:.*)")
+		failing.ExpectError = regexp.MustCompile(regexp.MustCompile(`seen:(.*?)\d+`).ReplaceAllString(text, `seen:$1\d+`))
+	}
+	scrapped.PreConfig = func() { sim.SetReachable("0:10.0.0.3", false) }
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
+			options := provider.DefaultOptions("test")
+			options.Clock = clock
+			return provider.NewServer(options), nil
+		}},
+		Steps: []resource.TestStep{step("1.5", false, false), bad, scrapped, step("1.5", true, true)},
+	})
+	for n := 1; n <= 8; n++ {
+		p, _ := sim.Process(fmt.Sprintf("0:10.0.0.%d", n), "lobby", "game")
+		if gone := n == 3; p.Running != gone || p.Hosted != gone || gone && !providertest.StartsWith(p, "./game.sh start 1.5") {
+			t.Errorf("after the destroy host %d is %+v", n, p)
+		}
+	}
 }
