@@ -13,7 +13,7 @@ import (
 // Commands themselves are known by the end of their names.
 var secretive = []string{
 	"app_secret", "token", "access_token", "endpoint", "job_endpoint", "cmdb_endpoint",
-	"spec", "control", "process", "processes", "declaration", "triggers",
+	"spec", "control", "process", "processes", "declaration", "hosted_process", "triggers",
 }
 
 const commandSuffix = "_cmd"

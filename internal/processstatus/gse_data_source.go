@@ -37,9 +37,18 @@ type processStatusDataSource struct{ platform *platform.Platform }
 
 type processStatusModel struct {
 	reference.GSEModel
+	HostedProcess  types.Object `tfsdk:"hosted_process"`
 	Mode           types.String `tfsdk:"mode"`
 	UnhealthyCount types.Int64  `tfsdk:"unhealthy_count"`
 	statusModel
+}
+
+// process is that of hosted_process, or of the other attributes where that is not set.
+func (m *processStatusModel) process(ctx context.Context) *reference.GSEModel {
+	if m.HostedProcess.IsNull() {
+		return &m.GSEModel
+	}
+	return reference.GSEOf(ctx, m.HostedProcess)
 }
 
 func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
@@ -47,7 +56,7 @@ func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.Met
 }
 
 func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := reference.DataSourceAttributes(reference.GSEAttributes(reference.Options{OptionalSpec: true}))
+	attributes := reference.DataSourceAttributes(reference.GSEAttributes(reference.Options{Whole: true}))
 	attributes["mode"] = schema.StringAttribute{
 		MarkdownDescription: "Source of the status. `" + string(modeLive) + "`: the agents, which takes a moment and requires `spec`; without one, as after an import, the read warns and takes what is cached. `" +
 			string(modeCached) + "`: the last status that the platform knows, which is quick and may be minutes old. Defaults to `" + string(modeLive) + "`.",
@@ -77,19 +86,19 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ask := liveStatus
+	process, ask := config.process(ctx), liveStatus
 	switch cached := config.Mode.ValueString() == string(modeCached); {
 	case cached:
 		ask = fleet.Process.CachedStatus
-	case !config.HasSpec(ctx):
+	case !process.HasSpec(ctx):
 		// A process that was imported and not applied yet has none, and an import reads the
 		// data sources that depend on it.
 		ask = fleet.Process.CachedStatus
-		resp.Diagnostics.Append(statusFromFile(config.Identifier(ctx).ValueString()))
+		resp.Diagnostics.Append(statusFromFile(process.Identifier(ctx).ValueString()))
 	}
-	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, ask)...)
+	resp.Diagnostics.Append(config.read(ctx, d.platform, process, ask)...)
 	config.UnhealthyCount = types.Int64Null()
-	if config.Mode.ValueString() != string(modeCached) && config.ChecksHealth(ctx) {
+	if config.Mode.ValueString() != string(modeCached) && process.ChecksHealth(ctx) {
 		config.UnhealthyCount = types.Int64Value(config.unhealthy)
 	}
 	if !resp.Diagnostics.HasError() {

@@ -64,6 +64,46 @@ func TestProcessStatusDataSource_unknown(t *testing.T) {
 	}
 }
 
+// A whole resource is its parts, and the only thing that says which process it is.
+func TestProcessStatusDataSource_wholeResource(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]providertest.Face{"bk_process_status": providertest.FaceESB, "bk_job_process_status": providertest.FaceJOB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			p := providertest.ConfiguredWith(t, sim.SettingsFor(by))
+			parts := by.Reference("./start.sh", 2)
+			p.CoreOf(by.TypeName(providertest.OnCreate), &providertest.Kept{}).Applied(parts)
+			namespace, process := by.Process()
+			if err := sim.StartProcess(providertest.Address(1), namespace, process); err != nil {
+				t.Fatal(err)
+			}
+			sim.ResetCalls()
+			want, _ := p.ReadData(name, parts)
+			asked := sim.Calls().APIs()
+			sim.ResetCalls()
+			got, said := p.ReadData(name, map[string]any{"hosted_process": parts})
+			providertest.Same(t, "statuses", want["statuses"], got["statuses"])
+			providertest.Same(t, "calls", asked, sim.Calls().APIs())
+			if len(said) > 0 || got["running_count"] != 1 {
+				t.Errorf("%v; said: %s", got, said)
+			}
+
+			twice, bare := maps.Clone(parts), maps.Clone(parts)
+			twice["hosted_process"] = parts
+			delete(bare, "hosts")
+			for says, config := range map[string]map[string]any{
+				"hosted_process is set, and holds":          twice,
+				"it has no hosts; set hosted_process = bk_": {"hosted_process": bare},
+			} {
+				if said := p.ValidateData(name, config); !strings.Contains(said.String(), says) {
+					t.Errorf("want %q, said: %s", says, said)
+				}
+			}
+		})
+	}
+}
+
 // start has the process run on hosts.
 func start(t *testing.T, sim *providertest.Sim, hosts ...int) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
@@ -28,7 +29,16 @@ type jobProcessStatusDataSource struct{ platform *platform.Platform }
 
 type jobProcessStatusModel struct {
 	reference.JobModel
+	HostedProcess types.Object `tfsdk:"hosted_process"`
 	statusModel
+}
+
+// process is that of hosted_process, or of the other attributes where that is not set.
+func (m *jobProcessStatusModel) process(ctx context.Context) *reference.JobModel {
+	if m.HostedProcess.IsNull() {
+		return &m.JobModel
+	}
+	return reference.JobOf(ctx, m.HostedProcess)
 }
 
 func (d *jobProcessStatusDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
@@ -36,7 +46,7 @@ func (d *jobProcessStatusDataSource) Metadata(_ context.Context, req datasource.
 }
 
 func (d *jobProcessStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := reference.DataSourceAttributes(reference.JobAttributes(reference.Options{}))
+	attributes := reference.DataSourceAttributes(reference.JobAttributes(reference.Options{Whole: true}))
 	maps.Copy(attributes, statusAttributes(ctx, "`unregistered` does not occur here: an agent cannot tell a process that is not registered from one that is stopped."))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: reference.JobNote + "Reads the status of a process on each host through BlueKing JOB. The agents are always asked, as JOB caches no status. A host " +
@@ -57,7 +67,7 @@ func (d *jobProcessStatusDataSource) ValidateConfig(ctx context.Context, req dat
 	var config jobProcessStatusModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(config.Check(ctx, nil)...)
+		resp.Diagnostics.Append(config.process(ctx).Check(ctx, nil)...)
 	}
 }
 
@@ -67,7 +77,7 @@ func (d *jobProcessStatusDataSource) Read(ctx context.Context, req datasource.Re
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(config.read(ctx, d.platform, &config, fleet.Process.LiveStatus)...)
+	resp.Diagnostics.Append(config.read(ctx, d.platform, config.process(ctx), fleet.Process.LiveStatus)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
 	}

@@ -113,6 +113,60 @@ func expectLines(t *testing.T, plan, line string, want int) {
 	}
 }
 
+// A status of a whole resource and an operation with its parts are outputs as they are, and what the configuration marks as
+// sensitive stays so: Terraform refuses the output then, and prints nothing of it anywhere.
+//
+// Promised in reference: Only what the configuration marks as sensitive is sensitive then, so
+// all of this data source may be an output.
+func TestAccOutputs_wholeStatus(t *testing.T) {
+	t.Parallel()
+	const secret = "k3y-of-the-vault"
+	for api, l := range linesOf {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			config := fmt.Sprintf(`
+variable "key" {
+  default   = "`+secret+`"
+  sensitive = true
+}
+resource "%[1]shosted_process" "NAME" {
+  hosts = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2" }
+  %[2]s
+}
+data "%[1]sprocess_status" "NAME" {
+  hosted_process = %[1]shosted_process.NAME
+  depends_on     = [%[1]sprocess_operation.NAME]
+}
+resource "%[1]sprocess_operation" "NAME" {
+  hosts = %[1]shosted_process.NAME.hosts
+  %[2]s
+  operation = "start"
+}
+output "whole" {
+  value = [data.%[1]sprocess_status.NAME, %[1]sprocess_operation.NAME]
+}
+`, l.prefix, strings.ReplaceAll(l.is, "START", "./start.shKEY"))
+			of := func(key string) string {
+				return strings.NewReplacer("NAME", "nginx", "KEY", key).Replace(config)
+			}
+			cli := providertest.NewCLI(t, sim, of(" --key ${var.key}"))
+			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
+			if out := cli.Expect(1, "plan"); !strings.Contains(out, "Output refers to sensitive values") || strings.Contains(out, secret) {
+				t.Errorf("with a secret it printed\n%s", out)
+			}
+			cli.Configure(of(""))
+			if out := cli.Expect(0, "apply", "-auto-approve"); strings.Contains(out, secret) {
+				t.Errorf("it printed\n%s", out)
+			}
+			if out := cli.Expect(0, "output", "-json", "whole"); !strings.Contains(out, `"running_count":2`) || !strings.Contains(out, `"hosts":{"web-1":"0:10.0.0.1","web-2":"0:10.0.0.2"}`) {
+				t.Errorf("the output is %s", out)
+			}
+			cli.Expect(0, "plan", "-detailed-exitcode")
+		})
+	}
+}
+
 // A secret in a command stays one on its way through the declaration.
 func TestAccPlanLines_secret(t *testing.T) {
 	t.Parallel()
@@ -127,7 +181,7 @@ variable "key" {
 }
 `+l.threeProcesses("./start.sh --key ${var.key}"))
 			cli.Env = append(cli.Env, "BK_JOB_ENDPOINT="+sim.URL)
-			for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}, {"show"}} {
+			for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}, {"show"}, {"plan", "-destroy"}, {"destroy", "-auto-approve"}} {
 				if out := cli.Expect(0, args...); strings.Contains(out, "k3y-of-the-vault") {
 					t.Errorf("%s prints the secret:\n%s", args[0], out)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -196,13 +197,62 @@ func (d declaration) computed() schema.StringAttribute {
 }
 
 // accepted declares the attribute of an object that takes one in place of its parts.
-// Those that are optional may be missing all the same.
+// Those that are optional may be missing all the same. It is as sensitive as what it is given,
+// which Terraform sees to: an attribute that is always sensitive makes the object so where it
+// is null as well, and no output could hold the whole object.
 func (d declaration) accepted(optional ...string) schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: "The process and its hosts in one value, as the `" + d.name + "` of a `" + d.from + "` has them. Set either it or what it stands for: " + d.instead + ".",
+		MarkdownDescription: "The process and its hosts in one value, as the `" + d.name + "` of a `" + d.from + "` has them, which is sensitive. Set either it or what it stands for: " + d.instead + ".",
 		Optional:            true,
-		Sensitive:           true,
 		Validators:          []validator.String{declarationValidator{d, optional}},
+	}
+}
+
+// wholePart is the attribute that takes a resource as it is.
+const wholePart = "hosted_process"
+
+// whole declares it; nested are the parts beside hosts. Unlike a declaration it is sensitive just
+// where the configuration says so: Terraform carries those marks along, part by part.
+func (d declaration) whole(nested map[string]schema.Attribute) schema.SingleNestedAttribute {
+	attributes := maps.Clone(nested)
+	attributes[hostsPart] = nestedHosts()
+	return schema.SingleNestedAttribute{
+		MarkdownDescription: "A whole `" + d.from + "`, in place of `" + d.name + "`: `hosted_process = " + d.from + ".<name>`. Of it " + d.instead + " are used. Only what the " +
+			"configuration marks as sensitive is sensitive then, so all of this data source may be an output.",
+		Optional:   true,
+		Attributes: attributes,
+		Validators: []validator.Object{wholeValidator{d}},
+	}
+}
+
+// orWhole is accepted where a whole resource is taken as well.
+func (d declaration) orWhole(optional ...string) schema.StringAttribute {
+	process := d.accepted(optional...)
+	process.MarkdownDescription += " Or set `hosted_process`, which is not sensitive."
+	process.Validators = []validator.String{insteadValidator{declarationValidator{d, optional}, wholePart, "holds " + d.plainly()}}
+	return process
+}
+
+// wholeValidator wants the parts of a resource, of which the spec may be missing after an import.
+type wholeValidator struct{ declaration }
+
+func (v wholeValidator) Description(context.Context) string { return "must be a " + v.from }
+
+func (v wholeValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v wholeValidator) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	for _, alternatives := range v.parts {
+		missing := !slices.Contains(alternatives, specPart)
+		for _, name := range alternatives {
+			missing = missing && req.ConfigValue.Attributes()[name].IsNull()
+		}
+		if missing {
+			AddInvalid(&resp.Diagnostics, req.Path, "Missing Process",
+				fmt.Sprintf("it has no %s; set %s = %s.<name>", strings.Join(alternatives, " or "), wholePart, v.from))
+		}
 	}
 }
 

@@ -43,6 +43,13 @@ func (m *GSEModel) read(ctx context.Context, at path.Path, attributes map[string
 	m.Hosts = fold.MapOf(ctx, hosts)
 }
 
+// GSEOf is the process of a hosted_process.
+func GSEOf(ctx context.Context, hosted types.Object) *GSEModel {
+	m := new(GSEModel)
+	m.read(ctx, path.Root(wholePart), hosted.Attributes())
+	return m
+}
+
 func (m *GSEModel) write(attributes map[string]attr.Value) {
 	attributes["process"] = m.Process
 	if !m.Meta.IsNull() {

@@ -12,10 +12,10 @@ type Options struct {
 	// Registers says that the limits of spec.resource are sent. It also makes process, JOB's
 	// declaration, what the object computes; any other object takes one in place of its parts.
 	Registers bool
-	// OptionalSpec makes spec optional: GSE's cached status can be read without one.
-	OptionalSpec bool
 	// Several adds processes.
 	Several bool
+	// Whole adds hosted_process, and makes spec optional: GSE's cached status can be read without one.
+	Whole bool
 }
 
 // GSEAttributes declares meta, hosts and spec, and process, by name.
@@ -24,8 +24,8 @@ func GSEAttributes(o Options) map[string]schema.Attribute {
 	hosts.Required, hosts.Optional = o.Registers, !o.Registers
 	process := gseDeclaration.computed()
 	switch {
-	case o.OptionalSpec:
-		process = gseDeclaration.accepted(specPart)
+	case o.Whole:
+		process = gseDeclaration.orWhole(specPart)
 	case o.Several:
 		process = gseDeclaration.orSeveral()
 	case !o.Registers:
@@ -36,6 +36,9 @@ func GSEAttributes(o Options) map[string]schema.Attribute {
 		"hosts":   hosts,
 		"spec":    specAttribute(o),
 		"process": process,
+	}
+	if o.Whole {
+		attributes[wholePart] = gseDeclaration.whole(map[string]schema.Attribute{"meta": metaAttribute(Options{}), "spec": specAttribute(Options{})})
 	}
 	if o.Several {
 		attributes["processes"] = processesAttribute(gseDeclaration,

@@ -178,6 +178,13 @@ func (m *JobModel) read(ctx context.Context, at path.Path, attributes map[string
 	m.Hosts = fold.MapOf(ctx, hosts)
 }
 
+// JobOf is the process of a hosted_process.
+func JobOf(ctx context.Context, hosted types.Object) *JobModel {
+	m := new(JobModel)
+	m.read(ctx, path.Root(wholePart), hosted.Attributes())
+	return m
+}
+
 func (m *JobModel) write(attributes map[string]attr.Value) {
 	attributes[jobDeclaration.name] = m.Declaration
 	if !m.declared() {

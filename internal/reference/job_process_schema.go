@@ -31,6 +31,8 @@ func JobAttributes(o Options) map[string]schema.Attribute {
 		declared = jobDeclaration.computed()
 	case o.Several:
 		declared = jobDeclaration.orSeveral()
+	case o.Whole:
+		declared = jobDeclaration.orWhole()
 	}
 	attributes := map[string]schema.Attribute{
 		"scope":             jobScopeAttribute(o.ReplaceOnRename),
@@ -39,12 +41,14 @@ func JobAttributes(o Options) map[string]schema.Attribute {
 		hostsPart:           hosts,
 		jobDeclaration.name: declared,
 	}
+	scope := jobScopeAttribute(false)
+	scope.Validators = []validator.Object{objectvalidator.ConflictsWith(path.MatchRelative().AtParent().AtName("bk_biz_id"))}
+	nested := map[string]schema.Attribute{"scope": scope, "bk_biz_id": jobBizIDAttribute(false), "process": jobProcessAttribute(Options{})}
+	if o.Whole {
+		attributes[wholePart] = jobDeclaration.whole(nested)
+	}
 	if o.Several {
-		scope := jobScopeAttribute(false)
-		scope.Validators = []validator.Object{objectvalidator.ConflictsWith(path.MatchRelative().AtParent().AtName("bk_biz_id"))}
-		attributes["processes"] = processesAttribute(jobDeclaration,
-			map[string]schema.Attribute{"scope": scope, "bk_biz_id": jobBizIDAttribute(false), "process": jobProcessAttribute(Options{})},
-			"each in a call of its own", "")
+		attributes["processes"] = processesAttribute(jobDeclaration, nested, "each in a call of its own", "")
 	}
 	return attributes
 }

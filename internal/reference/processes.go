@@ -206,12 +206,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 	process.Validators = nil // the entry is checked as a whole
 	attributes := maps.Clone(parts)
 	attributes[d.name] = process
-	attributes[hostsPart] = schema.MapAttribute{
-		MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
-		ElementType:         types.StringType,
-		Optional:            true,
-		Validators:          []validator.Map{entryHosts{}},
-	}
+	attributes[hostsPart] = nestedHosts()
 	attributes["priority"] = schema.Int64Attribute{
 		CustomType:          WholeNumber{},
 		MarkdownDescription: "Place in the order: a whole number from 0, the lowest started first, and stopped and restarted last.",
@@ -233,27 +228,42 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 	}
 }
 
+// nestedHosts declares hosts where they do not stand at the root.
+func nestedHosts() schema.MapAttribute {
+	return schema.MapAttribute{
+		MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
+		ElementType:         types.StringType,
+		Optional:            true,
+		Validators:          []validator.Map{entryHosts{}},
+	}
+}
+
 // orSeveral is accepted where there may be several processes.
 func (d declaration) orSeveral() schema.StringAttribute {
 	process := d.accepted()
 	process.MarkdownDescription += " Or set `processes`."
 	d.several = "processes"
-	process.Validators = []validator.String{severalValidator{declarationValidator{declaration: d}}}
+	process.Validators = []validator.String{insteadValidator{declarationValidator{declaration: d}, "processes", "says which processes the operation is for"}}
 	return process
 }
 
-// severalValidator wants processes, or what is needed of one.
-type severalValidator struct{ declarationValidator }
+// insteadValidator wants an attribute that stands for a declaration and for its parts, or what is
+// needed of those.
+type insteadValidator struct {
+	declarationValidator
 
-func (v severalValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	var processes types.Map
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("processes"), &processes)...)
-	if processes.IsNull() {
+	name, says string
+}
+
+func (v insteadValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	var instead attr.Value
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(v.name), &instead)...)
+	if instead == nil || instead.IsNull() {
 		v.declarationValidator.ValidateString(ctx, req, resp)
 		return
 	}
 	var set []string
-	for _, name := range append(slices.Concat(v.parts...), v.name) {
+	for _, name := range append(slices.Concat(v.parts...), v.declaration.name) {
 		var part attr.Value
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(name), &part)...)
 		if part != nil && !part.IsNull() {
@@ -261,7 +271,7 @@ func (v severalValidator) ValidateString(ctx context.Context, req validator.Stri
 		}
 	}
 	if len(set) > 0 {
-		AddInvalid(&resp.Diagnostics, path.Root(set[0]), "Process Given Twice", "processes is set, and says which processes the operation is for; leave out "+strings.Join(set, ", "))
+		AddInvalid(&resp.Diagnostics, path.Root(set[0]), "Process Given Twice", v.name+" is set, and "+v.says+"; leave out "+strings.Join(set, ", "))
 	}
 }
 

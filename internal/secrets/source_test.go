@@ -22,11 +22,12 @@ import (
 // where the diagnostics point.
 
 // secretive are the attributes at the top of a block that may hold a secret: what the schema
-// marks as sensitive, URLs, what has commands in it, and triggers, whose values are anybody's.
+// marks as sensitive, URLs, what has commands in it, be it in one value, and triggers, whose
+// values are anybody's.
 func secretive(schema *tfprotov6.Schema) []string {
 	var names []string
 	for _, a := range schema.Block.Attributes {
-		if a.Sensitive || strings.HasSuffix(a.Name, "endpoint") || a.Name == "triggers" || hasCommands(a) {
+		if a.Sensitive || strings.HasSuffix(a.Name, "endpoint") || a.Name == "triggers" || a.Name == "process" || a.Name == "declaration" || hasCommands(a) {
 			names = append(names, a.Name)
 		}
 	}

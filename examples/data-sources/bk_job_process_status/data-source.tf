@@ -1,5 +1,5 @@
 data "bk_job_process_status" "web" {
-  declaration = bk_job_hosted_process.web.declaration
+  hosted_process = bk_job_hosted_process.web
 }
 
 output "running" {

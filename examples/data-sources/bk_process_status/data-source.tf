@@ -1,5 +1,9 @@
 data "bk_process_status" "web" {
-  process = bk_hosted_process.web.process
+  hosted_process = bk_hosted_process.web
+}
+
+output "web" { # all of it
+  value = data.bk_process_status.web
 }
 
 output "not_running" {
