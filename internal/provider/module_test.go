@@ -29,7 +29,7 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 // The suites of the modules run on mocks: nobody listens at the endpoint.
 func TestAccModule_mocked(t *testing.T) {
 	t.Parallel()
-	for module, runs := range map[string]int{"hosted-service": 10, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
+	for module, runs := range map[string]int{"hosted-service": 11, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
 			cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/"+module)

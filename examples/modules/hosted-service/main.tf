@@ -9,18 +9,19 @@ terraform {
 locals {
   binary = coalesce(var.binary, var.name)
 
+  # A field that is null has its default, as one that is not given.
   rollout = merge(
     {
-      waves      = can(var.rollout.batch_size) ? null : ["1", "25%"]
+      waves      = try(var.rollout.batch_size, null) == null ? ["1", "25%"] : null
       on_failure = "rollback"
       # Only a process that is meant to run can be watched.
       healthy = var.ensure == "running" || var.on_update != "register" ? { stable_for = "30s", within = "3m" } : null
     },
-    var.rollout,
+    { for field, value in var.rollout : field => value if value != null },
   )
 
   # Five waves take that long at most.
-  timeouts = merge({ create = "30m", update = "30m" }, var.timeouts)
+  timeouts = merge({ create = "30m", update = "30m" }, { for field, value in var.timeouts : field => value if value != null })
 }
 
 # Hosted, started where it does not run, and restarted when its declaration changes.

@@ -103,6 +103,24 @@ run "hands_on_all_that_it_is_given" {
   }
 }
 
+run "takes_null_for_not_given" {
+  variables {
+    rollout  = { batch_size = null, healthy = null, on_failure = null, canary = ["web-2"] }
+    timeouts = { update = null, delete = "1m" }
+  }
+  assert {
+    condition = jsonencode(bk_hosted_process.this.rollout) == jsonencode({
+      waves      = ["1", "25%"], canary = ["web-2"], on_failure = "rollback", healthy = { stable_for = "30s", within = "3m", output = null }
+      batch_size = null, max_failed_hosts = null, pause = null, wave_timeout = null
+    })
+    error_message = "The rollout is ${jsonencode(bk_hosted_process.this.rollout)}."
+  }
+  assert {
+    condition     = bk_hosted_process.this.timeouts.update == "30m" && bk_hosted_process.this.timeouts.delete == "1m"
+    error_message = "The time limits are ${jsonencode(bk_hosted_process.this.timeouts)}."
+  }
+}
+
 run "registers_only_where_that_is_written_down" {
   variables {
     ensure    = "hosted"
