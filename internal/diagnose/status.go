@@ -72,8 +72,10 @@ func StillDue(due fleet.Due) HostStatus {
 }
 
 // TakenByOther is what state says of a host where a refresh found somebody else's
-// registration.
-func TakenByOther() HostStatus { return HostStatus{fleet.RegisteredByOther, textRegisteredByOther} }
+// registration. owner is whom that names, if anybody.
+func TakenByOther(owner string) HostStatus {
+	return HostStatus{fleet.RegisteredByOther, textRegisteredByOther + fleet.ByOwner(owner)}
+}
 
 // NeverOurs is what state says of a host that somebody else had registered and has let go of.
 func NeverOurs() HostStatus { return HostStatus{fleet.NotRegistered, textUnregistered} }

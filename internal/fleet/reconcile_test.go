@@ -160,6 +160,13 @@ func TestReconcile(t *testing.T) {
 			process{register: done(byHost{1: takenAt(5)}), cached: answer(foreign)},
 			[]string{"register 1", "cached 1"}, byHost{1: left(takenAt(5), fleet.RegisteredByOther)},
 		},
+		"taken-by-an-owner": {
+			registered, fleet.Change{Register: hosts(1)},
+			process{register: done(byHost{1: taken}), cached: answer(labelled(bare, map[string]string{label: "v1-f", label + "_owner": "them\n"}))},
+			[]string{"register 1", "cached 1"}, byHost{1: {
+				Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: `, owner them\n`, Left: fleet.RegisteredByOther,
+			}},
+		},
 		// What an operation hosted by itself names nobody.
 		"own-fingerprint-without-an-owner": {
 			registered, fleet.Change{Register: hosts(1)},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -109,8 +111,18 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 		// An earlier create of this declaration that was cut off, or an earlier
 		// declaration of this object.
 		return o, true
+	default:
+		o.Meaning += ByOwner(onFile.Labels[d.OwnerLabel])
 	}
 	return o.another(err), false
+}
+
+// ByOwner names the owner of a registration at the end of a sentence, "" where it has none.
+func ByOwner(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return ", owner " + strings.Trim(strconv.Quote(owner), `"`) // anybody may have written it
 }
 
 // another is the outcome of a host on which somebody else's registration was there before.

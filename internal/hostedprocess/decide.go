@@ -11,6 +11,7 @@ type step int
 const (
 	keepAsIs step = iota
 	register
+	registerUnowned // register, and fail where another owner has it still
 	reregister
 	settle // hosted, started or operated, and not registered
 )
@@ -19,6 +20,7 @@ const (
 type wanted struct {
 	changes bool // what is registered changes
 	raises  bool // ensure asks for more than before
+	adopts  bool // adopt_existing
 }
 
 // standing is what is known of a host that stays: the code of out_of_sync, "" where it is in sync,
@@ -43,6 +45,8 @@ func lookedUp(want fleet.Desired, file fleet.Status) standing {
 func (w wanted) stepOn(s standing) step {
 	out := s.code != ""
 	switch {
+	case s.code == fleet.RegisteredByOther && !w.adopts:
+		return registerUnowned
 	case unheld(s.code), s.absent:
 		return register
 	case w.changes, outdated(s.code), s.other:
@@ -78,6 +82,7 @@ type refreshed struct {
 	made       bool // the cached status shows what is declared, registered by this object
 	ours       bool // it shows something that this object registered
 	labelled   bool
+	owner      string // that the cached status names
 }
 
 // status is what state says of the host then. It keeps the longer story of the same drift, and all
@@ -111,7 +116,7 @@ func (r refreshed) doubted() diagnose.HostStatus {
 	case r.file.State == fleet.Unregistered, r.file.State == fleet.Unknown, r.file.Labels == nil:
 		return r.was
 	case !r.ours:
-		return diagnose.TakenByOther()
+		return diagnose.TakenByOther(r.owner)
 	default:
 		return r.found
 	}

@@ -20,8 +20,9 @@ import (
 type effect struct {
 	id          string
 	prior, next fleet.Inventory
-	// register, reregister and settle are those of a fleet.Change, removed hosts leave.
-	register, reregister, settle, removed []fleet.Host
+	// register, reregister and settle are those of a fleet.Change, removed hosts leave. unowned
+	// are registered unless another owner has them still.
+	register, unowned, reregister, settle, removed []fleet.Host
 	// changed hosts stay, and what is declared for them is something else than before.
 	changed []fleet.Host
 	// asks: more or something else is asked of those that stay, and not the same once more.
@@ -57,7 +58,9 @@ func updated(ctx context.Context, plan, state hostedModel, supplier int, last le
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
-	statuses, want := before.statuses(e.prior), wanted{changes: changes, raises: raises(before.ensures(), e.ensure)}
+	statuses, want := before.statuses(e.prior), wanted{
+		changes: changes, raises: raises(before.ensures(), e.ensure), adopts: after.AdoptExisting.ValueBool(),
+	}
 	e.asks = want.changes || want.raises
 	for _, host := range e.next.Pick(e.prior.Has) {
 		if changes {
@@ -66,6 +69,8 @@ func updated(ctx context.Context, plan, state hostedModel, supplier int, last le
 		switch want.stepOn(standing{code: statuses[host.WithoutSupplier()].Code, overtaken: last.isOvertaken(host)}) {
 		case register:
 			e.register = append(e.register, host)
+		case registerUnowned:
+			e.unowned = append(e.unowned, host)
 		case reregister:
 			e.reregister = append(e.reregister, host)
 		case settle:
@@ -151,6 +156,7 @@ func (e effect) brings() string {
 	}
 	called := parts(
 		part{"register", len(e.register)},
+		part{"register what is nobody else's on", len(e.unowned)},
 		part{"register anew", len(e.reregister)},
 		part{string(e.operation) + " what runs on", len(e.operated)},
 		part{"host what is not hosted on", hosted},
@@ -176,7 +182,7 @@ func (e effect) lets() string {
 // touched are the hosts that something is registered on, in the order of their keys.
 func (e effect) touched() []fleet.Host {
 	touched := make(map[fleet.Host]bool)
-	for _, host := range slices.Concat(e.register, e.reregister, e.settle) {
+	for _, host := range slices.Concat(e.register, e.unowned, e.reregister, e.settle) {
 		touched[host] = true
 	}
 	return e.next.Pick(func(host fleet.Host) bool { return touched[host] })
@@ -259,6 +265,22 @@ func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnos
 			e.id, diagnose.Hosts(len(e.removed)), keysOf(e.prior, e.removed)))
 	}
 	return diags
+}
+
+// owned warns of hosts that another owner has registered: their update fails while that is so.
+// statuses are what state says of hosts.
+func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
+	if len(e.unowned) == 0 || adopt.IsUnknown() {
+		return nil
+	}
+	rows := make(fleet.Results, len(e.unowned))
+	for _, host := range e.unowned {
+		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: statuses[host.WithoutSupplier()].Text}
+	}
+	return diag.Diagnostics{diagnose.About(path.Root("adopt_existing"), diag.NewWarningDiagnostic("Hosts Of Another Owner", fmt.Sprintf(
+		"%s is registered by somebody else on %s, and adopt_existing is not set. The apply leaves these hosts alone, and ends with an error while that is so.\n\n%s\n"+
+			"Set adopt_existing = true to take them over, or take them out of hosts.",
+		e.id, diagnose.CountHosts(len(rows), e.next.Len()), diagnose.Rows(e.next, rows))))}
 }
 
 // fewHosts is how many hosts may be changed at once without a warning.

@@ -12,6 +12,9 @@ import (
 
 // A registration that was there before the resource stays its owner's: it is not
 // taken over by a later apply, nor removed by a destroy, until it is adopted.
+//
+// Promised in troubleshooting.md: `Hosts Of Another Owner` | the same, in a plan: the apply will
+// leave these hosts alone and end with an error.
 func TestHostedProcess_foreignOwner(t *testing.T) {
 	t.Parallel()
 	kill := attribute("on_destroy", "kill")
@@ -46,6 +49,16 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 				resource.Refresh()
 				if reason := resource.Reasons("out_of_sync")["web-2"]; !strings.HasPrefix(reason, "registered_by_other: ") || !strings.Contains(reason, "the process is registered already") {
 					t.Errorf("after a refresh it is %q", reason)
+				}
+				w.sim.ResetCalls()
+				waves := attribute("rollout", map[string]any{"waves": []any{"100%"}})
+				plan, said := resource.Plan(w.declares(2, kill, waves))
+				if does := providertest.Plain(w.T, plan.Planned(w.T)["rollout_plan"]); does != "register what is nobody else's on 1 host: web-2" ||
+					said.Failed() || !strings.Contains(words(said.String()), "web:nginx is registered by somebody else on 1 of 2 hosts, and adopt_existing is not set") {
+					t.Errorf("planned %q; said: %s", does, said)
+				}
+				if _, said := resource.Plan(w.declares(2, kill, attribute("adopt_existing", true))); len(said) > 0 || len(w.sim.Changes()) > 0 {
+					t.Errorf("the plan to adopt it: %s; called %v", said, w.sim.Changes())
 				}
 				w.play(resource,
 					step{name: "once more", config: w.declares(2, kill), calls: asked, left: theirs, says: "adopt_existing = true", fails: true},

@@ -214,6 +214,7 @@ func TestMove_oneByOne(t *testing.T) {
 					t.Errorf("out_of_sync %v; said: %v", left, m.said)
 				}
 				m.gainer.Protocol = sim.ConfiguredFor(t, by)
+				m.gainer.Refresh()
 				m.applyGainer()
 				m.expect(false, true, before)
 			})

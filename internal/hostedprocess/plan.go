@@ -87,6 +87,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	}
 	does, diags := r.withoutRenames(ctx, plan, does, before{does.prior, last, state.lifecycle().statuses(does.prior)})
 	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, state.lifecycle().statuses(does.prior))...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
 	}

@@ -148,7 +148,7 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 		id := host.WithoutSupplier()
 		r, known := found[id]
 		if known {
-			r.file, r.made, r.ours = file, held.Made(file), last.ours(held, file)
+			r.file, r.made, r.ours, r.owner = file, held.Made(file), last.ours(held, file), file.Labels[held.OwnerLabel]
 			found[id] = r
 		}
 		// What turns out to be registered as declared all the same has not been operated.

@@ -110,8 +110,12 @@ func (u *update) effect() effect {
 			removed = append(removed, host)
 		}
 	}
+	unowned := func(host fleet.Host) bool {
+		return !u.adopt && u.statuses[host.WithoutSupplier()].Code == fleet.RegisteredByOther
+	}
 	did := effect{
-		id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, register: u.did.Register, reregister: u.did.Reregister, settle: u.did.Settle,
+		id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, unowned: keep(u.did.Register, unowned),
+		register: keep(u.did.Register, func(host fleet.Host) bool { return !unowned(host) }), reregister: u.did.Reregister, settle: u.did.Settle,
 		ensure: u.h.Desired.Ensure, leaving: u.leave.first, operation: u.operation, operated: slices.Collect(maps.Keys(u.due)),
 	}
 	return did.removing(removed, u.statuses, u.last)
@@ -178,7 +182,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	if err != nil {
 		return change, err
 	}
-	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure)}
+	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
 	for _, host := range kept {
 		s := standing{}
 		if !u.last.known {
@@ -186,7 +190,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		}
 		s.code, s.overtaken = u.statuses[host.WithoutSupplier()].Code, u.last.isOvertaken(host)
 		switch want.stepOn(s) {
-		case register:
+		case register, registerUnowned:
 			change.Register = append(change.Register, host)
 		case reregister:
 			change.Reregister = append(change.Reregister, host)

@@ -153,10 +153,14 @@ func Meaning(code int64, message string) string {
 	return ""
 }
 
-// Repeats reports whether a message says a meaning once more, in its words but for small
-// ones. It is about what people read twice, and decides nothing.
+// Repeats reports whether a message says a meaning, or its first clause, once more, in its words but
+// for small ones. It is about what people read twice, and decides nothing.
 func Repeats(message, meaning string) bool {
-	return meaning != "" && slices.Equal(wordsOf(message), wordsOf(meaning))
+	words, clause := wordsOf(message), meaning
+	if end := strings.IndexAny(meaning, ",;:"); end >= 0 {
+		clause = meaning[:end]
+	}
+	return meaning != "" && (slices.Equal(words, wordsOf(meaning)) || len(words) > 0 && slices.Equal(words, wordsOf(clause)))
 }
 
 var smallWords = []string{"a", "an", "the", "is", "was"}

@@ -257,6 +257,8 @@ func TestRepeats(t *testing.T) {
 		"small-words":   {"agent abnormal or not found", abnormal, true},
 		"case-and-dots": {"Agent abnormal, or not found.", abnormal, true},
 		"other-order":   {"process is already running", running, true},
+		"first-clause":  {"process already registered", "the process is registered already, owner a", true},
+		"empty-clause":  {"", ": 7", false},
 		"less":          {"agent not found", abnormal, false},
 		"more":          {"agent abnormal or not found: 10.0.0.1", abnormal, false},
 		"a-number":      {"process is already running 7", running, false},
