@@ -57,11 +57,34 @@ Request: r1, r2
 		},
 		"what-the-code-means-is-said-once": {
 			fleet.Results{
-				hosts[0]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent abnormal or not found"},
+				hosts[0]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "[10.0.0.1] agent abnormal or not found"},
 				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found"},
 				hosts[2]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "agent not found"},
 			},
 			"  h01, h02 (2 hosts): 117, the agent is abnormal or not found\n  h03 (0:10.0.0.3): 117, the agent is abnormal or not found\n      agent not found\n",
+		},
+		"what-differs-in-numbers-is-said-once": {
+			fleet.Results{
+				hosts[0]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "no agent at 10.0.0.1"},
+				hosts[1]: {Verdict: fleet.Failed, Code: 117, Meaning: "the agent is abnormal or not found", Message: "no agent at 10.0.0.2"},
+				hosts[2]: {Verdict: fleet.Failed, Code: 126, Meaning: "the agent is abnormal or not found", Message: "no agent at 10.0.0.3"},
+				hosts[3]: {Verdict: fleet.Failed, Meaning: "not stable: pids seen: 7"},
+				hosts[4]: {Verdict: fleet.Failed, Meaning: "not stable: pids seen: 31"},
+				hosts[5]: {Verdict: fleet.Failed, Code: 65535, Ran: true, Meaning: "the command failed", Message: "exit status 1"},
+				hosts[6]: {Verdict: fleet.Failed, Code: 65535, Ran: true, Meaning: "the command failed", Message: "exit status 2"},
+			},
+			`  h01, h02 (2 hosts): 117, the agent is abnormal or not found
+      no agent at 10.0.0.1
+      (on h01; the others differ in numbers)
+  h04, h05 (2 hosts): not stable: pids seen: 7
+      (on h04; the others differ in numbers)
+  h03 (0:10.0.0.3): 126, the agent is abnormal or not found
+      no agent at 10.0.0.3
+  h06 (0:10.0.0.6): 65535, the command failed
+      exit status 1
+  h07 (0:10.0.0.7): 65535, the command failed
+      exit status 2
+`,
 		},
 		"every-kind-of-verdict": {
 			fleet.Results{

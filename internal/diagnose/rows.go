@@ -28,7 +28,7 @@ type row struct {
 	reason, output string
 	hosts          []fleet.Host
 	keys           []string
-	varied         bool // the outputs differ in their numbers
+	varied         bool // they differ in their numbers
 }
 
 // Rows lists hosts that failed: those of which the same is to be said in one row, with
@@ -80,28 +80,33 @@ func RowsInLine(inventory fleet.Inventory, failures fleet.Results) string {
 }
 
 // fold makes a row of the hosts with the same reason and, but for what shape leaves out,
-// the same output. Failures come first, then what is not known, then what was not tried,
+// the same output. What no command printed, and no failed call says, is the same where only its
+// numbers differ: an address, a time, a task. Failures come first, then what is not known, then what was not tried,
 // and what happened to most before what happened to few.
 func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) string) []row {
 	type sameness struct {
 		rank           int
+		code           int64
 		reason, output string
 	}
 	byKey := func(a, b fleet.Host) int { return fleet.CompareKeys(inventory.Key(a), inventory.Key(b)) }
 	folded := make(map[sameness]*row)
 	for host, o := range failures {
-		output := tail(saidBeside(o))
-		same := sameness{rankOf(o), Reason(o), shape(output)}
+		reason, output := Reason(o), tail(saidBeside(host, o))
+		same := sameness{rankOf(o), o.Code, reason, shape(output)}
+		if !o.Ran && o.Err == nil {
+			same.reason, same.output = withoutNumbers(reason), withoutNumbers(shape(output))
+		}
 		r, found := folded[same]
 		if !found {
-			r = &row{rank: same.rank, reason: same.reason, output: output}
+			r = &row{rank: same.rank, reason: reason, output: output}
 			folded[same] = r
 		}
-		r.varied = r.varied || output != r.output
+		r.varied = r.varied || reason != r.reason || output != r.output
 		if r.hosts = append(r.hosts, host); byKey(host, r.hosts[0]) < 0 {
 			last := len(r.hosts) - 1
 			r.hosts[0], r.hosts[last] = r.hosts[last], r.hosts[0]
-			r.output = output // of the first host, whatever order they came in
+			r.reason, r.output = reason, output // of the first host, whatever order they came in
 		}
 	}
 	rows := make([]row, 0, len(folded))

@@ -135,14 +135,14 @@ func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 // the same in other words.
 func outputOf(o fleet.Outcome) string {
 	if o.Ran || o.Meaning == "" {
-		return saidBeside(o)
+		return saidBeside(fleet.Host{}, o)
 	}
 	return ""
 }
 
 // saidBeside is an outcome's message where it is not the meaning once more.
-func saidBeside(o fleet.Outcome) string {
-	if procapi.Repeats(o.Message, o.Meaning) {
+func saidBeside(host fleet.Host, o fleet.Outcome) string {
+	if procapi.RepeatsOn(host, o.Message, o.Meaning) {
 		return ""
 	}
 	return o.Message

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
 // Per-host codes. Only 0 is success and only 115 is "still running"; JOB and GSE
@@ -161,6 +163,11 @@ func Repeats(message, meaning string) bool {
 		clause = meaning[:end]
 	}
 	return meaning != "" && (slices.Equal(words, wordsOf(meaning)) || len(words) > 0 && slices.Equal(words, wordsOf(clause)))
+}
+
+// RepeatsOn is Repeats for a host, whose own address adds nothing.
+func RepeatsOn(h fleet.Host, message, meaning string) bool {
+	return Repeats(strings.NewReplacer(h.Address(), "", h.IP().String(), "").Replace(message), meaning)
 }
 
 var smallWords = []string{"a", "an", "the", "is", "was"}

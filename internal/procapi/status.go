@@ -66,7 +66,7 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 			}
 		}
 		statuses[h] = fleet.Status{
-			State: fleet.Unknown, Code: o.Code, Message: joinReason(o.Meaning, o.Message),
+			State: fleet.Unknown, Code: o.Code, Message: joinReason(h, o.Meaning, o.Message),
 			Refused: o.Verdict == fleet.Failed && o.Err == nil && o.Code != CodeAgentAbnormal,
 		}
 	}
@@ -76,11 +76,11 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 	return statuses, nil
 }
 
-func joinReason(meaning, message string) string {
+func joinReason(h fleet.Host, meaning, message string) string {
 	switch message = excerpt(message); {
 	case meaning == "":
 		return message
-	case message == "", Repeats(message, meaning):
+	case message == "", RepeatsOn(h, message, meaning):
 		return meaning
 	}
 	return meaning + ": " + message

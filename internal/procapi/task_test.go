@@ -306,6 +306,7 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		"result-refused-with-words": {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Message: "words", Err: refused}, fleet.Status{Message: "could not be read: words"}, true},
 		"agent-says-no":             {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "no heartbeat"}, fleet.Status{Code: 117, Message: abnormal + ": no heartbeat"}, false},
 		"agent-says-the-same":       {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found"}, fleet.Status{Code: 117, Message: abnormal}, false},
+		"agent-says-its-address":    {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found: 10.0.0.2"}, fleet.Status{Code: 117, Message: abnormal}, false},
 		"agent-is-silent":           {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal}, fleet.Status{Code: 117, Message: abnormal}, false},
 		"no-meaning":                {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away", Refused: true}, false},
 		"call-refused":              {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{Message: words}, true},
