@@ -66,19 +66,19 @@ func Drifted(drift fleet.Code, differs []fleet.Code) HostStatus {
 // operation of on_update has not reached.
 func StillDue(due fleet.Due) HostStatus {
 	if due.InDoubt {
-		return HostStatus{fleet.OperationUnconfirmed, textStillDue}
+		return HostStatus{Code: fleet.OperationUnconfirmed, Text: textStillDue}
 	}
-	return HostStatus{fleet.NotOperated, textStillDue}
+	return HostStatus{Code: fleet.NotOperated, Text: textStillDue}
 }
 
 // TakenByOther is what state says of a host where a refresh found somebody else's
 // registration. owner is whom that names, if anybody.
 func TakenByOther(owner string) HostStatus {
-	return HostStatus{fleet.RegisteredByOther, textRegisteredByOther + fleet.ByOwner(owner)}
+	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner)}
 }
 
 // NeverOurs is what state says of a host that somebody else had registered and has let go of.
-func NeverOurs() HostStatus { return HostStatus{fleet.NotRegistered, textUnregistered} }
+func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text: textUnregistered} }
 
 // ToldByRefresh reports whether the text is what a refresh found, which the next one
 // knows better, and not why an apply failed, which is known nowhere else.
@@ -98,6 +98,9 @@ func CodeInDoubt(c fleet.Code) bool { return c == OutcomeUnknown || c == NoVerdi
 type HostStatus struct {
 	Code fleet.Code
 	Text string // for people
+	// Since is from when on its agent does not answer, "" where that is not so. The host may be as
+	// declared, and Code is "" then.
+	Since string
 }
 
 // String is what stands in state: the code, and behind a colon the text. ParseHostStatus
@@ -114,20 +117,20 @@ func ParseHostStatus(text string, otherwise fleet.Code) HostStatus {
 	code, rest, _ := strings.Cut(text, ": ")
 	for _, known := range Codes() {
 		if code == string(known) {
-			return HostStatus{known, rest}
+			return HostStatus{Code: known, Text: rest}
 		}
 	}
-	return HostStatus{otherwise, text}
+	return HostStatus{Code: otherwise, Text: text}
 }
 
 // OperationStatus is what failed_hosts says of an outcome.
 func OperationStatus(o fleet.Outcome) HostStatus {
-	return HostStatus{operationCode(o), withOutput(detail(o), outputOf(o))}
+	return HostStatus{Code: operationCode(o), Text: withOutput(detail(o), outputOf(o))}
 }
 
 // LeftStatus is what out_of_sync says of a host where code is left to do.
 func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
-	return HostStatus{code, withOutput(Reason(o), outputOf(o))}
+	return HostStatus{Code: code, Text: withOutput(Reason(o), outputOf(o))}
 }
 
 // outputOf is what an outcome's message adds to its reason: what a command printed, and
@@ -204,11 +207,12 @@ func Statuses(byKey map[string]string, hosts fleet.Inventory, otherwise fleet.Co
 	return statuses
 }
 
-// StatusesByKey writes statuses by host key, for the hosts that the inventory holds.
+// StatusesByKey writes statuses by host key, for the hosts that the inventory holds, without those
+// whose agents do not answer.
 func StatusesByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) map[string]string {
 	byKey := make(map[string]string, len(statuses))
 	for key, host := range hosts.All {
-		if status, ok := statuses[host.WithoutSupplier()]; ok {
+		if status, ok := statuses[host.WithoutSupplier()]; ok && status.Since == "" {
 			byKey[key] = status.String()
 		}
 	}

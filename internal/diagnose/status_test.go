@@ -76,7 +76,7 @@ func TestDrifted(t *testing.T) {
 			t.Errorf("%q has no code of the list, or does not count as what a refresh tells", got)
 		}
 	}
-	if failed := (HostStatus{fleet.NotRunning, "not running: 117, the agent is abnormal or not found"}); failed.ToldByRefresh() {
+	if failed := (HostStatus{Code: fleet.NotRunning, Text: "not running: 117, the agent is abnormal or not found"}); failed.ToldByRefresh() {
 		t.Errorf("%q counts as what a refresh tells", failed)
 	}
 }
@@ -125,7 +125,7 @@ func TestHostStatus_roundTrip(t *testing.T) {
 	t.Parallel()
 	for _, code := range Codes() {
 		for _, text := range hostile {
-			want := HostStatus{code, text}
+			want := HostStatus{Code: code, Text: text}
 			if got := ParseHostStatus(want.String(), "other"); got != want {
 				t.Errorf("%q is read as %v, want %v", want, got, want)
 			}
@@ -183,7 +183,7 @@ func TestOperationStatus_wordingDecidesNothing(t *testing.T) {
 			if got := OperationStatus(reworded).Code; got != want.Code {
 				t.Errorf("%s: an outcome that says %q is %s, want %s", name, text, got, want.Code)
 			}
-			kept := ParseHostStatus(HostStatus{want.Code, text}.String(), "other")
+			kept := ParseHostStatus(HostStatus{Code: want.Code, Text: text}.String(), "other")
 			if kept.Code != want.Code || CodeInDoubt(kept.Code) != CodeInDoubt(want.Code) {
 				t.Errorf("%s: state that says %q is read as %s, want %s", name, text, kept.Code, want.Code)
 			}

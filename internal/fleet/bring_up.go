@@ -101,7 +101,7 @@ func (b *brought) start(ctx context.Context, p Process, hosts []Host, later time
 	for _, h := range hosts {
 		switch s := b.before[h]; s.State {
 		case Unknown:
-			b.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "registered, but whether it runs is not known"}
+			b.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Away: s.Away, Meaning: "registered, but whether it runs is not known"}
 		case Running:
 		default:
 			b.started = append(b.started, h)

@@ -303,7 +303,7 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	for _, h := range t.due {
 		s := before[h]
 		if s.State == Unknown {
-			t.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Meaning: "not run, because its agent does not say whether it hosts it"}
+			t.results[h] = Outcome{Verdict: Failed, Code: s.Code, Message: s.Message, Away: s.Away, Meaning: "not run, because its agent does not say whether it hosts it"}
 		}
 		t.bare[h] = t.bare[h] || s.HostedKnown && !s.Hosted // an earlier run may have hosted it
 	}

@@ -64,7 +64,7 @@ func RunInOrder(ctx context.Context, op Operation, order Order, members []Member
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil
 	}
-	r := orderedRun{op: op, members: members, rollout: rollout, results: make([]Results, len(members)), failed: make(map[HostID]bool)}
+	r := orderedRun{op: op, members: members, rollout: rollout, results: make([]Results, len(members)), failed: make(map[HostID]bool), away: make(map[HostID]bool)}
 	priorities, turns := make([]int64, len(members)), 0
 	for i, m := range members {
 		r.results[i] = make(Results, len(m.Hosts))
@@ -103,6 +103,7 @@ type orderedRun struct {
 	rollout Rollout
 	results []Results
 	failed  map[HostID]bool // machines on which something has not come out well
+	away    map[HostID]bool // those of them whose agents do not answer, and nothing else is wrong
 	waves   int             // of the stages before
 	tally   *tally
 }
@@ -126,14 +127,18 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		ctx, cancel = Share(ctx, r.needs(stage), later)
 		defer cancel()
 	}
-	if len(r.failed) > allowed {
+	if r.failures() > allowed {
 		r.skip(stage, machines, Outcome{Verdict: NotTried, Meaning: StoppedByFailures})
 		return
 	}
-	left := pickFunc(machines, func(h Host) bool { return r.failed[h.WithoutSupplier()] })
-	r.skip(stage, left, Outcome{Verdict: NotTried, Blocked: true, Meaning: meaningBlocked})
+	for _, machine := range machines {
+		if id := machine.WithoutSupplier(); r.failed[id] {
+			r.skip(stage, []Host{machine}, Outcome{Verdict: NotTried, Blocked: true, Away: r.away[id], Meaning: meaningBlocked})
+		}
+	}
 	rollout := r.rollout
-	rollout.Watch, rollout.WaveTimeout, rollout.MaxFailed = nil, 0, UpTo(allowed-len(r.failed)) // a wave bounds itself
+	rollout.Watch, rollout.WaveTimeout = nil, 0 // a wave bounds itself
+	rollout.MaxFailed, rollout.MaxUnreachable = UpTo(allowed-r.failures()), r.rollout.MaxUnreachable-len(r.away)
 	if r.waves > 0 {
 		_ = rollout.clock().Pause(ctx, rollout.Pause) // its end is the reason why the first wave does not start
 	}
@@ -142,6 +147,9 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 		r.tally.begin(r.waves + wave.Number)
 		return r.wave(ctx, stage, wave.Hosts)
 	})
+	for _, machine := range results.Away() {
+		r.away[machine.WithoutSupplier()] = true
+	}
 	for machine, o := range results {
 		if o.OK() {
 			continue
@@ -151,6 +159,14 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 			r.skip(stage, []Host{machine}, o)
 		}
 	}
+}
+
+// failures counts the machines that have failed.
+func (r *orderedRun) failures() int {
+	if len(r.away) <= r.rollout.MaxUnreachable {
+		return len(r.failed) - len(r.away)
+	}
+	return len(r.failed)
 }
 
 // skip gives an outcome to what nothing is known of on these machines.
@@ -178,7 +194,7 @@ func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Res
 	for n, t := range turns {
 		r.results[stage[n]].Merge(t.results)
 		for h, o := range t.results {
-			if worst, known := settled[h.WithoutSupplier()]; !known || worst.OK() {
+			if worst, known := settled[h.WithoutSupplier()]; !known || worst.OK() || worst.Away && !o.OK() {
 				settled[h.WithoutSupplier()] = o
 			}
 		}

@@ -45,6 +45,8 @@ type Outcome struct {
 	// Unreachable: the agent did not answer when it was asked what is there, before or after
 	// the call. The process may well be there.
 	Unreachable bool
+	// Away: nothing was done, because the agent does not answer. The platform said so of this host.
+	Away bool
 	// Blocked: not tried, because on this host a process whose turn is before did not come
 	// out well.
 	Blocked bool
@@ -85,7 +87,7 @@ func (o Outcome) OK() bool { return o.Verdict == Done }
 func Untold(s Status, err error, meaning string) Outcome {
 	return Outcome{
 		Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaning,
-		Unreachable: err == nil && s.Silent(),
+		Unreachable: err == nil && s.Silent(), Away: err == nil && s.Away,
 	}
 }
 
@@ -111,6 +113,28 @@ func (r Results) Failures() Results {
 		if !o.OK() {
 			failures[h] = o
 		}
+	}
+	return failures
+}
+
+// Away are the hosts whose agents do not answer. A refusal, a failed command, a failed call and an
+// unknown outcome are something else.
+func (r Results) Away() []Host {
+	var away []Host
+	for h, o := range r {
+		if o.Away && !o.OK() && o.Err == nil && o.Verdict != Pending && o.Verdict != Lost {
+			away = append(away, h)
+		}
+	}
+	return away
+}
+
+// FailuresBeyond are the failures, without the hosts whose agents do not answer as long as those
+// are no more than unreachable.
+func (r Results) FailuresBeyond(unreachable int) Results {
+	failures := r.Failures()
+	if away := r.Away(); len(away) <= unreachable {
+		return failures.without(away)
 	}
 	return failures
 }

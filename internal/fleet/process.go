@@ -78,6 +78,8 @@ type Status struct {
 	Unread bool
 	// Refused: the question was answered with an error, and not with that the agent is away.
 	Refused bool
+	// Away: the agent does not answer, as far as the platform says, or had not by the end.
+	Away bool
 }
 
 // Silent reports whether nothing came of the agent that was asked.

@@ -29,6 +29,9 @@ type Rollout struct {
 	Healthy *Gate
 	// MaxFailed is how many hosts may fail in all before no further wave starts.
 	MaxFailed Tolerance
+	// MaxUnreachable is how many hosts may have agents that do not answer: so many are not counted
+	// as failed.
+	MaxUnreachable int
 	// Watch, if non-nil, is told how far the rollout has come: at the start of
 	// every wave, and whenever a count changes. It is never called twice at once,
 	// and not after Run has returned; the hosts wait while it runs.
@@ -169,7 +172,7 @@ func (r Rollout) hold(ctx context.Context, started int, results Results, all int
 	if started == 0 {
 		return "", nil
 	}
-	if len(results.Failures()) > r.MaxFailed.Of(all) {
+	if len(results.FailuresBeyond(r.MaxUnreachable)) > r.MaxFailed.Of(all) {
 		return StoppedByFailures, nil
 	}
 	if err := r.clock().Pause(ctx, r.Pause); err != nil {

@@ -149,7 +149,7 @@ func (r *Reconciliation) askBefore(ctx context.Context, hosts []Host, later time
 			results[h] = Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err), PID: was.PID, Underway: was.Task}
 		case err != nil, s.State == Unknown:
 			results[h] = Outcome{
-				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: was.PID, Underway: was.Task,
+				Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, PID: was.PID, Underway: was.Task, Away: s.Away && !was.InDoubt,
 				Meaning: "left as it is, because whether it runs is not known",
 			}
 		case was.InDoubt && s.State == Running && s.PID <= 0:
@@ -269,7 +269,7 @@ func (r *Reconciliation) OutOfTime() bool { return r.outOfTime }
 
 // TooManyFailed reports whether more hosts failed than the rollout bears.
 func (r *Reconciliation) TooManyFailed(results Results) bool {
-	return len(results.Failures()) > r.change.Rollout.MaxFailed.Of(len(results))
+	return len(results.FailuresBeyond(r.change.Rollout.MaxUnreachable)) > r.change.Rollout.MaxFailed.Of(len(results))
 }
 
 // Changed are the hosts that are registered with what is desired, or may be.

@@ -40,7 +40,7 @@ func TestGateway_registerAsksFirst(t *testing.T) {
 		since      = byTask(already(outcome(fleet.Failed, 850)))
 		unclear    = fleet.Outcome{Verdict: fleet.Failed, AlreadyDone: true, Meaning: "the process may be registered already: its agent does not say whether it hosts it"}
 		silent     = func(code int64, message string) fleet.Outcome {
-			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Meaning: "not registered, because its agent does not say whether it already is"}
+			return fleet.Outcome{Verdict: fleet.Failed, Code: code, Message: message, Away: code == procapi.CodeAgentAbnormal, Meaning: "not registered, because its agent does not say whether it already is"}
 		}
 	)
 	registered.RegisterTime = 1600000000

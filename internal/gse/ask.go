@@ -35,7 +35,7 @@ func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(
 			results[h] = fleet.Outcome{Verdict: fleet.NotTried, Err: ctx.Err(), Meaning: "not registered, because its agent had not said whether it already is"}
 		case now.State == fleet.Unknown:
 			results[h] = fleet.Outcome{
-				Verdict: fleet.Failed, Code: now.Code, Message: now.Message,
+				Verdict: fleet.Failed, Code: now.Code, Message: now.Message, Away: now.Away,
 				Meaning: "not registered, because its agent does not say whether it already is",
 			}
 		case taken:

@@ -67,7 +67,7 @@ func TestContract(t *testing.T) {
 			six[2]: {Verdict: fleet.Done, AlreadyDone: true, Code: 828, Message: "process is already running", TaskID: sampleTask},
 			six[3]: {Verdict: fleet.Failed, Ran: true, Code: 836, Message: "start check failed: process is not running", TaskID: sampleTask},
 			six[4]: {Verdict: fleet.Failed, Ran: true, Code: 65535, Message: "./start.sh: line 3: ulimit: open files: cannot modify limit\nproc-test: bind: address already in use\n", TaskID: sampleTask},
-			six[5]: {Verdict: fleet.Failed, Code: 117, Message: "can not find connection by ip 10.0.0.6", TaskID: sampleTask},
+			six[5]: {Verdict: fleet.Failed, Code: 117, Away: true, Message: "can not find connection by ip 10.0.0.6", TaskID: sampleTask},
 		}},
 		"status": {"esb/get_proc_status_v2", sampleMeta, nil, supplied, procapitest.CachedStatus, nil, nil, procapitest.Each(address, onFile)},
 		"list":   {"esb/sync_proc_status", sampleMeta, nil, nil, list, nil, nil, procapitest.Each(address, unsaid)},

@@ -65,7 +65,7 @@ func asText(document string) string { return strconv.Quote(document) }
 // outcome is what becomes of such a result.
 func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
-	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1"}
+	return fleet.Outcome{Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message), RequestID: "req-1", Away: n == procapi.CodeAgentAbnormal && verdict == fleet.Failed}
 }
 
 // ran is an outcome of which the agent itself tells.

@@ -40,7 +40,7 @@ func TestRegister_asksFirst(t *testing.T) {
 		"runs":     {told(host(1).Address(), `{"pid":7,"isAuto":false}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
 		"not-told": {told(host(1).Address(), `{"pid":-1}`)[1], 0, outcome(fleet.Done, 0), [][]int{{1, 2}}},
 		"away": {code(117), 0, fleet.Outcome{
-			Verdict: fleet.Failed, Code: 117, Message: "the agent is abnormal or not found: message 117",
+			Verdict: fleet.Failed, Code: 117, Away: true, Message: "the agent is abnormal or not found: message 117",
 			Meaning: "not registered, because its agent does not say whether it already is",
 		}, [][]int{{2}}},
 		// When it was registered tells later whether what is on file is of that.

@@ -193,9 +193,9 @@ func TestLiveStatus(t *testing.T) {
 		"answered":  {[]exchange{accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
 		"in-turn":   {[]exchange{accepted, queued, result(said(first...)), result(said(second...))}, map[int]fleet.Status{1: up, 2: up}},
 		"resent":    {[]exchange{{API: apiOperate, Reply: procapitest.Gone}, accepted, result(said(append(first, second...)...))}, map[int]fleet.Status{1: up, 2: up}},
-		"one-fails": {[]exchange{accepted, result(said(append(first, v2(2), code(117))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}}},
+		"one-fails": {[]exchange{accepted, result(said(append(first, v2(2), code(117))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117", Away: true}}},
 		"all-fail": {[]exchange{accepted, result(said(v2(1), code(117), v2(2), code(-1)))}, map[int]fleet.Status{
-			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117"}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1", Refused: true},
+			1: {State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: message 117", Away: true}, 2: {State: fleet.Unknown, Code: -1, Message: "message -1", Refused: true},
 		}},
 		// 828 and 829 answer operations; of a query they say nothing.
 		"odd-success":   {[]exchange{accepted, result(said(append(first, v2(2), code(829))...))}, map[int]fleet.Status{1: up, 2: {State: fleet.Unknown, Code: 829, Message: "the process is not running: message 829", Refused: true}}},

@@ -28,23 +28,31 @@ type wanted struct {
 type standing struct {
 	code      fleet.Code
 	overtaken bool
+	// away: its agent does not answer, and that is no reason for an apply.
+	away bool
 	// looked: nothing is kept of the last apply, so the cached status was read. absent and other are
 	// what it shows, no row or not what is declared.
 	looked, absent, other bool
 }
 
-// lookedUp is what the cached status shows of a host of which nothing is kept.
-func lookedUp(want fleet.Desired, file fleet.Status) standing {
-	return standing{
-		looked: true, absent: file.State == fleet.Unregistered,
-		other: !want.Ours(file) || want.OwnerLabel != "" && !want.Owns(file),
-	}
+// standingOf is what state says of a host that stays.
+func standingOf(status diagnose.HostStatus, overtaken bool) standing {
+	return standing{code: status.Code, away: status.Since != "", overtaken: overtaken}
+}
+
+// lookedUp adds what the cached status shows of a host of which nothing is kept.
+func (s standing) lookedUp(want fleet.Desired, file fleet.Status) standing {
+	s.looked, s.absent = true, file.State == fleet.Unregistered
+	s.other = !want.Ours(file) || want.OwnerLabel != "" && !want.Owns(file)
+	return s
 }
 
 // stepOn decides what is to be done on a host that stays.
 func (w wanted) stepOn(s standing) step {
 	out := s.code != ""
 	switch {
+	case s.away && !w.changes && !w.raises:
+		return keepAsIs
 	case s.code == fleet.RegisteredByOther && !w.adopts:
 		return registerUnowned
 	case unheld(s.code), s.absent:

@@ -25,10 +25,10 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 // createPartial is a create that did some hosts. It is a warning by default,
 // because Terraform would answer an error by unregistering the hosts that are
 // well.
-func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate) diag.Diagnostic {
+func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
-	taken := takenAdvice(failures)
+	taken := takenAdvice(failures) + raise
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic("Hosted Process Created In Part", what+
 			"Because on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. "+
@@ -49,8 +49,8 @@ func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), taken))
 }
 
-func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation fleet.Operation) diag.Diagnostic {
-	todo := diagnose.RetriedAlone + takenAdvice(failures) + unconfirmedAdvice(failures, operation)
+func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation fleet.Operation, raise string) diag.Diagnostic {
+	todo := diagnose.RetriedAlone + takenAdvice(failures) + unconfirmedAdvice(failures, operation) + raise
 	return diag.NewErrorDiagnostic("Unable to Update Hosted Process", fmt.Sprintf("%s is not as declared on %s of this update.\n\n%s\n%s",
 		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
 }
@@ -101,7 +101,25 @@ func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet
 		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
-func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[fleet.HostID]diagnose.HostStatus) diag.Diagnostic {
+// judge gives the failures that fail an apply, and the warning of hosts whose agents do not answer
+// where there are no more than may be. statuses are what is known of all hosts.
+func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]diagnose.HostStatus) (fleet.Results, diag.Diagnostics) {
+	away := diagnose.CountUnreachable(statuses)
+	if away == 0 || away > h.unreachable.Hosts {
+		return failures, nil
+	}
+	return failures.FailuresBeyond(away), diag.Diagnostics{
+		diag.NewWarningDiagnostic("Agents Not Reachable", diagnose.LeftUnreachable(h.Title, h.Hosts, statuses)+
+			diagnose.AllowedUnreachable(h.unreachable.Set, diagnose.KeptUnreachable)+" Once an agent answers, the next plan shows what is left to do on its host."),
+	}
+}
+
+// raise says which max_unreachable_hosts would have been enough, "" where it was.
+func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) string {
+	return diagnose.RaiseUnreachable(diagnose.CountUnreachable(statuses), h.unreachable.Hosts, h.unreachable.Set)
+}
+
+func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[fleet.HostID]diagnose.HostStatus, raise string) diag.Diagnostic {
 	failures := make(fleet.Results, len(hosts))
 	looks, never := "looks changed", 0
 	for host, status := range hosts {
@@ -118,8 +136,8 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[f
 		looks += " or is not registered"
 	}
 	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s %s on %s whose agents could not be asked, so that is not "+
-		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.",
-		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures)))
+		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.%s",
+		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), raise))
 }
 
 // takenAdvice is what to do about hosts on which the process was registered already, in

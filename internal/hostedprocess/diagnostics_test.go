@@ -31,10 +31,10 @@ Request: r1
 The next plan shows an update that retries these hosts alone.
 
 Where it is registered already, somebody else did that; such a host is neither changed nor unregistered. Set adopt_existing = true to take those hosts over, or take them out of hosts.`
-	if diff := cmp.Diff(want, createPartial(h, failures, reference.PartialWarn).Detail()); diff != "" {
+	if diff := cmp.Diff(want, createPartial(h, failures, reference.PartialWarn, "").Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := statusesOf(failures)[hosts[1].WithoutSupplier()].String(); got != "registered_by_other: 850, the process is registered already" {
+	if got := h.statusesOf(failures, nil)[hosts[1].WithoutSupplier()].String(); got != "registered_by_other: 850, the process is registered already" {
 		t.Errorf("status %q", got)
 	}
 }
@@ -109,31 +109,31 @@ func TestHostedDiagnostics(t *testing.T) {
 				"file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts. Or import it.",
 		},
 		"update-not-sent": {
-			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart), diag.SeverityError, "Unable to Update Hosted Process",
+			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart, ""), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts (1 not tried) of this update.` +
 				"\n\n  h02 (0:10.0.0.2): not tried: the time was up before it was sent\n\nTime ran out. " +
 				"If the platform is just slow, raise the timeouts of this object, or rollout.wave_timeout.\n\nFix the cause and apply again: only these hosts are called.",
 		},
 		"create-partial-as-error": {
-			createPartial(h, away, reference.PartialError), diag.SeverityError, "Hosted Process Created In Part",
+			createPartial(h, away, reference.PartialError, ""), diag.SeverityError, "Hosted Process Created In Part",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +
 				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
 				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
 		},
 		"update-failed": {
-			updateFailed(h, 2, away, ""), diag.SeverityError, "Unable to Update Hosted Process",
+			updateFailed(h, 2, away, "", ""), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
 				"\nFix the cause and apply again: only these hosts are called.",
 		},
 		"update-unconfirmed": {
-			updateFailed(h, 2, unconfirmed, fleet.Restart), diag.SeverityError, "Unable to Update Hosted Process",
+			updateFailed(h, 2, unconfirmed, fleet.Restart, ""), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
 				"\nFix the cause and apply again: only these hosts are called.\n\nWhere nobody saw how the restart ended, the next apply asks the platform for its result first, " +
 				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before. " +
 				"To leave such hosts alone, apply once with on_update = \"register\".",
 		},
 		"update-unconfirmed-reload": {
-			updateFailed(h, 2, unconfirmed, fleet.Reload), diag.SeverityError, "Unable to Update Hosted Process",
+			updateFailed(h, 2, unconfirmed, fleet.Reload, ""), diag.SeverityError, "Unable to Update Hosted Process",
 			`Process "nginx" in namespace "web" is not as declared on 1 of 2 hosts of this update.` + "\n\n" + row +
 				"\nFix the cause and apply again: only these hosts are called.\n\nWhere nobody saw how the reload ended, the next apply asks the platform for its result first, " +
 				"and waits for it where it is still under way. Where the platform tells nothing of it, it is sent again if the process has the same pid as before, which a reload may well leave. " +
@@ -151,19 +151,19 @@ func TestHostedDiagnostics(t *testing.T) {
 				"\nFix the cause and destroy again: only these hosts are called.",
 		},
 		"unreachable": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, nil),
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, nil, ""),
 			diag.SeverityWarning, "Agents Not Reachable",
 			`Process "nginx" in namespace "web" looks changed on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
 				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-never-registered": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, never),
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 115, Message: "still in progress"}}, never, ""),
 			diag.SeverityWarning, "Agents Not Reachable",
 			`Process "nginx" in namespace "web" is not registered on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
 				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-some-never-registered": {
-			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, never),
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, never, ""),
 			diag.SeverityWarning, "Agents Not Reachable",
 			`Process "nginx" in namespace "web" looks changed or is not registered on 2 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
 				"\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",

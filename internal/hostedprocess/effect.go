@@ -51,14 +51,15 @@ func destroyed(ctx context.Context, state hostedModel) effect {
 }
 
 // updated is the effect of an update, in which what is registered changes or not.
-func updated(ctx context.Context, plan, state hostedModel, supplier int, last ledger, changes bool) effect {
+func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
 	e := effect{id: plan.Identifier(ctx).ValueString(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
-	e.prior = last.inventory(state.HostsMap(ctx), supplier)
+	e.prior = last.inventory(state.HostsMap(ctx), r.supplier())
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
-	statuses, want := before.statuses(e.prior), wanted{
+	unreachable := reference.MaxUnreachableOf(r.platform, after.MaxUnreachable, e.next.Len())
+	statuses, want := diagnose.Within(unreachable.Hosts, before.statuses(e.prior)), wanted{
 		changes: changes, raises: raises(before.ensures(), e.ensure), adopts: after.AdoptExisting.ValueBool(),
 	}
 	e.asks = want.changes || want.raises
@@ -66,7 +67,7 @@ func updated(ctx context.Context, plan, state hostedModel, supplier int, last le
 		if changes {
 			e.changed = append(e.changed, host)
 		}
-		switch want.stepOn(standing{code: statuses[host.WithoutSupplier()].Code, overtaken: last.isOvertaken(host)}) {
+		switch want.stepOn(standingOf(statuses[host.WithoutSupplier()], last.isOvertaken(host))) {
 		case register:
 			e.register = append(e.register, host)
 		case registerUnowned:

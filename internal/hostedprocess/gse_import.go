@@ -187,6 +187,7 @@ func (f *foundProcess) write(ctx context.Context, to attributeWriter) diag.Diagn
 		"on_destroy":        string(fleet.DestroyUnregister),
 		"hosts":             reference.NewHostMap(f.hosts),
 		"out_of_sync":       map[string]string{},
+		"unreachable":       map[string]string{},
 	} {
 		diags.Append(to.SetAttribute(ctx, path.Root(name), value)...)
 	}

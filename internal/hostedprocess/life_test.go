@@ -147,6 +147,48 @@ func TestHostedProcess_importThenApply(t *testing.T) {
 	})
 }
 
+// Hosts whose agents do not answer are no failure, as long as there are no more than
+// max_unreachable_hosts. A plan with nothing else is empty.
+func TestHostedProcess_unreachable(t *testing.T) {
+	t.Parallel()
+	most := func(value string) map[string]any { return attribute("max_unreachable_hosts", value) }
+	goes := func(answers bool, hosts ...int) func(*world) {
+		return func(w *world) {
+			for _, n := range hosts {
+				w.sim.SetReachable(providertest.Address(n), answers)
+			}
+		}
+	}
+	const warns = "Agents Not Reachable"
+	through(t, each, func(w *world) {
+		one, several := most("25%"), attribute("max_unreachable_hosts", 2)
+		looked, said, resource := map[string]string(nil), "", w.object()
+		if w.by == providertest.FaceJOB { // it has no cached status, so each plan asks the agents
+			looked, said = codesOf("", 3), warns
+		}
+		w.play(resource,
+			step{name: "created", befalls: goes(false, 2), config: w.declares(4, inTwos, one), kind: providertest.PlanCreate, anyCalls: true, says: warns, away: codesOf("not_registered", 2)},
+			step{name: "nothing else", config: w.declares(4, inTwos, one), kind: providertest.PlanNothing, says: warns, away: codesOf("not_registered", 2)},
+			step{name: "changed", config: w.changed(4, inTwos, one), anyCalls: true, says: warns, away: codesOf("not_registered", 2)},
+			step{name: "a host joins", config: w.changed(5, inTwos, one), anyCalls: true, says: warns, away: codesOf("not_registered", 2)},
+			step{name: "answers again", befalls: goes(true, 2), config: w.changed(5, inTwos, one), anyCalls: true},
+			step{name: "another is dead", befalls: goes(false, 3), config: w.changed(5, inTwos, one), kind: providertest.PlanNothing, says: said, away: looked},
+			step{name: "changed back", config: w.declares(5, inTwos, one), anyCalls: true, says: warns, away: codesOf("other_spec", 3)},
+			step{name: "it answers", befalls: goes(true, 3), config: w.declares(5, inTwos, one), anyCalls: true},
+			step{
+				name: "two are dead", befalls: goes(false, 3, 4), config: w.changed(5, one), anyCalls: true,
+				says: `allows 1. With 2 or more, an apply goes on`, left: codesOf("other_spec", 3, 4), fails: true,
+			},
+			step{name: "two may be", config: w.changed(5, several), anyCalls: true, says: warns, away: codesOf("other_spec", 3, 4)},
+			step{name: "the limit is taken away", config: w.changed(5), anyCalls: true, left: codesOf("other_spec", 3, 4), says: "allows 0. With 2 or more", fails: true},
+			step{name: "the provider's", settings: most("2"), config: w.changed(5), kind: providertest.PlanNothing, says: warns, away: codesOf("other_spec", 3, 4)},
+			step{name: "both answer", befalls: goes(true, 3, 4), config: w.changed(5), anyCalls: true},
+			step{name: "destroyed", anyCalls: true},
+		)
+		w.expectNothing()
+	})
+}
+
 // One fleet of 500 hosts through a life: a create that fails on some, drift made
 // by hand, a rolling restart that stops where it should, and a destroy.
 func TestFleetWalk(t *testing.T) {

@@ -3,6 +3,8 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -42,6 +44,7 @@ type hostedModel interface {
 type lifecycleModel struct {
 	Ensure            types.String   `tfsdk:"ensure"`
 	AdoptExisting     types.Bool     `tfsdk:"adopt_existing"`
+	MaxUnreachable    types.String   `tfsdk:"max_unreachable_hosts"`
 	OnPartialCreate   types.String   `tfsdk:"on_partial_create"`
 	OnDestroy         types.String   `tfsdk:"on_destroy"`
 	ForgetUnreachable types.Bool     `tfsdk:"forget_unreachable"`
@@ -53,6 +56,7 @@ type lifecycleModel struct {
 	Fingerprint       types.String   `tfsdk:"fingerprint"`
 	Owner             types.String   `tfsdk:"owner"`
 	OutOfSync         types.Map      `tfsdk:"out_of_sync"`
+	Unreachable       types.Map      `tfsdk:"unreachable"`
 	RolloutPlan       types.String   `tfsdk:"rollout_plan"`
 }
 
@@ -60,14 +64,17 @@ func (m *lifecycleModel) lifecycle() *lifecycleModel { return m }
 
 func (m *lifecycleModel) ensures() fleet.Ensure { return fleet.Ensure(m.Ensure.ValueString()) }
 
-// statuses are what out_of_sync says of the hosts.
+// statuses are what out_of_sync and unreachable say of the hosts.
 func (m *lifecycleModel) statuses(hosts fleet.Inventory) map[fleet.HostID]diagnose.HostStatus {
-	return diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, fleet.NotRegistered)
+	statuses := diagnose.Statuses(reference.StringMap(m.OutOfSync), hosts, fleet.NotRegistered)
+	maps.Copy(statuses, diagnose.Unreachable(reference.StringMap(m.Unreachable), hosts))
+	return statuses
 }
 
 // setStatuses writes them.
 func (m *lifecycleModel) setStatuses(hosts fleet.Inventory, statuses map[fleet.HostID]diagnose.HostStatus) {
 	m.OutOfSync = reference.StringMapValue(diagnose.StatusesByKey(hosts, statuses))
+	m.Unreachable = reference.StringMapValue(diagnose.UnreachableByKey(hosts, statuses))
 }
 
 // checkLifecycleCommands refuses what the resource would need a command for that
@@ -123,6 +130,8 @@ type hostedProcess struct {
 	rollout  fleet.Rollout
 	rollback bool // on_failure
 	owners   *platform.Owners
+	// unreachable is how many hosts may have agents that do not answer.
+	unreachable reference.MaxUnreachable
 }
 
 // openAs converts the model of what was applied.
@@ -148,10 +157,11 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 	diags.Append(d...)
 	h.Hosts = h.Hosts.Keeping(prior)
 	h.Desired.Ensure = fleet.Ensure(m.lifecycle().Ensure.ValueString())
+	h.unreachable = reference.MaxUnreachableOf(p, m.lifecycle().MaxUnreachable, h.Hosts.Len())
 	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
 	h.Starts = h.Desired.Ensure == fleet.EnsureRunning || m.lifecycle().OnUpdate.ValueString() == string(fleet.UpdateRestart)
 	h.rollout, d = h.Rollout(ctx, m.lifecycle().Rollout)
-	h.rollout.Clock = p.Clock
+	h.rollout.Clock, h.rollout.MaxUnreachable = p.Clock, h.unreachable.Hosts
 	diags.Append(d...)
 	return h
 }
@@ -162,6 +172,19 @@ func (r *hostedResource) supplier() int {
 		return 0
 	}
 	return r.platform.Supplier
+}
+
+// within are statuses as far as so many hosts may have agents that do not answer.
+func (h hostedProcess) within(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+	return diagnose.Within(h.unreachable.Hosts, statuses)
+}
+
+// now is the time by the clock of rollouts.
+func (h hostedProcess) now() time.Time {
+	if h.platform.Clock == nil {
+		return time.Now()
+	}
+	return h.platform.Clock.Now()
 }
 
 // hold keeps other objects of this provider from changing the process on its hosts

@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -81,7 +82,7 @@ type planned struct {
 func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, p planned) {
 	plan, state, last, desired, known, settled := p.plan, p.state, p.last, p.desired, p.known, p.settled
 	changes := last.known && known && !last.registeredAs(desired)
-	does := updated(ctx, plan, state, r.supplier(), last, changes)
+	does := r.updated(ctx, plan, state, last, changes)
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
@@ -92,14 +93,9 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
 	}
 	if settled {
-		// What is out of sync is repaired by an update. Terraform plans one where a
-		// planned value differs from state, and unknown differs from anything.
-		// An update that registers anew may find that it cannot.
-		outOfSync := state.lifecycle().OutOfSync
-		if changes || len(outOfSync.Elements()) > 0 {
-			outOfSync = types.MapUnknown(types.StringType)
-		}
+		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes)
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
 	}
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && known {
 		does = does.operating(operation, r.remains(ctx, state, last, desired))
@@ -107,6 +103,25 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	// Before the first apply that is kept, the update looks at the hosts to decide.
 	predicted := last.known && !does.renames() || does.callsNothing() && req.Plan.Raw.Equal(req.State.Raw)
 	resp.Diagnostics.Append(planRollout(ctx, does, plan, state.lifecycle().RolloutPlan, settled && predicted, resp)...)
+}
+
+// planStatuses plans out_of_sync and unreachable. What is out of sync is repaired by an update:
+// Terraform plans one where a planned value differs from state, and unknown differs from anything.
+// An update that registers anew may find that it cannot. Hosts whose agents do not answer are no
+// reason for one, as long as there are no more than may be.
+func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes bool) (outOfSync, unreachable types.Map) {
+	before, unknown := state.lifecycle(), types.MapUnknown(types.StringType)
+	outOfSync, unreachable = before.OutOfSync, before.Unreachable
+	limit, away := reference.MaxUnreachableOf(r.platform, plan.lifecycle().MaxUnreachable, does.next.Len()).Hosts, len(unreachable.Elements())
+	repairs := changes || len(outOfSync.Elements()) > 0 || away > limit // those beyond the limit have failed
+	if repairs {
+		outOfSync = unknown
+	}
+	sameKeys := maps.Equal(plan.HostsMap(ctx).Known(), state.HostsMap(ctx).Known())
+	if away > limit || limit > 0 && (repairs || !does.callsNothing() || away > 0 && !sameKeys) {
+		unreachable = unknown
+	}
+	return outOfSync, unreachable
 }
 
 // planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,

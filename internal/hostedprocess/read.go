@@ -3,6 +3,7 @@ package hostedprocess
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -58,11 +59,27 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	if seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live); changed && last.known {
 		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
-	state.setStatuses(h.Hosts, statuses)
+	h.unreachableSince(statuses, report, state.statuses(h.Hosts))
+	state.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(saveSilent(ctx, req.Private, resp.Private, report.Unreachable)...)
+	_, warning := h.judge(nil, statuses)
+	resp.Diagnostics.Append(warning...)
+	if len(warning) > 0 {
+		maps.DeleteFunc(report.Unreachable, func(host fleet.Host, _ fleet.Status) bool { return statuses[host.WithoutSupplier()].Since != "" })
+	}
 	if len(report.Unreachable) > 0 {
-		resp.Diagnostics.Append(unreachable(h, report.Unreachable, statuses))
+		resp.Diagnostics.Append(unreachable(h, report.Unreachable, statuses, h.raise(statuses)))
+	}
+}
+
+// unreachableSince adds to statuses the hosts whose agents did not answer. was is what state said.
+func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostStatus, report fleet.Report, was map[fleet.HostID]diagnose.HostStatus) {
+	for host, s := range report.Unreachable {
+		id := host.WithoutSupplier()
+		if s.Away || was[id].Since != "" {
+			statuses[id] = diagnose.HostStatus{Code: statuses[id].Code, Text: diagnose.UnreachableSaid(s)}.UnreachableSince(h.now(), was[id])
+		}
 	}
 }
 
@@ -85,12 +102,13 @@ func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *life
 	return (first == "" || first == fleet.DestroyUnregister) && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
-// inDoubt are the hosts whose registration is unproven. A file that lags may still show one
-// of ours from before.
+// inDoubt are the hosts whose registration is unproven, and those whose agents did not answer. A
+// cached status that lags may still show a registration of ours from before.
 func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
-		doubt[host] = unproven(statuses[host.WithoutSupplier()].Code)
+		status := statuses[host.WithoutSupplier()]
+		doubt[host] = unproven(status.Code) || status.Since != ""
 	}
 	return doubt
 }
@@ -135,6 +153,9 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 	}
 	for id, was := range known {
 		r := found[id]
+		if was.Since != "" {
+			was = was.AnswersAgain()
+		}
 		r.was, r.labelled = was, held.FingerprintLabel != ""
 		found[id] = r
 	}

@@ -67,6 +67,7 @@ type letting struct {
 // this object, and what another owns by now, is left as it is.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
+	rollout.MaxUnreachable = 0 // forget_unreachable is the rule for hosts that leave
 	l := letting{h, how, &gone}
 	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.notRenamed(ctx, l.unhindered(ctx, hosts))))
 	logged := platform.Run{Process: h.ID, Operation: wordsOf(l.first), Keys: h.Hosts, Rollout: rollout}

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -83,16 +82,20 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan.ID = types.StringValue(h.ID)
 	model.setSent(h.Desired)
 	model.setWhole(ctx)
-	plan.setStatuses(h.Hosts, statusesOf(failures))
+	statuses := h.statusesOf(failures, nil)
+	plan.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	u := update{h: h, operation: operation, failures: failures, registered: reconciliation.Registered(), running: reconciliation.Running()}
 	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
+	failing, warning := h.judge(failures, statuses)
 	switch {
-	case len(failures) == 0:
 	case len(failures) == len(results) && !anyTakenOver(results):
 		resp.Diagnostics.Append(createNowhere(h, failures))
+	case len(failing) > 0:
+		resp.Diagnostics.Append(warning...)
+		resp.Diagnostics.Append(createPartial(h, failing, reference.OnPartialCreate(plan.OnPartialCreate.ValueString()), h.raise(statuses)))
 	default:
-		resp.Diagnostics.Append(createPartial(h, failures, reference.OnPartialCreate(plan.OnPartialCreate.ValueString())))
+		resp.Diagnostics.Append(warning...)
 	}
 }
 
@@ -122,7 +125,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	if !prior.Desired.HasSpec { // imported and never applied: what is declared now lets go of its hosts
 		prior.Process = h.Process
 	}
-	statuses := before.lifecycle().statuses(prior.Hosts)
+	statuses := h.within(before.lifecycle().statuses(prior.Hosts))
 	u := update{
 		h: h, prior: prior, last: last, statuses: statuses,
 		priorEnsure: before.lifecycle().ensures(), adopt: plan.AdoptExisting.ValueBool(),
@@ -152,14 +155,13 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model.setSent(h.Desired)
 	model.SetHosts(ctx, u.withStuck(model.HostsMap(ctx), before.HostsMap(ctx)))
 	model.setWhole(ctx)
-	statuses = statusesOf(u.failures)
-	maps.Copy(statuses, u.stuckStatuses())
+	statuses = u.statusesAfter()
 	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.platform.Supplier)
 	left = left.Keeping(prior.Hosts)
-	plan.setStatuses(left, statuses)
+	plan.setStatuses(left, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(u.ledger(left).save(ctx, resp.Private)...)
-	resp.Diagnostics.Append(u.diagnostics()...)
+	resp.Diagnostics.Append(u.diagnostics(statuses)...)
 }
 
 func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
@@ -205,6 +207,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	// the others.
 	model.SetHosts(ctx, reference.NewHostMap(reference.Only(model.HostsMap(ctx).Known(), h.Hosts, stuck)))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
+	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone, l.wayOut(goneDestroyed)))
 }
@@ -300,8 +303,8 @@ func anyTakenOver(results fleet.Results) bool {
 }
 
 // statusesOf are what state says of failures: what is left to do, by which the next
-// update chooses its call, and why the last attempt failed.
-func statusesOf(failures fleet.Results) map[fleet.HostID]diagnose.HostStatus {
+// update chooses its call, and why the last attempt failed. was is what it said before.
+func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {
 		status := diagnose.LeftStatus(o.Left, o)
@@ -309,6 +312,10 @@ func statusesOf(failures fleet.Results) map[fleet.HostID]diagnose.HostStatus {
 			status.Code = fleet.Unconfirmed
 		}
 		statuses[host.WithoutSupplier()] = status
+	}
+	for _, host := range failures.Away() {
+		id := host.WithoutSupplier()
+		statuses[id] = statuses[id].UnreachableSince(h.now(), was[id])
 	}
 	return statuses
 }

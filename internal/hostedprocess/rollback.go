@@ -61,15 +61,15 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	}
 	foreign := maps.Clone(u.failures)
 	maps.DeleteFunc(foreign, func(_ fleet.Host, o fleet.Outcome) bool { return o.Left != fleet.RegisteredByOther })
-	maps.Copy(statuses, statusesOf(foreign))
-	maps.Copy(statuses, statusesOf(ours.Failures()))
+	maps.Copy(statuses, u.h.statusesOf(foreign, nil))
+	maps.Copy(statuses, u.h.statusesOf(ours.Failures(), u.statuses))
 
 	diags := saveIdentity(ctx, resp.Identity, before)
 	before.SetHosts(ctx, u.withJoined(before.HostsMap(ctx), plan.HostsMap(ctx), joined))
 	before.setWhole(ctx)
 	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.h.platform.Supplier)
 	hosts = hosts.Keeping(u.prior.Hosts)
-	before.lifecycle().setStatuses(hosts, statuses)
+	before.lifecycle().setStatuses(hosts, u.h.within(statuses))
 	diags.Append(resp.State.Set(ctx, before)...)
 	diags.Append(u.ledgerBack(hosts).save(ctx, resp.Private)...)
 	diags.Append(u.rolledBack(joined))
@@ -147,7 +147,7 @@ func (u *update) rolledBack(joined []fleet.Host) diag.Diagnostic {
 	}
 	return diag.NewErrorDiagnostic(summary, fmt.Sprintf("%s could not be updated on %s of this update.\n\n%s\n%s"+
 		"\nState keeps the previous declaration, hosts that were to leave have stayed, and the next plan shows the same change again.",
-		u.h.Title, diagnose.CountFailures(u.failures, u.tried), diagnose.Rows(u.h.Hosts, u.failures), where))
+		u.h.Title, diagnose.CountFailures(u.failures, len(u.results)), diagnose.Rows(u.h.Hosts, u.failures), where))
 }
 
 // operatedAs is what was done by the operations of on_update.

@@ -49,6 +49,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 			"the apply fails. Defaults to `false`.",
 		Optional: true,
 	}
+	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute("Such hosts are in `unreachable` and not in `out_of_sync`, and the next apply that reaches " +
+		"them brings them up to date. Removing and destroying go by `forget_unreachable`.")
 	attributes["on_update"] = schema.StringAttribute{
 		MarkdownDescription: "What a changed `spec` does to the process on each host, once the host is registered with it and before the next wave begins. `" +
 			string(fleet.UpdateRegister) + "`: nothing, so that it shows when the process is started next. `" + string(fleet.UpdateReload) + "` or `" +
@@ -110,6 +112,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseNonNullStateForUnknown()},
 	}
+	attributes["unreachable"] = reference.UnreachableAttribute("what is left to do there, if anything, since when, and what the platform says. " +
+		"A plan with nothing else is empty. Once an agent answers, its host is as declared or in `out_of_sync`.")
 	attributes["out_of_sync"] = schema.MapAttribute{
 		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason with the last lines of what a command printed. " + codesText + " Empty when all is well. While it is not empty, " +
 			"every plan shows an update that mends those hosts.",

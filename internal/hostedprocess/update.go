@@ -25,8 +25,8 @@ type update struct {
 
 	// What came of it.
 	did      fleet.Change
-	tried    int
-	failures fleet.Results // hosts that are not as declared
+	results  fleet.Results
+	failures fleet.Results // those of them that are not as declared
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
 	// renamed are the old names of hosts by the new ones, unnamed those of them that are still
@@ -77,7 +77,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	rollback := u.rollsBack(ctx, reconciliation, results)
 	u.keepDoubt(results)
 	u.keepUnsure(reconciliation.NotTold(), results)
-	u.tried, u.failures = len(results), results.Failures()
+	u.results, u.failures = results, results.Failures()
 	if rollback {
 		u.rollBack(ctx, reconciliation)
 	}
@@ -149,7 +149,10 @@ func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outco
 		if u.operation == "" {
 			e.PID = 0
 		}
-		entries[host.Address()] = due(host, e)
+		if !u.leftAlone(host) {
+			e = due(host, e)
+		}
+		entries[host.Address()] = e
 	}
 	return entries
 }
@@ -184,11 +187,10 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	}
 	want := wanted{changes: u.last.known && !u.last.registeredAs(u.h.Desired), raises: raises(u.priorEnsure, u.h.Desired.Ensure), adopts: u.adopt}
 	for _, host := range kept {
-		s := standing{}
+		s := standingOf(u.statuses[host.WithoutSupplier()], u.last.isOvertaken(host))
 		if !u.last.known {
-			s = lookedUp(u.h.Desired, onFile[host])
+			s = s.lookedUp(u.h.Desired, onFile[host])
 		}
-		s.code, s.overtaken = u.statuses[host.WithoutSupplier()].Code, u.last.isOvertaken(host)
 		switch want.stepOn(s) {
 		case register, registerUnowned:
 			change.Register = append(change.Register, host)
@@ -197,6 +199,9 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		case settle:
 			change.Settle = append(change.Settle, host)
 		case keepAsIs:
+			if s.away {
+				change.Rollout.MaxUnreachable--
+			}
 		}
 	}
 	u.due = u.stillDue(slices.Concat(change.Register, change.Reregister, change.Settle))
@@ -231,7 +236,7 @@ func (u *update) release(ctx context.Context, done fleet.Results) released {
 	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.renamed)
 	rollout := u.h.rollout
 	if rollout.InWaves() {
-		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - len(done.Failures())
+		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - len(done.FailuresBeyond(u.did.Rollout.MaxUnreachable))
 		if patience < 0 {
 			gone := newReleased()
 			gone.results = fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})
@@ -273,11 +278,31 @@ func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	return statuses
 }
 
-// diagnostics are what is said of it.
-func (u *update) diagnostics() diag.Diagnostics {
+// leftAlone reports whether nothing was done to a host because its agent does not answer.
+func (u *update) leftAlone(host fleet.Host) bool {
+	_, tried := u.results[host]
+	return !tried && u.statuses[host.WithoutSupplier()].Since != ""
+}
+
+// statusesAfter are what state says of the hosts after the update.
+func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
+	statuses := u.h.statusesOf(u.failures, u.statuses)
+	for _, host := range u.h.Hosts.Hosts() {
+		if u.leftAlone(host) {
+			statuses[host.WithoutSupplier()] = u.statuses[host.WithoutSupplier()]
+		}
+	}
+	maps.Copy(statuses, u.stuckStatuses())
+	return statuses
+}
+
+// diagnostics are what is said of it. statuses are those after it.
+func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
-	if len(u.failures) > 0 {
-		diags.Append(updateFailed(u.h, u.tried, u.failures, u.operation))
+	failures, warning := u.h.judge(u.failures, statuses)
+	diags.Append(warning...)
+	if len(failures) > 0 {
+		diags.Append(updateFailed(u.h, len(u.results), failures, u.operation, u.h.raise(statuses)))
 	}
 	if len(u.stuck) > 0 {
 		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.leave.wayOut(goneLeaves)))

@@ -116,6 +116,7 @@ type step struct {
 	kind     providertest.PlanKind // PlanUpdate where it is left out, or PlanDestroy
 	calls    []string              // that change something, as the ESB has them
 	left     map[string]string     // codes of out_of_sync
+	away     map[string]string     // and of unreachable, of which each plan warns
 	hosts    map[string]string     // in state; those of the configuration where it is left out
 	says     string                // part of it; nothing is said where it is left out
 	fails    bool
@@ -139,7 +140,7 @@ func (w *world) play(object *providertest.Core, steps ...step) {
 			continue
 		}
 		w.sim.ResetCalls()
-		if plan, said := object.Plan(s.config); plan.Action != providertest.PlanNothing || len(said) > 0 || len(w.sim.Changes()) > 0 {
+		if plan, said := object.Plan(s.config); plan.Action != providertest.PlanNothing || (len(said) > 0) != (len(s.away) > 0) || said.Failed() || len(w.sim.Changes()) > 0 {
 			w.Errorf("%s: something is left to do: %s %v\n%s", s.name, plan.Action, w.sim.Changes(), said)
 		}
 	}
@@ -163,6 +164,14 @@ func (w *world) expect(object *providertest.Core, s step, kind providertest.Plan
 	}
 	if diff := cmp.Diff(s.left, codes(object), cmpopts.EquateEmpty()); diff != "" {
 		w.Errorf("%s: out_of_sync (-want +got):\n%s", s.name, diff)
+	}
+	away := make(map[string]string)
+	for key, reason := range object.Reasons("unreachable") {
+		away[key], _, _ = strings.Cut(reason, "since ")
+		away[key] = strings.TrimSpace(away[key])
+	}
+	if diff := cmp.Diff(s.away, away, cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("%s: unreachable (-want +got):\n%s", s.name, diff)
 	}
 	hosts := s.hosts
 	if declared, ok := s.config["hosts"].(map[string]string); ok && hosts == nil {

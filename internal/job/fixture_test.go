@@ -64,7 +64,7 @@ func outcome(verdict fleet.Verdict, n int) fleet.Outcome {
 	message := fmt.Sprintf("message %d", n)
 	return fleet.Outcome{
 		Verdict: verdict, Code: int64(n), Message: message, Meaning: procapi.Meaning(int64(n), message),
-		TaskID: "T", RequestID: "req-1",
+		TaskID: "T", RequestID: "req-1", Away: n == procapi.CodeAgentAbnormal && verdict == fleet.Failed,
 	}
 }
 

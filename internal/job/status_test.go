@@ -46,7 +46,7 @@ func TestStatus(t *testing.T) {
 		"content-empty":   {`{"error_code":0,"content":""}`, unreadable, fleet.Unknown},
 		"content-null":    {`{"error_code":0,"content":null}`, unreadable, fleet.Unknown},
 		"content-missing": {`{"error_code":0}`, unreadable, fleet.Unknown},
-		"broken-agent":    {`{"errcode":117,"errmsg":"no agent"}`, fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: no agent"}, fleet.Unknown},
+		"broken-agent":    {`{"errcode":117,"errmsg":"no agent"}`, fleet.Status{State: fleet.Unknown, Code: 117, Message: "the agent is abnormal or not found: no agent", Away: true}, fleet.Unknown},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

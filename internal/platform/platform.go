@@ -48,6 +48,9 @@ type Platform struct {
 	// for none.
 	FingerprintLabel string
 
+	// MaxUnreachable is max_unreachable_hosts of objects that do not set it.
+	MaxUnreachable string
+
 	// Owners is shared by the objects of this provider.
 	Owners *Owners
 }

@@ -61,6 +61,7 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}
 	default:
 		o.Verdict, o.Ran = fleet.Failed, r.Code == CodeCheckFailed || r.Code == CodeCommandFailed
+		o.Away = r.Code == CodeAgentAbnormal
 	}
 	return o, true
 }

@@ -2,6 +2,8 @@ package procapi
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"maps"
 	"sync"
 
@@ -68,6 +70,7 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 		statuses[h] = fleet.Status{
 			State: fleet.Unknown, Code: o.Code, Message: joinReason(h, o.Meaning, o.Message),
 			Refused: o.Verdict == fleet.Failed && o.Err == nil && o.Code != CodeAgentAbnormal,
+			Away:    o.Away || o.Verdict == fleet.Pending && o.TaskID != "" && errors.Is(o.Err, context.DeadlineExceeded),
 		}
 	}
 	if !answered && failed != nil {

@@ -115,7 +115,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 				}
 				if test.second != 0 {
 					o := want[both[1]]
-					o.Verdict = fleet.Failed
+					o.Verdict, o.Away = fleet.Failed, true
 					want[both[1]] = o
 				}
 				if diff := cmp.Diff(want, got, cmp.AllowUnexported(fleet.Host{}), cmpopts.EquateComparable(both[0].IP())); diff != "" {
@@ -298,16 +298,16 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		want    fleet.Status
 		failed  bool // where no other host got an answer
 	}{
-		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
-		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy"}, false},
-		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress"}, false},
+		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered", Away: true}, false},
+		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},
+		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress", Away: true}, false},
 		"late-without-task":         {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, true},
 		"result-refused":            {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, fleet.Status{Message: "could not be read: " + words}, true},
 		"result-refused-with-words": {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Message: "words", Err: refused}, fleet.Status{Message: "could not be read: words"}, true},
-		"agent-says-no":             {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "no heartbeat"}, fleet.Status{Code: 117, Message: abnormal + ": no heartbeat"}, false},
-		"agent-says-the-same":       {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found"}, fleet.Status{Code: 117, Message: abnormal}, false},
-		"agent-says-its-address":    {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found: 10.0.0.2"}, fleet.Status{Code: 117, Message: abnormal}, false},
-		"agent-is-silent":           {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal}, fleet.Status{Code: 117, Message: abnormal}, false},
+		"agent-says-no":             {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "no heartbeat", Away: true}, fleet.Status{Code: 117, Message: abnormal + ": no heartbeat", Away: true}, false},
+		"agent-says-the-same":       {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found", Away: true}, fleet.Status{Code: 117, Message: abnormal, Away: true}, false},
+		"agent-says-its-address":    {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Message: "agent abnormal or not found: 10.0.0.2", Away: true}, fleet.Status{Code: 117, Message: abnormal, Away: true}, false},
+		"agent-is-silent":           {fleet.Outcome{Verdict: fleet.Failed, Code: 117, Meaning: abnormal, Away: true}, fleet.Status{Code: 117, Message: abnormal, Away: true}, false},
 		"no-meaning":                {fleet.Outcome{Verdict: fleet.Failed, Code: -1, Message: "away"}, fleet.Status{Code: -1, Message: "away", Refused: true}, false},
 		"call-refused":              {fleet.Outcome{Verdict: fleet.Failed, Err: refused}, fleet.Status{Message: words}, true},
 		"lost":                      {fleet.Outcome{Verdict: fleet.Lost, Err: refused}, fleet.Status{Message: words}, true},

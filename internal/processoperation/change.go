@@ -28,7 +28,9 @@ type change struct {
 	held    map[place]bool
 	// failed is what the last run left undone, by the hosts' names in state.
 	failed map[place]diagnose.HostStatus
-	doubt  doubt
+	// unreachable are those whose agents did not answer then.
+	unreachable unreachable
+	doubt       doubt
 	// renamed holds hosts of next that state has under another name.
 	renamed map[fleet.HostID]fleet.HostID
 }
@@ -40,6 +42,13 @@ func (r *baseResource) changeOf(ctx context.Context, plan, state resourceModel) 
 	}
 	to, from := plan.values(), state.values()
 	c := newChange(membersOf(ctx, plan, supplier), membersOf(ctx, state, supplier), reference.StringMap(from.FailedHosts))
+	c.unreachable = unreachableOf(membersOf(ctx, state, supplier), reference.StringMap(from.Unreachable))
+	if c.unreachable.machines() > maxUnreachable(r.platform, plan, c.next).Hosts { // they count as failed from now on
+		for at, status := range c.unreachable {
+			c.failed[at] = diagnose.HostStatus{Code: diagnose.NotTried, Text: status.Text}
+		}
+		c.unreachable = nil
+	}
 	c.everywhere = identifier(ctx, plan).IsUnknown() || !to.Operation.Equal(from.Operation) || !sameTriggers(to.Triggers, from.Triggers)
 	c.records = !to.runsOnCreate()
 	return c

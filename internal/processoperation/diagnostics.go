@@ -27,7 +27,7 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 			"`terraform untaint` of this resource makes the next apply retry these hosts alone.")
 	}
 	return diag.NewWarningDiagnostic(summary(o.name), o.failed(results, o.applied())+
-		"The next plan shows an update that retries these hosts alone.")
+		"The next plan shows an update that retries these hosts alone."+o.raise(results))
 }
 
 // nothingConfirmed is the error for a first run that may have worked, and of which no
@@ -65,14 +65,18 @@ func invoked(o operation, addresses []map[string]string, inOneValue string, resu
 		arguments = append(arguments, argument)
 	}
 	again := strings.Join(arguments, "\n")
-	if failures.machines() <= o.rollout.MaxFailed.Of(results.machines()) && !failures.cutShort() {
+	failing, away := o.judge(failures, nil)
+	if failing.count() == 0 {
+		return away.warn(o, "the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone"+setting+":\n\n"+again)
+	}
+	if failing.machines() <= o.rollout.MaxFailed.Of(results.machines()) && !failing.cutShort() {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(summary(o.name), failed+
 			"That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will "+
 			"show these hosts. To invoke it on them alone"+setting+":\n\n"+again)}
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic(summary(o.name), failed+
 		"Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others "+
-		"untouched, name these alone"+setting+":\n\n"+again)}
+		"untouched, name these alone"+setting+":\n\n"+again+o.raise(failing))}
 }
 
 func summary(name fleet.Operation) string {

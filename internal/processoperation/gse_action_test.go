@@ -116,6 +116,28 @@ That is no more than rollout.max_failed_hosts allows, so the action counts as do
   }`,
 			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
 		},
+		"unreachable": {
+			operation: "restart", hosts: 3, more: map[string]any{"rollout": map[string]any{"batch_size": 2}, "max_unreachable_hosts": "34%"},
+			faults: []simulator.Fault{{Op: new(simulator.OpRestart), Hosts: []string{providertest.Address(2)}, Unreachable: "117"}},
+			progress: []string{
+				"restart web:nginx: 0/3 done, 0 failed, wave 1/2 (0s)",
+				"restart web:nginx: 1/3 done, 1 failed, wave 1/2 (0s)",
+				"restart web:nginx: 1/3 done, 1 failed, wave 2/2 (0s)",
+				"restart web:nginx: 2/3 done, 1 failed, wave 2/2 (0s)",
+			},
+			end: `WARNING: Agents Not Reachable
+
+Process "nginx" in namespace "web": the agents of 1 of 3 hosts do not answer.
+
+  web-2 (0:10.0.0.3): 117, the agent is abnormal or not found
+
+That is no more than max_unreachable_hosts = "34%" allows, so the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone:
+
+  hosts = {
+    "web-2" = "0:10.0.0.3"
+  }`,
+			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
+		},
 		"more-than-tolerated": {
 			operation: "restart", hosts: 2, more: tolerant,
 			faults: []simulator.Fault{broken(1), broken(2)},

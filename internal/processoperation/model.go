@@ -32,6 +32,8 @@ type inputValues struct {
 	Operation types.String `tfsdk:"operation"`
 	Order     types.String `tfsdk:"order"`
 	Rollout   types.Object `tfsdk:"rollout"`
+
+	MaxUnreachable types.String `tfsdk:"max_unreachable_hosts"`
 }
 
 func (m *inputValues) inputs() *inputValues { return m }
@@ -85,6 +87,7 @@ type resourceValues struct {
 	Timeouts        timeouts.Value `tfsdk:"timeouts"`
 	ID              types.String   `tfsdk:"id"`
 	FailedHosts     types.Map      `tfsdk:"failed_hosts"`
+	Unreachable     types.Map      `tfsdk:"unreachable"`
 	RolloutPlan     types.String   `tfsdk:"rollout_plan"`
 }
 
@@ -115,6 +118,8 @@ type operation struct {
 	name     fleet.Operation
 	order    fleet.Order
 	rollout  fleet.Rollout
+	// unreachable is how many hosts may have agents that do not answer.
+	unreachable reference.MaxUnreachable
 }
 
 // several reports whether it is for the processes of processes.
@@ -167,7 +172,8 @@ func open(ctx context.Context, p *platform.Platform, m model, diags *diag.Diagno
 	}
 	var d diag.Diagnostics
 	o.rollout, d = rolloutOf(ctx, o.members, o.name, m.inputs().Rollout)
-	o.rollout.Clock = p.Clock
+	o.unreachable = maxUnreachable(p, m, o.members)
+	o.rollout.Clock, o.rollout.MaxUnreachable = p.Clock, o.unreachable.Hosts
 	diags.Append(d...)
 	return o
 }
@@ -206,6 +212,19 @@ func (o outcome) failures() outcome {
 		failures[i] = results.Failures()
 	}
 	return failures
+}
+
+// but are the results without hosts whose agents do not answer.
+func (o outcome) but(away unreachable, members []member) outcome {
+	others := make(outcome, len(o))
+	for i, results := range o {
+		others[i] = maps.Clone(results)
+		maps.DeleteFunc(others[i], func(host fleet.Host, one fleet.Outcome) bool {
+			_, is := away[place{members[i].ID, host.WithoutSupplier()}]
+			return is && !one.OK()
+		})
+	}
+	return others
 }
 
 // mayHaveRun are those of operations that did not come out well and may have done something.

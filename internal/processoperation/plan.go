@@ -69,7 +69,15 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		}
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("failed_hosts"), failed)...)
 	}
-	if settled && !change.retries() && sameInputs(ctx, plan, state) {
+	nothing := !change.retries() && sameInputs(ctx, plan, state)
+	if settled {
+		unreachable := state.values().Unreachable
+		if most := maxUnreachable(r.platform, plan, change.next).Hosts; !nothing && (most > 0 || len(unreachable.Elements()) > 0) {
+			unreachable = types.MapUnknown(types.StringType)
+		}
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
+	}
+	if settled && nothing {
 		// Nothing changes, and the last run is what state tells.
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.values().RolloutPlan)...)
 		return
@@ -88,7 +96,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 // sameInputs reports whether a plan says what state says.
 func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 	to, from := plan.values(), state.values()
-	return reference.SameProcesses(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Order.Equal(from.Order) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) &&
+	return reference.SameProcesses(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Order.Equal(from.Order) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) && to.MaxUnreachable.Equal(from.MaxUnreachable) &&
 		to.RunOnCreate.Equal(from.RunOnCreate) && to.OnPartialCreate.Equal(from.OnPartialCreate) && to.OnDestroy.Equal(from.OnDestroy) && to.Timeouts.Equal(from.Timeouts)
 }
 

@@ -194,6 +194,30 @@ func TestProcesses_failed(t *testing.T) {
 	})
 }
 
+// A machine whose agent does not answer holds up no other, and none of its processes has failed.
+func TestProcesses_unreachable(t *testing.T) {
+	t.Parallel()
+	onFaces(t, "", ways, func(s trial) {
+		t, w := s.t, way{s.by}
+		sim := providertest.NewSim(t)
+		resource := w.resource(t, sim)
+		sim.SetReachable(providertest.Address(2), false)
+		config := w.config(t, operation("restart", stack(), map[string]any{"order": "ascending", "max_unreachable_hosts": 1}))
+		_, said := resource.Apply(config)
+		if said.Failed() || !strings.Contains(said.String(), "Agents Not Reachable") {
+			t.Errorf("said: %s", said)
+		}
+		w.expect(t, sim, "7 db[2 3]", "7 log[2 4] web[2 4]")
+		away := slices.Sorted(maps.Keys(resource.Reasons("unreachable")))
+		providertest.Same(t, "unreachable", []string{"db/web-2", "log/web-2", "web/web-2"}, away)
+		providertest.Same(t, "failed_hosts", 0, len(resource.Reasons("failed_hosts")))
+		sim.SetReachable(providertest.Address(2), true)
+		sim.ResetCalls()
+		resource.Applied(config)
+		w.expect(t, sim, "7 db[3]", "7 log[3] web[3]")
+	})
+}
+
 // An answer that got lost leaves all processes of the call in doubt. The next apply asks
 // each, and starts nothing twice.
 func TestProcesses_lost(t *testing.T) {

@@ -49,7 +49,7 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	}
 	if !plan.values().runsOnCreate() {
 		plan.values().recordRun(o, 0, make([]duty, len(o.members)))
-		plan.values().record(o, nil)
+		plan.values().record(o, nil, nil)
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 		return
 	}
@@ -64,8 +64,9 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 		resp.Diagnostics.Append(runFailed(o, results, "Fix the cause and apply again. Nothing was saved, so the next apply runs on every host.", ""))
 		return
 	}
+	failing, away := o.judge(failures, nil)
 	plan.values().recordRun(o, 1, everyHost(o.members))
-	plan.values().record(o, failures)
+	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	resp.Diagnostics.Append(saveRuns(ctx, resp.Private, 1)...)
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, nil, doubtOf(o, everyHost(o.members), results))...)
@@ -73,14 +74,10 @@ func (r *baseResource) Create(ctx context.Context, req resource.CreateRequest, r
 	case failures.count() == 0:
 	case failures.count() == results.count() && !failures.interrupted():
 		resp.Diagnostics.Append(nothingConfirmed(o, results))
-	default:
-		resp.Diagnostics.Append(createdInPart(o, results, reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
+	case failing.count() > 0:
+		resp.Diagnostics.Append(createdInPart(o, results.but(away, o.members), reference.OnPartialCreate(plan.values().OnPartialCreate.ValueString())))
 	}
-}
-
-// Read asks nothing: an operation is an event. bk_process_status reports how the process
-// is now.
-func (r *baseResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {
+	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
 }
 
 func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
@@ -108,20 +105,22 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		return
 	}
 
-	due := change.due()
+	due, unreached := change.due(), change.unreached()
+	o.rollout.MaxUnreachable -= unreached.machines()
 	results := o.run(ctx, due)
 
-	failures := results.failures()
+	failing, away := o.judge(results.failures(), unreached)
 	plan.values().recordRun(o, number, due)
-	plan.values().record(o, failures)
+	plan.values().record(o, failing, away)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	if results.count() > 0 {
 		resp.Diagnostics.Append(saveRuns(ctx, resp.Private, number)...)
 	}
 	resp.Diagnostics.Append(saveDoubt(ctx, resp.Private, before, doubtOf(o, due, results))...)
-	if failures.count() > 0 {
-		resp.Diagnostics.Append(runFailed(o, results, diagnose.RetriedAlone, o.applied()))
+	if failing.count() > 0 {
+		resp.Diagnostics.Append(runFailed(o, results.but(away, o.members), diagnose.RetriedAlone+o.raise(failing), o.applied()))
 	}
+	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
 }
 
 func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
@@ -137,6 +136,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		return
 	}
 	o.name = fleet.Operation(state.values().OnDestroy.ValueString())
+	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // what is destroyed is not brought up to date later
 	o.order = o.name.Order()
 
 	// State may hold one machine by two names that nobody told apart when they came.
@@ -175,7 +175,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 }
 
 // record writes what became of a run into the model.
-func (m *resourceValues) record(o operation, failures outcome) {
+func (m *resourceValues) record(o operation, failures outcome, away unreachable) {
 	m.ID = types.StringValue(o.id())
 	failed := make(map[string]string)
 	for i, of := range failures {
@@ -184,13 +184,14 @@ func (m *resourceValues) record(o operation, failures outcome) {
 		}
 	}
 	m.FailedHosts = reference.StringMapValue(failed)
+	m.Unreachable = reference.StringMapValue(away.byKey(o.members))
 }
 
 // recordDestroy writes what a destroy has left undone into the model. If it is given up, the
 // operation is due where it was before, and where on_destroy may have undone it.
 func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	before := reference.StringMap(m.FailedHosts)
-	m.record(o, left.mayHaveRun())
+	m.record(o, left.mayHaveRun(), unreachableOf(o.members, reference.StringMap(m.Unreachable)).leftOf(o, left))
 	failed := reference.StringMap(m.FailedHosts)
 	for i, member := range o.members {
 		for host := range left[i] {

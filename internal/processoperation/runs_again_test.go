@@ -2,8 +2,10 @@ package processoperation_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -293,6 +295,79 @@ func TestProcessOperation_destroyGivenUp(t *testing.T) {
 			}
 			if kind, said := resource.Apply(config); kind != providertest.PlanNothing {
 				t.Errorf("after it: %s %s", kind, said)
+			}
+		})
+	}
+}
+
+func addressesOf(numbers []int) []string {
+	var addresses []string
+	for _, n := range numbers {
+		addresses = append(addresses, providertest.Address(n))
+	}
+	return addresses
+}
+
+// Hosts whose agents do not answer are no failure, as long as there are no more than
+// max_unreachable_hosts: the operation runs there once they answer, and nowhere else.
+func TestProcessOperation_unreachable(t *testing.T) {
+	t.Parallel()
+	for _, by := range faces {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			sim := providertest.NewSim(t)
+			registerAll(t, sim, 4)
+			operationOf(t, sim, by).Applied(configOf(by, "start", 4, nil))
+			resource := operationOf(t, sim, by)
+			config := func(most, trigger string) map[string]any {
+				return restartConfig(by, 4, map[string]any{"max_unreachable_hosts": most, "triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"batch_size": 2}})
+			}
+			for _, s := range []struct {
+				name    string
+				dead    []int // from now on
+				most    string
+				trigger string
+				kind    providertest.PlanKind
+				ran     []int // on which hosts the restart was sent
+				failed  []int
+				away    []int
+				says    string
+				fails   bool
+			}{
+				{"created", []int{1}, "25%", "a", providertest.PlanCreate, []int{1, 2, 3, 4}, nil, []int{1}, "Agents Not Reachable", false},
+				{"nothing else", []int{1}, "25%", "a", providertest.PlanNothing, nil, nil, []int{1}, "Agents Not Reachable", false},
+				{"triggered", []int{1}, "25%", "b", providertest.PlanUpdate, []int{1, 2, 3, 4}, nil, []int{1}, "Agents Not Reachable", false},
+				{"answers again", nil, "25%", "b", providertest.PlanUpdate, []int{1}, nil, nil, "", false},
+				{"too many", []int{2, 3}, "25%", "c", providertest.PlanUpdate, []int{1, 2, 3, 4}, []int{2, 3}, nil, "allows 1. With 2 or more", true},
+				{"enough", []int{2, 3}, "2", "c", providertest.PlanUpdate, []int{2, 3}, nil, []int{2, 3}, "Agents Not Reachable", false},
+				{"lowered", []int{2, 3}, "1", "c", providertest.PlanUpdate, []int{2, 3}, []int{2, 3}, nil, "allows 1. With 2 or more", true},
+				{"well", nil, "1", "c", providertest.PlanUpdate, []int{2, 3}, nil, nil, "", false},
+			} {
+				for n := range 4 {
+					sim.SetReachable(providertest.Address(n+1), !slices.Contains(s.dead, n+1))
+				}
+				sim.ResetCalls()
+				kind, said := resource.Apply(config(s.most, s.trigger))
+				if kind != s.kind || said.Failed() != s.fails || (len(said) > 0) != (s.says != "") || !strings.Contains(said.String(), s.says) {
+					t.Errorf("%s: %s, want %s; said: %s", s.name, kind, s.kind, said)
+				}
+				var ran []string
+				for _, call := range sim.Calls().OfOp(simulator.OpRestart) {
+					ran = append(ran, call.Hosts...)
+				}
+				slices.Sort(ran)
+				if want := addressesOf(s.ran); !slices.Equal(ran, want) {
+					t.Errorf("%s: sent to %v, want %v", s.name, ran, want)
+				}
+				for attribute, want := range map[string][]int{"failed_hosts": s.failed, "unreachable": s.away} {
+					var keys []string
+					for _, n := range want {
+						keys = append(keys, fmt.Sprintf("web-%d", n))
+					}
+					if got := slices.Sorted(maps.Keys(resource.Reasons(attribute))); !slices.Equal(got, keys) {
+						t.Errorf("%s: %s is %v, want %v", s.name, attribute, resource.Reasons(attribute), keys)
+					}
+				}
 			}
 		})
 	}

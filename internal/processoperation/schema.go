@@ -14,8 +14,9 @@ import (
 )
 
 // inputAttributes are those of inputValues. more is a sentence about a change of the
-// operation, order one about a change of the order.
-func inputAttributes(more, order string) map[string]schema.Attribute {
+// operation, order one about a change of the order, unreachableText one about hosts whose agents do not
+// answer.
+func inputAttributes(more, order, unreachableText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
 		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
@@ -30,6 +31,7 @@ func inputAttributes(more, order string) map[string]schema.Attribute {
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.Orders())...)},
 	}
 	attributes["rollout"] = reference.RolloutAttribute("Runs the operation in waves.")
+	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute(unreachableText)
 	return attributes
 }
 
@@ -40,7 +42,10 @@ func operationValidator() validator.String {
 // resourceAttributes are those of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
-		" Changing this alone runs nothing: the next run goes that way. `on_destroy` goes as it would without it.")
+		" Changing this alone runs nothing: the next run goes that way. `on_destroy` goes as it would without it.",
+		"Such hosts are in `unreachable` and not in `failed_hosts`, and the operation runs there once their agents answer. Each counts as failed for `on_destroy`.")
+	attributes["unreachable"] = reference.UnreachableAttribute("since when, and what the platform says. A plan with nothing else is empty. " +
+		"Once an agent answers, its host is in `failed_hosts`, and the next apply runs the operation there.")
 	attributes["triggers"] = schema.MapAttribute{
 		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Put in what it is to follow: the hash of a " +
 			"configuration file, or the `fingerprint` of a `bk_hosted_process`, which changes with its `spec` and labels.",

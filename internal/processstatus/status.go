@@ -24,6 +24,7 @@ type statusModel struct {
 	StoppedCount      types.Int64    `tfsdk:"stopped_count"`
 	UnregisteredCount types.Int64    `tfsdk:"unregistered_count"`
 	UnknownCount      types.Int64    `tfsdk:"unknown_count"`
+	UnreachableCount  types.Int64    `tfsdk:"unreachable_count"`
 
 	unhealthy int64 // hosts that run and say nothing of their health
 }
@@ -70,6 +71,9 @@ func statusAttributes(ctx context.Context, unregistered string) map[string]schem
 	} {
 		attributes[name] = schema.Int64Attribute{MarkdownDescription: fmt.Sprintf("Number of hosts whose state is `%s`.", state), Computed: true}
 	}
+	attributes["unreachable_count"] = schema.Int64Attribute{
+		MarkdownDescription: "Number of those among the `unknown` hosts whose agents do not answer. The others answered with something else than a status.", Computed: true,
+	}
 	return attributes
 }
 
@@ -102,11 +106,14 @@ func (m *statusModel) read(ctx context.Context, p *platform.Platform, which refe
 }
 
 func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) {
-	counts := make(map[fleet.State]int64)
+	counts, unreachable := make(map[fleet.State]int64), int64(0)
 	elements := make(map[string]attr.Value, hosts.Len())
 	for key, host := range hosts.All {
 		status := statuses[host]
 		counts[status.State]++
+		if status.State == fleet.Unknown && status.Away {
+			unreachable++
+		}
 		if status.State == fleet.Running && status.Health == "" {
 			m.unhealthy++
 		}
@@ -117,6 +124,7 @@ func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fle
 	m.StoppedCount = types.Int64Value(counts[fleet.Stopped])
 	m.UnregisteredCount = types.Int64Value(counts[fleet.Unregistered])
 	m.UnknownCount = types.Int64Value(counts[fleet.Unknown])
+	m.UnreachableCount = types.Int64Value(unreachable)
 }
 
 func statusValue(s fleet.Status) types.Object {

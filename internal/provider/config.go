@@ -205,6 +205,7 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		Backoff:          p.Backoff,
 		Gateway:          s.API.Gateway,
 		Supplier:         s.supplier,
+		MaxUnreachable:   s.maxUnreachable,
 		DefaultLabels:    s.defaultLabels,
 		FingerprintLabel: s.fingerprintLabel,
 	}

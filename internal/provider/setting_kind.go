@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
@@ -121,6 +122,25 @@ func (k choiceKind) parse(text string) error {
 	}
 	*k.into = text
 	return nil
+}
+
+// toleranceKind is a number or a percentage of hosts, none by default.
+type toleranceKind struct{ textKind }
+
+func newTolerance(into *string) toleranceKind { return toleranceKind{newText(into, "0")} }
+
+func (k toleranceKind) attribute(d setting) schema.Attribute {
+	return schema.StringAttribute{
+		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, Validators: []validator.String{reference.ToleranceValidator()},
+	}
+}
+
+func (k toleranceKind) set(value attr.Value) error { return k.parse(textOf(value)) }
+
+func (k toleranceKind) parse(text string) error {
+	*k.into = text
+	_, err := fleet.ParseTolerance(text)
+	return err
 }
 
 type numberKind struct {

@@ -30,6 +30,7 @@ type settings struct {
 	supplier         int
 	defaultLabels    map[string]string
 	fingerprintLabel string
+	maxUnreachable   string
 
 	declared []setting
 	// given maps a setting's name to what set it: its own name for the provider block, or
@@ -123,6 +124,11 @@ func (s *settings) declare() []setting {
 			description: "Label for a fingerprint of the declared spec and labels. It shows the provider that somebody has " +
 				"registered a host with another spec, which no API returns. A second label, its name with `_owner` behind it, says which " +
 				"resource registered. `\"\"` turns both off.",
+		},
+		{
+			name: "max_unreachable_hosts", env: "BK_MAX_UNREACHABLE_HOSTS", kind: newTolerance(&s.maxUnreachable),
+			description: "`max_unreachable_hosts` of the resources and actions that do not set it: how many of their hosts may have agents that do not answer, " +
+				"without failing the apply. A number, or a percentage such as `\"5%\"`.",
 		},
 		{
 			name: "max_hosts_per_request", kind: newNumber(&s.maxHosts, procapi.DefaultMaxHosts, 1, 10000),

@@ -164,6 +164,14 @@ var settingRows = map[string]settingRow{
 		setting: "bk_supplier_id", seen: (*settingScene).suppliers,
 		value: 0, want: "0", env: "BK_SUPPLIER_ID", envValue: "23", envWant: "23",
 	},
+	"max_unreachable_hosts": {
+		setting: "max_unreachable_hosts", seen: (*settingScene).unreached, byDefault: "0",
+		value: "50%", want: "1", env: "BK_MAX_UNREACHABLE_HOSTS", envValue: "49%", envWant: "0", fits: []any{3, "3"},
+		bad: []badSetting{
+			{value: "x", want: `max_unreachable_hosts: Invalid Number Of Hosts: Attribute max_unreachable_hosts: "x" is neither a number of hosts ("3") nor a share of all hosts ("10%").`},
+			{env: "-1", want: `max_unreachable_hosts: Invalid Provider Setting: Environment variable BK_MAX_UNREACHABLE_HOSTS: "-1" is neither a number of hosts ("3") nor a share of all hosts ("10%").`},
+		},
+	},
 	"default_labels": {
 		setting: "default_labels", seen: (*settingScene).labels, with: map[string]any{"spec_fingerprint_label": ""},
 		value: map[string]string{"team": "sre"}, want: "map[team:sre]",

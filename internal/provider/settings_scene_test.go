@@ -238,6 +238,17 @@ func hostedSettings() map[string]any {
 	return map[string]any{"meta": map[string]any{"namespace": "web", "name": "nginx"}, "hosts": providertest.HostsOf(1), "spec": spec}
 }
 
+// unreached is whether a create with a host whose agent does not answer leaves it among those.
+func (s *settingScene) unreached() string {
+	for _, sim := range s.sims {
+		sim.SetReachable(providertest.Address(2), false)
+	}
+	config, resource := hostedSettings(), s.CoreOf(providertest.HostedType, &providertest.Kept{})
+	config["hosts"] = providertest.HostsOf(2)
+	resource.Apply(config)
+	return fmt.Sprint(len(resource.Reasons("unreachable")))
+}
+
 // suppliers are the supplier ids of the hosts on which a process is registered.
 func (s *settingScene) suppliers() string {
 	s.register()

@@ -80,7 +80,7 @@ func TestMappingStatus(t *testing.T) {
 				t.Fatal(said)
 			}
 			want := map[string]any{
-				"running_count": 3, "stopped_count": 2, "unknown_count": c.counts["unknown_count"], "unregistered_count": c.counts["unregistered_count"],
+				"running_count": 3, "stopped_count": 2, "unknown_count": c.counts["unknown_count"], "unreachable_count": c.counts["unknown_count"], "unregistered_count": c.counts["unregistered_count"],
 				"statuses": map[string]any{
 					"web-1": running, "web-2": running, "web-3": running, "web-4": stopped, "web-5": stopped, "web-6": c.last,
 				},

@@ -81,6 +81,9 @@ func ToleranceAttribute(description string) schema.StringAttribute {
 	return schema.StringAttribute{MarkdownDescription: description, Optional: true, Validators: []validator.String{toleranceValidator{}}}
 }
 
+// ToleranceValidator refuses what is no number or percentage of hosts.
+func ToleranceValidator() validator.String { return toleranceValidator{} }
+
 // OnFailure is what happens to a rollout once more hosts have failed than it bears.
 type OnFailure string
 

@@ -23,7 +23,7 @@ func Settled(ctx context.Context, config tfsdk.Config) (bool, diag.Diagnostics) 
 
 // effects are the attributes that say what an apply does and how it ended. Any value of the
 // configuration may decide that. The other computed attributes follow from some values each.
-var effects = []string{"failed_hosts", "out_of_sync", "rollout_plan"}
+var effects = []string{"failed_hosts", "out_of_sync", "rollout_plan", "unreachable"}
 
 // PlanUnsettled plans the effects of a plan that will be made again.
 func PlanUnsettled(ctx context.Context, plan *tfsdk.Plan) diag.Diagnostics {

@@ -1,0 +1,144 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+)
+
+// textAnswersAgain is what state says of a host whose agent answers again and that is to be brought
+// up to date.
+const textAnswersAgain = "its agent answers again; it did not when this was to be done"
+
+// UnreachableSince is the status of a host whose agent does not answer, since now or since when
+// state said so before.
+func (s HostStatus) UnreachableSince(now time.Time, was HostStatus) HostStatus {
+	s.Since = cmp.Or(was.Since, now.UTC().Format(time.RFC3339))
+	return s
+}
+
+// AnswersAgain is the status of a host once its agent answers, the zero value where it is as
+// declared.
+func (s HostStatus) AnswersAgain() HostStatus {
+	if s.Code == "" {
+		return HostStatus{}
+	}
+	return HostStatus{Code: s.Code, Text: textAnswersAgain}
+}
+
+// UnreachableSaid is what the platform said of a host whose agent does not answer.
+func UnreachableSaid(s fleet.Status) string {
+	return Reason(fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message})
+}
+
+// since is what stands in unreachable: what is left to do, if anything, from when on, and what the
+// platform said.
+func (s HostStatus) since() string {
+	text := "since " + s.Since
+	if s.Code != "" {
+		text = string(s.Code) + " " + text
+	}
+	if s.Text == "" {
+		return text
+	}
+	return text + ": " + s.Text
+}
+
+// parseSince reads what since wrote.
+func parseSince(text string) HostStatus {
+	head, said, _ := strings.Cut(text, ": ")
+	code, since, _ := strings.Cut(head, "since ")
+	return HostStatus{Code: fleet.Code(strings.TrimSpace(code)), Text: said, Since: cmp.Or(since, head)}
+}
+
+// Unreachable reads a map of host key to what unreachable says.
+func Unreachable(byKey map[string]string, hosts fleet.Inventory) map[fleet.HostID]HostStatus {
+	statuses := make(map[fleet.HostID]HostStatus, len(byKey))
+	for key, host := range hosts.All {
+		if text, found := byKey[key]; found {
+			statuses[host.WithoutSupplier()] = parseSince(text)
+		}
+	}
+	return statuses
+}
+
+// UnreachableByKey writes the statuses of hosts whose agents do not answer, by host key.
+func UnreachableByKey(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) map[string]string {
+	byKey := make(map[string]string)
+	for key, host := range hosts.All {
+		if status := statuses[host.WithoutSupplier()]; status.Since != "" {
+			byKey[key] = status.since()
+		}
+	}
+	return byKey
+}
+
+// CountUnreachable counts the hosts whose agents do not answer.
+func CountUnreachable(statuses map[fleet.HostID]HostStatus) int {
+	count := 0
+	for _, status := range statuses {
+		if status.Since != "" {
+			count++
+		}
+	}
+	return count
+}
+
+// Within are the statuses where as many hosts may have agents that do not answer. Where there are
+// more, these are out of sync as any other.
+func Within(limit int, statuses map[fleet.HostID]HostStatus) map[fleet.HostID]HostStatus {
+	if CountUnreachable(statuses) <= limit {
+		return statuses
+	}
+	within := maps.Clone(statuses)
+	for id, status := range within {
+		if status.Since = ""; status.Code == "" {
+			delete(within, id)
+			continue
+		}
+		within[id] = status
+	}
+	return within
+}
+
+// UnreachableRows lists the hosts whose agents do not answer, those of which the platform says the
+// same in one row.
+func UnreachableRows(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) string {
+	rows := make(fleet.Results)
+	for _, host := range hosts.All {
+		if status := statuses[host.WithoutSupplier()]; status.Since != "" {
+			rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: status.Text}
+		}
+	}
+	return Rows(hosts, rows)
+}
+
+// RaiseUnreachable says which number would have let an apply go on without the hosts whose agents
+// do not answer: set is the value of max_unreachable_hosts and limit what that allows. "" where
+// there are no more than that.
+func RaiseUnreachable(away, limit int, set string) string {
+	if away <= limit {
+		return ""
+	}
+	return fmt.Sprintf("\n\nThe agents of %s do not answer, and max_unreachable_hosts = %q allows %d. With %d or more, an apply goes on without such hosts "+
+		"and brings them up to date once their agents answer.", Hosts(away), set, limit, away)
+}
+
+// LeftUnreachable lists the hosts whose agents do not answer, for the warning of an apply or a
+// refresh that goes on without them.
+func LeftUnreachable(title string, hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus) string {
+	return fmt.Sprintf("%s: the agents of %s do not answer.\n\n%s\n", title, CountHosts(CountUnreachable(statuses), hosts.Len()), UnreachableRows(hosts, statuses))
+}
+
+// AllowedUnreachable says why that is only a warning: set is the value of max_unreachable_hosts, and
+// so what follows from it.
+func AllowedUnreachable(set, so string) string {
+	return fmt.Sprintf("That is no more than max_unreachable_hosts = %q allows, so %s", set, so)
+}
+
+// KeptUnreachable is what follows from it for objects with state.
+const KeptUnreachable = "these hosts are in unreachable and do not fail the apply."

@@ -1,0 +1,204 @@
+package processoperation
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+// unreachable are the processes on hosts whose agents do not answer.
+type unreachable map[place]diagnose.HostStatus
+
+// unreachableOf is what state says of them.
+func unreachableOf(members []member, byKey map[string]string) unreachable {
+	u := make(unreachable)
+	for _, m := range members {
+		for host, status := range diagnose.Unreachable(keysOf(m, byKey), m.Hosts) {
+			u[place{m.ID, host}] = status
+		}
+	}
+	return u
+}
+
+// keysOf are the entries of a member, by the keys of its own hosts.
+func keysOf(m member, byKey map[string]string) map[string]string {
+	own := make(map[string]string, len(byKey))
+	for key := range m.Hosts.All {
+		if text, said := byKey[reference.HostKey(m.name, key)]; said {
+			own[key] = text
+		}
+	}
+	return own
+}
+
+// byKey is what state says of them.
+func (u unreachable) byKey(members []member) map[string]string {
+	all := make(map[string]string)
+	for _, m := range members {
+		for key, status := range diagnose.UnreachableByKey(m.Hosts, u.of(m)) {
+			all[reference.HostKey(m.name, key)] = status
+		}
+	}
+	return all
+}
+
+// of are those of one member.
+func (u unreachable) of(m member) map[fleet.HostID]diagnose.HostStatus {
+	statuses := make(map[fleet.HostID]diagnose.HostStatus)
+	for at, status := range u {
+		if at.process == m.ID {
+			statuses[at.host] = status
+		}
+	}
+	return statuses
+}
+
+// leftOf are those of hosts that a destroy has left.
+func (u unreachable) leftOf(o operation, left outcome) unreachable {
+	rest := make(unreachable)
+	for i, m := range o.members {
+		for host := range left[i] {
+			at := place{m.ID, host.WithoutSupplier()}
+			if status, is := u[at]; is {
+				rest[at] = status
+			}
+		}
+	}
+	return rest
+}
+
+// machines counts the machines.
+func (u unreachable) machines() int {
+	machines := make(map[fleet.HostID]bool)
+	for at := range u {
+		machines[at.host] = true
+	}
+	return len(machines)
+}
+
+// maxUnreachable is max_unreachable_hosts of an object.
+func maxUnreachable(p *platform.Platform, m model, members []member) reference.MaxUnreachable {
+	return reference.MaxUnreachableOf(p, m.inputs().MaxUnreachable, len(machinesOf(members, everyHost(members))))
+}
+
+// judge parts the failures of a run from the hosts whose agents do not answer, where these are,
+// together with before, no more than may be. Where there are more, they have failed as any other.
+func (o operation) judge(failures outcome, before unreachable) (outcome, unreachable) {
+	away := maps.Clone(before)
+	if away == nil {
+		away = make(unreachable)
+	}
+	failing := make(outcome, len(failures))
+	for i, m := range o.members {
+		failing[i] = maps.Clone(failures[i])
+		for _, host := range failures[i].Away() {
+			at := place{m.ID, host.WithoutSupplier()}
+			status := diagnose.HostStatus{Text: diagnose.Reason(failures[i][host])}
+			away[at] = status.UnreachableSince(o.now(), before[at])
+			delete(failing[i], host)
+		}
+	}
+	if away.machines() > o.unreachable.Hosts {
+		return failures, nil
+	}
+	return failing, away
+}
+
+// now is the time by the clock of rollouts.
+func (o operation) now() time.Time {
+	if o.platform.Clock == nil {
+		return time.Now()
+	}
+	return o.platform.Clock.Now()
+}
+
+// raise says which max_unreachable_hosts would have been enough for a run that failed.
+func (o operation) raise(failures outcome) string {
+	machines := make(map[fleet.HostID]bool)
+	for _, of := range failures {
+		for _, host := range of.Away() {
+			machines[host.WithoutSupplier()] = true
+		}
+	}
+	return diagnose.RaiseUnreachable(len(machines), o.unreachable.Hosts, o.unreachable.Set)
+}
+
+// warn warns of the hosts whose agents do not answer, once. so is what follows from that.
+func (u unreachable) warn(o operation, so string) diag.Diagnostics {
+	if len(u) == 0 {
+		return nil
+	}
+	text := ""
+	for _, m := range o.members {
+		if of := u.of(m); len(of) > 0 {
+			text += diagnose.LeftUnreachable(m.Title, m.Hosts, of)
+		}
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Agents Not Reachable", text+diagnose.AllowedUnreachable(o.unreachable.Set, so))}
+}
+
+// ranLater is what becomes of hosts whose agents do not answer.
+func (o operation) ranLater() string {
+	return diagnose.KeptUnreachable + " The " + string(o.name) + " runs on such a host in the first apply after its agent answers."
+}
+
+// Read asks the agents that did not answer when the operation was to run. It asks nothing else: an
+// operation is an event, and bk_process_status reports how the process is now.
+func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	state := r.newModel()
+	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	if resp.Diagnostics.HasError() || len(state.values().Unreachable.Elements()) == 0 || !r.platform.Ready() {
+		return
+	}
+	o := open(ctx, r.platform, state, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	failed, away := reference.StringMap(state.values().FailedHosts), unreachableOf(o.members, reference.StringMap(state.values().Unreachable))
+	for _, m := range o.members {
+		statuses := away.of(m)
+		hosts := m.Hosts.Pick(func(host fleet.Host) bool { _, is := statuses[host.WithoutSupplier()]; return is })
+		live, err := fleet.LiveStatusWithin(ctx, m.Process, patience, hosts)
+		if err = diagnose.UnlessInterrupted(ctx, err); err != nil {
+			resp.Diagnostics.Append(diagnose.CallFailed("Unable to Read Process Operation", m.Title+
+				": agents that did not answer before could not be asked. Its state is kept as it was.", err))
+			return
+		}
+		for _, host := range hosts {
+			if s := live[host]; s.State != fleet.Unknown && s.State != "" {
+				delete(away, place{m.ID, host.WithoutSupplier()})
+				failed[reference.HostKey(m.name, m.Hosts.Key(host))] = diagnose.HostStatus{Code: diagnose.NotTried}.AnswersAgain().String()
+			}
+		}
+	}
+	state.values().FailedHosts = reference.StringMapValue(failed)
+	state.values().Unreachable = reference.StringMapValue(away.byKey(o.members))
+	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	resp.Diagnostics.Append(away.warn(o, o.ranLater())...)
+}
+
+// patience is how long agents are asked that did not answer before.
+const patience = 15 * time.Second
+
+// unreached are the machines of a change whose agents did not answer, and on which nothing is done
+// now.
+func (c *change) unreached() unreachable {
+	left := make(unreachable)
+	for _, m := range c.next {
+		for _, host := range m.Hosts.Hosts() {
+			at := c.inState(m.ID, host)
+			if status, is := c.unreachable[at]; is && !c.everywhere {
+				left[place{m.ID, host.WithoutSupplier()}] = status
+			}
+		}
+	}
+	return left
+}

@@ -1,0 +1,41 @@
+package reference
+
+import (
+	"cmp"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+)
+
+// MaxUnreachableAttribute declares max_unreachable_hosts; more is a sentence about what then becomes
+// of these hosts.
+func MaxUnreachableAttribute(more string) schema.StringAttribute {
+	return ToleranceAttribute("How many hosts may have agents that do not answer, without failing the apply: a number, or a percentage such as `\"5%\"` of all hosts, " +
+		"rounded down. " + more + " Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
+}
+
+// UnreachableAttribute declares unreachable; more says what stands there.
+func UnreachableAttribute(more string) schema.MapAttribute {
+	return schema.MapAttribute{MarkdownDescription: "Hosts whose agents do not answer, as far as `max_unreachable_hosts` allows such: a map of host key to " + more, Computed: true, ElementType: types.StringType}
+}
+
+// MaxUnreachable is max_unreachable_hosts of an object: as it is written, and how many of its hosts
+// that is.
+type MaxUnreachable struct {
+	Set   string
+	Hosts int
+}
+
+// MaxUnreachableOf is that of an object with so many hosts, by its attribute or the provider's.
+func MaxUnreachableOf(p *platform.Platform, value types.String, hosts int) MaxUnreachable {
+	set := value.ValueString()
+	if p != nil {
+		set = cmp.Or(set, p.MaxUnreachable)
+	}
+	set = cmp.Or(set, "0")
+	tolerance, _ := fleet.ParseTolerance(set) // validators have checked it
+	return MaxUnreachable{Set: set, Hosts: tolerance.Of(hosts)}
+}
