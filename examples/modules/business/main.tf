@@ -40,15 +40,16 @@ resource "bk_hosted_process" "this" {
   hosts = each.value.hosts
   spec  = each.value.spec
 
-  ensure             = var.ensure
-  on_update          = var.on_update
-  rollout            = var.rollout == null ? null : merge(var.rollout, { healthy = local.watches || var.operation == null ? try(var.rollout.healthy, null) : null })
-  safety             = var.safety
-  on_destroy         = var.on_destroy
-  adopt_existing     = var.adopt_existing
-  forget_unreachable = var.forget_unreachable
-  on_partial_create  = var.on_partial_create
-  timeouts           = var.timeouts
+  ensure                = var.ensure
+  on_update             = var.on_update
+  rollout               = var.rollout == null ? null : merge(var.rollout, { healthy = local.watches || var.operation == null ? try(var.rollout.healthy, null) : null })
+  safety                = var.safety
+  on_destroy            = var.on_destroy
+  adopt_existing        = var.adopt_existing
+  max_unreachable_hosts = var.max_unreachable_hosts
+  forget_unreachable    = var.forget_unreachable
+  on_partial_create     = var.on_partial_create
+  timeouts              = var.timeouts
 
   # Nothing is planned before every module has its hosts.
   depends_on = [data.bk_hosts.module]
@@ -65,12 +66,13 @@ resource "bk_hosted_process" "this" {
 resource "bk_process_operation" "this" {
   count = var.operation == null ? 0 : 1
 
-  processes     = data.bk_cmdb_processes.this.processes
-  operation     = var.operation
-  order         = var.order
-  triggers      = var.triggers
-  run_on_create = var.run_on_create
-  timeouts      = { create = try(var.timeouts.create, "10m"), update = try(var.timeouts.update, "10m") }
+  processes             = data.bk_cmdb_processes.this.processes
+  operation             = var.operation
+  order                 = var.order
+  triggers              = var.triggers
+  run_on_create         = var.run_on_create
+  max_unreachable_hosts = var.max_unreachable_hosts
+  timeouts              = { create = try(var.timeouts.create, "10m"), update = try(var.timeouts.update, "10m") }
   # An operation has no declaration to go back to, and what is stopped is not watched.
   rollout = var.rollout == null ? null : merge(var.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : try(var.rollout.healthy, null) })
 

@@ -16,6 +16,11 @@ output "out_of_sync" {
   value       = { for key, process in bk_hosted_process.this : key => process.out_of_sync if length(process.out_of_sync) > 0 }
 }
 
+output "unreachable" {
+  description = "Keys of hosts whose agents do not answer, as far as `max_unreachable_hosts` allows such, by key: only those of processes that have any."
+  value       = { for key, process in bk_hosted_process.this : key => keys(process.unreachable) if length(process.unreachable) > 0 }
+}
+
 output "start_order" {
   description = "Keys by priority, in the order in which GSEKit and operation start, reload and kill them; stop and restart go the other way."
   value = [

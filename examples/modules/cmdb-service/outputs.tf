@@ -14,6 +14,11 @@ output "out_of_sync" {
   value       = module.service.out_of_sync
 }
 
+output "unreachable" {
+  description = "Keys of hosts whose agents do not answer, as far as `max_unreachable_hosts` allows such."
+  value       = module.service.unreachable
+}
+
 output "status" {
   description = "State of the process by host key: running, stopped, unregistered or unknown."
   value       = module.service.status

@@ -54,6 +54,12 @@ variable "adopt_existing" {
   default     = false
 }
 
+variable "max_unreachable_hosts" {
+  description = "How many hosts may have agents that do not answer, without failing the apply: a number, or a percentage such as `\"5%\"`. That of the provider unless given."
+  type        = string
+  default     = null
+}
+
 variable "forget_unreachable" {
   description = "Whether hosts whose agents do not answer may be removed from the resource: for machines that are scrapped."
   type        = bool

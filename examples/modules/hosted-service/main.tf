@@ -56,15 +56,16 @@ resource "bk_hosted_process" "this" {
     monitor_policy = merge({ auto_type = 1 }, var.monitor)
   }
 
-  ensure             = var.ensure
-  on_update          = var.on_update
-  rollout            = local.rollout
-  safety             = var.safety
-  on_destroy         = var.on_destroy
-  adopt_existing     = var.adopt_existing
-  forget_unreachable = var.forget_unreachable
-  on_partial_create  = var.on_partial_create
-  timeouts           = local.timeouts
+  ensure                = var.ensure
+  on_update             = var.on_update
+  rollout               = local.rollout
+  safety                = var.safety
+  on_destroy            = var.on_destroy
+  adopt_existing        = var.adopt_existing
+  max_unreachable_hosts = var.max_unreachable_hosts
+  forget_unreachable    = var.forget_unreachable
+  on_partial_create     = var.on_partial_create
+  timeouts              = local.timeouts
 
   lifecycle {
     postcondition {
@@ -79,12 +80,13 @@ resource "bk_hosted_process" "this" {
 resource "bk_process_operation" "restart" {
   count = var.config_hash == null ? 0 : 1
 
-  process       = bk_hosted_process.this.process
-  operation     = "restart"
-  run_on_create = false
-  triggers      = { config = var.config_hash }
-  rollout       = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
-  timeouts      = { create = local.timeouts.create, update = local.timeouts.update }
+  process               = bk_hosted_process.this.process
+  operation             = "restart"
+  run_on_create         = false
+  triggers              = { config = var.config_hash }
+  rollout               = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
+  max_unreachable_hosts = var.max_unreachable_hosts
+  timeouts              = { create = local.timeouts.create, update = local.timeouts.update }
 }
 
 data "bk_process_status" "this" {

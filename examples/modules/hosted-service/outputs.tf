@@ -14,6 +14,11 @@ output "out_of_sync" {
   value       = bk_hosted_process.this.out_of_sync
 }
 
+output "unreachable" {
+  description = "Keys of hosts whose agents do not answer, as far as `max_unreachable_hosts` allows such."
+  value       = keys(bk_hosted_process.this.unreachable)
+}
+
 output "status" {
   description = "State of the process by host key: running, stopped, unregistered or unknown."
   value       = { for host, status in data.bk_process_status.this.statuses : host => status.state }

@@ -60,15 +60,16 @@ resource "bk_hosted_process" "this" {
     monitor_policy = merge({ auto_type = 1 }, try(each.value.monitor, {}))
   }
 
-  ensure             = var.ensure
-  on_update          = var.on_update
-  rollout            = merge(local.rollout, { healthy = local.watches ? local.rollout.healthy : null })
-  safety             = var.safety
-  on_destroy         = var.on_destroy
-  adopt_existing     = var.adopt_existing
-  forget_unreachable = var.forget_unreachable
-  on_partial_create  = var.on_partial_create
-  timeouts           = local.timeouts
+  ensure                = var.ensure
+  on_update             = var.on_update
+  rollout               = merge(local.rollout, { healthy = local.watches ? local.rollout.healthy : null })
+  safety                = var.safety
+  on_destroy            = var.on_destroy
+  adopt_existing        = var.adopt_existing
+  max_unreachable_hosts = var.max_unreachable_hosts
+  forget_unreachable    = var.forget_unreachable
+  on_partial_create     = var.on_partial_create
+  timeouts              = local.timeouts
 
   lifecycle {
     postcondition {
@@ -81,10 +82,11 @@ resource "bk_hosted_process" "this" {
 # Lower priorities are started first, when the module is created, and on hosts and processes that
 # join. The next priority begins once the one before is stable.
 resource "bk_process_operation" "start" {
-  processes = local.processes
-  operation = "start"
-  rollout   = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
-  timeouts  = { create = local.timeouts.create, update = local.timeouts.update }
+  processes             = local.processes
+  operation             = "start"
+  rollout               = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
+  max_unreachable_hosts = var.max_unreachable_hosts
+  timeouts              = { create = local.timeouts.create, update = local.timeouts.update }
 
   lifecycle {
     postcondition {
@@ -95,12 +97,13 @@ resource "bk_process_operation" "start" {
 }
 
 resource "bk_process_operation" "this" {
-  processes     = local.processes
-  operation     = var.operation
-  order         = var.order
-  triggers      = var.triggers
-  run_on_create = false
-  timeouts      = { create = local.timeouts.create, update = local.timeouts.update }
+  processes             = local.processes
+  operation             = var.operation
+  order                 = var.order
+  triggers              = var.triggers
+  run_on_create         = false
+  max_unreachable_hosts = var.max_unreachable_hosts
+  timeouts              = { create = local.timeouts.create, update = local.timeouts.update }
   # What is stopped is not watched.
   rollout = merge(local.rollout, { on_failure = "stop", healthy = contains(["stop", "kill"], var.operation) ? null : local.rollout.healthy })
 

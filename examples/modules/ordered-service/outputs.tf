@@ -9,6 +9,11 @@ output "out_of_sync" {
   value       = { for name, process in bk_hosted_process.this : name => process.out_of_sync if length(process.out_of_sync) > 0 }
 }
 
+output "unreachable" {
+  description = "Keys of hosts whose agents do not answer, as far as `max_unreachable_hosts` allows such, by name: only those of processes that have any."
+  value       = { for name, process in bk_hosted_process.this : name => keys(process.unreachable) if length(process.unreachable) > 0 }
+}
+
 output "status" {
   description = "State of each process by its name and host key: running, stopped, unregistered or unknown."
   value       = { for name, read in data.bk_process_status.this : name => { for host, status in read.statuses : host => status.state } }

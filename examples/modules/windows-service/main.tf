@@ -44,13 +44,14 @@ module "service" {
   monitor     = var.monitor
   config_hash = var.config_hash
 
-  ensure             = var.ensure
-  on_update          = var.on_update
-  rollout            = var.rollout
-  safety             = var.safety
-  on_destroy         = var.on_destroy
-  adopt_existing     = var.adopt_existing
-  forget_unreachable = var.forget_unreachable
-  on_partial_create  = var.on_partial_create
-  timeouts           = var.timeouts
+  ensure                = var.ensure
+  on_update             = var.on_update
+  rollout               = var.rollout
+  safety                = var.safety
+  on_destroy            = var.on_destroy
+  adopt_existing        = var.adopt_existing
+  max_unreachable_hosts = var.max_unreachable_hosts
+  forget_unreachable    = var.forget_unreachable
+  on_partial_create     = var.on_partial_create
+  timeouts              = var.timeouts
 }

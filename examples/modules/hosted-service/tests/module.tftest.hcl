@@ -70,13 +70,14 @@ run "hands_on_all_that_it_is_given" {
       batch_size = 2, canary = ["web-2"], pause = "1s", wave_timeout = "5m", max_failed_hosts = 1, on_failure = "stop"
       healthy    = { stable_for = "5s", within = "1m", output = "^ok" }
     }
-    safety             = { max_removed_hosts = "10%", max_changed_hosts = 5, deletion_protection = true }
-    timeouts           = { create = "1m", read = "2m", update = "3m", delete = "4m" }
-    on_update          = "reload"
-    on_destroy         = "kill"
-    adopt_existing     = true
-    forget_unreachable = true
-    on_partial_create  = "error"
+    safety                = { max_removed_hosts = "10%", max_changed_hosts = 5, deletion_protection = true }
+    timeouts              = { create = "1m", read = "2m", update = "3m", delete = "4m" }
+    on_update             = "reload"
+    on_destroy            = "kill"
+    adopt_existing        = true
+    forget_unreachable    = true
+    max_unreachable_hosts = "5%"
+    on_partial_create     = "error"
   }
   assert {
     condition     = join("", [for name in ["start", "stop", "restart", "reload", "kill", "version", "health"] : bk_hosted_process.this.spec.control["${name}_cmd"]]) == "abcdefg"
@@ -98,7 +99,7 @@ run "hands_on_all_that_it_is_given" {
     error_message = "Safety and timeouts are ${jsonencode([bk_hosted_process.this.safety, bk_hosted_process.this.timeouts])}."
   }
   assert {
-    condition     = bk_hosted_process.this.on_update == "reload" && bk_hosted_process.this.on_destroy == "kill" && bk_hosted_process.this.adopt_existing && bk_hosted_process.this.forget_unreachable && bk_hosted_process.this.on_partial_create == "error"
+    condition     = bk_hosted_process.this.on_update == "reload" && bk_hosted_process.this.on_destroy == "kill" && bk_hosted_process.this.adopt_existing && bk_hosted_process.this.forget_unreachable && bk_hosted_process.this.on_partial_create == "error" && bk_hosted_process.this.max_unreachable_hosts == "5%"
     error_message = "It is looked after otherwise."
   }
 }
