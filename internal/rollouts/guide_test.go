@@ -88,7 +88,7 @@ func pattern(shown string) string {
 }
 
 // What the module hosted-service says of a bad release and of a scrapped machine is what its
-// README shows.
+// README shows. A release goes on without an agent that is away.
 func TestAccModule_readme(t *testing.T) {
 	t.Parallel()
 	sim, clock := providertest.NewSim(t), new(providertest.Clock)
@@ -97,7 +97,7 @@ func TestAccModule_readme(t *testing.T) {
 	for _, file := range []string{"main", "hosts", "variables", "settings", "outputs"} {
 		module += providertest.ReadExample(t, "modules/hosted-service/"+file+".tf")
 	}
-	step := func(release string, scrapped, forget bool) resource.TestStep {
+	step := func(release string, scrapped, forget bool, away int) resource.TestStep {
 		hosts := make(map[string]config.Variable)
 		for n := 1; n <= 8; n++ {
 			hosts[fmt.Sprintf("10.0.0.%d", n)] = config.StringVariable(fmt.Sprintf("0:10.0.0.%d", n))
@@ -107,13 +107,13 @@ func TestAccModule_readme(t *testing.T) {
 		}
 		return resource.TestStep{Config: module, ConfigVariables: config.Variables{
 			"namespace": config.StringVariable("lobby"), "name": config.StringVariable("game"), "directory": config.StringVariable("/data/game"),
-			"hosts": config.MapVariable(hosts), "forget_unreachable": config.BoolVariable(forget),
+			"hosts": config.MapVariable(hosts), "forget_unreachable": config.BoolVariable(forget), "max_unreachable_hosts": config.IntegerVariable(away),
 			"commands": config.ObjectVariable(map[string]config.Variable{
 				"start": config.StringVariable("./game.sh start " + release), "restart": config.StringVariable("./game.sh restart " + release), "stop": config.StringVariable("./game.sh stop"),
 			}),
 		}}
 	}
-	bad, scrapped := step("1.6", false, false), step("1.5", true, false)
+	bad, away, scrapped := step("1.6", false, false, 0), step("1.7", false, false, 1), step("1.7", true, false, 1)
 	shown := regexp.MustCompile("(?s)\nError: (.*?)\n(?:```|\n\\$ )").FindAllStringSubmatch(providertest.ReadExample(t, "modules/hosted-service/README.md"), -1)
 	if len(shown) != 2 {
 		t.Fatalf("the README shows %d errors, want 2", len(shown))
@@ -123,14 +123,14 @@ func TestAccModule_readme(t *testing.T) {
 		text := strings.ReplaceAll(pattern(strings.ReplaceAll(shown[i][1], "\n\n", " PARAGRAPH ")), "PARAGRAPH", "(?s:.*)")
 		failing.ExpectError = regexp.MustCompile(regexp.MustCompile(`seen:(.*?)\d+`).ReplaceAllString(text, `seen:$1\d+`))
 	}
-	scrapped.PreConfig = func() { sim.SetReachable("0:10.0.0.3", false) }
+	away.PreConfig = func() { sim.SetReachable("0:10.0.0.3", false) }
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
 			options := provider.DefaultOptions("test")
 			options.Clock = clock
 			return provider.NewServer(options), nil
 		}},
-		Steps: []resource.TestStep{step("1.5", false, false), bad, scrapped, step("1.5", true, true)},
+		Steps: []resource.TestStep{step("1.5", false, false, 0), bad, away, scrapped, step("1.7", true, true, 1)},
 	})
 	for n := 1; n <= 8; n++ {
 		p, _ := sim.Process(fmt.Sprintf("0:10.0.0.%d", n), "lobby", "game")
