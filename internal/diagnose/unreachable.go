@@ -8,17 +8,24 @@ import (
 	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
 // textAnswersAgain is what state says of a host whose agent answers again and that is to be brought
 // up to date.
 const textAnswersAgain = "its agent answers again; it did not when this was to be done"
 
-// UnreachableSince is the status of a host whose agent does not answer, since now or since when
-// state said so before.
-func (s HostStatus) UnreachableSince(now time.Time, was HostStatus) HostStatus {
-	s.Since = cmp.Or(was.Since, now.UTC().Format(time.RFC3339))
-	return s
+// Unanswered is the status of a host whose agent does not answer: code is what is left to do there, o
+// what the platform says, and was what state said before. A host that still does not answer keeps its
+// time and its text, so that no output changes from one plan to the next.
+func Unanswered(now time.Time, code fleet.Code, o fleet.Outcome, was HostStatus) HostStatus {
+	if was.Since != "" {
+		return HostStatus{Code: code, Text: was.Text, Since: was.Since}
+	}
+	if meaning := procapi.Meaning(o.Code, ""); meaning != "" {
+		o = fleet.Outcome{Verdict: fleet.Failed, Code: o.Code, Meaning: meaning}
+	}
+	return HostStatus{Code: code, Text: Reason(o), Since: now.UTC().Format(time.RFC3339)}
 }
 
 // AnswersAgain is the status of a host once its agent answers, the zero value where it is as
@@ -28,11 +35,6 @@ func (s HostStatus) AnswersAgain() HostStatus {
 		return HostStatus{}
 	}
 	return HostStatus{Code: s.Code, Text: textAnswersAgain}
-}
-
-// UnreachableSaid is what the platform said of a host whose agent does not answer.
-func UnreachableSaid(s fleet.Status) string {
-	return Reason(fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message})
 }
 
 // since is what stands in unreachable: what is left to do, if anything, from when on, and what the

@@ -260,6 +260,10 @@ resource "bk_process_operation" "restart" {
   max_unreachable_hosts = 1
   triggers              = { spec = bk_hosted_process.web.fingerprint }
 }
+
+output "unreachable" {
+  value = [bk_hosted_process.web.unreachable, bk_process_operation.restart.unreachable]
+}
 `
 	restarted := func(want ...int) {
 		t.Helper()

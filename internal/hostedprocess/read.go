@@ -78,7 +78,8 @@ func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostS
 	for host, s := range report.Unreachable {
 		id := host.WithoutSupplier()
 		if s.Away || was[id].Since != "" {
-			statuses[id] = diagnose.HostStatus{Code: statuses[id].Code, Text: diagnose.UnreachableSaid(s)}.UnreachableSince(h.now(), was[id])
+			said := fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message}
+			statuses[id] = diagnose.Unanswered(h.now(), statuses[id].Code, said, was[id])
 		}
 	}
 }

@@ -315,7 +315,7 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 	}
 	for _, host := range failures.Away() {
 		id := host.WithoutSupplier()
-		statuses[id] = statuses[id].UnreachableSince(h.now(), was[id])
+		statuses[id] = diagnose.Unanswered(h.now(), statuses[id].Code, failures[host], was[id])
 	}
 	return statuses
 }

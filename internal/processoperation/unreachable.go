@@ -101,8 +101,7 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 		failing[i] = maps.Clone(failures[i])
 		for _, host := range failures[i].Away() {
 			at := place{m.ID, host.WithoutSupplier()}
-			status := diagnose.HostStatus{Text: diagnose.Reason(failures[i][host])}
-			away[at] = status.UnreachableSince(o.now(), before[at])
+			away[at] = diagnose.Unanswered(o.now(), "", failures[i][host], before[at])
 			delete(failing[i], host)
 		}
 	}
