@@ -22,6 +22,8 @@ func inventory(t *testing.T, addresses map[string]string) fleet.Inventory {
 }
 
 // Waves take hosts in this order, which is the one in which messages name them.
+//
+// Promised in how-it-works.md: Hosts go in natural order of their keys, `web-9` before `web-10`.
 func TestInventory_naturalOrder(t *testing.T) {
 	t.Parallel()
 	r := inventory(t, map[string]string{"web-10": "0:10.0.0.1", "web-9": "0:10.0.0.2", "db-2": "0:10.0.0.3", "web-09": "0:1:10.0.0.4", "web-100": "0:10.0.0.5"})

@@ -99,6 +99,8 @@ func TestFlow_drift(t *testing.T) {
 }
 
 // The cached status lags: the agent's own word counts.
+//
+// Promised in how-it-works.md: The cached status raises a suspicion, and the agent confirms it.
 func TestFlow_lag(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{}

@@ -245,6 +245,7 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 // brought up to date.
 //
 // Promised in drift-in-ci.md: An operation that could not run there runs then as well.
+// Promised in safe-rollouts.md: It ends with one warning.
 func TestAccExitCodes_unreachable(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -59,6 +59,7 @@ func TestAccExamples(t *testing.T) {
 		"guides/large-fleets/main.tf":                "TestAccExamples_largeFleets",
 		"guides/first-steps/main.tf":                 "TestAccExamples_firstSteps",
 		"guides/bad-release/main.tf":                 "TestAccExamples_badRelease",
+		"guides/safe-rollouts/main.tf":               "TestAccExamples_safeRollouts",
 	}
 	cli, root, sims := providertest.NewEmptyCLI(t), "", make(map[string]*providertest.Sim)
 	for _, file := range exampleFiles(t) {

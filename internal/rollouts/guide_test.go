@@ -77,6 +77,52 @@ func TestAccExamples_badRelease(t *testing.T) {
 	}
 }
 
+// The recipe for production takes a bad release back, and refuses to lose hosts or itself.
+//
+// Promised in safe-rollouts.md: The apply takes the canary back to 1.4 and ends with an error.
+// Promised in safe-rollouts.md: A plan that removes more hosts than `max_removed_hosts` ends with
+// an error that names them.
+// Promised in safe-rollouts.md: makes waves of 10, 20, 40, 80 and 49 hosts here.
+func TestAccExamples_safeRollouts(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "safe-rollouts.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)\n\n```\n(.*?)\n```\n").FindAllStringSubmatch(string(guide), -1)
+	if len(shown) != 3 {
+		t.Fatalf("the guide shows %d outputs, want the plan, a release that is taken back, and too many hosts", len(shown))
+	}
+	sim, clock := providertest.NewSim(t), new(providertest.Clock)
+	for _, release := range []string{"1.4", "1.6"} {
+		sim.Inject(simulator.Fault{API: "operate_*", Command: release, Health: "ok"})
+	}
+	sim.Inject(simulator.Fault{API: "operate_*", Command: "1.5", Op: new(simulator.OpRestart), Dies: 2, Revived: true, Health: "ok"})
+	example := sim.ProviderConfig() + providertest.ReadExample(t, "guides/safe-rollouts/main.tf")
+	fewer := strings.Replace(example, "range(1, 201)", "range(1, 151)", 1)
+	step := func(example, release string, protected bool) resource.TestStep {
+		return resource.TestStep{Config: example, ConfigVariables: config.Variables{"release": config.StringVariable(release), "deletion_protection": config.BoolVariable(protected)}}
+	}
+	planned, bad, tooFew, destroyed := step(example, "1.6", true), step(example, "1.5", true), step(fewer, "1.6", true), step(example, "1.6", true)
+	words := regexp.MustCompile(`"(.*)" -> "(.*)"`).FindStringSubmatch(shown[0][1])
+	planned.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[2])
+	bad.ExpectError, tooFew.ExpectError = regexp.MustCompile(pattern(shown[1][1])), regexp.MustCompile(pattern(shown[2][1]))
+	destroyed.Destroy, destroyed.ExpectError = true, regexp.MustCompile("Deletion Protected")
+	first, last := step(example, "1.4", true), step(strings.Replace(example, `"10%"`, `"100%"`, 1), "1.6", false)
+	first.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[1])
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
+			options := provider.DefaultOptions("test")
+			options.Clock = clock
+			return provider.NewServer(options), nil
+		}},
+		Steps: []resource.TestStep{first, bad, planned, tooFew, destroyed, last},
+	})
+	if restarts := sim.Calls().OfOp(simulator.OpRestart); len(restarts) != 8 {
+		t.Errorf("%d restarts, want the canary's, there and back, and those of six waves", len(restarts))
+	}
+}
+
 // pattern matches what a guide shows, wherever the CLI wraps it; ids differ from run to
 // run.
 func pattern(shown string) string {

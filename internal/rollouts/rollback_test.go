@@ -50,6 +50,8 @@ func (r *rollout) wantUnchanged(start string) {
 //
 // Promised in reference: State keeps the previous declaration, the apply fails, and the next
 // plan shows the same change again.
+// Promised in how-it-works.md: Ctrl-C or a deadline stops before the next wave and rolls nothing
+// back.
 func TestRollback_onEachHost(t *testing.T) {
 	t.Parallel()
 	plays(t, map[string]scenario{
