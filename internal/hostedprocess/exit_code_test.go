@@ -244,6 +244,9 @@ func TestAccExitCodes_healthCheck(t *testing.T) {
 // One dead agent keeps no release from the other hosts, and no night red. Once it answers, it is
 // brought up to date.
 //
+// Promised in drift-in-ci.md: - An apply goes on without these hosts, and ends with one warning and exit code 0
+// Promised in drift-in-ci.md: A plan with nothing else is empty and has exit code 0
+// Promised in drift-in-ci.md: Once an agent answers, its host is a line of the next plan (exit code 2), and that apply brings it up to date
 // Promised in drift-in-ci.md: An operation that could not run there runs then as well.
 // Promised in safe-rollouts.md: It ends with one warning.
 func TestAccExitCodes_unreachable(t *testing.T) {
