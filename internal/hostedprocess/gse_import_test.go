@@ -16,6 +16,8 @@ import (
 // Promised in reference: An import of hosts fails where the process is registered on none of
 // them. Those on which it is not registered are named by a warning, and the next apply registers
 // it there.
+// Promised in import-and-adoption.md: Hosts that aren't registered are named in a message, and
+// the next apply registers them.
 func TestHostedProcess_import(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -108,6 +110,8 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 //
 // Promised in reference: The first plan then shows each host as a line that goes and a line
 // that comes, and warns that none of them leaves for that.
+// Promised in import-and-adoption.md: The first plan then shows every key as changed. A changed
+// key calls nothing.
 func TestHostedProcessResource_importKeys(t *testing.T) {
 	t.Parallel()
 	named := providertest.HostsOf(3)

@@ -274,6 +274,8 @@ func TestHostedProcess_unknownAfterImport(t *testing.T) {
 // The first apply after an import compares each host with what the platform has on
 // file: what differs is registered again, what matches is left alone, and what is
 // missing is registered.
+//
+// Promised in import-and-adoption.md: Every other host is registered again, with your spec.
 func TestHostedProcess_firstApplyAfterImport(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

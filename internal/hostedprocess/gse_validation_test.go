@@ -47,6 +47,8 @@ func (w *world) refused(config map[string]any, want string) {
 
 // Every wrong configuration is refused before anything is called, at the path of
 // the attribute.
+//
+// Promised in limits.md: refused by the plan, because its APIs register by IPv4 alone.
 func TestHostedProcess_validation(t *testing.T) {
 	t.Parallel()
 	hosts := func(address any) values { return values{"hosts": map[string]any{"a": address}} }
@@ -169,6 +171,7 @@ const warnedAbove = 50000
 //
 // Promised in large-fleets.md: A resource with more than 50,000 hosts works, with a warning.
 // Promised in reference: More than 50,000 hosts cause a warning.
+// Promised in limits.md: no limit; a plan with more than 50,000 warns.
 func TestHosts_many(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

@@ -123,6 +123,8 @@ func TestHostedProcess_onDestroy(t *testing.T) {
 }
 
 // An import whose hosts carry the declared fingerprint calls none of them.
+//
+// Promised in import-and-adoption.md: A host whose fingerprint matches isn't called.
 func TestHostedProcess_importThenApply(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -45,6 +45,8 @@ var leftOutOf = map[string]leftOut{
 }
 
 // What a description calls the default of an attribute is what comes of leaving it out.
+//
+// Promised in limits.md: over all resources of a provider block | 8 |
 func TestDefaults_asDescribed(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)
