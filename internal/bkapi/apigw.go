@@ -13,7 +13,7 @@ const (
 	apigwUserUnverified = 1640102
 )
 
-// Denial is whom a gateway turned away, and so what has to be put right.
+// Denial is whom a gateway turned away, and so what has to be corrected.
 type Denial string
 
 // Whom a gateway turns away.
@@ -26,7 +26,7 @@ const (
 )
 
 // DenialOf tells whether a call failed because of whom it was made as: the platform has
-// done nothing, and does nothing before that is put right.
+// done nothing, and does nothing before that is corrected.
 func DenialOf(err error) Denial {
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != KindStatus || e.Stranger {

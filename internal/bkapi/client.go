@@ -100,7 +100,7 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close lets go of idle connections. The client can still be used.
+// Close closes idle connections. The client can still be used.
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }

@@ -44,7 +44,7 @@
 //
 // "None before" and "no envelope before" count the calls of one client, which lives as long as
 // one run of Terraform. Whoever was there once may be away for a while; who never was is
-// looked for in vain, and what stands in its place has not passed anything on.
+// looked for in vain, and what is in its place has not passed anything on.
 //
 // "No connection" is said only when it is proven: net/http reports each connection
 // before it writes to it, and until then nothing has left. A kept-alive connection

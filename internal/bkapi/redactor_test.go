@@ -143,7 +143,7 @@ func spellBy(choices []byte, secret string) string {
 }
 
 // Every way of spelling takes out all of a secret and nothing else, also where the
-// text that it stands in is quoted again.
+// text that it is in is quoted again.
 func TestRedactor_spellings(t *testing.T) {
 	t.Parallel()
 	const secret = `s3c"<&>+/'\é%41中😀ret`

@@ -21,7 +21,7 @@ type retryPolicy struct {
 	waitMax time.Duration
 }
 
-// passingStatus reports whether a status tells of trouble that may pass, while
+// passingStatus reports whether a status reports trouble that may pass, while
 // saying nothing of what became of the request.
 func passingStatus(status int) bool {
 	switch status {

@@ -38,7 +38,7 @@ func traces(word string) []string {
 	return found
 }
 
-// escaped is a byte as it stands in a URL, and in a text of Python's or of JSON.
+// escaped is a byte as it is in a URL, and in a text of Python's or of JSON.
 var escaped = regexp.MustCompile(`(?:%|\\+x|\\+u00)[0-9a-fA-F]{2}`)
 
 // plain is a text in which every letter stands as it is.

@@ -37,7 +37,7 @@ var (
 	supplierAccount = "0"
 )
 
-// params are what a request says. Behind the gateway, some of it stands in the path.
+// params are what a request says. Behind the gateway, some of it is in the path.
 type params map[string]any
 
 func (p params) with(more params) params {

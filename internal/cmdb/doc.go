@@ -6,7 +6,7 @@
 //
 // # Never too few, never too many
 //
-// What is missing from an answer here is a machine that a plan will let go of, so each
+// What is missing from an answer here is a machine that a plan will unregister, so each
 // listing is held against what it says of itself. All pages have to be there, as full as
 // the count says, with the same count on each and no row twice; an order by id is asked
 // for, so that pages stay where they are while others are read. A listing that moved

@@ -42,7 +42,7 @@ func (p Place) String() string { return p.SetName + "/" + p.ModuleName }
 // hostFields are those that are asked for: CMDB returns a hundred otherwise.
 var hostFields = []string{"bk_host_id", "bk_cloud_id", "bk_host_innerip", "bk_host_innerip_v6", "bk_agent_id", "bk_addressing", "bk_host_name", "bk_os_type"}
 
-// hostFieldsRow are these fields. What nobody filled in is null.
+// hostFieldsRow are these fields. A field that is not filled in is null.
 type hostFieldsRow struct {
 	ID         int64  `json:"bk_host_id"`
 	CloudID    *int64 `json:"bk_cloud_id"`

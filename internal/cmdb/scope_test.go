@@ -255,7 +255,7 @@ func TestSelect_manyModules(t *testing.T) {
 	}
 }
 
-// What nobody filled in is null, and several addresses are one text.
+// A field that is not filled in is null, and several addresses are one text.
 func TestSelect_fields(t *testing.T) {
 	t.Parallel()
 	client := serve(t, &simulator.Server{}, bkapi.ESB, `{"businesses": [{"id": 3, "name": "game", "sets": [{"name": "s", "modules": [{"name": "m", "hosts": [

@@ -77,7 +77,7 @@ func TakenByOther(owner string) HostStatus {
 	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner)}
 }
 
-// NeverOurs is what state says of a host that somebody else had registered and has let go of.
+// NeverOurs is what state says of a host that somebody else had registered and has unregistered.
 func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text: textUnregistered} }
 
 // ToldByRefresh reports whether the text is what a refresh found, which the next one
@@ -103,7 +103,7 @@ type HostStatus struct {
 	Since string
 }
 
-// String is what stands in state: the code, and behind a colon the text. ParseHostStatus
+// String is what is in state: the code, and behind a colon the text. ParseHostStatus
 // reads it back.
 func (s HostStatus) String() string {
 	if s.Text == "" {

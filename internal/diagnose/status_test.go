@@ -81,7 +81,7 @@ func TestDrifted(t *testing.T) {
 	}
 }
 
-// The end of what a command printed stands in state, on one line and bounded.
+// The end of what a command printed is in state, on one line and bounded.
 func TestHostStatus_output(t *testing.T) {
 	t.Parallel()
 	const because = "65535, the command failed"

@@ -37,7 +37,7 @@ func (s HostStatus) AnswersAgain() HostStatus {
 	return HostStatus{Code: s.Code, Text: textAnswersAgain}
 }
 
-// since is what stands in unreachable: what is left to do, if anything, from when on, and what the
+// since is what is in unreachable: what is left to do, if anything, from when on, and what the
 // platform said.
 func (s HostStatus) since() string {
 	text := "since " + s.Since

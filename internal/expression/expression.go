@@ -96,7 +96,7 @@ func glob(text string) string {
 	return strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(text))
 }
 
-// bracket is what stands in brackets, as a regular expression.
+// bracket is what is in brackets, as a regular expression.
 func bracket(inside string) (string, error) {
 	switch {
 	case strings.Contains(inside, "["):

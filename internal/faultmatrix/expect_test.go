@@ -137,7 +137,7 @@ func (r *faultRun) nextPlan(acted map[int]bool) providertest.PlanKind {
 	case r.on.Destroys():
 		return providertest.PlanDestroy
 	case r.filed() && !undone && (r.on.Updates() || r.cell.ending == warns):
-		return providertest.PlanNothing // what is on file by now proves that it was done
+		return providertest.PlanNothing // the cached status by now proves that it was done
 	case r.on.Updates(), r.cell.ending == warns:
 		return providertest.PlanUpdate
 	}

@@ -184,7 +184,7 @@ func (r *faultRun) deadline() context.Context {
 // enough is how many questions without an answer there is time for.
 const enough = 4
 
-// count is told of every call before it is answered.
+// count is given every call before it is answered.
 func (r *faultRun) count(call simulator.Call) {
 	at, over := *r.face.Target(r.on), r.over.Load()
 	if !r.face.Answers(r.on) {

@@ -131,7 +131,7 @@ func outputFaults() []fault {
 	}
 }
 
-// spelt has a command print a credential in spellings in which it does not stand in the
+// spelt has a command print a credential in spellings in which it is not in the
 // configuration.
 //
 // Promised in partial-failure.md: The provider's own credentials are shown as `***`, also where they come

@@ -238,7 +238,7 @@ func (r *faultRun) machine(n int) simulator.MachineProcess {
 
 func (r *faultRun) notePIDs() { r.pids = r.pidsNow() }
 
-// expectRenamed: the process is hosted and on file once, and nothing was done to it.
+// expectRenamed: the process is hosted and in the cached status once, and nothing was done to it.
 func (r *faultRun) expectRenamed() {
 	r.t.Helper()
 	if diff := gocmp.Diff(r.pids, r.pidsNow()); diff != "" {

@@ -84,11 +84,11 @@ const (
 	// stays: an error before anything was done, and state is as it was.
 	stays ending = "stays"
 	// warns: a create or a first operation that did, or may have done, something:
-	// the hosts that were hit stand in state with their reason. A refresh keeps state,
+	// the hosts that were hit are in state with their reason. A refresh keeps state,
 	// and a destroy leaves the hosts that were hit as they are and lets them go from it.
 	warns ending = "warns"
 	// taints: an error of a create that may have registered: the hosts that were hit
-	// stand in state with their reason, and Terraform taints the resource.
+	// are in state with their reason, and Terraform taints the resource.
 	taints ending = "taints"
 	// refused: an error before anything is asked or done, when the configuration is
 	// validated or planned.

@@ -86,9 +86,9 @@ type Report struct {
 	Drift map[Host]Code
 	// Differs is all that differs there, for people to read.
 	Differs map[Host][]Code
-	// Unreachable holds the hosts that look wrong on file and could not be asked.
+	// Unreachable holds the hosts that look wrong in the cached status and could not be asked.
 	Unreachable map[Host]Status
-	// Cached is what the platform has on file, by host, without the labels where the agent
+	// Cached is the platform's cached status, by host, without the labels where the agent
 	// knows of a later registration.
 	Cached map[Host]Status
 	// Live is what the agents said that were asked.
@@ -119,7 +119,7 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	for _, h := range suspects {
 		now, known := live[h]
 		if !known {
-			// The time was up: what is on file says why, where it knows.
+			// The time was up: the cached status says why, where it knows.
 			now = Status{State: Unknown, Code: cached[h].Code, Message: cmp.Or(cached[h].Message, "the agent did not answer in time")}
 		}
 		report.confirm(h, want, now, registered[h])
@@ -174,7 +174,7 @@ func (r Report) judged(h Host, differs []Code) bool {
 }
 
 // differences says how a status differs from what is desired; the first is the gravest,
-// and mended along with the others.
+// and repaired along with the others.
 func (d Desired) differences(s Status) []Code {
 	if s.State == Unregistered {
 		return []Code{NotRegistered}
@@ -213,7 +213,7 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 		}
 	}
 	// An operation that replaced the labels had no owner to send. What names nobody may be
-	// let go by whoever had it before.
+	// unregistered by whoever had it before.
 	if len(differs) == 0 && d.OwnerLabel != "" && d.Owner != "" && labels[d.OwnerLabel] == "" {
 		return append(differs, OtherLabels)
 	}
@@ -270,12 +270,12 @@ func (d Desired) CarryOne(a, b Status) bool {
 	return d.Fingerprint != "" && d.Carries(b)
 }
 
-// confirmed puts what is on file and what the agent says together.
+// confirmed puts the cached status and what the agent says together.
 func confirmed(onFile, live Status) Status {
 	status := live
 	status.Labels = onFile.Labels
 	if onFile.olderThan(live.RegisterTime) || onFile.State == Unregistered {
-		// The registration on file is an older one than the agent's, so its
+		// The registration in the cached status is an older one than the agent's, so its
 		// labels say nothing of today's.
 		status.Labels = nil
 	}

@@ -120,7 +120,7 @@ func TestInspect(t *testing.T) {
 		"labels/owner":               {hosted, labelled(row(fleet.Running, true, 5), ownedBy("us")), nil, ""},
 		"labels/another-owner":       {hosted, labelled(row(fleet.Running, true, 5), ownedBy("them")), says(live(fleet.Running, true, 5)), ""},
 		"labels/owner-lost":          {hosted, labelled(row(fleet.Running, true, 5), carrying(ownPrint)), says(live(fleet.Running, true, 5)), fleet.OtherLabels},
-		// Without a time on file, nothing says that the row is an old one.
+		// Without a time in the cached status, nothing says that the row is an old one.
 		"labels/no-time-on-file": {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 6)), fleet.OtherSpec},
 		"labels/no-time-at-all":  {hosted, labelled(row(fleet.Running, true, 0), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 0)), fleet.OtherSpec},
 		// The labels of a row that says "unregistered" are those of the past.
@@ -238,7 +238,7 @@ func TestInspect_asksSuspectsOnly(t *testing.T) {
 	}
 }
 
-// After an import there is no spec to ask with, so what is on file must do.
+// After an import there is no spec to ask with, so the cached status must do.
 func TestInspect_withoutSpec(t *testing.T) {
 	t.Parallel()
 	p := &process{cached: says(map[int]fleet.Status{2: {State: fleet.Unregistered}, 3: row(fleet.Running, false, 5)})}
@@ -381,7 +381,7 @@ func TestEnsures_askMoreEach(t *testing.T) {
 	}
 }
 
-// A host in doubt is asked for, however well it looks on file, and labels of an earlier
+// A host in doubt is asked for, however well it looks in the cached status, and labels of an earlier
 // registration than the agent's are nobody's proof.
 func TestInspect_inDoubt(t *testing.T) {
 	t.Parallel()

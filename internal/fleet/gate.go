@@ -51,7 +51,7 @@ func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took 
 func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, aftermath) }
 
 // pass watches hosts until each has passed or cannot pass any more. reached is what became
-// of them before. passed is told of those that leave.
+// of them before. passed is given those that leave.
 func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, passed Observer) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {

@@ -51,7 +51,7 @@ func printing(health string) life {
 	return func(time.Duration) fleet.Status { return runs(7, health) }
 }
 
-// lives has the agents tell of lives by host, steady where there is none.
+// lives has the agents report lives by host, steady where there is none.
 func lives(start time.Time, by map[int]life) func([]fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	return func(hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 		statuses := make(map[fleet.Host]fleet.Status)

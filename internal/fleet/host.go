@@ -59,7 +59,7 @@ func ParseHost(address string, supplier int) (Host, error) {
 		return Host{}, fmt.Errorf("%w: %q: bk_cloud_id %w; %s", errAddress, address, err, AddressForms)
 	}
 	// What follows is an IP, or a supplier id and an IP. An IPv6 address is
-	// itself full of colons, which is why it stands in brackets behind a
+	// itself full of colons, which is why it is in brackets behind a
 	// supplier id: without them `1:2:3::4` could be read both ways.
 	supplierText, ipText, found := strings.Cut(rest, ":")
 	bracketed := strings.HasPrefix(ipText, "[") && strings.HasSuffix(ipText, "]")

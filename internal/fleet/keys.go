@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// CompareKeys orders keys as people count: web-9 comes before web-10.
+// CompareKeys orders keys in natural order: web-9 comes before web-10.
 func CompareKeys(a, b string) int {
 	same := sameChunks(a, b)
 	x, y := a[same:], b[same:]

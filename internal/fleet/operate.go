@@ -129,7 +129,7 @@ func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map
 
 // settleStuck says of hosts that could not be unregistered what their agents say.
 // Where registering is no more than hosting, one that neither hosts nor runs the
-// process has nothing to let go of. Elsewhere the failure stands: an agent cannot tell
+// process has nothing to unregister. Elsewhere the failure stands: an agent cannot tell
 // what is registered and neither hosted nor running from what is not, and a file without
 // a row may lag.
 func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {

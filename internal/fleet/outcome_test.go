@@ -76,7 +76,7 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 	ours := labelled(row(fleet.Stopped, true, 5), ownedBy("us"))
 	cases := map[string]struct {
 		told  fleet.Status // by the other name, which is host 2
-		reads bool         // what is on file counts
+		reads bool         // the cached status counts
 	}{
 		"registered-since": {row(fleet.Stopped, true, 9), false},
 		"registered-then":  {row(fleet.Stopped, true, 5), true},
@@ -104,7 +104,7 @@ func TestReconcile_datedByAnotherName(t *testing.T) {
 	}
 }
 
-// A hosting that is still under way by its task has come about where the agent shows a
+// A hosting that is still under way by its task has taken effect where the agent shows a
 // registration that was not there before, and the file shows whose that is.
 func TestReconcile_hostingUnderWay(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ type Status struct {
 // Silent reports whether nothing came of the agent that was asked.
 func (s Status) Silent() bool { return s.State == Unknown && !s.Unread && !s.Refused }
 
-// olderThan reports whether what is on file is from before a registration that the agent
+// olderThan reports whether the cached status is from before a registration that the agent
 // knows of, by its time: its labels are another registration's then.
 func (s Status) olderThan(registered int64) bool {
 	return s.RegisterTime > 0 && s.RegisterTime < registered
@@ -111,7 +111,7 @@ type Process interface {
 	// back Pending; one of which the platform tells nothing by the task, however often it is
 	// asked, Lost.
 	Resume(ctx context.Context, tasks map[Host]Task, wait bool, observe Observer) Results
-	// CachedStatus is what the platform has on file, which may lag by minutes.
+	// CachedStatus is the platform's cached status, which may lag by minutes.
 	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// SharedStatus is CachedStatus for a refresh: an answer that was got for another
 	// process a moment ago, and that nothing has changed since, will do.

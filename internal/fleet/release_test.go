@@ -15,7 +15,7 @@ func unasked(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// release lets go of hosts wave by wave, as the provider does.
+// release unregisters hosts wave by wave, as the provider does.
 func release(ctx context.Context, p *process, hosts []fleet.Host, first fleet.OnDestroy, spared map[fleet.Host]bool, rollout fleet.Rollout) fleet.Results {
 	return rollout.Run(ctx, hosts, func(ctx context.Context, wave fleet.Wave) fleet.Results {
 		return fleet.Release(ctx, p, wave.Hosts, first, spared, nil)

@@ -23,8 +23,8 @@ type Task struct {
 	Over        int64  `json:"over,omitempty"`
 }
 
-// CameAbout reports whether a host is hosted by the task: its agent tells of a registration
-// that was not there before, and that is on file as what want's owner sent. Without labels nobody
+// CameAbout reports whether a host is hosted by the task: its agent reports a registration
+// that was not there before, and that is in the cached status as what want's owner sent. Without labels nobody
 // can tell whose it is.
 func (t Task) CameAbout(want Desired, live, onFile Status) bool {
 	want.Fingerprint = t.Fingerprint
@@ -85,7 +85,7 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 	return still
 }
 
-// CameAbout gives the hosts on which what was sent has come about, as their agents say, although
+// CameAbout gives the hosts on which what was sent has taken effect, as their agents say, although
 // its task does not: the process runs, or is hosted by the task.
 func CameAbout(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
 	hosted := pickFunc(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })

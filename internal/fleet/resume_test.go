@@ -242,7 +242,7 @@ func TestReconcile_resumes(t *testing.T) {
 	}
 }
 
-// A task that tells of no doubt is not asked for: what was tried there is known.
+// A task that reports no doubt is not asked for: what was tried there is known.
 func TestReconcile_resumesWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	p := &process{live: answer(runsAs(7))}
@@ -281,7 +281,7 @@ func TestReconcile_resumesStarts(t *testing.T) {
 		"done": {
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: runs}, []string{"look 1", "live 1 2", "start 2", "live 2"}, well,
 		},
-		"done-and-down-since": { // a task tells of the past
+		"done-and-down-since": { // a task reports the past
 			fleet.Change{Settle: hosts(1, 2)}, process{look: byHost{1: byTask}, live: answer(stopped)}, []string{"look 1", "live 1 2", "start 1 2", "live 1 2"}, well,
 		},
 		"runs": { // which the agent shows sooner than the task tells

@@ -70,7 +70,7 @@ func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.
 	return still
 }
 
-// came gives the hosts on which what was sent has come about.
+// came gives the hosts on which what was sent has taken effect.
 func (r *Reconciliation) came(ctx context.Context, hosts []Host) Results {
 	live, _ := LiveStatusWithin(ctx, r.prior(), patience, hosts) // who says nothing has not shown it
 	return CameAbout(ctx, r.prior(), r.want, r.change.Underway, hosts, live)

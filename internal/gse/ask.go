@@ -17,7 +17,7 @@ const askPatience = 30 * time.Second
 const meaningRegistered = "the process is registered already"
 
 // askAgents gives the hosts on which the process is free to be registered, what their
-// agents say, and the outcome of the others. The agents are asked, since what is on file may be late, or not
+// agents say, and the outcome of the others. The agents are asked, since the cached status may be late, or not
 // name the host. Who does not answer is left alone.
 func (p *Process) askAgents(ctx context.Context, hosts []fleet.Host, judge func(fleet.Status) (taken bool, meaning string)) (
 	free []fleet.Host, live map[fleet.Host]fleet.Status, results fleet.Results,

@@ -180,7 +180,7 @@ func TestOperateJointly(t *testing.T) {
 }
 
 // Requests are filled: 5 hosts of two processes by 2 are three requests. Hosts of one
-// process that are named in two ways stand in two items.
+// process that are named in two ways are in two items.
 func TestOperateJointly_batches(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{MaxHostsPerRequest: 2}

@@ -93,7 +93,7 @@ func keyV1(h fleet.Host, m Meta) string {
 }
 
 // otherKey is the key of the other generation, none where there is no other: whether
-// the supplier's id stands in a key is not to be relied on. With IPv6 one text may be
+// the supplier's id is in a key is not to be relied on. With IPv6 one text may be
 // the first form of one host and the second of another, so there the document decides.
 func otherKey(h fleet.Host, other string) []string {
 	if !h.IP().Is4() {

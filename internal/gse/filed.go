@@ -12,7 +12,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// filed is what the platform has on file of one process, for the hosts of one request.
+// filed is the platform's cached status of one process, for the hosts of one request.
 type filed struct {
 	client     *Client
 	hosts      []fleet.Host

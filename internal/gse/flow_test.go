@@ -206,7 +206,7 @@ func TestFlow_stopOfIdle(t *testing.T) {
 	}
 }
 
-// The supplier's id may stand in any key of a result, and may be missing from any.
+// The supplier's id may be in any key of a result, and may be missing from any.
 func TestFlow_supplierInKeys(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []string{"supplier", "no-supplier"} {

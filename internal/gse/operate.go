@@ -119,7 +119,7 @@ func (t *taskResults) keys(h fleet.Host) []string {
 	return append(keys, otherKey(h, keyV1(h, t.meta))...)
 }
 
-// count counts the hosts that have each name. What is on file of a machine that was
+// count counts the hosts that have each name. The cached status of a machine that was
 // installed anew may have its address for two agents: a result by that is neither's.
 func (t *taskResults) count() {
 	t.claims = make(map[fleet.HostID]int)

@@ -122,7 +122,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A machine that was installed anew has another agent id, and what is on file of the old
+// A machine that was installed anew has another agent id, and the cached status of the old
 // one has the same address: a result by that address is neither's where both are asked for.
 func TestResume_oneResultForTwoHosts(t *testing.T) {
 	t.Parallel()

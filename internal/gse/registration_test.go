@@ -43,7 +43,7 @@ func TestRegister_asksFirst(t *testing.T) {
 			Verdict: fleet.Failed, Code: 117, Away: true, Message: "the agent is abnormal or not found: message 117",
 			Meaning: "not registered, because its agent does not say whether it already is",
 		}, [][]int{{2}}},
-		// When it was registered tells later whether what is on file is of that.
+		// When it was registered tells later whether the cached status is of that.
 		"registered": {told(host(1).Address(), `{"pid":-1,"isAuto":false,"register_time":1600000000}`)[1], 850, fleet.Outcome{
 			Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Message: "message 850", Meaning: "the process is registered already",
 			RequestID: "req-1", RegisterTime: 1600000000,

@@ -10,7 +10,7 @@ import (
 )
 
 // A host that could not be unregistered is gone only where that is known, whatever the
-// platform has on file.
+// platform keeps in the cached status.
 func TestFlow_releaseFails(t *testing.T) {
 	t.Parallel()
 	var (

@@ -22,7 +22,7 @@ const (
 	sharedFrom = 5
 	// sharedFor is how long a listing answers for the processes that ask next: long
 	// enough for those of one refresh, which follow each other in milliseconds, and
-	// far less than the minutes by which what is on file lags behind the agents.
+	// far less than the minutes by which the cached status lags behind the agents.
 	sharedFor = 10 * time.Second
 	// sharedPatience is the longest that a listing may take.
 	sharedPatience = 10 * time.Second

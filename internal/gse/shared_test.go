@@ -133,7 +133,7 @@ func TestSharedStatus_calls(t *testing.T) {
 		// One that asks again and again has nobody to share with: a listing would answer
 		// for longer than what the agents do in between.
 		"alone": {60, 3, simulator.Fault{}, slices.Repeat([]asking{{1, 1, 0}}, 3*sharedFrom)},
-		// Of other people's processes one look is all it costs: the first page tells of
+		// Of other people's processes one look is all it costs: the first page reports
 		// twelve, for which five calls are not enough yet.
 		"strangers": {60, 200, simulator.Fault{}, []asking{{5, 5, 0}, {1, 1, 1}}},
 		// Processes that fill their requests gain nothing.

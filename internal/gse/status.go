@@ -50,7 +50,7 @@ func (r *procRows) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// procRow is one process on one host as the platform has it on file. The
+// procRow is one process on one host as the cached status has it. The
 // document calls flag the wanted and status the actual state: 0 unregistered,
 // 1 running, 2 stopped.
 type procRow struct {

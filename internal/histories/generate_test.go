@@ -9,7 +9,7 @@ import (
 )
 
 // switches are what a generator may leave out, each for what it is about. What is known
-// to be broken stands in knownBroken.
+// to be broken is in knownBroken.
 type switches map[string]bool
 
 // generator makes histories up.

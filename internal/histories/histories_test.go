@@ -15,7 +15,7 @@ import (
 // Whatever happens to a few machines, six things hold; see [Invariant]. What fails is
 // shrunk and printed, to be read and to be put into testdata/found.txt.
 //
-// BK_TEST_WITH plays what is known to be broken as well: a list of what stands in
+// BK_TEST_WITH plays what is known to be broken as well: a list of what is in
 // knownBroken, or all.
 func TestHistories(t *testing.T) {
 	t.Parallel()

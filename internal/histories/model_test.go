@@ -17,7 +17,7 @@ const (
 	// EndsAsDeclared: what is declared and reachable ends as declared after the faults
 	// stop, in at most two applies, and the plan after that is empty.
 	EndsAsDeclared Invariant = iota + 1
-	// LeavesOthersAlone: what is not ours is never changed, stopped or let go.
+	// LeavesOthersAlone: what is not ours is never changed, stopped or unregistered.
 	LeavesOthersAlone
 	// DoesNoMore: what we declared is never stopped, started, restarted, killed or let
 	// go unless the configuration said so.
@@ -57,10 +57,10 @@ const console = "console"
 // claim is whose the process on a machine is.
 type claim struct {
 	owner string // an object, the console or nobody
-	// lapsed is the object whose it was until somebody else let go of it.
+	// lapsed is the object whose it was until somebody else unregistered it.
 	lapsed string
 	// unheard are the objects whose it was before another registered it, and that have not
-	// looked since. When that one has let go, it looks to them like their own that
+	// looked since. When that one has unregistered, it looks to them like their own that
 	// somebody has unregistered.
 	unheard map[string]bool
 	// unsure: the design leaves open whose it is.
@@ -95,7 +95,7 @@ type unit struct {
 	first     bool            // there was nothing in state
 	failed    bool
 	calm      bool // nothing went wrong at the platform, and nobody interrupted
-	heard     bool // the platform's file was read, and is as it should be
+	heard     bool // the cached status was read, and is as it should be
 	perName   bool // the platform keeps an entry for each name of a machine
 	before    map[int]Truth
 	after     map[int]Truth
@@ -157,7 +157,7 @@ func (m model) others(u unit, machine int) *Breach {
 }
 
 // besides tells whether nothing came but an entry under the machine's other name, where
-// what was on file was neither hosted nor running: no platform tells of it.
+// what was in the cached status was neither hosted nor running: no platform reports it.
 func besides(before, after Truth) bool {
 	return !before.Hosted && (!before.Running || before.PID == after.PID) && len(after.Entries) > len(before.Entries) &&
 		!slices.ContainsFunc(before.Entries, func(was simulator.Entry) bool {
@@ -171,7 +171,7 @@ func (m model) more(u unit, machine int) *Breach {
 	var (
 		declared = u.want.has(machine)
 		ours     = c.owner == u.object || c.lapsed == u.object || c.unsure || c.owner == "" && c.unheard[u.object]
-		// What nobody holds any more, another object having let go of it, is for the object
+		// What nobody holds any more, another object having unregistered it, is for the object
 		// that still declares it to replace.
 		orphaned = c.owner == "" && declared && u.replaced && u.had[machine]
 		leaves   = ours && (!declared || u.replaced) || orphaned
@@ -206,7 +206,7 @@ func (m model) twice(u unit, machine int) *Breach {
 	return nil
 }
 
-// gone: a destroy that says it is done has let go of everything, and stopped it if it
+// gone: a destroy that says it is done has unregistered everything, and stopped it if it
 // was to.
 func (m model) gone(u unit, machine int) *Breach {
 	c, after := m[machine], u.after[machine]
@@ -252,7 +252,7 @@ func putBack(before, after Truth) bool {
 
 // leftTheirs tells whether nothing is left but what the console registered under a name
 // that the object never had: of whatever the console has written over, only the object's
-// own entry was there to be let go of.
+// own entry was there to be unregistered.
 func (u unit) leftTheirs(after Truth) bool {
 	return after.Registered() && !after.Hosted && !slices.ContainsFunc(after.Entries, func(e simulator.Entry) bool {
 		return !theirs(e) || u.hadAs[e.Host]
@@ -260,7 +260,7 @@ func (u unit) leftTheirs(after Truth) bool {
 }
 
 // namesOwner tells whether an entry names an object. What goes on running after it was
-// let go of keeps its labels in the simulator: whoever hosts it then does so in the name
+// unregistered keeps its labels in the simulator: whoever hosts it then does so in the name
 // of that object, and nobody can tell.
 func namesOwner(is Truth) bool {
 	return slices.ContainsFunc(is.Entries, func(e simulator.Entry) bool { return e.Labels[ownerLabel] != "" })
@@ -311,7 +311,7 @@ func (m model) learn(u unit, machine int) {
 		c = claim{unsure: true}
 	}
 	if is := u.after[machine]; c.owner == u.object && u.named[machine] && !held(is) {
-		c.unheard = c.overtaken("") // it was let go of, and the object has not heard of that
+		c.unheard = c.overtaken("") // it was unregistered, and the object has not heard of that
 	}
 	if c.lapsed == u.object && !u.named[machine] {
 		c.lapsed = ""

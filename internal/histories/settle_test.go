@@ -81,7 +81,7 @@ func (w *world) converge(c *config) {
 	w.apply(c, Step{})
 	ended := w.apply(c, Step{Planned: true})
 	if c.object.kept.Tainted && w.undecided(nil, c.object) {
-		return // what cannot be let go of cannot be replaced
+		return // what cannot be unregistered cannot be replaced
 	}
 	open := false // where somebody else has a machine, there is no end, and waves stop
 	for machine := 1; machine <= w.history.Machines; machine++ {
@@ -111,7 +111,7 @@ func (w *world) converge(c *config) {
 }
 
 // concede leaves a machine to the console where the platform keeps an entry per name, and
-// the one under the declared name is the console's: no platform tells of the other.
+// the one under the declared name is the console's: no platform reports the other.
 func (w *world) concede(c *config, machine int) {
 	if !w.history.EntryPerName || w.upgraded[machine] {
 		return
@@ -176,8 +176,8 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 	truth := w.look(process)[machine]
 	entries := truth.Entries
 	if w.history.EntryPerName && !w.upgraded[machine] {
-		// Somebody else's entry under the other name stays where nobody can tell of it, where
-		// to let go of it would be to let go of this one, and so does what an operation has
+		// Somebody else's entry under the other name stays where nobody can report it, where
+		// to unregister it would be to unregister this one, and so does what an operation has
 		// left there.
 		name := nameOnFile(machine, d.Forms[machine])
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e simulator.Entry) bool {

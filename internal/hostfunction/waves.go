@@ -13,7 +13,7 @@ import (
 
 var _ function.Function = wavesFunction{}
 
-// maxCounted is the largest fleet that waves are told of: a list of a million waves helps
+// maxCounted is the largest fleet that waves are computed for: a list of a million waves helps
 // nobody.
 const maxCounted = 100000
 

@@ -15,7 +15,7 @@ var inWaves = map[string]any{"hosts": providertest.HostsOf(2), "rollout": map[st
 const behind = -100_000_000
 
 // skewed has a resource apply what it registers, of which its agent tells another time than
-// the platform's file: so many seconds later. It is the second query that reads that back.
+// the cached status: so many seconds later. It is the second query that reads that back.
 func (h hostile) skewed(resource *providertest.Core, config map[string]any, by int64) {
 	h.Helper()
 	h.onQuery(simulator.Fault{Skip: 1, Code: new(0), Content: told(-1, 1795000000+by)})
@@ -41,7 +41,7 @@ func TestOvertaken_unheard(t *testing.T) {
 	one, two := map[string]any{"spec_fingerprint_label": "one"}, map[string]any{"spec_fingerprint_label": "two"}
 	plays(t, labelled, map[string]func(hostile){
 		// The agents' clocks are ahead of the file's (or count milliseconds). A refresh has seen
-		// what another object had registered, and has let go of.
+		// what another object had registered, and has unregistered.
 		"clock-ahead": func(h hostile) {
 			first, second := h.fresh(), h.object()
 			h.skewed(first, h.config("./start.sh", "hosted", "kill"), 10_000_000_000)
@@ -111,7 +111,7 @@ func TestOvertaken_unheard(t *testing.T) {
 			h.spares(h.objectIn(kept, two))
 		},
 		// Whose a host is is asked again before every wave of a destroy: another object has
-		// registered the second one while the first was let go.
+		// registered the second one while the first was unregistered.
 		"between-waves": func(h hostile) {
 			first := h.fresh()
 			first.Applied(h.config("./start.sh", "hosted", "kill", inWaves))

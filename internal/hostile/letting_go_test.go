@@ -77,7 +77,7 @@ func TestLetGo_neverItsOwn(t *testing.T) {
 	}})
 }
 
-// No host is let go because a call says that nothing is there, because the time is up, or
+// No host is unregistered because a call says that nothing is there, because the time is up, or
 // because the file shows no row: its agent answers, and tells.
 func TestLetGo_goneBySayingSo(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestLetGo_goneBySayingSo(t *testing.T) {
 		}},
 		"forget-unreachable-and-nobody-to-ask": {forgetful, func(h hostile) {
 			h.onRelease(simulator.Fault{Pending: -1, Code: new(simulator.CodeFailed)})
-			// The agents are asked before hosts are let go, and once the time is up.
+			// The agents are asked before hosts are unregistered, and once the time is up.
 			h.onQuery(simulator.Fault{HTTPStatus: 403, Skip: 1})
 		}},
 		"registered-alone": {map[string]any{"ensure": "registered"}, func(h hostile) {
@@ -231,7 +231,7 @@ func TestLetGo_keyOfTheStuck(t *testing.T) {
 }
 
 // No document says that to unregister is to unhost, and at the ESB the platform's word is no
-// proof that the agent has let go.
+// proof that the agent has unregistered it.
 func TestLetGo_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){

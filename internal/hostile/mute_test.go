@@ -8,7 +8,7 @@ import (
 )
 
 // Two hosts are to be stopped, and run nothing. The agent of one does not say whether that
-// is so, and the other is let go before the time is up.
+// is so, and the other is unregistered before the time is up.
 func TestMute_stopped(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"destroyed": func(h hostile) {

@@ -23,7 +23,7 @@ func newTwoNamed(t *testing.T) hostile {
 	return h
 }
 
-// Where the platform keeps an entry for each name of a machine, an object lets go of its own
+// Where the platform keeps an entry for each name of a machine, an object unregisters its own
 // without touching the process that another configuration has registered by the other one: an
 // agent hosts one process, whoever registered it last.
 //

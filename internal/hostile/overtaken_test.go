@@ -10,7 +10,7 @@ import (
 )
 
 // That another object had registered a host, and this one has since, is not forgotten: what
-// the file does not show then is not let go as the other's.
+// the file does not show then is not unregistered as the other's.
 func TestOvertaken_noMore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -76,7 +76,7 @@ func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
 	first.Apply(config)
 }
 
-// What another object had, and has let go of, is not killed: not where registering anew came
+// What another object had, and has unregistered, is not killed: not where registering anew came
 // to no end, not by a destroy after one that failed, and not when the object is tainted.
 //
 // Promised in ownership.md: a process that the cached status does not show is left running, with the warning *Processes Not Stopped*.

@@ -157,7 +157,7 @@ func (h hostile) unregister() {
 }
 
 // keeps fails the test where a destroy forgets what is there, and where what it kept cannot be
-// let go once the platform is well again.
+// unregistered once the platform is well again.
 func (h hostile) keeps(resource *providertest.Core) {
 	h.Helper()
 	if _, said := resource.Apply(nil); resource.State.IsNull() && (h.process().Registered || h.process().Hosted) {

@@ -44,7 +44,7 @@ func (s *slow) sends(op int, config map[string]any) {
 	s.sim.ResetCalls()
 }
 
-// hindered fails the test where an apply lets go of what an operation would bring back, or
+// hindered fails the test where an apply unregisters what an operation would bring back, or
 // changes anything at all.
 func (s *slow) hindered(config map[string]any) {
 	s.Helper()
@@ -57,7 +57,7 @@ func (s *slow) hindered(config map[string]any) {
 	}
 }
 
-// An operation that is still under way takes place after whatever is done now: nothing is let go
+// An operation that is still under way takes place after whatever is done now: nothing is unregistered
 // of before it has ended.
 //
 // Promised in partial-failure.md: nothing is sent there, and the host stays in state.

@@ -13,7 +13,7 @@ import (
 
 // The CLI and its provider are killed together at any call of a rolling restart, and state is
 // as it was before. No host is restarted once more unless an apply has named it in an error
-// before, whatever times the agents report and however old the platform's file is.
+// before, whatever times the agents report and however old the cached status is.
 //
 // The long job runs 200 rounds: BK_TEST_ROUNDS sets their number.
 func TestAccKill_rollout(t *testing.T) {

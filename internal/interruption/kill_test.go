@@ -20,7 +20,7 @@ import (
 // for.
 //
 // Over JOB there is no file of registrations and no fingerprint: registered is hosted,
-// and what a create that nobody heard of has hosted is taken for ours and hosted again.
+// and what a create whose answer was lost has hosted is taken for ours and hosted again.
 //
 // The long job runs 200 rounds of each: BK_TEST_ROUNDS sets their number.
 func TestAccKill(t *testing.T) {
@@ -128,7 +128,7 @@ func callsOfPlan(t *testing.T, s *providertest.Sim, cli *providertest.CLI) simul
 }
 
 // A provider whose CLI was killed goes on with nothing, and ends by itself. The lock
-// that is left of the state keeps nobody out.
+// that is left of the state does not block later runs.
 func TestAccKill_orphan(t *testing.T) {
 	t.Parallel()
 	k := newKiller(t)
@@ -281,7 +281,7 @@ func (r *killRound) checkExecutions() {
 	for _, e := range r.sim.Executions() {
 		staying, leaving := next.has(e.Host), last.has(e.Host) && !next.has(e.Host)
 		// A create that was cut off before any host was as declared is tainted, and what
-		// is there of it is let go first.
+		// is there of it is unregistered first.
 		if len(last.hosts) == 0 {
 			leaving = staying
 		}

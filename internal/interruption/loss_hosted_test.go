@@ -120,7 +120,7 @@ func (r *lossRound) startKept(resource *providertest.Core) string {
 }
 
 // checkRegistered fails the test where a host was registered or hosted that is not
-// declared, or where one was let go that is, unless it was all replaced.
+// declared, or where one was unregistered that is, unless it was all replaced.
 func (r *lossRound) checkRegistered(declared map[string]string, kind providertest.PlanKind, said string) {
 	r.T.Helper()
 	for _, e := range r.sim.Executions() {
@@ -245,7 +245,7 @@ func TestHostedProcess_lostCreateOfStrangers(t *testing.T) {
 	}
 }
 
-// What cannot be read on file says nothing of whose a registration is: it is kept
+// What cannot be read in the cached status says nothing of whose a registration is: it is kept
 // in state until it can, and then unregistered as ours.
 //
 // Promised in partial-failure.md: a destroy, or the removal of a host, where
@@ -284,7 +284,7 @@ func TestHostedProcess_lostCreateUnread(t *testing.T) {
 	}
 }
 
-// Two declarations were sent and nobody heard of either. Whichever of them is on
+// Two declarations were sent and neither was answered. Whichever of them is on
 // file is ours.
 func TestHostedProcess_lostTwice(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ const (
 )
 
 // readBack asks the agents whether manage_proc did what its document says, which
-// the servers whose code is public do not. What JOB says is no proof.
+// the servers whose code is public do not. What JOB says is not sufficient.
 func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []fleet.Host, hosted bool) fleet.Results {
 	for _, h := range hosts {
 		if o := results[h]; hosted && o.Code == procapi.CodeNotRunning && !o.OK() {

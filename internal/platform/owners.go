@@ -14,7 +14,7 @@ import (
 type Owners struct {
 	mu   sync.Mutex
 	last map[registration]claim
-	busy map[registration]chan struct{} // closed when whoever holds it lets go
+	busy map[registration]chan struct{} // closed when whoever holds it releases it
 	// joins is who has announced to register a process, leaves who to unregister it, with the
 	// agent's time of that registration, 0 where it is not known.
 	joins  map[registration]string

@@ -16,7 +16,7 @@ import (
 // are totals, so that nothing is lost by it.
 const maxWaveLines = 50
 
-// Run is what the log tells of a rollout: which process it is about, and what is done.
+// Run is what the log reports about a rollout: which process it is about, and what is done.
 type Run struct {
 	Process, Operation string
 	Keys               fleet.Inventory // names of hosts, for people
@@ -120,7 +120,7 @@ func (w *watch) watch(ctx context.Context, p fleet.Progress) {
 	}
 }
 
-// told reports whether the log tells of a wave: of too many, not of each.
+// told reports whether the log reports about a wave: of too many, not of each.
 func told(p fleet.Progress) bool {
 	every := 1 + (p.Waves-1)/maxWaveLines
 	return (p.Wave-1)%every == 0 || p.Wave == p.Waves

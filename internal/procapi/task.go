@@ -40,7 +40,7 @@ type Request struct {
 	// Contents, if non-nil, gets the contents of the results, which only a query has a
 	// use for.
 	Contents *Contents
-	// Observe is told of verdicts while others are waited for.
+	// Observe is given verdicts while others are waited for.
 	Observe fleet.Observer
 }
 

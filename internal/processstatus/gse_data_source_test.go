@@ -193,7 +193,7 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 	}
 }
 
-// Without a spec the agents cannot be asked, and what the platform has on file will do: a
+// Without a spec the agents cannot be asked, and the platform's cached status will do: a
 // process that was imported has none yet.
 //
 // Promised in reference: without one, as after an import, the read warns and takes what is

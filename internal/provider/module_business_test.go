@@ -138,7 +138,7 @@ func TestAccModule_business(t *testing.T) {
 	if out := cli.Expect(1, "plan"); !strings.Contains(strings.Join(strings.Fields(out), " "), "min_hosts requires 2") {
 		t.Errorf("the plan told\n%s", out)
 	}
-	// Its processes are let go of once that is meant, and run on.
+	// Its processes are unregistered once that is meant, and run on.
 	cli.Configure(businessModule("topology = { set = \"gz-*\" }"))
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "destroy", "-auto-approve")

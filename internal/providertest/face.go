@@ -58,7 +58,7 @@ const (
 	OnRun     Operation = "create, running"
 	OnReadRun Operation = "refresh, running"
 	OnKeepRun Operation = "update, running"
-	// OnCached, OnImport and OnList read nothing but what the platform has on file.
+	// OnCached, OnImport and OnList read nothing but the platform's cached status.
 	OnCached Operation = "status, cached"
 	OnImport Operation = "import"
 	OnList   Operation = "list"

@@ -180,7 +180,7 @@ func plainValue(v tftypes.Value) (any, error) {
 	return object, nil
 }
 
-// replaced says that its parts have to stand in its place.
+// replaced says that its parts have to be given in its place.
 func (d declaration) replaced() string { return d.plainly() + " in the place of " + d.name }
 
 // computed declares the attribute of the resource that computes it. It is sensitive for two

@@ -162,14 +162,14 @@ func TestDeclaration_planned(t *testing.T) {
 	}
 }
 
-// gseProcess and jobProcess are declarations as they stand in state. Each has one command.
+// gseProcess and jobProcess are declarations as they are in state. Each has one command.
 const (
 	gseProcess = `{"hosts":{"a":"0:10.0.0.1"},"meta":{"namespace":"web","name":"nginx"},` +
 		`"spec":{"identity":{"proc_name":"n","setup_path":"/s","pid_path":"/p","user":"u"},"control":{"restart_cmd":"./r"},"monitor_policy":{"auto_type":1}}}`
 	jobProcess = `{"hosts":{"a":"0:10.0.0.1"},"process":{"proc_name":"n","setup_path":"/s","pid_path":"/p","restart_cmd":"./r","type":1},"scope":{"type":"biz","id":"2"}}`
 )
 
-// A declaration stands in the place of its parts: not beside them, and not without them.
+// A declaration replaces its parts: not beside them, and not without them.
 func TestDeclaration_validation(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

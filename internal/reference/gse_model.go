@@ -28,7 +28,7 @@ type GSEModel struct {
 	Spec    types.Object `tfsdk:"spec"`
 	Process types.String `tfsdk:"process"`
 
-	// at is where they stand in the configuration.
+	// at is where they are in the configuration.
 	at path.Path
 }
 

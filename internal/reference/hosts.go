@@ -108,7 +108,7 @@ func inventoryAt(at path.Path, hosts HostMap, supplier int) (fleet.Inventory, di
 	return inventory, diags
 }
 
-// HostsPath is where the hosts stand in every object.
+// HostsPath is where the hosts are in every object.
 func HostsPath() path.Path { return path.Root("hosts") }
 
 // CheckHosts reports errors in hosts that depend on the provider's settings, such as an

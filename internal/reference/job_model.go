@@ -33,7 +33,7 @@ type JobModel struct {
 	// it.
 	Registration job.Registration `tfsdk:"-"`
 
-	// at is where they stand in the configuration.
+	// at is where they are in the configuration.
 	at path.Path
 }
 
@@ -66,7 +66,7 @@ func (m *JobModel) parts(ctx context.Context) (jobParts, error) {
 	return p, err
 }
 
-// declared reports whether a declaration stands in the place of the parts.
+// declared reports whether a declaration replaces the parts.
 func (m *JobModel) declared() bool { return m.Process.IsNull() && !m.Declaration.IsNull() }
 
 // processPath is where the process is given.

@@ -239,7 +239,7 @@ func TestMappingGSE_gateway(t *testing.T) {
 			hosting := both(m.owned, `{"proc_operate_req": [{"meta": META, "hosts": HOSTS2, "op_type": 3, "spec": HOSTING}]}`)
 
 			resource.Applied(config)
-			// The names of the hosts are looked up first, on file and at the agents. Then
+			// The names of the hosts are looked up first, in the cached status and at the agents. Then
 			// the agents are asked before hosting, which would replace what somebody else
 			// hosts, and after it.
 			expectSent(t, sim, providertest.Target{API: "get_proc_status_v2"}, both(m.owned, `{"meta": NAME, "hosts": HOSTS2}`)...)

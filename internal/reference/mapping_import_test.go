@@ -48,7 +48,7 @@ func TestMappingGSE_listed(t *testing.T) {
 				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil,
 				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
 			}
-			// The refresh that follows an import finds the fingerprint and the owner on file,
+			// The refresh that follows an import finds the fingerprint and the owner in the cached status,
 			// and what there is of the process.
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")

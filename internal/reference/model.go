@@ -44,7 +44,7 @@ type Model interface {
 	InOneValue() string
 	// HasSpec reports whether it says how the process is run.
 	HasSpec(ctx context.Context) bool
-	// base is where the values stand in the configuration.
+	// base is where the values are in the configuration.
 	base() path.Path
 	// definition is everything but the hosts: if it changes, it is another process, or
 	// the process is to run in another way.

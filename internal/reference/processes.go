@@ -98,7 +98,7 @@ type several struct {
 	empty     func() element
 }
 
-// element is a Model that stands in processes.
+// element is a Model that is in processes.
 type element interface {
 	Model
 	// read takes the values of an element that stands at a path, and write gives them back

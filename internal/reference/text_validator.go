@@ -23,7 +23,7 @@ func optionalPath(description string) schema.StringAttribute {
 
 const summaryInvalidText = "Invalid Value"
 
-// Bounds of what nobody could have meant. GSE's documents name no length.
+// Bounds of values that nobody means. GSE's documents name no length.
 const (
 	// maxNameLength bounds names. They mostly come from CMDB, which stores at most 256
 	// characters of one (FieldTypeSingleLenChar in src/common/definitions.go of

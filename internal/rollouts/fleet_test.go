@@ -206,7 +206,7 @@ func (r *rollout) wantLeft(want map[string]string) {
 	}
 }
 
-// wantPlanned compares what the plan of the last apply told of it.
+// wantPlanned compares what the plan of the last apply said about it.
 func (r *rollout) wantPlanned(want string) {
 	r.t.Helper()
 	if got := r.resource.Attribute("rollout_plan"); got != want {

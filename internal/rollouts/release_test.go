@@ -10,7 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// badStart is the start command of a bad release, and what is told of it to faults.
+// badStart is the start command of a bad release, and what the faults match.
 const badStart = "./start-bad.sh"
 
 // How a bad release fails.

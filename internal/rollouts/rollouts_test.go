@@ -201,7 +201,7 @@ func (r *run) asStateSays(of release, cut bool) {
 		return
 	}
 	if of.rollback && !cut && (of.failure != "" || of.lost) {
-		return // it is another release that state tells of
+		return // it is another release that state reports
 	}
 	reasons := r.core.Reasons(of.attribute())
 	touched := r.touched(of.op(), badStart)

@@ -22,7 +22,7 @@ type slow struct {
 	op    int
 	ahead atomic.Int64
 	polls atomic.Int64
-	// then is told of each poll by its number, if it is set.
+	// then is given each poll by its number, if it is set.
 	then atomic.Pointer[func(int64)]
 }
 

@@ -24,7 +24,7 @@ type (
 	Machine = core.Machine
 	// MachineProcess is one process there.
 	MachineProcess = core.MachineProcess
-	// Entry is what is on file about a process under one name of its machine.
+	// Entry is the cached status about a process under one name of its machine.
 	Entry = core.Entry
 	// Topology is what CMDB knows; see [ParseTopology].
 	Topology = cmdb.Topology

@@ -76,7 +76,7 @@
 //     upgrade_to_agent_id, which the gateway has. What is true on a machine, whatever
 //     it is called, [Server.Machines] tells.
 //   - The effect of every op type on running and hosting (operate_proc_v2),
-//     including those that only clients tell of: a stop of a stopped process
+//     including those that only clients report: a stop of a stopped process
 //     (829) leaves hosting as it was, a one-shot process (auto_type 2) ends in
 //     836 although its command did its job.
 //   - Virtual hosts, a state machine without processes, and local hosts

@@ -141,7 +141,7 @@ type Server struct {
 
 	// StateFile is loaded by Start and written after changes, if non-empty.
 	StateFile string
-	// OnCall is told of each call before its answer is sent, if non-nil. It
+	// OnCall is given each call before its answer is sent, if non-nil. It
 	// must not call the server.
 	OnCall func(record.Call)
 	// ErrorLog is where failures without a caller go, if non-nil.

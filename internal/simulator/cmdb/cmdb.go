@@ -173,14 +173,14 @@ type Machine struct {
 	Address string // "cloud:ip", "" where that is nobody's name
 }
 
-// OnChange has changed told of every change from now on. It must not ask CMDB.
+// OnChange calls changed for every change from now on. It must not ask CMDB.
 func (c *CMDB) OnChange(changed func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = changed
 }
 
-// Admit has admit told of every host, of those that are added later too. A name that a
+// Admit calls admit for every host, also for those that are added later too. A name that a
 // host does not have is "".
 func (c *CMDB) Admit(admit func(agentID, addr string) error) error {
 	c.mu.Lock()

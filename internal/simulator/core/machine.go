@@ -14,7 +14,7 @@ type Machine struct {
 	Processes []MachineProcess `json:"processes"`
 }
 
-// MachineProcess is one process there: what is on file about it, under which name, what
+// MachineProcess is one process there: the cached status about it, under which name, what
 // it does, and what reached its agent.
 type MachineProcess struct {
 	Namespace  string    `json:"namespace"`
@@ -26,7 +26,7 @@ type MachineProcess struct {
 	Operations []Reached `json:"operations"`
 }
 
-// Entry is what is on file about a process under one name of its host.
+// Entry is the cached status about a process under one name of its host.
 type Entry struct {
 	Host         string            `json:"host"` // the name
 	Registered   bool              `json:"registered"`
@@ -123,7 +123,7 @@ func (g *GSE) Machine(addr string) Machine {
 	return Machine{Host: string(key)}
 }
 
-// addEntry adds what is on file about a process under one name.
+// addEntry adds the cached status about a process under one name.
 func addEntry(m *MachineProcess, p *process) {
 	m.Hosted, m.Running, m.PID = p.hosted, p.running, p.pid
 	if !p.listed() {

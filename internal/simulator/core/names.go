@@ -6,7 +6,7 @@ import (
 )
 
 // A machine may have two names, its address and its agent id. An agent knows of no
-// names, so there is one instance of a process on a machine. What is on file about it
+// names, so there is one instance of a process on a machine. The cached status about it
 // is kept under one name, or under each that was used: see EntryPerName.
 
 // separateLocked tells whether a machine has an entry for each of its names.
@@ -44,7 +44,7 @@ func (g *GSE) twinLocked(key ProcKey) *process {
 	return g.procs[key]
 }
 
-// findLocked is a process by whichever name of its host is on file.
+// findLocked is a process by whichever name of its host is in the cached status.
 func (g *GSE) findLocked(key ProcKey) *process {
 	if p := g.procs[key]; p != nil {
 		return p
@@ -65,7 +65,7 @@ func (g *GSE) viewLocked(it *Item, t Target) *process {
 	return p
 }
 
-// Upgrade makes one entry of what is on file about a host under its address and under
+// Upgrade makes one entry of the cached status about a host under its address and under
 // an agent id, or undoes that where the agent id is the address itself. Of two entries
 // the one that was registered later stays, which is an invention. It returns the hosts where
 // that succeeded, as "cloud:ip", and the others: those that nobody knows, and those
@@ -140,7 +140,7 @@ func (g *GSE) upgradeLocked(t Target, agentID string) error {
 	return nil
 }
 
-// mergeLocked puts a process that was on file under an agent id where the machine has
+// mergeLocked puts a process that was in the cached status under an agent id where the machine has
 // its entry now.
 func (g *GSE) mergeLocked(p *process, t Target) {
 	p.key.Host, p.target = t.Key, t

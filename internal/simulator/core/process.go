@@ -15,7 +15,7 @@ type ProcKey struct {
 	Namespace, Name string
 }
 
-// process is what is on file about one process under one name of its host.
+// process is the cached status about one process under one name of its host.
 type process struct {
 	key    ProcKey
 	target Target

@@ -79,7 +79,7 @@ func TestState_refusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Where suppliers are told apart, a process is let go of under the one that registered
+// Where suppliers are told apart, a process is unregistered under the one that registered
 // it, also after a restart. Who registered without one is found under any.
 func TestState_suppliersApart(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ const contractTopology = `{"businesses":[
 		"orphans":[{"host":"0:10.0.0.8","processes":[{"bk_process_name":"ghost"}]}]},
 	{"id":4,"name":"closed","no_permission":true}]}`
 
-// cmdbSays is what the simulator tells of CMDB beyond the contract.
+// cmdbSays is what the simulator reports about CMDB beyond the contract.
 var cmdbSays = []string{"request_id", "bk_obj_icon"}
 
 // chosen are numbers that a topology does not choose.

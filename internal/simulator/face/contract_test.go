@@ -100,7 +100,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// first is what happens before a case, so that there is something to tell of.
+// first is what happens before a case, so that there is something to report.
 type first struct {
 	of     string // the case that is sent
 	edit   func(body map[string]any)

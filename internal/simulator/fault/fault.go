@@ -134,7 +134,7 @@ type Fault struct {
 	Drip     time.Duration `json:"-"`
 	// ExtraKeys are added to a result map.
 	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
-	// FirstKeys stand in a result map before its own results, also under a key that
+	// FirstKeys are in a result map before its own results, also under a key that
 	// follows once more: who submits a host twice gets its key twice.
 	FirstKeys map[string]any `json:"first_keys,omitempty"`
 	// Keys names the hosts of a result map in another way than the request did,

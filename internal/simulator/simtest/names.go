@@ -41,7 +41,7 @@ func (c *Client) Over(name string, op, want int) {
 	}
 }
 
-// Entries are the names under which web:nginx is on file, and what the machine does.
+// Entries are the names under which web:nginx is in the cached status, and what the machine does.
 func (c *Client) Entries() string {
 	p := c.Sim.Machine(ByAddress).Process("web", "nginx")
 	var names []string
