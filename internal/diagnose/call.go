@@ -158,7 +158,7 @@ func strangerAdvice(e *bkapi.Error) string {
 	if e.Kind == bkapi.KindRedirect {
 		return text + "If the redirect leads to the platform, set the endpoint to that address: redirects are not followed, so that credentials go nowhere else."
 	}
-	return text + "If both are right, a login page or a proxy stands in between."
+	return text + "If both are right, a login page or a proxy is in between."
 }
 
 // statusAdvice is advice by HTTP status.

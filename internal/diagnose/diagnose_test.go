@@ -375,7 +375,7 @@ func TestExplain(t *testing.T) {
 			"operate_proc_v2: what answers at https://paas/x is not the platform: HTTP 200 OK: not a JSON object: text/html beginning \"<html>\" (request id r1).\n\n" +
 				"Check the provider's endpoint (for JOB, job_endpoint) and gateway, which is esb now. The endpoint of the ESB is its base URL, such as " +
 				"https://paas.example.com; that of the API gateway is the URL of a stage, such as https://bkapi.example.com/api/bk-gse/prod. " +
-				"If both are right, a login page or a proxy stands in between.",
+				"If both are right, a login page or a proxy is in between.",
 		},
 		"redirect": {
 			bkapi.Error{API: "operate_proc_v2", URL: "https://paas/x", Kind: bkapi.KindRedirect, Gateway: bkapi.APIGW, Status: 302, Stranger: true, Sent: true, Attempts: 1, RequestID: "r1",

@@ -163,7 +163,7 @@ var stateCodes = []stateCode{
 	},
 	{
 		fleet.OperationUnconfirmed,
-		procapi.Words{English: "registered as declared, and nobody heard how the operation of `on_update` ended", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
+		procapi.Words{English: "registered as declared, and how the operation of `on_update` ended is not known", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
 		procapi.Words{
 			English: "asks the platform for its task and waits for it; where that tells nothing, asks the agent: another pid tells that it worked",
 			Chinese: "先按任务 ID 向平台查询并等待结果；查不到时询问 Agent：pid 变化即表示操作已生效",
@@ -176,7 +176,7 @@ var stateCodes = []stateCode{
 	},
 	{
 		OutcomeUnknown,
-		procapi.Words{English: "the operation was sent, and nobody heard the answer", Chinese: "操作已发出，但没有收到应答"},
+		procapi.Words{English: "the operation was sent, and its answer was lost", Chinese: "操作已发出，但没有收到应答"},
 		procapi.Words{
 			English: "asks the platform, where it named a task; else start, stop and kill ask the agent first, and restart and reload run again",
 			Chinese: "平台给出过任务 ID 时先查询其结果；否则启动、停止、强制停止先询问 Agent，重启、重载再次执行",

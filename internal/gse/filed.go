@@ -92,9 +92,9 @@ func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []f
 			switch {
 			case found:
 			case f.unreadable:
-				status = fleet.Status{State: fleet.Unknown, Unread: true, Message: "what the platform has on file could not be read"}
+				status = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 			case lost:
-				status = fleet.Status{State: fleet.Unknown, Message: "the platform has this process on file for a host that it does not name as the request did"}
+				status = fleet.Status{State: fleet.Unknown, Message: "the cached status has this process for a host that it does not name as the request did"}
 				unplaced = append(unplaced, h)
 			default:
 				status = fleet.Status{State: fleet.Unregistered}
@@ -154,7 +154,7 @@ func later(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet
 	}
 	return fleet.Status{
 		State: fleet.Unknown, RegisterTime: status.RegisterTime,
-		Message: "the platform has two registrations of this process on file for this host, and does not say which is the later one",
+		Message: "the cached status has two registrations of this process for this host, and does not say which is the later one",
 	}
 }
 

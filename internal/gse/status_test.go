@@ -126,7 +126,7 @@ func TestCachedStatus(t *testing.T) {
 		running = fleet.Status{State: fleet.Running}
 		stopped = fleet.Status{State: fleet.Stopped}
 		absent  = fleet.Status{State: fleet.Unregistered}
-		unread  = fleet.Status{State: fleet.Unknown, Unread: true, Message: "what the platform has on file could not be read"}
+		unread  = fleet.Status{State: fleet.Unknown, Unread: true, Message: "the cached status could not be read"}
 	)
 	tests := map[string]struct {
 		step exchange

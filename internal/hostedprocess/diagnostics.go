@@ -26,7 +26,7 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 // because Terraform would answer an error by unregistering the hosts that are
 // well.
 func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string) diag.Diagnostic {
-	what := fmt.Sprintf("%s is not as declared on %s, which stand in out_of_sync.\n\n%s\n",
+	what := fmt.Sprintf("%s is not as declared on %s, which are in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
 	taken := takenAdvice(failures) + raise
 	if as == reference.PartialError {
@@ -44,7 +44,7 @@ func createPartial(h hostedProcess, failures fleet.Results, as reference.OnParti
 func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	taken := takenAdvice(failures)
 	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n"+
-		"Fix the cause and apply again. What is or may be registered stands in state, and Terraform taints the resource: the next apply unregisters what is "+
+		"Fix the cause and apply again. What is or may be registered is in state, and Terraform taints the resource: the next apply unregisters what is "+
 		"there of it and begins anew. After `terraform untaint` it retries these hosts as they are.%s",
 		h.Title, h.Hosts.Len(), diagnose.Rows(h.Hosts, failures), taken))
 }
@@ -80,7 +80,7 @@ const (
 )
 
 // goneAnswered is in their place where forget_unreachable is set already.
-const goneAnswered = "\n\nforget_unreachable is set, and lets go of no host whose agent answers when it is asked once more, or cannot be asked because the platform fails."
+const goneAnswered = "\n\nforget_unreachable is set, and forgets no host whose agent answers when it is asked once more, or cannot be asked because the platform fails."
 
 // wayOut is what to do about machines that may be gone for good, gone where that was not said yet.
 func (l leave) wayOut(gone string) string {
@@ -154,8 +154,8 @@ func takenAdvice(failures fleet.Results) string {
 			"Set adopt_existing = true to take those hosts over, or take them out of hosts."
 	}
 	if unread {
-		advice += "\n\nWhere it could not be read who registered it, the host is neither changed nor unregistered. Apply again when the platform tells: what it " +
-			"has on file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
+		advice += "\n\nWhere it could not be read who registered it, the host is neither changed nor unregistered. Apply again later: the cached " +
+			"status may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts."
 	}
 	return advice
 }

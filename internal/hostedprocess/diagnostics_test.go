@@ -22,7 +22,7 @@ func TestCreatePartial(t *testing.T) {
 	failures := fleet.Results{hosts[1]: {
 		Verdict: fleet.Failed, AlreadyDone: true, Code: 850, Meaning: "the process is registered already", Left: fleet.RegisteredByOther, RequestID: "r1",
 	}}
-	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.
+	want := `Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which are in out_of_sync.
 
   h02 (0:10.0.0.2): 850, the process is registered already
 
@@ -105,8 +105,8 @@ func TestHostedDiagnostics(t *testing.T) {
 			createFailed(h, unread), diag.SeverityError, "Unable to Register Hosted Process",
 			`Process "nginx" in namespace "web" could not be registered on 1 of 3 hosts.` + "\n\n  h02 (0:10.0.0.2): 850, by whom could not be read\n\n" +
 				"Fix the cause and apply again. Nothing was saved, so the next apply begins anew.\n\n" +
-				"Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again when the platform tells: what it has on " +
-				"file may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts. Or import it.",
+				"Where it could not be read who registered it, the host is neither changed nor unregistered. Apply again later: the cached " +
+				"status may be minutes late. Or set adopt_existing = true to take such hosts over, whoever registered them, or take them out of hosts. Or import it.",
 		},
 		"update-not-sent": {
 			updateFailed(h, 2, fleet.Results{hosts[1]: {Verdict: fleet.NotTried, Err: context.DeadlineExceeded}}, fleet.Restart, ""), diag.SeverityError, "Unable to Update Hosted Process",
@@ -116,7 +116,7 @@ func TestHostedDiagnostics(t *testing.T) {
 		},
 		"create-partial-as-error": {
 			createPartial(h, away, reference.PartialError, ""), diag.SeverityError, "Hosted Process Created In Part",
-			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which stand in out_of_sync.` + "\n\n" + row +
+			`Process "nginx" in namespace "web" is not as declared on 1 of 3 hosts, which are in out_of_sync.` + "\n\n" + row +
 				"\nBecause on_partial_create is \"error\", Terraform now taints the resource and the next apply unregisters all hosts first. " +
 				"`terraform untaint` of this resource makes the next apply retry these hosts alone.",
 		},

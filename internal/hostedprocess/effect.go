@@ -27,7 +27,7 @@ type effect struct {
 	changed []fleet.Host
 	// asks: more or something else is asked of those that stay, and not the same once more.
 	asks bool
-	// ensure is how far those that stay are brought up, leaving how the others are let go.
+	// ensure is how far those that stay are brought up, leaving how the others are unregistered.
 	ensure  fleet.Ensure
 	leaving fleet.OnDestroy
 	// unsure are the removed hosts on which the registration may not be ours, refused those
@@ -132,7 +132,7 @@ type part struct {
 	hosts int
 }
 
-// parts tell of those that are done to any host.
+// parts name those that are done to any host.
 func parts(all ...part) string {
 	var texts []string
 	for _, p := range all {
@@ -239,7 +239,7 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 		hosts      []fleet.Host
 		of         fleet.Inventory
 	}{
-		{"max_removed_hosts", "lets go of", m.MaxRemovedHosts, e.removed, e.prior},
+		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.removed, e.prior},
 		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed, e.prior},
 	} {
 		if limit.value.IsNull() || limit.value.IsUnknown() {
@@ -261,7 +261,7 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 func (e effect) protected(ctx context.Context, safety types.Object) diag.Diagnostics {
 	m, diags := safetyOf(ctx, safety)
 	if m.DeletionProtection.ValueBool() {
-		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would let go of %s: %s. If that is what you want, "+
+		diags.AddError("Deletion Protected", fmt.Sprintf("%s is protected by safety.deletion_protection, and this would unregister %s: %s. If that is what you want, "+
 			"set safety.deletion_protection = false and apply that first. Where Terraform has tainted the resource, `terraform untaint` comes before.",
 			e.id, diagnose.Hosts(len(e.removed)), keysOf(e.prior, e.removed)))
 	}
@@ -292,7 +292,7 @@ const fewHosts = 100
 func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 	hosts, inventory, does := e.changed, e.next, "registered with something else"
 	if ends := fleet.OnDestroy(plan.OnDestroy.ValueString()); len(hosts) <= fewHosts && (ends == fleet.DestroyStop || ends == fleet.DestroyKill) {
-		hosts, inventory, does = e.removed, e.prior, "let go of, with on_destroy = \""+string(ends)+"\","
+		hosts, inventory, does = e.removed, e.prior, "unregistered, with on_destroy = \""+string(ends)+"\","
 	}
 	if len(hosts) <= fewHosts || plan.Rollout.IsUnknown() || reference.HasWaves(plan.Rollout) {
 		return nil

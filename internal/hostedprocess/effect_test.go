@@ -42,7 +42,7 @@ func TestSafety_update(t *testing.T) {
 			said  string // "" where it is let through
 		}{
 			"one-leaves":      {fleetOf(by, 3, one), ""},
-			"two-leave":       {fleetOf(by, 2, one), `this change lets go of 2 of 4 hosts, and safety.max_removed_hosts = "1" allows 1: web-3, web-4. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
+			"two-leave":       {fleetOf(by, 2, one), `this change unregisters 2 of 4 hosts, and safety.max_removed_hosts = "1" allows 1: web-3, web-4. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
 			"two-may-leave":   {fleetOf(by, 2, all), ""},
 			"no-limits":       {restartedBy(by, 1, nil), ""},
 			"none-counts":     {fleetOf(by, 3, safety(map[string]any{"max_removed_hosts": "0"})), `safety.max_removed_hosts = "0" allows 0: web-4.`},
@@ -97,8 +97,8 @@ func TestSafety_destroy(t *testing.T) {
 			said          string
 		}{
 			"destroy":                    {before: nil},
-			"protected-destroy":          {before: protected, said: "is protected by safety.deletion_protection, and this would let go of 2 hosts: web-1, web-2."},
-			"limited-destroy":            {before: few, said: `lets go of 2 of 2 hosts, and safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more and apply that first`},
+			"protected-destroy":          {before: protected, said: "is protected by safety.deletion_protection, and this would unregister 2 hosts: web-1, web-2."},
+			"limited-destroy":            {before: few, said: `unregisters 2 of 2 hosts, and safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more and apply that first`},
 			"replaced":                   {before: nil, after: renamed(nil)},
 			"protected-replaced":         {before: protected, after: renamed(protected), said: "is protected by safety.deletion_protection"},
 			"protection-taken-with-it":   {before: protected, after: renamed(nil), said: "is protected by safety.deletion_protection"},
@@ -131,7 +131,7 @@ func TestSafety_destroy(t *testing.T) {
 	}
 }
 
-// Protection that was taken away by an apply of its own lets go.
+// Protection that was taken away by an apply of its own protects no longer.
 func TestSafety_unprotected(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

@@ -146,7 +146,7 @@ func TestAccStartOrder(t *testing.T) {
 }
 
 // A create after which no host is as declared is red, and what it registered is
-// remembered, tainted. One that took over what was there before is not: a taint would let go
+// remembered, tainted. One that took over what was there before is not: a taint would unregister
 // of it, and what the process was taken over from goes on hosting it.
 //
 // Promised in partial-failure.md: hosting or starting on every host, so that a create leaves
@@ -306,7 +306,7 @@ output "unreachable" {
 	cli.Expect(0, "plan", "-detailed-exitcode")
 }
 
-// A destroy does not end well while a start would bring back what it lets go of.
+// A destroy does not end well while a start would bring back what it unregisters.
 //
 // Promised in partial-failure.md: the host stays in state: *an earlier apply has sent what would host or start it there, and
 // the platform has not said that this is over*.

@@ -73,8 +73,8 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 }
 
 // A host that is added is judged as at create: somebody else's stays theirs, and is neither
-// replaced nor let go. So are those through the gateway, where hosting replaces, although
-// nothing on file names its host by address, or nothing is on file yet.
+// replaced nor unregistered. So are those through the gateway, where hosting replaces, although
+// nothing in the cached status names its host by address, or nothing is in the cached status yet.
 func TestHostedProcess_addedHost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 	})
 }
 
-// Without a fingerprint nothing on file proves that a registration was made good,
+// Without a fingerprint nothing in the cached status proves that a registration was made good,
 // so what failed stays until an apply has done it.
 func TestHostedProcess_failureIsRemembered(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestHostedProcess_neverRegistered(t *testing.T) {
 	}
 }
 
-// A raised ensure asks the agents: what is on file may be older than a stop.
+// A raised ensure asks the agents: the cached status may be older than a stop.
 func TestHostedProcess_ensureRaised(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -275,8 +275,8 @@ func TestHostedProcess_leavingHosts(t *testing.T) {
 	})
 }
 
-// A replacement is hosted and started anew although the platform's file still
-// tells of the registration before it.
+// A replacement is hosted and started anew although the cached status still
+// reports the registration before it.
 func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -299,7 +299,7 @@ func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 	})
 }
 
-// What another object registered and let go of is not stopped by the first, if that has heard
+// What another object registered and unregistered is not stopped by the first, if that has heard
 // of it. What it has registered again since is, and so is what it never heard of: that looks
 // like its own that somebody has unregistered.
 //

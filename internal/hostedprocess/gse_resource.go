@@ -55,7 +55,7 @@ func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaReq
 		ElementType: types.StringType,
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and mends " +
+		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and repairs " +
 			"drift host by host. Destroying it unregisters it; the process itself goes on running unless `on_destroy` says otherwise.",
 		Attributes: attributes,
 	}
@@ -180,7 +180,7 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 
 func (m *hostedProcessModel) vanishes() bool { return true }
 
-// complete gives an import the labels that are on file, less those that the
+// complete gives an import the labels that are in the cached status, less those that the
 // provider adds, so that a generated configuration has them. What is not the same on
 // every host is left out, with a warning.
 func (m *hostedProcessModel) complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics {

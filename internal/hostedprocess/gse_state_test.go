@@ -82,7 +82,7 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 	}
 }
 
-// With on_destroy a host is let go only after its process was stopped or killed.
+// With on_destroy a host is unregistered only after its process was stopped or killed.
 //
 // Promised in reference: where that fails, the host stays registered.
 func TestHostedProcess_stopsBeforeItGoes(t *testing.T) {
@@ -220,7 +220,7 @@ func TestHostedProcess_stuckHostReturns(t *testing.T) {
 	}
 }
 
-// A host that was not told of the new declaration stops, too. The refresh that sees
+// A host that did not get the new declaration stops, too. The refresh that sees
 // the latter does not forget the former, of which nothing on the platform tells.
 func TestHostedProcess_oldDeclarationAndStopped(t *testing.T) {
 	t.Parallel()

@@ -248,7 +248,7 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 		"fewer":     {with(restartedBy(by, 0, nil), fewer), ""},
 		"all":       {with(restartedBy(by, 0, all), hosts), ""},
 		"leave":     {with(fleetOf(by, 0, nil), map[string]string{"other": providertest.Address(200)}), ""},
-		"end":       {with(fleetOf(by, 0, stop), map[string]string{"other": providertest.Address(200)}), `101 hosts are let go of, with on_destroy = "stop", at the same time`},
+		"end":       {with(fleetOf(by, 0, stop), map[string]string{"other": providertest.Address(200)}), `101 hosts are unregistered, with on_destroy = "stop", at the same time`},
 		"unchanged": {with(fleetOf(by, 0, nil), hosts), ""},
 	} {
 		_, said := resource.Plan(c.config)

@@ -110,7 +110,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: reference.JobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and mends drift host " +
+		MarkdownDescription: reference.JobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and repairs drift host " +
 			"by host. JOB keeps no file of processes. So registered means hosted (`ensure` with `registered` and with `hosted` is the same), what it is " +
 			"hosted with cannot be seen, and a process that somebody else hosts already is taken over unless this release of JOB says that it is there " +
 			"(850). It cannot be imported: adopt what exists by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",

@@ -27,7 +27,7 @@ type hostedModel interface {
 	// replaces reports whether it is another object than the one in state.
 	replaces(ctx context.Context, state hostedModel) bool
 	// vanishes reports whether a process that is registered nowhere is gone, so that
-	// the next plan creates it, and not just in need of mending.
+	// the next plan creates it, and not just in need of an update.
 	vanishes() bool
 	// complete adds what a first refresh after an import learnt.
 	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics

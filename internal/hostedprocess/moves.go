@@ -108,7 +108,7 @@ func (l letting) notReplaced(hosts []fleet.Host) []fleet.Host {
 }
 
 // notRenamed leaves out the hosts that another object has registered in this run by the
-// other name of the machine. To let go of one name may be to let go of both.
+// other name of the machine. To unregister one name may be to unregister both.
 func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	if l.owners == nil {
 		return hosts

@@ -13,7 +13,7 @@ import (
 )
 
 // Terraform gives the destroy of a tainted object that is replaced no private state. What
-// it registered is let go all the same; what an object with the very same declaration
+// it registered is unregistered all the same; what an object with the very same declaration
 // has taken over since is not.
 func TestHostedProcess_taintedReplacement(t *testing.T) {
 	t.Parallel()
@@ -169,7 +169,7 @@ func TestHostedProcess_limitsAfterACreateThatWasCutOff(t *testing.T) {
 	})
 }
 
-// The provider block may name another label by the time that hosts are let go: whose
+// The provider block may name another label by the time that hosts are unregistered: whose
 // they are is read where it was written.
 func TestHostedProcess_labelOfBefore(t *testing.T) {
 	t.Parallel()
@@ -235,8 +235,8 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 }
 
 // An object that is destroyed after another has registered its machines by their other
-// names in this run leaves them alone, although the file tells of no more than its own
-// registration. Where the names cannot be asked nothing is let go either.
+// names in this run leaves them alone, although the file reports no more than its own
+// registration. Where the names cannot be asked nothing is unregistered either.
 func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
 	t.Parallel()
 	agents := map[string]string{"web-1": "0200000007525400f355781710390005465c", "web-2": "0200000007525400f355781710390005465d"}
@@ -288,7 +288,7 @@ func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
 	}
 }
 
-// What another object has registered since is not let go, although the platform's file
+// What another object has registered since is not unregistered, although the cached status
 // names this one still. What the agents show to be this object's own goes at once, and what
 // they do not once the file knows it.
 //
@@ -369,7 +369,7 @@ func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 	}
 }
 
-// A rename without a moved block whose destroy comes first: in one run the hosts are let go
+// A rename without a moved block whose destroy comes first: in one run the hosts are unregistered
 // and registered once more, and what runs there runs on.
 func TestHostedProcess_replacedAfterwards(t *testing.T) {
 	t.Parallel()

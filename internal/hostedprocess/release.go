@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// leave is how hosts are let go.
+// leave is how hosts are unregistered.
 type leave struct {
 	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
@@ -21,7 +21,7 @@ type leave struct {
 	forget   bool // forget_unreachable
 }
 
-// released is what became of hosts that were to be let go.
+// released is what became of hosts that were to be unregistered.
 type released struct {
 	// results hold those that needed a call, and those that could not go.
 	results fleet.Results
@@ -34,7 +34,7 @@ type released struct {
 	registered map[fleet.Host]int64
 	// ran is where they said that it ran.
 	ran map[fleet.Host]bool
-	// lapsed were another object's, and nothing is on file now.
+	// lapsed were another object's, and nothing is in the cached status now.
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
 	unstopped []fleet.Host
@@ -51,19 +51,19 @@ func newReleased() released {
 	}
 }
 
-// silent reports whether a host could not be let go because its agent does not answer.
+// silent reports whether a host could not be unregistered because its agent does not answer.
 func silent(o fleet.Outcome) bool {
 	return !o.OK() && (o.Unreachable || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
 }
 
-// letting is hosts of a process being let go: how, and what has become of them.
+// letting is hosts of a process being unregistered: how, and what has become of them.
 type letting struct {
 	hostedProcess
 	leave
 	gone *released
 }
 
-// release lets go of hosts. Only what is ours is touched: what was never registered by
+// release unregisters hosts. Only what is ours is touched: what was never registered by
 // this object, and what another owns by now, is left as it is.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
@@ -89,12 +89,12 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 	return gone
 }
 
-// meaningHindered: what was sent before would take place after a host was let go.
-const meaningHindered = "not let go of, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
+// meaningHindered: what was sent before would take place after a host was unregistered.
+const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
 	"Do this again once it is"
 
 // unhindered leaves out the hosts on which something that an earlier run has sent is still under
-// way: it would host or start the process once they were let go.
+// way: it would host or start the process once they were unregistered.
 func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	tasks := l.last.underway(hosts)
 	if len(tasks) == 0 {
@@ -111,7 +111,7 @@ func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Hos
 	return keep(hosts, func(host fleet.Host) bool { _, hindered := l.gone.results[host]; return !hindered })
 }
 
-// underway is what an earlier run has sent to hosts that are to be let go.
+// underway is what an earlier run has sent to hosts that are to be unregistered.
 type underway struct {
 	letting
 
@@ -119,7 +119,7 @@ type underway struct {
 	silent map[fleet.Host]bool // whose agents do not answer
 }
 
-// came gives the hosts whose agents show that it has come about. An operation of on_update has
+// came gives the hosts whose agents show that it has taken effect. An operation of on_update has
 // where the process runs with another pid than before.
 func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts)
@@ -134,7 +134,7 @@ func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	return results
 }
 
-// wordsOf says what is done to hosts that are let go.
+// wordsOf says what is done to hosts that are unregistered.
 func wordsOf(first fleet.OnDestroy) string {
 	if first == fleet.DestroyStop || first == fleet.DestroyKill {
 		return string(first) + " and unregister"
@@ -142,7 +142,7 @@ func wordsOf(first fleet.OnDestroy) string {
 	return "unregister"
 }
 
-// releaseWave lets go of the hosts of one wave. Whose the later ones are is looked at once more:
+// releaseWave unregisters the hosts of one wave. Whose the later ones are is looked at once more:
 // between two waves somebody else may have registered there.
 func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
 	ours := wave.Hosts
@@ -203,7 +203,7 @@ func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, m
 // meaningTwinsUnread: a machine that state may have by two names is not to be stopped twice.
 const meaningTwinsUnread = "not stopped, because whether another of the hosts is the same machine could not be asked"
 
-// warnings tell of hosts that were let go without having been unregistered.
+// warnings name hosts that left state without having been unregistered.
 func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if len(r.owned) > 0 {
@@ -218,18 +218,18 @@ func (r *released) warnings(h hostedProcess, keys fleet.Inventory) diag.Diagnost
 			rows[host] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, as " + other.Address()}
 		}
 		diags.AddWarning("Machines Belong To Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, by another name of the "+
-			"machine: its agent id or its address. The agent hosts one process, and would let go of it if this resource's registration were removed. So it was left "+
-			"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays on file.\n\n%s",
+			"machine: its agent id or its address. The agent hosts one process, and would stop hosting it if this resource's registration were removed. So it was left "+
+			"as it is there, hosted and running, and is no longer managed by this resource, whose own registration stays.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.beside), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.lapsed) > 0 {
-		rows := fleet.Same(r.lapsed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, and not on file now"})
+		rows := fleet.Same(r.lapsed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "registered by another resource since, and not in the cached status now"})
 		diags.AddWarning("Hosts Last Registered By Another Resource", fmt.Sprintf("%s was registered on %s by another resource after this one, and the platform does not show it there now. "+
 			"Nothing of this resource's was left to unregister, and nothing was stopped or killed: what may still run there was the other one's.\n\n%s",
 			h.Title, diagnose.CountHosts(len(r.lapsed), keys.Len()), diagnose.Rows(keys, rows)))
 	}
 	if len(r.unstopped) > 0 {
-		rows := fleet.Same(r.unstopped, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not stopped, as it is not on file"})
+		rows := fleet.Same(r.unstopped, fleet.Outcome{Verdict: fleet.NotTried, Meaning: "not stopped, as it is not in the cached status"})
 		diags.AddWarning("Processes Not Stopped", fmt.Sprintf("%s was to be stopped or killed on %s, where the platform does not show it. What this resource had kept "+
 			"to tell its own process from another resource's is lost, as it is when a tainted one is replaced, so what may run there was left running. "+
 			"Look whether it is to run on, and stop it there if not.\n\n%s",

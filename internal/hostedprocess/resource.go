@@ -2,7 +2,7 @@
 // bk_hosted_process, and bk_job_hosted_process through JOB.
 //
 // Both have one life, hostedResource; what GSE alone has (labels, identity, import, a
-// list) is in the gse_ files. What is not as declared stands in state as a code for each
+// list) is in the gse_ files. What is not as declared is in state as a code for each
 // host, and update does that and no more. release lets hosts go, and only those whose
 // registration is this object's.
 package hostedprocess
@@ -122,7 +122,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 		last = last.orElse(prior.Desired, prior.Desired.Fingerprint)
 	}
 	h.rollout.Silent = loadSilent(ctx, req.Private, h.Hosts.Hosts(), prior.Hosts.Hosts())
-	if !prior.Desired.HasSpec { // imported and never applied: what is declared now lets go of its hosts
+	if !prior.Desired.HasSpec { // imported and never applied: what is declared now unregisters its hosts
 		prior.Process = h.Process
 	}
 	statuses := h.within(before.lifecycle().statuses(prior.Hosts))

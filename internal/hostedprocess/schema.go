@@ -18,7 +18,7 @@ import (
 // codesText lists the codes of out_of_sync.
 const codesText = "The codes are `not_registered`, `unregistered` (by somebody else, after it was registered), `unconfirmed` (it may be registered), " +
 	"`registered_by_other`, `other_spec`, `other_labels`, `not_hosted`, `not_running`, `unhealthy` (as declared, and did not pass `rollout.healthy`), " +
-	"`not_operated` (registered as declared, and the operation of `on_update` is still due) and `operation_unconfirmed` (it was sent, and nobody heard how it ended)."
+	"`not_operated` (registered as declared, and the operation of `on_update` is still due) and `operation_unconfirmed` (it was sent, and how it ended is not known)."
 
 // lifecycleAttributes are those of lifecycleModel. ownerText says what the owner is for.
 func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
@@ -34,7 +34,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Optional: true,
 	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
-		"How a create ends that left work undone, where at least one host was registered or the create was cut off. `"+string(reference.PartialWarn)+"`: with a warning; the hosts stand "+
+		"How a create ends that left work undone, where at least one host was registered or the create was cut off. `"+string(reference.PartialWarn)+"`: with a warning; the hosts are "+
 			"in `out_of_sync`, and the next apply retries just those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints the "+
 			"resource and the next apply unregisters every host and begins anew. Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = reference.ChoiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
@@ -56,8 +56,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 			string(fleet.UpdateRegister) + "`: nothing, so that it shows when the process is started next. `" + string(fleet.UpdateReload) + "` or `" +
 			string(fleet.UpdateRestart) + "`: it is reloaded or restarted where it runs; a process that does not run is not started by it, and one that an " +
 			"earlier try has taken down is. A host whose registration was replaced by one with another spec, or without a fingerprint, is operated " +
-			"when that is mended. Changed labels alone operate nothing, nor does joining `hosts`, an import or taking over. Hosts of waves that did not begin " +
-			"keep the old registration and stand in `out_of_sync`; the next apply goes on from there. An operation that was still under way when its apply ended is asked for by its task and waited for, and not sent " +
+			"when that is repaired. Changed labels alone operate nothing, nor does joining `hosts`, an import or taking over. Hosts of waves that did not begin " +
+			"keep the old registration and are in `out_of_sync`; the next apply goes on from there. An operation that was still under way when its apply ended is asked for by its task and waited for, and not sent " +
 			"again unless it failed. Where its answer was lost, or the platform knows of no such task any more, the next apply asks the agents " +
 			"and operates again only where the process has the same pid as before. Where an apply was killed and nothing tells how far it came, " +
 			"hosts that run are registered and not operated, the apply fails with `operation_unconfirmed`, and the apply after that operates them. " +
@@ -76,9 +76,9 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Validators: []validator.Object{reference.NotEmpty()},
 		Attributes: map[string]schema.Attribute{
 			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage such as `\"10%\"` of the hosts in state, rounded " +
-				"down. A destroy and a replacement let go of all."),
+				"down. A destroy and a replacement unregister all."),
 			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered with something else at once, because `spec`, labels or what " +
-				"else is registered has changed: a number, or a percentage of the hosts in state, rounded down. Mending what drifted does not count, nor does the first apply after an import."),
+				"else is registered has changed: a number, or a percentage of the hosts in state, rounded down. Repairing what drifted does not count, nor does the first apply after an import."),
 			"deletion_protection": schema.BoolAttribute{
 				MarkdownDescription: "Refuse to destroy or replace the resource, also where it is tainted. `false` has to be applied before. Defaults to `false`.",
 				Optional:            true,
@@ -116,7 +116,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		"A plan with nothing else is empty. Once an agent answers, its host is as declared or in `out_of_sync`.")
 	attributes["out_of_sync"] = schema.MapAttribute{
 		MarkdownDescription: "Hosts that are not as declared, as a map of host key to a code and, behind a colon, the reason with the last lines of what a command printed. " + codesText + " Empty when all is well. While it is not empty, " +
-			"every plan shows an update that mends those hosts.",
+			"every plan shows an update that repairs those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,
 	}

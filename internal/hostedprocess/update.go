@@ -217,7 +217,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	return change, nil
 }
 
-// onFile is what the platform has on file, for a process whose last registration is not
+// onFile is the platform's cached status, for a process whose last registration is not
 // known: in the first apply after an import, and after a provider died.
 func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	if u.last.known || len(hosts) == 0 {
@@ -230,7 +230,7 @@ func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host
 	return onFile, nil
 }
 
-// release lets go of the hosts that left, as they were registered. What the update has
+// release unregisters the hosts that left, as they were registered. What the update has
 // used up of the rollout's patience counts here as well.
 func (u *update) release(ctx context.Context, done fleet.Results) released {
 	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.renamed)
@@ -258,7 +258,7 @@ func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Ho
 
 // stuckStatuses is what state says of hosts that could not leave, and might come back.
 // Where there was nothing of ours, that goes on to decide what may be done to them.
-// The others were not told of a declaration that has changed.
+// The others did not get a declaration that has changed.
 func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	changed := !u.last.registeredAs(u.h.Desired)

@@ -57,7 +57,7 @@ func tooFew(biz int64, hosts, inScope int, least int64) diag.Diagnostic {
 		text = fmt.Sprintf("Of %d hosts that business %d has in this scope, %d pass the filter", inScope, biz, hosts)
 	}
 	return diagnose.About(path.Root("min_hosts"), diag.NewErrorDiagnostic("Too Few Hosts", fmt.Sprintf("%s; min_hosts requires %d.\n\n"+
-		"This is an error so that no plan lets go of hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least)))
+		"This is an error so that no plan removes hosts because CMDB was emptied or asked wrongly. If it is meant so, lower min_hosts.", text, least)))
 }
 
 // faults are the errors for hosts that cannot be named.

@@ -142,7 +142,7 @@ func face(sim *providertest.Sim, gateway string) object {
 // Promised in reference: One that the business does not have is an error.
 // Promised in reference: Two hosts with one key are an error that names both.
 // Promised in reference: Fewer are an error, so that a module that was emptied, or a wrong
-// scope, does not make a plan that unregisters everything.
+// scope, does not make a plan that removes everything.
 func TestHostsDataSource_refused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

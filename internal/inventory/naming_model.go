@@ -44,7 +44,7 @@ func addNamingAttributes(attributes map[string]schema.Attribute) {
 	attributes["min_hosts"] = schema.Int64Attribute{
 		CustomType: reference.WholeNumber{},
 		MarkdownDescription: fmt.Sprintf("Number of hosts that there must be at least. Fewer are an error, so that a module that was emptied, or a wrong scope, "+
-			"does not make a plan that lets go of everything. Defaults to `%d`; `0` allows none.", defaultMinHosts),
+			"does not make a plan that removes everything. Defaults to `%d`; `0` allows none.", defaultMinHosts),
 		Optional:   true,
 		Validators: []validator.Int64{int64validator.AtLeast(0)},
 	}

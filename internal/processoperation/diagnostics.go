@@ -134,7 +134,7 @@ func (o operation) applied() string {
 	if fleet.AsksFirst(o.name) {
 		return " The next apply asks the platform and the agent there first, and acts only where it must."
 	}
-	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is told of it."
+	return " The next apply asks the platform there first, and runs the " + string(o.name) + " again where it failed or nothing is known of it."
 }
 
 func (o operation) destroyed() string {

@@ -39,7 +39,7 @@ Fix the cause and apply again: only these hosts are called.`
 }
 
 // What the next run does where the outcome is not known depends on the operation, and
-// stands in the one paragraph about that.
+// is in the one paragraph about that.
 func TestOperation_failed_doubt(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 1)
@@ -51,8 +51,8 @@ func TestOperation_failed_doubt(t *testing.T) {
 		again     func(operation) string
 		want      string
 	}{
-		"restart": {fleet.Restart, operation.applied, " The next apply asks the platform there first, and runs the restart again where it failed or nothing is told of it."},
-		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is told of it."},
+		"restart": {fleet.Restart, operation.applied, " The next apply asks the platform there first, and runs the restart again where it failed or nothing is known of it."},
+		"reload":  {fleet.Reload, operation.applied, " The next apply asks the platform there first, and runs the reload again where it failed or nothing is known of it."},
 		"start":   {fleet.Start, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
 		"kill":    {fleet.Kill, operation.applied, " The next apply asks the platform and the agent there first, and acts only where it must."},
 		"destroy": {fleet.Stop, operation.destroyed, " The next destroy runs the stop there again."},

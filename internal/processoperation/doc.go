@@ -2,5 +2,5 @@
 // process: bk_process_operation, and bk_job_process_operation through JOB.
 //
 // A resource runs on every host when it is created, and afterwards on those for which a
-// change asks: see change. What a host came to stands in state as a code.
+// change asks: see change. What a host came to is in state as a code.
 package processoperation

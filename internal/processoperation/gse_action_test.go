@@ -361,7 +361,7 @@ func TestJobProcessOperationAction(t *testing.T) {
 }
 
 // The hosts that are left cannot stand beside a declaration, so the message says what has
-// to stand in its place.
+// to replace it.
 func TestProcessOperationAction_inOneValue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

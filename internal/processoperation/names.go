@@ -46,7 +46,7 @@ func (o operation) keyOf(process string, host fleet.Host) string {
 	return host.Address()
 }
 
-// twins are the hosts of a process that are another of it by a second name, with that one.
+// twins are hosts of a process that are another of it by a second name, with that one.
 func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	twins, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
 	for _, m := range o.members {

@@ -7,7 +7,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// What is on file of an agent may have its address without the cloud area. It is not the
+// The cached status of an agent may have its address without the cloud area. It is not the
 // machine of area 0, which a destroy must not pass over.
 func TestProcessOperation_destroyInAnotherArea(t *testing.T) {
 	t.Parallel()

@@ -257,7 +257,7 @@ func TestProcessStatusDataSource_unreadableFile(t *testing.T) {
 			config := providertest.FaceESB.Reference("./start.sh", 1)
 			config["mode"] = "cached"
 			values, said := sim.Configured(t).ReadData("bk_process_status", config)
-			if got := providertest.StatesOf(values)["web-1"]; got != "unknown" || !strings.Contains(said.String(), "what the platform has on file could not be read") {
+			if got := providertest.StatesOf(values)["web-1"]; got != "unknown" || !strings.Contains(said.String(), "the cached status could not be read") {
 				t.Errorf("the state is %q; said:\n%s", got, said)
 			}
 		})

@@ -178,7 +178,7 @@ func statusUnknown(title string, hosts fleet.Inventory, statuses map[fleet.Host]
 // statusFromFile is the warning for a status that was to come from the agents and could
 // not.
 func statusFromFile(id string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, and asking the agents takes one. The status is what the platform "+
-		"has on file, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. Where the spec was left out on purpose, "+
+	return diag.NewWarningDiagnostic("Status Read From The Cache", id+" has no spec here, and asking the agents takes one. The status is the platform's "+
+		"cached one, which may be minutes old.\n\nA process that was imported gets its spec with the first apply. Where the spec was left out on purpose, "+
 		"set mode = \"cached\", which says so.")
 }

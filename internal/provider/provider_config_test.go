@@ -21,7 +21,7 @@ func TestProvider_callFails(t *testing.T) {
 		want  string
 	}{
 		"result-false":  {simulator.Fault{EnvelopeCode: &code, EnvelopeMessage: "System error"}, `refused by the platform: System error \(code 1306000, request id \w+\)\.[\s\S]*URL: http://127[\s\S]*quote the request id`},
-		"html-page":     {simulator.Fault{HTTPStatus: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html><title>Login</title></html>"}, `is not the platform: HTTP 200 OK[\s\S]*text/html[\s\S]*a login page or a proxy stands in between`},
+		"html-page":     {simulator.Fault{HTTPStatus: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html><title>Login</title></html>"}, `is not the platform: HTTP 200 OK[\s\S]*text/html[\s\S]*a login page or a proxy is in between`},
 		"forbidden":     {simulator.Fault{HTTPStatus: 403, Body: `{"code": 1640301, "message": "app has no permission"}`}, `HTTP 403 Forbidden from http://127[\s\S]*app has no permission[\s\S]*does not let it call get_proc_status_v2`},
 		"not-found":     {simulator.Fault{HTTPStatus: 404, Body: `404`}, `is not the platform: HTTP 404 Not Found[\s\S]*and gateway, which is (esb|apigw) now`},
 		"too-large":     {simulator.Fault{HTTPStatus: 413}, `Lower max_hosts_per_request`},

@@ -23,7 +23,7 @@ import (
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	waves := path.MatchRelative().AtParent().AtName("waves")
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: description + " Hosts are taken in the order of their keys, as people count: web-9 before web-10; those whose agents did not answer when they were last asked go right behind the first wave. A wave starts once every host of the previous wave has settled. " +
+		MarkdownDescription: description + " Hosts are taken in the order of their keys, in natural order: web-9 before web-10; those whose agents did not answer when they were last asked go right behind the first wave. A wave starts once every host of the previous wave has settled. " +
 			"Without `rollout`, all hosts go at once.",
 		Optional:   true,
 		Validators: []validator.Object{rolloutValidator{}},
@@ -102,7 +102,7 @@ func OnFailureAttribute() schema.StringAttribute {
 			"previous declaration back, the last wave first, and what it has reloaded, restarted or started is operated once more with that one; a process " +
 			"that it took down is started. State keeps the previous declaration, the apply fails, and the next plan shows the same change again. Hosts that joined " +
 			"get the previous declaration too and stay in state; hosts that were to leave stay. A host that did not have the previous declaration either, because an earlier rollout " +
-			"did not come to it, keeps the new one. What cannot be rolled back is named, and stands in `out_of_sync`. Never on an interrupt or when the time is " +
+			"did not come to it, keeps the new one. What cannot be rolled back is named, and is in `out_of_sync`. Never on an interrupt or when the time is " +
 			"up. A create, and the first apply after an import, have nothing to go back to and stop. Defaults to `" + string(OnFailureStop) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(string(OnFailureStop), string(OnFailureRollback))},

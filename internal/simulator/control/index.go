@@ -24,7 +24,7 @@ LOOK
   Executions: what each host did with what reached it, and how often
     curl -s $SIM/_sim/executions
 
-  Machines: what is true on each, under which names it is on file, and how often an
+  Machines: what is true on each, under which names it is registered, and how often an
   operation of one task reached its agent
     curl -s $SIM/_sim/machines
 
