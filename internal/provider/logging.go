@@ -8,8 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 )
 
-// logSubsystem has a level of its own: TF_LOG_PROVIDER_BK_GSE=DEBUG logs the calls and
-// leaves out Terraform's own lines.
+// logSubsystem has a level of its own, which can only narrow TF_LOG_PROVIDER: TF_LOG_PROVIDER_BK_GSE.
 const logSubsystem = "gse"
 
 // newLogger returns the clients' logger, which writes to Terraform's log by the context

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -73,11 +74,11 @@ func TestAccLogs(t *testing.T) {
 	sim.ClearFaults()
 	cli.Configure(config("3"))
 	sim.ResetCalls()
-	calls := logged(cli, "TF_LOG_PROVIDER=DEBUG TF_LOG_SDK=WARN", 0, "apply", "-auto-approve")
+	calls := logged(cli, "TF_LOG_PROVIDER=DEBUG", 0, "apply", "-auto-approve")
 	made := sim.Calls()
-	bodies := logged(cli, "TF_LOG_PROVIDER=TRACE TF_LOG_SDK=WARN", 0, "plan")
+	bodies := logged(cli, "TF_LOG_PROVIDER=TRACE", 0, "plan")
 	// The level of these lines alone shows fewer and never more.
-	for variables, own := range map[string]string{steps: "DEBUG", "TF_LOG_PROVIDER=DEBUG TF_LOG_SDK=WARN": "INFO"} {
+	for variables, own := range map[string]string{steps: "DEBUG", "TF_LOG_PROVIDER=DEBUG": "INFO"} {
 		narrowed := *cli
 		narrowed.Env = append(slices.Clip(cli.Env), "TF_LOG_PROVIDER_BK_GSE="+own)
 		if found := linesWith(logged(&narrowed, variables, 0, "plan"), "called API"); len(found) > 0 {
@@ -138,12 +139,31 @@ func TestAccLogs(t *testing.T) {
 	if told := len(linesWith(calls, "called API")); told != len(made) {
 		t.Errorf("%d calls are logged, and %d were made", told, len(made))
 	}
-	for _, lines := range [][]string{created, calls} {
-		if found := append(linesWith(lines, "calling API"), linesWith(lines, "module=sdk")...); len(found) > 0 {
+	for _, lines := range [][]string{created, updated, calls} {
+		if found := slices.Concat(linesWith(lines, "calling API"), linesWith(lines, "module=sdk.framework"), linesWith(lines, "timeout configuration not found")); len(found) > 0 {
 			t.Errorf("not asked for: %s", found[0])
+		}
+		// What is left is how Terraform starts and ends the provider's processes.
+		for _, line := range lines {
+			if strings.Contains(line, "terraform-provider-bk: ") && !regexp.MustCompile("module=bk.gse|mTLS|plugin address|module=sdk.proto|^ ").MatchString(line) {
+				t.Errorf("a line of the SDK: %s", line)
+			}
 		}
 	}
 	if found := linesWith(created, "called API"); len(found) > 0 {
 		t.Errorf("not asked for: %s", found[0])
+	}
+}
+
+// A refused connection is one call and one line of the log, however many retries are allowed.
+//
+// Promised in index.md: An address that has accepted no connection yet is tried once.
+func TestAccLogs_refused(t *testing.T) {
+	t.Parallel()
+	cli := providertest.NewCLI(t, providertest.NewSim(t), providertest.HostedConfig{Hosts: providertest.HostsConfig(2), Start: "./start.sh"}.String())
+	cli.Env = append(cli.Env, "BK_ENDPOINT="+procapitest.ClosedEndpoint(t), "BK_GATEWAY=esb")
+	lines := linesWith(logged(cli, "TF_LOG_PROVIDER=DEBUG", 1, "apply", "-auto-approve"), "API:")
+	if len(lines) != 1 || !strings.Contains(lines[0], "called API: ") || !strings.Contains(lines[0], "kind=connect") {
+		t.Errorf("want one call:\n%s", strings.Join(lines, "\n"))
 	}
 }

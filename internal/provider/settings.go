@@ -144,8 +144,8 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How many times a call is repeated after a transient fault: no connection, HTTP 408, 429, 500, 502, 503 or 504, " +
-				"the ESB's own codes for these, or a lost answer. An operation is repeated only if nothing was sent or the platform turned it away.",
+			description: "How many times a call is repeated after a transient fault: HTTP 408, 429, 500, 502, 503 or 504, the ESB's own codes for these, " +
+				"a lost connection or answer. An operation only if nothing was sent or the platform turned it away. An address that has accepted no connection yet is tried once.",
 		},
 		{
 			name: "retry_wait_min", field: "RetryWaitMin", kind: newDuration(&s.API.RetryWaitMin, time.Second),
