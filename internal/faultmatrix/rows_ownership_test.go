@@ -179,6 +179,7 @@ func renameAlone(config map[string]any) {
 
 // nameFaults are about machines that have an address and an agent id.
 //
+// Promised in cookbook.md: its process goes on with the same pid. No operation runs for it.
 // Promised in partial-failure.md: Its process goes on running with the same PID, and no operation runs on it.
 // Promised in partial-failure.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
 // Promised in partial-failure.md: One machine under both of its names is refused before anything is changed.

@@ -17,6 +17,7 @@ import (
 // the work that is left shows in the next plan.
 //
 // Promised in troubleshooting.md: apply again: only those are called.
+// Promised in faq.md: It ended with a warning.
 func TestHostedProcess_partial(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ Hosts, Failing int }{"one-of-5": {5, 1}, "24-of-25": {25, 24}} {
@@ -67,6 +68,8 @@ func TestHostedProcess_partial(t *testing.T) {
 // Promised in partial-failure.md: `on_partial_create = "error"` ends the create with an error.
 // Promised in reference: with an error, after which Terraform taints the resource and the next
 // apply unregisters every host and begins anew.
+// Promised in faq.md: An error would taint the resource, and the next apply would unregister
+// every host.
 func TestHostedProcess_partialCreateAsError(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

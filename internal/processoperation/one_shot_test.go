@@ -19,6 +19,10 @@ func oneShot(by providertest.Face, operation string, hosts int) map[string]any {
 
 // A one-shot process has ended when its start is checked, and is hosted by it. What
 // nobody hosted before is unhosted, and what somebody did is left to him.
+//
+// Promised in cookbook.md: The check after the start doesn't find it, and that counts as success.
+// Promised in cookbook.md: The operation ends that hosting again, so that the agent doesn't run
+// it twice.
 func TestProcessOperation_oneShot(t *testing.T) {
 	t.Parallel()
 	for _, face := range gseFaces {

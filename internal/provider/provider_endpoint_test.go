@@ -17,6 +17,8 @@ import (
 // that is.
 //
 // Promised in index.md: The provider follows no redirect.
+// Promised in security-model.md: Redirects are not followed, so credentials go to the configured
+// endpoint only.
 func TestProvider_followsNoRedirect(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range bkapi.Gateways() {
