@@ -85,6 +85,8 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 //
 // Promised in reference: `plan -generate-config-out=web.tf` writes the resource of such an
 // import block, and then ends with an error, because the platform returns no spec.
+// Promised in import-and-adoption.md: writes a resource for an import block, and then ends with
+// an error, because `spec` is required.
 func TestAccGenerateConfig(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
