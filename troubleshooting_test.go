@@ -43,7 +43,7 @@ func TestTroubleshooting_quotesMessages(t *testing.T) {
 // failed_hosts.
 func TestHostedProcess_tellsEveryCode(t *testing.T) {
 	t.Parallel()
-	_, ofState, _ := strings.Cut(read(t, "docs/guides/codes.md"), "\n## Of state\n")
+	_, ofState, _ := strings.Cut(read(t, "docs/guides/codes.md"), "\n## State codes\n")
 	ofState, _, found := strings.Cut(ofState, "\n| `failed` |")
 	codes := regexp.MustCompile("(?m)^\\| (`\\w+`) \\|").FindAllStringSubmatch(ofState, -1)
 	if !found || len(codes) < 11 {

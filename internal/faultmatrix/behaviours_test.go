@@ -11,7 +11,7 @@ type behaviour struct {
 	title string
 	// rows are the names of faults.
 	rows []string
-	// effects: what an operation does besides is a table of its own.
+	// effects: the side effects of operations are a table of their own.
 	effects bool
 }
 
@@ -26,7 +26,7 @@ var behaviours = []behaviour{
 	{"836 can be about a start or a stop, and every start of a one-shot process ends with it", []string{"check-failed", "stop-check-failed", "one-shot", "one-shot-running"}, false},
 	{"A failed command prints a lot, in lines, in another encoding, and secrets", []string{"command-failed", "command-failed-everywhere", "output-lines", "output-long", "output-mangled", "output-secret", "output-secret-spelt"}, false},
 	{"A start that fails hosts the process anyway", []string{"failed-start-hosts"}, false},
-	{"Operations host and unhost besides", []string{"none"}, true},
+	{"Operations host and unhost as well", []string{"none"}, true},
 	{"A query's `content` has many forms", []string{
 		"content-object", "process-object", "isauto-lower", "hosting-not-told", "content-texts", "several-instances", "pid-zero",
 		"unreadable-status", "null-content", "no-instance", "no-content",
@@ -96,7 +96,7 @@ func (b behaviour) shown() string {
 		}
 	}
 	if b.effects {
-		titles = []string{"[What operations do besides](#what-operations-do-besides)"}
+		titles = []string{"[Side effects of operations](#side-effects-of-operations)"}
 	}
 	return strings.Join(titles, "; ")
 }

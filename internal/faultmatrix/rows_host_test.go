@@ -134,7 +134,7 @@ func outputFaults() []fault {
 // spelt has a command print a credential in spellings in which it is not in the
 // configuration.
 //
-// Promised in partial-failure.md: The provider's own credentials are shown as `***`, also where they come
+// Promised in logs.md: The provider's own credentials are shown as `***`, also where they come
 // back percent-encoded, as entities, with escapes or in the wrong encoding.
 func spelt() fault {
 	const token = "geh\u00e9im<&>token"

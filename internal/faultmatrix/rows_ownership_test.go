@@ -60,7 +60,7 @@ func ownershipFaults() []fault {
 			}),
 		},
 		{
-			// Promised in partial-failure.md: If somebody has unregistered the process, what still runs is
+			// Promised in shared-hosts.md: If somebody has unregistered the process, what still runs is
 			// nevertheless stopped or killed, as `on_destroy` says
 			name: "unregistered-on-destroy", title: "Somebody unregisters the process on a host, and `on_destroy` is `\"stop\"`: it is stopped all the same",
 			pattern: patternUnregistered, hit: []int{2}, always: true, declare: func(config map[string]any) { config["on_destroy"] = "stop" },
@@ -180,9 +180,9 @@ func renameAlone(config map[string]any) {
 // nameFaults are about machines that have an address and an agent id.
 //
 // Promised in cookbook.md: its process goes on with the same pid. No operation runs for it.
-// Promised in partial-failure.md: Its process goes on running with the same PID, and no operation runs on it.
-// Promised in partial-failure.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
-// Promised in partial-failure.md: One machine under both of its names is refused before anything is changed.
+// Promised in changing-hosts.md: Its process goes on running with the same PID, and no operation runs on it.
+// Promised in changing-hosts.md: Where the platform cannot be asked for the names, nothing is changed, and the apply ends with an error.
+// Promised in changing-hosts.md: One machine under both of its names is refused before anything is changed.
 func nameFaults() []fault {
 	gateway := []providertest.Face{providertest.FaceGateway}
 	renamed := fault{

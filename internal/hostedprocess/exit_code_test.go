@@ -312,7 +312,7 @@ output "unreachable" {
 
 // A destroy does not end well while a start would bring back what it unregisters.
 //
-// Promised in partial-failure.md: the host stays in state: *an earlier apply has sent what would host or start it there, and
+// Promised in changing-hosts.md: the host stays in state: *an earlier apply has sent what would host or start it there, and
 // the platform has not said that this is over*.
 func TestHostedProcess_destroyedUnderWay(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func TestHostedProcess_addedHost(t *testing.T) {
 // An address that names another supplier id is another registration. The plan refuses it, and so
 // does the apply of a plan that did not know it.
 //
-// Promised in partial-failure.md: is another registration, and a plan with it is an error.
+// Promised in changing-hosts.md: is another registration, and a plan with it is an error.
 func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -303,9 +303,9 @@ func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 // of it. What it has registered again since is, and so is what it never heard of: that looks
 // like its own that somebody has unregistered.
 //
-// Promised in ownership.md: It is not stopped or killed if an apply of yours, with or without changes, or
+// Promised in shared-hosts.md: It is not stopped or killed if an apply of yours, with or without changes, or
 // a `terraform apply -refresh-only` has seen the other's registration;.
-// Promised in ownership.md: the warning is *Hosts Last Registered By Another Resource*.
+// Promised in shared-hosts.md: the warning is *Hosts Last Registered By Another Resource*.
 func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 
 // What fails on some hosts is in out_of_sync, and the next apply calls those alone.
 //
-// Promised in from-gsekit.md: Where a host fails, the apply ends with a warning, the host stands
-// in `out_of_sync`, and the next apply tries that host alone.
+// Promised in from-gsekit.md: If a host fails, the apply ends with a warning, the host is in
+// `out_of_sync`, and the next apply tries that host alone.
 // Promised in partial-failure.md: So a create that did part of its work ends with a warning, and
 // the work that is left shows in the next plan.
 //
@@ -149,7 +149,7 @@ func TestHostedProcess_unreachableIsNotDrift(t *testing.T) {
 // A process that is registered already is left alone, or taken over where that is declared.
 // What a create that was cut off has left is its own.
 //
-// Promised in partial-failure.md: A host on which the process is registered already fails a
+// Promised in shared-hosts.md: A host on which the process is registered already fails a
 // create (`the process is registered already`).
 func TestHostedProcess_existing(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 // one apply, whichever of them comes first: neither says that it is another's, and it is not
 // left stopped.
 //
-// Promised in partial-failure.md: It ends as declared in that apply, whichever of them comes first.
-// Promised in partial-failure.md: The resource that loses the host says nothing of it, and does not
+// Promised in shared-hosts.md: It ends as declared in that apply, whichever of them comes first.
+// Promised in shared-hosts.md: The resource that loses the host says nothing of it, and does not
 // stop its process, whatever `on_destroy` says.
 func TestMove(t *testing.T) {
 	t.Parallel()
@@ -192,7 +192,7 @@ func (m *moving) expect(late, runsOn bool, before int) {
 
 // Where who gains a host is over before the other one begins, it takes a second apply.
 //
-// Promised in partial-failure.md: the host is `registered_by_other`, and the next apply registers
+// Promised in shared-hosts.md: the host is `registered_by_other`, and the next apply registers
 // it.
 func TestMove_oneByOne(t *testing.T) {
 	t.Parallel()

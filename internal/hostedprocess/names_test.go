@@ -56,7 +56,7 @@ func TestNames_replacedFirst(t *testing.T) {
 // that could not be registered by its new name has that, and the next apply registers it. Its
 // process runs on all the same.
 //
-// Promised in partial-failure.md: If it cannot be unregistered it keeps its old name, with an error; if it cannot be registered, `out_of_sync` lists it under the new one.
+// Promised in changing-hosts.md: If it cannot be unregistered it keeps its old name, with an error; if it cannot be registered, `out_of_sync` lists it under the new one.
 func TestNames_notRenamed(t *testing.T) {
 	t.Parallel()
 	old := addresses(1, 2)
@@ -109,7 +109,7 @@ func TestNames_notRenamed(t *testing.T) {
 // What is more than a rename is refused, with the two applies that get there: by the plan, and by
 // an apply whose plan did not know it. Nothing is changed.
 //
-// Promised in partial-failure.md: Anything else is an error before anything is changed, which says which two applies get there.
+// Promised in changing-hosts.md: Anything else is an error before anything is changed, which says which two applies get there.
 func TestNames_refused(t *testing.T) {
 	t.Parallel()
 	byAgent := map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}

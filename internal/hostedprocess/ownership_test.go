@@ -17,9 +17,9 @@ import (
 // Promised in large-fleets.md: it takes the registration over, which is of the very same
 // declaration, and the other leaves the host alone with a warning.
 //
-// Promised in partial-failure.md: A destroy of the other unregisters nothing, with the warning *Hosts
+// Promised in shared-hosts.md: A destroy of the other unregisters nothing, with the warning *Hosts
 // Belong To Another Resource*.
-// Promised in ownership.md: They are left alone, hosted and running, with the warning *Hosts Belong To Another Resource*.
+// Promised in shared-hosts.md: are left alone, hosted and running, with the warning *Hosts Belong To Another Resource*.
 func TestOwnership_twoConfigurations(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -124,8 +124,8 @@ func TestOwnership_stopsWhatWasUnregistered(t *testing.T) {
 
 // A machine that is gone for good can be removed, and not by mistake.
 //
-// Promised in partial-failure.md: the apply ends with an error, and the host stays in `hosts`
-// Promised in partial-failure.md: With it, hosts that leave `hosts` or are destroyed, and whose
+// Promised in changing-hosts.md: the apply ends with an error, and the host stays in `hosts`
+// Promised in changing-hosts.md: With it, hosts that leave `hosts` or are destroyed, and whose
 // agents do not answer, go from state with a warning that names them.
 // Promised in reference: Let hosts that leave `hosts`, or are destroyed, go from state
 // although their agent does not answer, with a warning that names them.
@@ -257,7 +257,7 @@ func TestEvidence_timeKept(t *testing.T) {
 
 // The new object of a replacement keeps what both are about.
 //
-// Promised in partial-failure.md: the destroy of the old one leaves them alone, without a warning.
+// Promised in shared-hosts.md: the destroy of the old one leaves them alone, without a warning.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ own, dependent string }{

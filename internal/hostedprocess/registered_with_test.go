@@ -13,7 +13,7 @@ import (
 // A host is unregistered with the supplier id that it was registered with, whatever the
 // provider block says by then.
 //
-// Promised in partial-failure.md: Every host keeps the `bk_supplier_id` that it was
+// Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was
 // registered with:.
 func TestHostedProcess_supplierOfBefore(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestHostedProcess_supplierOfBefore(t *testing.T) {
 // The provider's supplier id is for hosts that join: the others keep theirs, also where a later
 // apply, a way back or a host that cannot leave writes state anew.
 //
-// Promised in partial-failure.md: the provider's setting is for hosts that join, and a change of it changes nothing for the others.
+// Promised in changing-hosts.md: the provider's setting is for hosts that join, and a change of it changes nothing for the others.
 func TestHostedProcess_supplierKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb) // the gateway knows no supplier ids

@@ -182,7 +182,7 @@ func TestLetGo_forgetsWhoIsAway(t *testing.T) {
 
 // forget_unreachable forgets hosts whose agents do not answer. These do.
 //
-// Promised in partial-failure.md: An agent that answers late or with an error has answered, and its host stays.
+// Promised in changing-hosts.md: An agent that answers late or with an error has answered, and its host stays.
 func TestLetGo_forgetsWhoAnswers(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]simulator.Fault{

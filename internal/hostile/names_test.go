@@ -27,8 +27,8 @@ func newTwoNamed(t *testing.T) hostile {
 // without touching the process that another configuration has registered by the other one: an
 // agent hosts one process, whoever registered it last.
 //
-// Promised in partial-failure.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
-// Promised in ownership.md: or *Machines Belong To Another Resource* if the other one used another name of the machine.
+// Promised in shared-hosts.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
+// Promised in shared-hosts.md: or *Machines Belong To Another Resource* if the other one used another name of the machine.
 func TestOvertaken_byTheOtherName(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]any{

@@ -79,7 +79,7 @@ func frozenAndMute(h hostile, first *providertest.Core, config map[string]any) {
 // What another object had, and has unregistered, is not killed: not where registering anew came
 // to no end, not by a destroy after one that failed, and not when the object is tainted.
 //
-// Promised in ownership.md: a process that the cached status does not show is left running, with the warning *Processes Not Stopped*.
+// Promised in changing-hosts.md: a process that the cached status does not show is left running, with the warning *Processes Not Stopped*.
 func TestOvertaken_still(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(hostile, *providertest.Core, map[string]any){

@@ -60,7 +60,7 @@ func (s *slow) hindered(config map[string]any) {
 // An operation that is still under way takes place after whatever is done now: nothing is unregistered
 // of before it has ended.
 //
-// Promised in partial-failure.md: nothing is sent there, and the host stays in state.
+// Promised in changing-hosts.md: nothing is sent there, and the host stays in state.
 func TestUnderWay_destroyed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -120,7 +120,7 @@ func TestUnderWay_leaves(t *testing.T) {
 
 // What is declared anew waits for what was declared before, or that would win.
 //
-// Promised in partial-failure.md: Nor is anything registered anew over it.
+// Promised in changing-hosts.md: Nor is anything registered anew over it.
 func TestUnderWay_declaredAnew(t *testing.T) {
 	t.Parallel()
 	for _, before := range []bool{false, true} {
@@ -205,7 +205,7 @@ func TestUnderWay_ends(t *testing.T) {
 // Of a tainted object that is replaced nothing is kept by which the platform could be asked. That
 // what it has sent may come yet is said.
 //
-// Promised in partial-failure.md: its hosts go, with the warning *Registration May Come Yet*.
+// Promised in changing-hosts.md: its hosts go, with the warning *Registration May Come Yet*.
 func TestUnderWay_replaced(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, providertest.FaceGateway, simulator.OpHost)

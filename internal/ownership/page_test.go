@@ -84,8 +84,8 @@ var reasonTerms = []term[Reason]{
 		"Do the same again when the platform can be read.", "等平台可以读取后，照原样再做一次。",
 	}},
 	{NoAnswer, words{"no answer or time", "无应答或无时间"}, words{
-		"Repair the agent. If the machine is gone for good, set [`forget_unreachable`](partial-failure.md#when-a-machine-is-gone-for-good).",
-		"修复 Agent。如果机器永久下线，请设置 [`forget_unreachable`](zh-partial-failure.md#机器永久下线时)。",
+		"Repair the agent. If the machine is gone for good, set [`forget_unreachable`](changing-hosts.md#when-a-machine-is-gone-for-good).",
+		"修复 Agent。如果机器永久下线，请设置 [`forget_unreachable`](zh-changing-hosts.md#机器永久下线时)。",
 	}},
 	{Outdated, words{"outdated", "缓存过时"}, words{
 		"The cached status does not show the latest registration yet. Do the same again later.", "缓存状态还没有显示最新的注册。稍后照原样再做一次。",

@@ -61,7 +61,7 @@ var knownCodes = []KnownCode{
 		Code:    CodeAgentAbnormal,
 		Meaning: Words{"the agent is abnormal or not found", "Agent 异常或不存在"},
 		Todo: Words{
-			"Look at the agent of the host in NodeMan (节点管理), and apply again. If the machine is gone for good, see `forget_unreachable`.",
+			"Look at the agent in NodeMan (节点管理), and apply again. If the machine is gone for good, see `forget_unreachable`.",
 			"在节点管理中查看该主机的 Agent 状态，恢复后重新 apply。若机器已永久下线，见 `forget_unreachable`。",
 		},
 	},
@@ -77,7 +77,7 @@ var knownCodes = []KnownCode{
 		Code:    CodeAlreadyRunning,
 		Meaning: Words{"the process is running already", "进程已在运行"},
 		Todo: Words{
-			"Nothing: a start counts it as done. It goes on running as it was started; to have it use a new command or configuration, restart it.",
+			"Nothing: a start counts it as done. Restart the process to use a new command or configuration.",
 			"无需处理：对启动操作而言视为成功。进程仍以原来的方式运行；要让新的命令或配置生效，请重启。",
 		},
 	},
@@ -85,7 +85,7 @@ var knownCodes = []KnownCode{
 		Code:    CodeNotRunning,
 		Meaning: Words{"the process is not running", "进程未在运行"},
 		Todo: Words{
-			"Nothing after a stop or a kill, which count it as done where the agent, asked then, says the same. After a reload, start the process first.",
+			"Nothing after a stop or a kill: they count it as done if the agent confirms it. After a reload, start the process first.",
 			"停止、强制停止时无需处理：随后询问 Agent，若它也说没有运行，即视为成功。重载时请先启动进程。",
 		},
 	},
@@ -93,7 +93,7 @@ var knownCodes = []KnownCode{
 		Code:    CodeIllegalOp,
 		Meaning: Words{"the platform does not know this operation", "平台不支持该操作"},
 		Todo: Words{
-			"Ask the platform's administrators which release of GSE they run; it may be older than the operation.",
+			"Ask the administrators for the release of GSE; it may be older than the operation.",
 			"向平台管理员确认 GSE 的版本，可能早于支持该操作的版本。",
 		},
 	},
@@ -129,7 +129,7 @@ var knownCodes = []KnownCode{
 		Code:    CodeCommandFailed,
 		Meaning: Words{"the command failed", "命令执行失败"},
 		Todo: Words{
-			"Read what the command printed, which stands below the host. Then run it on the host, as the declared user and in `setup_path`.",
+			"Read the output of the command below the host. Then run it on the host, as the declared user and in `setup_path`.",
 			"先看主机下方列出的命令输出，再到主机上以声明的用户、在 `setup_path` 下执行该命令。",
 		},
 	},

@@ -13,7 +13,7 @@ import (
 )
 
 // Promised in rolling-restart.md: The apply ends with an error that counts the hosts that
-// failed, those whose outcome is unknown and those that were not tried apart.
+// failed, those whose outcome is unknown and those that were not tried separately.
 func TestRunFailed(t *testing.T) {
 	t.Parallel()
 	inventory, hosts := fleettest.Inventory(t, 2)

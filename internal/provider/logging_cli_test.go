@@ -13,11 +13,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// logged is what a command logs with the variables that the page about the provider
+// logged is what a command logs with the variables that the page about logs
 // names.
 func logged(c *providertest.CLI, variables string, code int, args ...string) []string {
 	c.T.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "index.md.tmpl"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "logs.md.tmpl"))
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAccLogs(t *testing.T) {
 		}
 	}
 	// The lines that the page about trouble asks for look so.
-	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "troubleshooting.md.tmpl"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "logs.md.tmpl"))
 	if err != nil {
 		t.Fatal(err)
 	}

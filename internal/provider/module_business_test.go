@@ -92,7 +92,7 @@ output "out_of_sync" { value = module.shop.out_of_sync }
 
 // A business is taken over without a restart; then CMDB gains a host, and loses a module.
 //
-// Promised in from-gsekit.md: `ensure = "hosted"` of
+// Promised in gsekit-words.md: `ensure = "hosted"` of
 // [bk_hosted_process](../resources/hosted_process.md), which is the default; a destroy ends it.
 func TestAccModule_business(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,8 @@ func TestAccReadme_configurations(t *testing.T) {
 
 // What somebody else did to a host shows in the plan, each with its reason.
 //
-// Promised in README.md: the plan says which host and why, and exits with 2.
+// Promised in README.md: the plan says which host and why, and with
+// `-detailed-exitcode` it exits with 2.
 func TestAccReadme_drift(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)

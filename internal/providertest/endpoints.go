@@ -12,27 +12,48 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 )
 
-// EndpointTable reads the table of docs/index.md by which permissions are granted to the
-// application: the APIs that each object calls, by type and gateway.
+// EndpointTable reads the page by which permissions are granted to the application: the
+// APIs that each object calls, by type and gateway.
 func EndpointTable() (map[string]map[bkapi.Gateway][]string, error) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "index.md"))
+	return endpointsOf(filepath.Join("..", "..", "docs", "guides", "permissions.md"))
+}
+
+// EndpointTableInChinese is that of the Chinese page.
+func EndpointTableInChinese() (map[string]map[bkapi.Gateway][]string, error) {
+	return endpointsOf(filepath.Join("..", "..", "docs", "guides", "zh-permissions.md"))
+}
+
+// endpointsOf reads the rows of a page: the API, what for, whether it changes anything, the
+// objects that call it. A chapter whose heading names the ESB is about it, others are about
+// the gateway.
+func endpointsOf(page string) (map[string]map[bkapi.Gateway][]string, error) {
+	text, err := os.ReadFile(page)
 	if err != nil {
 		return nil, err
 	}
 	table := make(map[string]map[bkapi.Gateway][]string)
+	name := regexp.MustCompile("`([a-z0-9_]+)`")
+	var gateway bkapi.Gateway
 	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 5 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`bk_") {
+		if strings.HasPrefix(line, "## ") {
+			gateway = bkapi.APIGW
+			if strings.Contains(line, "ESB") {
+				gateway = bkapi.ESB
+			}
 			continue
 		}
-		apis := func(cell string) []string {
-			var names []string
-			for _, match := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(cell, -1) {
-				names = append(names, match[1])
-			}
-			return names
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 || !strings.HasPrefix(cells[1], " `") {
+			continue
 		}
-		table[apis(cells[1])[0]] = map[bkapi.Gateway][]string{bkapi.ESB: apis(cells[2]), bkapi.APIGW: apis(cells[3])}
+		api := name.FindStringSubmatch(cells[1])[1]
+		for _, object := range name.FindAllStringSubmatch(cells[4], -1) {
+			if table[object[1]] == nil {
+				table[object[1]] = make(map[bkapi.Gateway][]string)
+			}
+			table[object[1]][gateway] = append(table[object[1]][gateway], api)
+			slices.Sort(table[object[1]][gateway])
+		}
 	}
 	return table, nil
 }
@@ -69,7 +90,7 @@ func checkRecorded() error {
 		}
 		for api := range apis {
 			if !slices.Contains(told, api) {
-				return fmt.Errorf("the tests called %s through %q, which the table in docs/index.md does not list", api, gateway)
+				return fmt.Errorf("the tests called %s through %q, which docs/guides/permissions.md does not list", api, gateway)
 			}
 		}
 	}

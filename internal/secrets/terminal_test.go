@@ -74,7 +74,7 @@ var running = func() map[string]any {
 // What a platform says reaches nobody's terminal with the means to steer it: not what
 // is said, not state, and not the log.
 //
-// Promised in partial-failure.md: Control characters are left out, so that nothing quoted can steer a
+// Promised in logs.md: Control characters are left out, so that nothing quoted can steer a
 // terminal.
 func TestTerminal_isNotSteered(t *testing.T) {
 	t.Parallel()

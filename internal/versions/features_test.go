@@ -16,7 +16,6 @@ type words struct{ english, chinese string }
 // feature is what users do with a command line and this provider.
 type feature struct {
 	name, does words
-	row        string // of the index that says since which release
 	since      since
 	// What a release that has it does, and what shows that one which is older has not.
 	try, lack func(workspace)
@@ -34,7 +33,7 @@ var features = []feature{
 	{
 		name: words{"life of a resource", "资源的生命周期"},
 		does: words{
-			"a saved plan and its JSON, `apply`, a plan without changes, an update with its operation, drift that a plan finds and an apply mends, `destroy`",
+			"a saved plan and its JSON, `apply`, a plan without changes, an update with its operation, drift that a plan finds and an apply repairs, `destroy`",
 			"保存的 plan 及其 JSON，`apply`，没有变更的 plan，更新及其操作，由 plan 发现、由 apply 修复的漂移，`destroy`",
 		},
 		try: life,
@@ -45,7 +44,6 @@ var features = []feature{
 			"the command `import`, and the block `import`",
 			"`import` 命令，以及 `import` 块",
 		},
-		row: "Resources, data sources, `import`",
 		try: importing,
 	},
 	{
@@ -54,7 +52,6 @@ var features = []feature{
 			"every function of the provider",
 			"Provider 的所有函数",
 		},
-		row: "The functions",
 		try: functions,
 	},
 	{
@@ -96,7 +93,6 @@ var features = []feature{
 			"`import` by identity",
 			"按 identity 的 `import`",
 		},
-		row:   "`import` by identity",
 		since: sinceIdentity,
 		try:   identity, lack: noIdentity,
 	},
@@ -106,7 +102,6 @@ var features = []feature{
 			"an action that a change triggers, and one that `apply -invoke` runs",
 			"由变更触发的 action，以及由 `apply -invoke` 运行的 action",
 		},
-		row:   "The actions",
 		since: sinceActions,
 		try:   actions, lack: noActions,
 	},
@@ -116,7 +111,6 @@ var features = []feature{
 			"`query`, with the configuration that it generates",
 			"`query` 及其生成的配置",
 		},
-		row:   "Listing",
 		since: sinceActions,
 		try:   lists, lack: noLists,
 	},

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,32 +94,4 @@ func minorsRun(t *testing.T, name string) []string {
 		}
 	}
 	return versions
-}
-
-// What the index says that each row needs is since when it is tried.
-func TestVersions_index(t *testing.T) {
-	t.Parallel()
-	index, err := os.ReadFile(filepath.Join("..", "..", "templates", "index.md.tmpl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range features {
-		if f.row == "" {
-			continue
-		}
-		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(f.row) + `.* \| (\S+) \| (\S+) \|$`).FindStringSubmatch(string(index))
-		if row == nil {
-			t.Errorf("the index has no row %s", f.row)
-			continue
-		}
-		for i, name := range []string{terraform, opentofu} {
-			want := oldest(t, name)
-			if f.since != nil {
-				want = f.since[name]
-			}
-			if said := strings.Replace(row[i+1], "none", "", 1); said != want {
-				t.Errorf("the index says that %s needs %s %s, but it is tried from %q on", f.name.english, name, said, want)
-			}
-		}
-	}
 }

@@ -10,7 +10,6 @@ resource "bk_hosted_process" "web" {
   spec = {
     identity       = { proc_name = "nginx", setup_path = "/srv/web", pid_path = "/run/nginx.pid", user = "root" }
     control        = { start_cmd = "./start.sh ${var.release}", stop_cmd = "./stop.sh", restart_cmd = "./restart.sh ${var.release}" }
-    resource       = { cpu = 30, mem = 10 }
     monitor_policy = { auto_type = 1 }
   }
 

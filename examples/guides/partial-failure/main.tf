@@ -4,8 +4,7 @@ resource "bk_hosted_process" "web" {
 
   spec = {
     identity       = { proc_name = "nginx", setup_path = "/usr/sbin", pid_path = "/run/nginx.pid", user = "root" }
-    control        = { start_cmd = "./nginx", stop_cmd = "./nginx -s quit" }
-    resource       = { cpu = 30, mem = 10 }
+    control        = { start_cmd = "./nginx", stop_cmd = "./nginx -s quit && while [ -e /run/nginx.pid ]; do sleep 1; done" }
     monitor_policy = { auto_type = 1 }
   }
 

@@ -9,8 +9,7 @@ resource "bk_hosted_process" "web" {
 
   spec = {
     identity       = { proc_name = "nginx", setup_path = "/usr/sbin", pid_path = "/run/nginx.pid", user = "root" }
-    control        = { start_cmd = "./nginx", stop_cmd = "./nginx -s quit", restart_cmd = "./restart.sh" }
-    resource       = { cpu = 30, mem = 10 }
+    control        = { start_cmd = "./nginx", stop_cmd = "./stop.sh", restart_cmd = "./restart.sh" }
     monitor_policy = { auto_type = 1 }
   }
 }

@@ -17,18 +17,21 @@ resource "bk_hosted_process" "web" {
       pid_path   = "/run/nginx.pid"
       user       = "root"
     }
+
+    # Stop and restart wait until the old process has ended and its port is free.
     control = {
       start_cmd   = "./nginx"
-      stop_cmd    = "./nginx -s quit"
+      stop_cmd    = "./nginx -s quit && while [ -e /run/nginx.pid ]; do sleep 1; done"
       reload_cmd  = "./nginx -s reload"
-      restart_cmd = "./nginx -s stop; ./nginx"
+      restart_cmd = "./nginx -s stop && while [ -e /run/nginx.pid ]; do sleep 1; done; ./nginx"
     }
-    resource       = { cpu = 30, mem = 10 }
+
+    # No limits (resource): an agent stops a process that exceeds them, again and again.
     monitor_policy = { auto_type = 1, start_check_secs = 5 }
   }
 
-  # Some hosts of a fleet are always away. A create that fails on some only warns, so that
-  # Terraform does not replace the others; this makes such an apply fail.
+  # A create that fails on some hosts only warns, so that Terraform does not replace the
+  # others. This makes such an apply fail.
   lifecycle {
     postcondition {
       condition     = length(self.out_of_sync) == 0

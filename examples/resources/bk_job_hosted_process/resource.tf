@@ -11,10 +11,8 @@ resource "bk_job_hosted_process" "web" {
     setup_path  = "/usr/sbin"
     pid_path    = "/run/nginx.pid"
     start_cmd   = "./nginx"
-    stop_cmd    = "./nginx -s quit"
-    restart_cmd = "./nginx -s stop; ./nginx"
+    stop_cmd    = "./nginx -s quit && while [ -e /run/nginx.pid ]; do sleep 1; done"
+    restart_cmd = "./nginx -s stop && while [ -e /run/nginx.pid ]; do sleep 1; done; ./nginx"
     type        = 1
-    cpu_lmt     = 30
-    mem_lmt     = 10
   }
 }

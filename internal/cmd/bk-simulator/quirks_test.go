@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -52,5 +54,21 @@ func TestQuirks_unknown(t *testing.T) {
 	var said strings.Builder
 	if _, err := parseOptions([]string{"-local", "-with", "manage-proc"}, &said); !errors.Is(err, errUsage) || !strings.Contains(said.String(), "manage-proc-bug") {
 		t.Errorf("got %v: %s", err, said.String())
+	}
+}
+
+// The pages that say what is not proven name every quirk, but for what a test network needs.
+func TestQuirks_areOnThePages(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"versions.md", "zh-versions.md"} {
+		page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guides", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for quirk := range quirks {
+			if quirk != "admit-agents" && !strings.Contains(string(page), "`"+quirk+"`") {
+				t.Errorf("%s does not name %s", name, quirk)
+			}
+		}
 	}
 }
