@@ -36,6 +36,7 @@ func TestRetryPolicy_wait(t *testing.T) {
 	}
 }
 
+// Promised in limits.md: A platform that answers HTTP 429 is given the pause that it asks for.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
