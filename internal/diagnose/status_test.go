@@ -83,8 +83,8 @@ func TestDrifted(t *testing.T) {
 
 // The end of what a command printed is in state, on one line and bounded.
 //
-// Promised in limits.md: the last 3 lines, 240 characters |
-// Promised in limits.md: the last 5 lines, 160 characters each |
+// Promised in limits.md: the last 3 lines, 240 characters |.
+// Promised in limits.md: the last 5 lines, 160 characters each |.
 func TestHostStatus_output(t *testing.T) {
 	t.Parallel()
 	const because = "65535, the command failed"

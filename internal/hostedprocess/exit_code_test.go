@@ -27,8 +27,8 @@ import (
 // Promised in reference: a later run that fails ends with an error too, and taints nothing.
 // Promised in partial-failure.md: A postcondition makes the apply fail with exit code 1 and
 // taints nothing.
-// Promised in faq.md: A `postcondition` makes the apply fail
-// Promised in faq.md: Exit codes 0 and 2 need `-detailed-exitcode`
+// Promised in faq.md: A `postcondition` makes the apply fail.
+// Promised in faq.md: Exit codes 0 and 2 need `-detailed-exitcode`.
 func TestAccExitCodes_partialFailure(t *testing.T) {
 	t.Parallel()
 	good := providertest.HostedConfig{Hosts: providertest.HostsConfig(3)}

@@ -154,7 +154,7 @@ func TestHostedProcess_importThenApply(t *testing.T) {
 //
 // Promised in drift-in-ci.md: the apply fails, the plan has exit code 2, and the message says which number would have been enough
 // Promised in reference: Defaults to the provider's `max_unreachable_hosts`, and that to `0`
-// Promised in faq.md: Must every apply fail?** No
+// Promised in faq.md: Must every apply fail?** No.
 func TestHostedProcess_unreachable(t *testing.T) {
 	t.Parallel()
 	most := func(value string) map[string]any { return attribute("max_unreachable_hosts", value) }

@@ -13,8 +13,8 @@ import (
 // No provider block is evaluated here: functions need none.
 //
 // Promised in reference: An address that appears twice is an error.
-// Promised in limits.md: | Hosts that the function `expand` returns | 65,536 |
-// Promised in limits.md: | Hosts that the function `waves` counts | 100,000 |
+// Promised in limits.md: | Hosts that the function `expand` returns | 65,536 |.
+// Promised in limits.md: | Hosts that the function `waves` counts | 100,000 |.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	agent := strings.Repeat("0a", 16)

@@ -124,7 +124,7 @@ func FuzzHostResult(f *testing.F) {
 
 // Every code for every call. Codes that are not listed fail.
 //
-// Promised in compared.md: Start of a process that runs (828) | success |
+// Promised in compared.md: Start of a process that runs (828) | success |.
 func TestCall_outcome(t *testing.T) {
 	t.Parallel()
 	const (

@@ -23,7 +23,7 @@ func sameIDs(text string) string {
 // Promised in reference: It ends with an error if more hosts failed than
 // `rollout.max_failed_hosts` allows.
 // Promised in reference: and with a warning if fewer did.
-// Promised in reference: The action ends with a warning that names them
+// Promised in reference: The action ends with a warning that names them.
 func TestProcessOperationAction(t *testing.T) {
 	t.Parallel()
 	waves := map[string]any{"rollout": map[string]any{"batch_size": 2}}

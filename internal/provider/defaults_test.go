@@ -46,7 +46,7 @@ var leftOutOf = map[string]leftOut{
 
 // What a description calls the default of an attribute is what comes of leaving it out.
 //
-// Promised in limits.md: over all resources of a provider block | 8 |
+// Promised in limits.md: over all resources of a provider block | 8 |.
 // Promised in faq.md: `esb` is the default.
 func TestDefaults_asDescribed(t *testing.T) {
 	t.Parallel()

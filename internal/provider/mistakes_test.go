@@ -212,7 +212,7 @@ func commandless(one map[string]any) map[string]any {
 }
 
 // Promised in reference: a process that has limits and no such command causes a warning.
-// Promised in limits.md: | Namespace or name of a process | 512 characters |
+// Promised in limits.md: | Namespace or name of a process | 512 characters |.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	p := providertest.NewProtocol(t)

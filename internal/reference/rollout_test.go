@@ -140,7 +140,7 @@ func (settling) Settles() (command, startCheck time.Duration) {
 // Promised in reference: By default what an operation may take on a host and two minutes
 // more.
 // Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also
-// `start_check_secs`
+// `start_check_secs`.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
 	texts := types.ListType{ElemType: types.StringType}
