@@ -69,7 +69,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// Promised in reference: An expression that no set or no module matches is an error.
+// Promised in reference: An expression that matches nothing is an error.
 func TestSelect_unknown(t *testing.T) {
 	t.Parallel()
 	type top = cmdb.Topology

@@ -70,9 +70,9 @@ const gatePrefix = "not stable for 10s within 1m0s: "
 // A host passes that ran with one pid for long enough, in time, and whose health command
 // printed what is wanted; any other is told apart by what was wrong with it.
 //
-// Promised in reference: A host that cannot make it any more fails at once
-// Promised in reference: A command that prints nothing or fails matches as an empty text does
-// Promised in reference: Not looked at by default.
+// Promised in rollouts.md: A host that cannot become stable any more fails at once
+// Promised in reference: A command that fails matches as empty text does
+// Promised in reference: Not checked by default.
 func TestRun_gate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -24,7 +24,6 @@ import (
 // Promised in partial-failure.md: unregistering a host that left `hosts` | ends with an error,
 // exit code 1
 // Promised in partial-failure.md: a destroy, on some hosts | ends with an error, exit code 1.
-// Promised in reference: a later run that fails ends with an error too, and taints nothing.
 // Promised in partial-failure.md: A postcondition makes the apply fail with exit code 1 and
 // taints nothing.
 // Promised in faq.md: A `postcondition` makes the apply fail.

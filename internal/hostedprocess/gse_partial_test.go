@@ -66,10 +66,9 @@ func TestHostedProcess_partial(t *testing.T) {
 // Promised in partial-failure.md: With `on_partial_create = "error"` the warnings in this table
 // are errors, and the resource is tainted.
 // Promised in partial-failure.md: `on_partial_create = "error"` ends the create with an error.
-// Promised in reference: with an error, after which Terraform taints the resource and the next
-// apply unregisters every host and begins anew.
 // Promised in faq.md: An error would taint the resource, and the next apply would unregister
 // every host.
+// Promised in reference: with an error; Terraform taints the resource, and the next apply unregisters every host first.
 func TestHostedProcess_partialCreateAsError(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -84,7 +84,7 @@ func TestHostedProcess_partialDestroyKeepsReasons(t *testing.T) {
 
 // With on_destroy a host is unregistered only after its process was stopped or killed.
 //
-// Promised in reference: where that fails, the host stays registered.
+// Promised in reference: where it fails, the host stays registered.
 func TestHostedProcess_stopsBeforeItGoes(t *testing.T) {
 	t.Parallel()
 	for ending, op := range map[string]int{"stop": simulator.OpStop, "kill": simulator.OpKill} {

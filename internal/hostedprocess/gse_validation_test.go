@@ -170,7 +170,6 @@ const warnedAbove = 50000
 // Fifty thousand hosts are fine. One more is fine as well, with a word about it.
 //
 // Promised in large-fleets.md: A resource with more than 50,000 hosts works, with a warning.
-// Promised in reference: More than 50,000 hosts cause a warning.
 // Promised in limits.md: no limit; a plan with more than 50,000 warns.
 func TestHosts_many(t *testing.T) {
 	t.Parallel()

@@ -103,8 +103,8 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 		"so that with `create_before_destroy` the old one leaves the hosts to the new one."))
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
-			"`: operations 1 and 2, as its document has it; but the published server code of some releases of JOB (3.4 to 3.6) passes these numbers on "+
-			"unchanged, and then 1 stops the process and 2 asks for its status. So it counts as done only where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"` for that reason.")
+			"`: operations 1 and 2, which the published code of some JOB releases (3.4 to 3.6) "+
+			"takes for a stop and a query. It counts as done only where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"`.")
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,

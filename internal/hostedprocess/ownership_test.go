@@ -127,9 +127,8 @@ func TestOwnership_stopsWhatWasUnregistered(t *testing.T) {
 // Promised in changing-hosts.md: the apply ends with an error, and the host stays in `hosts`
 // Promised in changing-hosts.md: With it, hosts that leave `hosts` or are destroyed, and whose
 // agents do not answer, go from state with a warning that names them.
-// Promised in reference: Let hosts that leave `hosts`, or are destroyed, go from state
-// although their agent does not answer, with a warning that names them.
-// Promised in reference: Without it such a host stays in state, and the apply fails.
+// Promised in reference: hosts that leave `hosts`, or are destroyed, leave state although their agents do not answer, with a warning
+// Promised in reference: Without it they stay in state and the apply fails.
 func TestOwnership_forgetUnreachable(t *testing.T) {
 	t.Parallel()
 	through(t, each, func(w *world) {

@@ -138,7 +138,7 @@ func face(sim *providertest.Sim, gateway string) object {
 }
 
 // Promised in reference: An answer that is not whole is an error, never fewer hosts.
-// Promised in reference: A host that cannot be addressed so is an error that names it.
+// Promised in reference: A host without it is an error
 // Promised in reference: One that the business does not have is an error.
 // Promised in reference: Two hosts with one key are an error that names both.
 // Promised in reference: Fewer are an error, so that a module that was emptied, or a wrong

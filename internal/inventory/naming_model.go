@@ -30,8 +30,7 @@ const (
 func addNamingAttributes(attributes map[string]schema.Attribute) {
 	attributes["address"] = schema.StringAttribute{
 		MarkdownDescription: "What hosts are addressed by. `" + byAgentID + "`: their agent ids. `" + byIP + "`: cloud area and first inner address. `" + byEither +
-			"`: the agent id where there is one and the platform takes it, which only GSE's API gateway does, and otherwise the address. Defaults to `" + byEither + "`. " +
-			"A host that cannot be addressed so is an error that names it.",
+			"`: the agent id where the platform takes it, which only the API gateway does, else the address. Defaults to `" + byEither + "`. A host without it is an error.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(byEither, byAgentID, byIP)},
 	}

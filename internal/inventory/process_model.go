@@ -78,9 +78,8 @@ func textOrNull(text string) types.String {
 
 func processesAttribute() schema.Attribute {
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Processes by `<bk_process_name>_<local_inst_id>`, which is their name at GSE. Hosts on which a process comes to the same spec and " +
-			"priority are one element. If it differs by module, `@<module>` is added to the keys of that process, if it differs by set `@<set>/<module>`, " +
-			"and if that does not suffice also `#<bk_process_id>`.",
+		MarkdownDescription: "Processes by `<bk_process_name>_<local_inst_id>`, their name at GSE. Hosts with an equal spec and priority are one element. " +
+			"Where a process differs by module or set, its keys get `@<module>`, `@<set>/<module>` or `#<bk_process_id>`.",
 		Computed: true,
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"meta": computedObject("For `meta` of a resource. The namespace is that of GSEKit, `GSEKIT_BIZ_<bk_biz_id>`.", map[string]schema.Attribute{

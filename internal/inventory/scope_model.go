@@ -49,9 +49,8 @@ func scopeAttributes() map[string]schema.Attribute {
 			Validators:          []validator.Int64{int64validator.AtLeast(1)},
 		},
 		"topology": schema.SingleNestedAttribute{
-			MarkdownDescription: "Hosts in modules, by the names of these and of their sets. What is left out means all, so `{}` is every host of the business " +
-				"apart from idle, faulty and recycled ones. Expressions are those of GSEKit: " + expression.Forms + ". An expression that no set or no module " +
-				"matches is an error. One of `topology`, `dynamic_group`, `service_template` and `bk_host_ids` is required.",
+			MarkdownDescription: "Hosts by the names of their sets and modules, as [expressions of GSEKit](../functions/match.md). What is left out means all, apart from idle, faulty and recycled hosts. " +
+				"An expression that matches nothing is an error. One of `topology`, `dynamic_group`, `service_template` and `bk_host_ids` is required.",
 			Optional: true,
 			Attributes: map[string]schema.Attribute{
 				"env": schema.StringAttribute{

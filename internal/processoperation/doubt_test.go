@@ -26,8 +26,6 @@ import (
 // tainted
 // Promised in partial-failure.md: If some hosts succeeded, or Ctrl-C ended the run, it ends with
 // a warning.
-// Promised in reference: A first run that is known to have succeeded on no host ends with an
-// error either way.
 func TestProcessOperation_nothingConfirmed(t *testing.T) {
 	t.Parallel()
 	const lost = "outcome_unknown: the operation was sent and its answer got lost"

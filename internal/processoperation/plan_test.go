@@ -13,7 +13,9 @@ import (
 // The plan tells what will run and on which hosts, and the plan after it has nothing to
 // tell.
 //
-// Promised in reference: One wave of all hosts by default.
+// Promised in reference: One wave by default
+// Promised in reference: By default all hosts go at once
+// Promised in reference: No gate by default.
 func TestProcessOperation_rolloutPlan(t *testing.T) {
 	t.Parallel()
 	const unknown = "(known after apply)"

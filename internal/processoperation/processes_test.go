@@ -53,6 +53,8 @@ var (
 )
 
 // What runs, on which hosts, in which order and in how many calls.
+//
+// Promised in reference: By default as GSEKit and BSCP do it.
 func TestProcesses_order(t *testing.T) {
 	t.Parallel()
 	two := entry("web", 5, 1, 2)

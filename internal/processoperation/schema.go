@@ -19,14 +19,13 @@ import (
 func inputAttributes(more, order, unreachableText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
-		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is " +
-			"already as wanted (a start where the process runs, a stop where it does not) counts as done." + more,
-		Required:   true,
-		Validators: []validator.String{operationValidator()},
+		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is already as wanted counts as done." + more,
+		Required:            true,
+		Validators:          []validator.String{operationValidator()},
 	}
 	attributes["order"] = schema.StringAttribute{
-		MarkdownDescription: "In which order the operation takes the priorities of `processes`, and only together with that. " + reference.OneOf(fleet.Orders()) +
-			" Without it, as GSEKit and BSCP do it: a start, a reload and a kill from the lowest priority, a stop and a restart from the highest." + order,
+		MarkdownDescription: "In which order the operation takes the priorities of `processes`. " + reference.OneOf(fleet.Orders()) +
+			" By default as GSEKit and BSCP do it: a start, a reload and a kill ascend, a stop and a restart descend." + order,
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.Orders())...)},
 	}
@@ -42,10 +41,9 @@ func operationValidator() validator.String {
 // resourceAttributes are those of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
-		" Changing this alone runs nothing: the next run goes that way. `on_destroy` goes as it would without it.",
-		"Such hosts are in `unreachable` and not in `failed_hosts`, and the operation runs there once their agents answer. Each counts as failed for `on_destroy`.")
-	attributes["unreachable"] = reference.UnreachableAttribute("since when, and what the platform says. A plan with nothing else is empty. " +
-		"Once an agent answers, its host is in `failed_hosts`, and the next apply runs the operation there.")
+		" Changing this alone runs nothing. Not for `on_destroy`.",
+		"They are in `unreachable`, and the operation runs there once they answer. Not for `on_destroy`.")
+	attributes["unreachable"] = reference.UnreachableAttribute("since when, and what the platform says. They are no reason for an update. Once an agent answers, its host is in `failed_hosts`.")
 	attributes["triggers"] = schema.MapAttribute{
 		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Put in what it is to follow: the hash of a " +
 			"configuration file, or the `fingerprint` of a `bk_hosted_process`, which changes with its `spec` and labels.",
@@ -53,17 +51,12 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		ElementType: types.StringType,
 	}
 	attributes["run_on_create"] = schema.BoolAttribute{
-		MarkdownDescription: "Whether the operation runs when the resource is created, and on hosts that join later. With `false` both are only recorded: for a " +
-			"restart that is for later changes, of a process that `ensure = \"running\"` has just started, or that was imported while it ran. " +
-			"Defaults to `true`.",
-		Optional: true,
+		MarkdownDescription: "Whether the operation runs when the resource is created, and on hosts that join later. With `false` both are only recorded: for a restart that is for later changes alone. Defaults to `true`.",
+		Optional:            true,
 	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
-		"How the first run ends if it failed on some hosts and succeeded on others. `"+string(reference.PartialWarn)+"`: with a warning; the hosts "+
-			"that failed are in `failed_hosts`, and the next apply retries only those. `"+string(reference.PartialError)+"`: with an error, after which Terraform taints "+
-			"the resource and the next apply runs on every host again. A first run that is known to have succeeded on no host ends with an error "+
-			"either way; a later run that fails ends with an error too, and taints nothing. "+
-			"Defaults to `"+string(reference.PartialWarn)+"`.")
+		"How the first run ends if it failed on some hosts. `"+string(reference.PartialWarn)+"`: with a warning; the next apply retries those in `failed_hosts`. `"+string(reference.PartialError)+
+			"`: with an error; Terraform taints the resource, and the next apply runs on every host again. Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = schema.StringAttribute{
 		MarkdownDescription: "Operation to run on every host when the resource is destroyed. " + reference.OneOf(fleet.Operations()) + " None by default.",
 		Optional:            true,
@@ -80,14 +73,12 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		Computed:            true,
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
-		MarkdownDescription: "What the plan that last changed this resource runs, and on which hosts, for those who review it: such as " +
-			"`run 2: restart on 200 hosts in 20 waves of 10: web-001…web-200`, or `" + runsNothing + "` where the change is only recorded. It is for people; its " +
-			"wording may change.",
+		MarkdownDescription: "What the last plan that changed this resource runs, on which hosts and in which waves: `run 2: restart on 200 hosts in 20 waves of 10: web-001…web-200`, or `" + runsNothing +
+			"` where the change is only recorded. It is for people; its wording may change.",
 		Computed: true,
 	}
 	attributes["failed_hosts"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts on which the last run failed or was not tried: a map of host key to a code and, after a colon, the reason with the last lines of what the command printed. The codes " +
-			"are `failed`, `outcome_unknown`, `no_verdict`, `interrupted` and `not_tried`. Empty if the operation succeeded on every host. " +
+		MarkdownDescription: "Hosts on which the last run failed or was not tried: host key to a [code](../guides/codes.md) and, after a colon, the reason with the last lines of what the command printed. " +
 			"While it is not empty, every plan shows an update that retries those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,

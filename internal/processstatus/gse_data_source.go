@@ -58,8 +58,8 @@ func (d *processStatusDataSource) Metadata(_ context.Context, req datasource.Met
 func (d *processStatusDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := reference.DataSourceAttributes(reference.GSEAttributes(reference.Options{Whole: true}))
 	attributes["mode"] = schema.StringAttribute{
-		MarkdownDescription: "Source of the status. `" + string(modeLive) + "`: the agents, which takes a moment and requires `spec`; without one, as after an import, the read warns and takes what is cached. `" +
-			string(modeCached) + "`: the last status that the platform knows, which is quick and may be minutes old. Defaults to `" + string(modeLive) + "`.",
+		MarkdownDescription: "Source of the status. `" + string(modeLive) + "`: the agents; requires `spec`, and without one, as after an import, warns and takes what is cached. `" +
+			string(modeCached) + "`: what the platform last knew, which may be minutes old. Defaults to `" + string(modeLive) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(statusModes)...)},
 	}

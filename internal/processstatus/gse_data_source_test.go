@@ -196,8 +196,7 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 // Without a spec the agents cannot be asked, and the platform's cached status will do: a
 // process that was imported has none yet.
 //
-// Promised in reference: without one, as after an import, the read warns and takes what is
-// cached.
+// Promised in reference: requires `spec`, and without one, as after an import, warns and takes what is cached
 // Promised in reference: that is read before the first apply has no `spec` yet, and reads the
 // cached status with a warning.
 func TestProcessStatusDataSource_withoutSpec(t *testing.T) {

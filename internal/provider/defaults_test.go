@@ -311,3 +311,27 @@ func readWith(attribute string) func(t *testing.T, typ string, value any) string
 		return fmt.Sprint(read, said)
 	}
 }
+
+// A description is read in a moment: what takes more words is in a guide.
+func TestDescriptions_areShort(t *testing.T) {
+	t.Parallel()
+	const most = 45
+	p := providertest.NewProtocol(t)
+	short := func(typ string, schema *tfprotov6.Schema) {
+		eachAttribute("", schema.Block.Attributes, func(at string, a *tfprotov6.SchemaAttribute) {
+			if words := len(strings.Fields(a.Description)); words > most {
+				t.Errorf("%s.%s has %d words, of at most %d: %s", typ, at, words, most, a.Description)
+			}
+		})
+	}
+	short("provider", p.Schema.Provider)
+	for typ, schema := range p.Schema.ResourceSchemas {
+		short(typ, schema)
+	}
+	for typ, schema := range p.Schema.DataSourceSchemas {
+		short("data "+typ, schema)
+	}
+	for typ, schema := range p.Schema.ActionSchemas {
+		short("action "+typ, schema.Schema)
+	}
+}

@@ -81,9 +81,8 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "cmdb_endpoint", env: "BK_CMDB_ENDPOINT", kind: newURL(&s.cmdbEndpoint),
-			description: "Base URL for the objects that ask CMDB: that of the ESB or, with `gateway = \"apigw\"`, of the stage of CMDB's gateway " +
-				"(`https://bkapi.example.com/api/bk-cmdb/prod`). Defaults to `endpoint`, in which `bk-cmdb` takes the place of `bk-gse` if it is a " +
-				"gateway's; one without `bk-gse` leaves no default.",
+			description: "Base URL for the objects that ask CMDB: that of the ESB or of the stage of CMDB's gateway (`https://bkapi.example.com/api/bk-cmdb/prod`). " +
+				"Defaults to `endpoint`, with `bk-cmdb` in place of `bk-gse`.",
 		},
 		{
 			name: "app_code", env: "BK_APP_CODE", field: "AppCode", required: true, kind: newText(&s.API.AppCode, ""),
@@ -121,9 +120,8 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "spec_fingerprint_label", kind: newText(&s.fingerprintLabel, defaultFingerprintLabel),
-			description: "Label for a fingerprint of the declared spec and labels. It shows the provider that somebody has " +
-				"registered a host with another spec, which no API returns. A second label, its name with `_owner` behind it, says which " +
-				"resource registered. `\"\"` turns both off.",
+			description: "Label for a fingerprint of the declared spec and labels, which shows when somebody registered a host with another spec. " +
+				"A second label, with `_owner` behind its name, says which resource registered. `\"\"` turns both off.",
 		},
 		{
 			name: "max_unreachable_hosts", env: "BK_MAX_UNREACHABLE_HOSTS", kind: newTolerance(&s.maxUnreachable),
@@ -144,8 +142,8 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How many times a call is repeated after a transient fault: HTTP 408, 429, 500, 502, 503 or 504, the ESB's own codes for these, " +
-				"a lost connection or answer. An operation only if nothing was sent or the platform turned it away. An address that has accepted no connection yet is tried once.",
+			description: "How often a call is repeated after a transient fault: no connection, HTTP 408, 429, 500, 502, 503 or 504, " +
+				"the ESB's own codes for these, or a lost answer. Operations are repeated only if nothing was sent or it was refused.",
 		},
 		{
 			name: "retry_wait_min", field: "RetryWaitMin", kind: newDuration(&s.API.RetryWaitMin, time.Second),

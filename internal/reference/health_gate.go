@@ -24,12 +24,8 @@ const gateSlack = 5 * time.Minute
 // healthyAttribute declares the gate of a rollout.
 func healthyAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "A gate behind each wave: the wave has settled only when each of its hosts has run the process with one and the same PID for `stable_for`. " +
-			"A host that does not get there `within` its time has failed, counts for `max_failed_hosts`, and says what was seen. The platform itself looks " +
-			"at a process once after a start, and lets pass what dies a moment later and is revived again and again. The agents are asked every tenth of " +
-			"`stable_for`, every 30 seconds at least; one that does not answer proves nothing, and is asked again. Watched are the hosts on which the " +
-			"process is meant to run: those of a start, restart or reload that worked, and those of a hosted process with `ensure = \"running\"` or which `on_update` has operated. " +
-			"Without it a host has settled when the platform says so.",
+		MarkdownDescription: "A gate behind each wave: every host must run the process with one PID for `stable_for`, `within` a time, or it counts as failed. " +
+			"[Rollouts in detail](../guides/rollouts.md#the-health-gate) says which hosts are watched and how often. No gate by default.",
 		Optional:   true,
 		Validators: []validator.Object{gateValidator{}},
 		Attributes: map[string]schema.Attribute{
@@ -39,15 +35,14 @@ func healthyAttribute() schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"within": schema.StringAttribute{
-				MarkdownDescription: "How long a host has for that in all, from the moment its wave was operated on, as a duration such as `\"5m\"`. A host that cannot make " +
-					"it any more fails at once. Defaults to `stable_for` and five minutes more. `wave_timeout` does not cut it short, `timeouts` do.",
+				MarkdownDescription: "How long a host has in all to become stable, as a duration such as `\"5m\"`. Defaults to `stable_for` plus five minutes. " +
+					"`wave_timeout` does not cut it short, `timeouts` do.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"output": schema.StringAttribute{
-				MarkdownDescription: "A [regular expression](https://github.com/google/re2/wiki/Syntax) that what `spec.control.health_cmd` prints has to match all the while, " +
-					"such as `\"^ok\"`. What it prints is stripped of white space around it. A command that prints nothing or fails matches " +
-					"as an empty text does. JOB has no such command. Not looked at by default.",
+				MarkdownDescription: "A [regular expression](https://github.com/google/re2/wiki/Syntax) that the output of `spec.control.health_cmd` must match all the while, " +
+					"such as `\"^ok\"`. A command that fails matches as empty text does. JOB has no such command. Not checked by default.",
 				Optional:   true,
 				Validators: []validator.String{expressionValidator()},
 			},

@@ -18,10 +18,8 @@ import (
 )
 
 // hostsDescription describes hosts, which every object has.
-const hostsDescription = "Map of host key to host address. The key is a name of your choice that appears in plans, messages " +
-	"and results; renaming it makes no calls. A host is identified by its address: " + fleet.AddressForms +
-	". Without `bk_supplier_id`, the provider's is used. Through the ESB, `bk_hosted_process` takes IPv4 addresses alone. At least one host is required, and each may appear only once. " +
-	"More than 50,000 hosts cause a warning: split them into shards."
+const hostsDescription = "Host key to address. The key is a name of your choice; renaming it makes no calls. An address is `<bk_cloud_id>:<ip>`, " +
+	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one host is required, each only once."
 
 // hostsAttribute is a map of strings to users and a string to the framework: see
 // package fold.
@@ -37,7 +35,7 @@ func hostsAttribute() schema.StringAttribute {
 // jobHostsAttribute is hosts for JOB, which takes no agent ids.
 func jobHostsAttribute() schema.StringAttribute {
 	attribute := hostsAttribute()
-	attribute.MarkdownDescription += " JOB does not accept agent ids."
+	attribute.MarkdownDescription += " JOB takes no agent ids."
 	return attribute
 }
 

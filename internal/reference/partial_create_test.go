@@ -14,9 +14,8 @@ import (
 // A first apply that failed on some hosts ends as on_partial_create says, and as
 // "warn" where it says nothing. After an error Terraform taints the resource.
 //
-// Promised in reference: `warn`: with a warning; the hosts are in.
-// Promised in reference: with an error, after which Terraform taints the resource and the next
-// apply runs on every host again.
+// Promised in reference: `warn`: with a warning; the next apply retries those in
+// Promised in reference: with an error; Terraform taints the resource, and the next apply runs on every host again.
 func TestOnPartialCreate(t *testing.T) {
 	t.Parallel()
 	for object, c := range map[string]struct {

@@ -214,11 +214,8 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 		Validators:          []validator.Int64{int64validator.AtLeast(0)},
 	}
 	return schema.MapNestedAttribute{
-		MarkdownDescription: "Several processes, in place of " + d.instead + ": a map of a name of your choice to a process and its priority. As GSEKit and BSCP do it, " +
-			"a start, a reload and a kill begin with the lowest `priority`, a stop and a restart with the highest, unless `order` says otherwise; equal priorities go together, " + together +
-			". The next priority begins only when no more than `rollout.max_failed_hosts` hosts in all have failed, and leaves out the hosts that have. " +
-			"`rollout` cuts the hosts of each priority into waves, and a host takes all its processes of that priority along." + more +
-			" A new or failed process or host is run alone; renaming a key makes no calls.",
+		MarkdownDescription: "Several processes, in place of " + d.instead + ": a name of your choice to a process and its `priority`." + more +
+			" Equal priorities go together, " + together + ". See [Several processes](../guides/rollouts.md#several-processes).",
 		Optional:   true,
 		Validators: []validator.Map{entryNames{}},
 		NestedObject: schema.NestedAttributeObject{

@@ -23,15 +23,14 @@ import (
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	waves := path.MatchRelative().AtParent().AtName("waves")
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: description + " Hosts are taken in the order of their keys, in natural order: web-9 before web-10; those whose agents did not answer when they were last asked go right behind the first wave. A wave starts once every host of the previous wave has settled. " +
-			"Without `rollout`, all hosts go at once.",
+		MarkdownDescription: description + " Hosts go in natural order of their keys: web-9 before web-10. Those whose agents did not answer last time go behind the first wave. " +
+			"A wave starts once the one before has settled. By default all hosts go at once.",
 		Optional:   true,
 		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"waves": schema.ListAttribute{
-				MarkdownDescription: "Sizes of the waves, such as `[\"1\", \"10%\", \"*2\"]`: a number of hosts, a percentage of all hosts that the change " +
-					"concerns, rounded up, or relative to the wave before, `\"+50\"` or `\"*2\"`. The last size repeats. The function " +
-					"[waves](../functions/waves.md) tells how many hosts each wave has. One wave of all hosts by default.",
+				MarkdownDescription: "Sizes of the waves, such as `[\"1\", \"10%\", \"*2\"]`: a number of hosts, a percentage of the hosts concerned (rounded up), or relative to the wave before " +
+					"(`\"+50\"`, `\"*2\"`). The last size repeats. The function [waves](../functions/waves.md) previews them. One wave by default.",
 				ElementType: types.StringType,
 				Optional:    true,
 				Validators:  []validator.List{listvalidator.SizeAtLeast(1), wavesValidator{}},
@@ -54,11 +53,9 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{}},
 			},
 			"wave_timeout": schema.StringAttribute{
-				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host that has no result by then has failed. It fails alone: " +
-					"each step of a wave leaves the steps after it what they need, 30 seconds to ask agents, to register or to look, and what an operation may take on a host. " +
-					"Where `wave_timeout` is less than that, each gets its share. The gate `healthy` comes after that, and has a bound of its own. " +
-					"By default what an operation may take on a host and two minutes more: `op_timeout` (60 seconds where it is not set), and where processes are " +
-					"started or restarted also `start_check_secs` (5).",
+				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host without a result by then has failed, alone. " +
+					"By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started. " +
+					"[Rollouts in detail](../guides/rollouts.md#wave-timeouts) has more.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
@@ -97,13 +94,9 @@ const (
 // OnFailureAttribute declares on_failure where there is a previous declaration.
 func OnFailureAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: "What an update with a changed declaration does once more hosts have failed than `max_failed_hosts`. `" + string(OnFailureStop) + "`: no " +
-			"further wave starts, and what is done stays. `" + string(OnFailureRollback) + "`: besides, the hosts that this update has registered get the " +
-			"previous declaration back, the last wave first, and what it has reloaded, restarted or started is operated once more with that one; a process " +
-			"that it took down is started. State keeps the previous declaration, the apply fails, and the next plan shows the same change again. Hosts that joined " +
-			"get the previous declaration too and stay in state; hosts that were to leave stay. A host that did not have the previous declaration either, because an earlier rollout " +
-			"did not come to it, keeps the new one. What cannot be rolled back is named, and is in `out_of_sync`. Never on an interrupt or when the time is " +
-			"up. A create, and the first apply after an import, have nothing to go back to and stop. Defaults to `" + string(OnFailureStop) + "`.",
+		MarkdownDescription: "What an update does once more than `max_failed_hosts` have failed. `" + string(OnFailureStop) + "`: no further wave starts. `" + string(OnFailureRollback) +
+			"`: the hosts that it changed also get the previous declaration back, and the apply fails. See [A bad release](../guides/bad-release.md). " +
+			"Never on an interrupt or timeout. Defaults to `" + string(OnFailureStop) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(string(OnFailureStop), string(OnFailureRollback))},
 	}

@@ -137,10 +137,11 @@ func (settling) Settles() (command, startCheck time.Duration) {
 //
 // Promised in rolling-restart.md: by default what an operation may take on a host and two
 // minutes more.
-// Promised in reference: By default what an operation may take on a host and two minutes
-// more.
 // Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also
 // `start_check_secs`.
+// Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started
+// Promised in rollouts.md: `start_check_secs`, 5 by default, where processes are started or restarted
+// Promised in rollouts.md: The default is the sum of the operation's time and two minutes.
 func TestTarget_Rollout_waveTimeout(t *testing.T) {
 	t.Parallel()
 	texts := types.ListType{ElemType: types.StringType}

@@ -110,7 +110,7 @@ func stopped(sim *providertest.Sim, by providertest.Face, host string) error {
 //
 // Promised in partial-failure.md: A host that hangs fails alone
 // Promised in rolling-restart.md: One host that hangs fails alone
-// Promised in reference: It fails alone.
+// Promised in rollouts.md: It fails alone.
 func TestHanging_hosted(t *testing.T) {
 	t.Parallel()
 	for step, h := range hangs {

@@ -25,9 +25,7 @@ func inWaves(more map[string]any) map[string]any {
 // Promised in rolling-restart.md: a bad declaration gets no further than the wave in which it
 // fails.
 //
-// Promised in reference: Where an apply was killed and nothing tells how far it came, hosts
-// that run are registered and not operated, the apply fails with `operation_unconfirmed`, and
-// the apply after that operates them.
+// Promised in rollouts.md: Such hosts are registered and not operated, and the apply fails with `operation_unconfirmed`.
 func TestOnUpdate_onEachHost(t *testing.T) {
 	t.Parallel()
 	plays(t, map[string]scenario{

@@ -48,8 +48,7 @@ func (r *rollout) wantUnchanged(start string) {
 // Promised in rolling-restart.md: The apply fails and names what was tried and where each host
 // stands, state keeps the previous declaration, and the next plan shows the same change again.
 //
-// Promised in reference: State keeps the previous declaration, the apply fails, and the next
-// plan shows the same change again.
+// Promised in reference: the hosts that it changed also get the previous declaration back, and the apply fails
 // Promised in how-it-works.md: Ctrl-C or a deadline stops before the next wave and rolls nothing
 // back.
 func TestRollback_onEachHost(t *testing.T) {
