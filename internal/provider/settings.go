@@ -142,8 +142,8 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How often a call is repeated after a transient fault: no connection, HTTP 408, 429, 500, 502, 503 or 504, " +
-				"the ESB's own codes for these, or a lost answer. Operations are repeated only if nothing was sent or it was refused.",
+			description: "How often a call is repeated after transient faults: HTTP 408, 429, 500, 502, 503 or 504, the ESB's codes for these, a lost connection or answer. " +
+				"Operations only if unsent. An address that has accepted no connection yet is tried once.",
 		},
 		{
 			name: "retry_wait_min", field: "RetryWaitMin", kind: newDuration(&s.API.RetryWaitMin, time.Second),
