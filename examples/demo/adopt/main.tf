@@ -1,4 +1,4 @@
-# The business "shop", which GSEKit runs today. run.sh tells the story.
+# The business "shop", which GSEKit runs today. run.sh is the whole demo.
 
 terraform {
   required_providers {
@@ -15,7 +15,7 @@ data "bk_cmdb_processes" "shop" {
   topology  = { set = "*" }
 }
 
-# A module without hosts is no reason to let go of its processes.
+# An empty module must not remove its processes.
 data "bk_hosts" "module" {
   for_each = toset(["web", "gateway", "worker"])
 
