@@ -103,7 +103,10 @@ func rendered(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Every guide can be read in Chinese, under its name with zh- before it.
+var subcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(Basics|Operation|Reference)"\n`)
+
+// Every guide has a place in the list of guides, and can be read in Chinese, under its name with
+// zh- before it.
 func TestTranslations_areComplete(t *testing.T) {
 	t.Parallel()
 	guides, err := filepath.Glob("docs/guides/*.md")
@@ -116,6 +119,9 @@ func TestTranslations_areComplete(t *testing.T) {
 		name := filepath.Base(guide)
 		if strings.HasPrefix(name, "zh-") {
 			continue
+		}
+		if !subcategory.MatchString(read(t, guide)) {
+			t.Errorf("%s has none of the subcategories Basics, Operation and Reference", guide)
 		}
 		_, err := os.Stat(filepath.Join("docs", "guides", "zh-"+name))
 		switch {
