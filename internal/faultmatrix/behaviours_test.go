@@ -35,7 +35,7 @@ var behaviours = []behaviour{
 	{"Keys name hosts in several ways, name others, or come twice", []string{
 		"keys-supplier", "keys-no-supplier", "keys-of-agents", "keys-of-addresses", "keys-ipv6", "keys-windows", "extra-key", "key-twice",
 	}, false},
-	{"What is on file lags, and its pages move", []string{
+	{"The cached status lags, and its pages move", []string{
 		"rows-lag", "no-row", "refused-while-frozen", "refused-without-hosts", "row-not-registered", "rows-unreadable", "many-rows", "count-grows", "count-shrinks", "rows-twice", "rows-moving", "row-skipped",
 	}, false},
 	{"A question needs the whole spec", []string{"no-spec"}, false},

@@ -4,7 +4,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
 )
 
-const fileHasNoTask = "what is on file is answered at once"
+const fileHasNoTask = "the cached status is answered at once"
 
 var jobFace = []providertest.Face{providertest.FaceJOB}
 
@@ -133,7 +133,7 @@ var patternNoTask = &pattern{
 var patternTaken = &pattern{
 	name: "taken", title: "Somebody else registered the process",
 	about: "Before a create, or before the host is added: it is left alone, unless `adopt_existing` is true. Afterwards: it is drift, and the next apply registers it again. " +
-		"A destroy leaves alone what another resource has registered since, whose `owner` is on file. A registration that names no owner is let go.",
+		"A destroy leaves alone what another resource has registered since, whose `owner` the cached status shows. A registration that names no owner is unregistered.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnCreate: {ending: warns, reason: "registered_by_other", tries: 1},
 		providertest.OnRead:   {ending: drifts, reason: "other_spec", tries: 1},
@@ -155,16 +155,16 @@ var patternUnregistered = &pattern{
 }
 
 var patternLag = &pattern{
-	name: "lag", title: "What the platform has on file is out of date or cannot be read",
+	name: "lag", title: "The platform's cached status is out of date or cannot be read",
 	about: "A host that looks changed there is only suspected. The agents are asked before it counts. A destroy leaves a registration alone that is " +
-		"on file as another object's; where nothing is on file, what was registered by this object still counts as its own, and stays in state until the platform or " +
+		"in the cached status as another object's; where that shows nothing, what was registered by this object still counts as its own, and stays in state until the platform or " +
 		"the agent says that it is gone.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnRead:      {ending: well, tries: 1},
 		providertest.OnAsk:       {ending: well, tries: 1},
 		providertest.OnReadOwner: {ending: well, tries: 1},
 	},
-	never: "it does not go by what is on file",
+	never: "it does not go by the cached status",
 }
 
 var gseFaces = []providertest.Face{providertest.FaceESB, providertest.FaceGateway}
@@ -237,7 +237,7 @@ var patternShort = &pattern{
 const onlyLists = "they do not list a namespace"
 
 var patternRowZero = &pattern{
-	name: "row-zero", title: "What the platform has on file says that nothing is registered",
+	name: "row-zero", title: "The platform's cached status says that nothing is registered",
 	about: "An import and a list have nothing else to go by. A refresh asks the agents.",
 	cells: map[providertest.Operation]cell{
 		providertest.OnRead:   {ending: well, tries: 1},
@@ -245,14 +245,14 @@ var patternRowZero = &pattern{
 		providertest.OnImport: {ending: fails, says: "is not registered on any host", tries: 1},
 		providertest.OnList:   {ending: well, tries: 1},
 	},
-	never: "they do not go by what is on file",
+	never: "they do not go by the cached status",
 }
 
 var patternRowsLag = &pattern{
-	name: "rows-lag", title: "What the platform has on file lags behind",
+	name: "rows-lag", title: "The platform's cached status lags behind",
 	about: "A refresh that finds an old row asks the agents, who know when the process was registered.",
 	cells: wellAfter(1, providertest.OnCreate, providertest.OnUpdate, providertest.OnDelete, providertest.OnRun),
-	never: "they do not change what is on file",
+	never: "they do not change the cached status",
 }
 
 var patternDeclared = &pattern{
@@ -263,7 +263,7 @@ var patternDeclared = &pattern{
 }
 
 var patternFromFile = &pattern{
-	name: "from-file", title: "The agents cannot be asked, and what is on file is read instead",
+	name: "from-file", title: "The agents cannot be asked, and the cached status is read instead",
 	about: "A warning says so, and no agent is asked. An import reads the data sources that depend on what it is about to import, and must not fail over them.",
 	cells: map[providertest.Operation]cell{providertest.OnStatus: {ending: warns, tries: 1}},
 	never: "they read the file anyway, or their configuration has the spec",

@@ -79,8 +79,8 @@ func lostFor(tries int) map[providertest.Operation]cell {
 // patternLostActed is the same where the platform acts on them.
 var patternLostActed = &pattern{
 	name: "lost-acted", title: "Answers get lost, for a while, and the platform has acted on the requests",
-	about: "The same, but what is on file afterwards shows what was done: a refresh finds an update done. A destroy that got no answer is an error " +
-		"even where nothing is on file any more, because the file lags: the refresh before the next destroy asks the agents and finds it done.",
+	about: "The same, but the cached status afterwards shows what was done: a refresh finds an update done. A destroy that got no answer is an error " +
+		"even where the cached status shows nothing any more, because it lags: the refresh before the next destroy asks the agents and finds it done.",
 	cells: lostFor(3),
 }
 

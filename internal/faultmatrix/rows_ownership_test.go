@@ -93,14 +93,14 @@ func ownershipFaults() []fault {
 			except: onDestroy(patternOneFails, cell{ending: warns, tries: 1}),
 		},
 		{
-			name: "refused-while-frozen", title: "The platform refuses to let hosts go (HTTP 403), and what is on file has no row for them yet", says: "that the application may call",
+			name: "refused-while-frozen", title: "The platform refuses to unregister hosts (HTTP 403), and the cached status has no row for them yet", says: "that the application may call",
 			pattern: patternLag, faces: gseFaces, fault: &simulator.Fault{HTTPStatus: 403},
 			prepare: func(r *faultRun) { r.sim.RegisterHosts = true; r.sim.FreezeStatus() }, gone: func(r *faultRun) { r.sim.ThawStatus() },
 			always: true, declare: func(config map[string]any) { config["ensure"] = "hosted" },
 			except: onDestroy(patternLag, cell{ending: fails, tries: 1}), after: (*faultRun).expectNothing,
 		},
 		{
-			name: "refused-without-hosts", title: "The platform refuses to let hosts go (`result` is false), and rows of the file name no host", says: "refused by the platform: app not allowed (code 1306402",
+			name: "refused-without-hosts", title: "The platform refuses to unregister hosts (`result` is false), and rows of the file name no host", says: "refused by the platform: app not allowed (code 1306402",
 			pattern: patternLag, faces: gseFaces, fault: &simulator.Fault{EnvelopeCode: new(1306402), EnvelopeMessage: "app not allowed"},
 			arrange: func(r *faultRun) {
 				r.sim.Inject(simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/host": nil, "data/proc_infos/*/bk_agent_id": nil}})

@@ -249,7 +249,7 @@ func ownerFaults() []fault {
 			},
 		},
 		{
-			name: "no-row", title: "What is on file lags and has no row for a host", pattern: patternLag, hit: []int{2}, faces: []providertest.Face{providertest.FaceESB, providertest.FaceGateway},
+			name: "no-row", title: "The cached status lags and has no row for a host", pattern: patternLag, hit: []int{2}, faces: []providertest.Face{providertest.FaceESB, providertest.FaceGateway},
 		},
 		{
 			name: "rows-unreadable", title: "Rows of the file cannot be read", pattern: patternLag, faces: esbOnlyFace,

@@ -123,7 +123,7 @@ func agentsTell(h hostedProcess) bool {
 
 // allGone reports whether nothing is left on any host. An agent that does not say whether it
 // hosts the process has not said that it does not, and where to register is not to host, none
-// says that what nobody heard of since was not registered.
+// says that a registration whose answer was lost did not happen.
 func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h hostedProcess) bool {
 	return !slices.ContainsFunc(h.Hosts.Hosts(), func(host fleet.Host) bool {
 		doubtful := known[host.WithoutSupplier()].Code == fleet.Unconfirmed && !h.Process.HostingRegisters()
