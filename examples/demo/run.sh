@@ -22,7 +22,7 @@ set_face "$demo" "$FACE"
 set_stage "$demo"
 
 step 'A platform to talk to' \
-  "A simulator stands in for BlueKing. Its agents run commands for real, on ${hosts[0]}, .2 and .3."
+  "A simulator takes the place of BlueKing. Its agents run commands for real, on ${hosts[0]}, .2 and .3."
 start_platform "$FACE"
 processes=$(http GET "$sim" /_sim/processes) || fail 'the simulator does not answer'
 [[ $processes != *'"namespace"'* ]] || fail 'the platform knows a process already'

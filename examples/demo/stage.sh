@@ -155,7 +155,7 @@ filed_pids() {
   done
 }
 
-# services_gone looks for every pid that was seen or is on file, and at the ports.
+# services_gone looks for every pid that was seen or recorded, and at the ports.
 services_gone() {
   local pid ip
   for pid in ${seen_pids[@]+"${seen_pids[@]}"} $(filed_pids); do

@@ -33,7 +33,7 @@ step 'A business in CMDB' \
   'topology.json has it: the module web on three hosts here, gateway and worker on 45 virtual ones.'
 sed "s/PORT/$port/" "$story/topology.json" >"$work/topology.json"
 start_platform "$FACE" -topology "$work/topology.json"
-ok "a stand-in for BlueKing answers at http://$sim"
+ok "a simulated BlueKing answers at http://$sim"
 
 step 'GSEKit runs it' \
   'It asks CMDB for the hosts of each process, and has GSE start one instance after the other, which hosts it too.'
@@ -88,7 +88,7 @@ tf plan
 [[ $status -eq 1 ]] || fail_saying "the exit code should be 1, and is $status"
 show_block 'Error:' 'lower min_hosts'
 expect 'min_hosts'
-ok 'min_hosts refuses: an answer without hosts is no reason to let go of them'
+ok 'min_hosts refuses: an answer without hosts removes none'
 diff "$work/pids" <(pids) >"$out" || fail_saying 'every process should have the pid that it had'
 ok 'all 63 processes run on'
 
