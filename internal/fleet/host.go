@@ -109,12 +109,15 @@ func spaced(address string, supplier int) error {
 	return fmt.Errorf("%w: %q has a space in it; did you mean %q?", errAddress, address, meant)
 }
 
-// meantFor is the spelling that was probably meant by an address of IPv6 whose colons lead
-// astray, and what is wrong with it; "" for any other. `2001:db8::1` would be a host of
+// meantFor is the spelling that was probably meant by an address with a port, or one of IPv6 whose
+// colons lead astray, and what is wrong with it; "" for any other. `2001:db8::1` would be a host of
 // cloud 2001, and `0:0:2001:db8::1` one whose IP begins with a 0.
 func meantFor(address string) (meant, why string) {
 	cloud, rest, _ := strings.Cut(address, ":")
 	supplier, behind, _ := strings.Cut(rest, ":")
+	if meant = withoutPort(address, rest, behind); meant != "" {
+		return meant, "has a port, and a host is known without one"
+	}
 	switch {
 	case inUse(address) && !inUse(rest):
 		return "0:" + unbracketed(address), "has no bk_cloud_id"
@@ -124,6 +127,26 @@ func meantFor(address string) (meant, why string) {
 		return cloud + ":" + supplier + ":[" + behind + "]", "lacks the brackets that an IPv6 address needs after a bk_supplier_id"
 	}
 	return "", ""
+}
+
+// withoutPort is an address without the port behind its IP, which one of its ends begins with;
+// "" if there is no port.
+func withoutPort(address string, ends ...string) string {
+	for _, end := range append([]string{address}, ends...) {
+		there, err := netip.ParseAddrPort(end)
+		if err != nil {
+			continue
+		}
+		before, ip := strings.TrimSuffix(address, end), there.Addr().String()
+		if before == "" {
+			before = "0:"
+		}
+		if there.Addr().Is6() && strings.Count(before, ":") > 1 {
+			ip = "[" + ip + "]"
+		}
+		return before + ip
+	}
+	return ""
 }
 
 // inUse reports whether a text is an address of IPv6, in brackets or not, from a range that

@@ -137,7 +137,7 @@ func TestParseHost_refuses(t *testing.T) {
 		"space-between":           {"0: 10.0.0.1", `did you mean "0:10.0.0.1"?`},
 		"two-addresses":           {"0:10.0.0.1 0:10.0.0.2", "has a space in it; an address is"},
 		"nothing-but-a-space":     {" ", "has a space in it; an address is"},
-		"ip-port":                 {"0:0:10.0.0.1:80", "not an IP address"},
+		"ip-port":                 {"0:0:10.0.0.1:80", `has a port, and a host is known without one; did you mean "0:0:10.0.0.1"?`},
 		"ip-name":                 {"0:web-1", "not an IP address"},
 		"ip-prefix":               {"0:10.0.0.0/8", "not an IP address"},
 		"ipv6-two-gaps":           {"0:2001::db8::1", "not an IP address"},

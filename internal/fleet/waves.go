@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -38,34 +37,49 @@ func ParseWaves(texts []string) (Waves, error) {
 	for i, text := range texts {
 		size, err := parseWave(text, i == 0)
 		if err != nil {
-			return nil, fmt.Errorf("%q %w", text, err)
+			return nil, err
 		}
 		waves = append(waves, size)
 	}
 	return waves, nil
 }
 
+// CheckWave is the error of one of the sizes, which may be the first.
+func CheckWave(text string, first bool) error {
+	_, err := parseWave(text, first)
+	return err
+}
+
 func parseWave(text string, first bool) (waveSize, error) {
+	size, fault := waveOf(text, first)
+	if fault != "" {
+		return waveSize{}, fmt.Errorf("%q %s", text, fault)
+	}
+	return size, nil
+}
+
+// waveOf is a size, or what is wrong with its text.
+func waveOf(text string, first bool) (size waveSize, fault string) {
 	parts := wavePattern.FindStringSubmatch(text)
 	if parts == nil || parts[1] != "" && parts[3] != "" {
-		return waveSize{}, errors.New("is not the size of a wave, which is " + WaveForms)
+		return waveSize{}, "is not the size of a wave, which is " + WaveForms
 	}
-	size := waveSize{unit: sizeHosts}
+	size = waveSize{unit: sizeHosts}
 	size.count, _ = strconv.Atoi(parts[2]) // seven digits at most
 	if sign := parts[1] + parts[3]; sign != "" {
 		size.unit = sign[0]
 	}
 	switch relative := size.unit == sizeMore || size.unit == sizeTimes; {
 	case relative && first:
-		return waveSize{}, errors.New("is relative to the wave before, and the first wave has none; begin with a number or a percentage")
+		return waveSize{}, "is relative to the wave before, and the first wave has none; begin with a number or a percentage"
 	case size.count == 0:
-		return waveSize{}, errors.New("is a wave that never grows or has no hosts; the least is 1")
+		return waveSize{}, "is a wave that never grows or has no hosts; the least is 1"
 	case size.unit == sizePercent && size.count > 100:
-		return waveSize{}, errors.New("is more than all hosts; the most is 100%")
+		return waveSize{}, "is more than all hosts; the most is 100%"
 	case size.unit == sizeTimes && size.count == 1:
-		return waveSize{}, errors.New("is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more")
+		return waveSize{}, "is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more"
 	}
-	return size, nil
+	return size, ""
 }
 
 // BatchesOf returns waves of one size, or no waves for 0.

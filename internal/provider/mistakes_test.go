@@ -1,8 +1,11 @@
 package provider_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,13 +70,15 @@ var mistakes = []mistake{
 	{at: "spec.identity.setup_path", wrote: "srv/web", said: `the value must be an absolute path, such as /usr/sbin or C:\nginx; got "srv/web".`},
 	{at: "spec.identity.pid_path", wrote: "/run/", said: `the value must be the absolute path of a file, such as /run/nginx.pid or C:\nginx\nginx.pid; got "/run/".`},
 	{at: "spec.resource.cpu", wrote: 0, said: "the value must be more than 0 and at most 100 percent of the whole machine; got 0. With 0, the agent would stop the process as soon as it runs."},
+	{at: "spec.resource.cpu", in: hosted, wrote: 0.3, said: "0.3 is less than one percent of the whole machine, and the agent stops a process that exceeds it. If you mean 30 % of the machine, write 30."},
+	{at: "spec.resource.mem", in: hosted, wrote: 0.29, said: "0.29 is less than one percent of the whole machine, and the agent stops a process that exceeds it. If you mean 29 % of the machine, write 29."},
 	{at: "spec.monitor_policy.start_check_secs", wrote: 2.5, said: "the value must be a whole number, such as 3; got 2.5."},
 	{at: "spec.resource.fd", wrote: 1000.5, said: "the value must be a whole number, such as 1001; got 1000.5."},
 	{at: "rollout.batch_size", in: append(slices.Clone(operated), hosted...), wrote: 0.5, said: "the value must be a whole number, such as 1; got 0.5."},
-	{at: "rollout.waves", in: rolledOut, wrote: []string{"0"}, said: `"0" is a wave that never grows or has no hosts; the least is 1.`},
-	{at: "rollout.waves", in: rolledOut, wrote: []string{"1", "*1"}, said: `"*1" is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more.`},
-	{at: "rollout.waves", in: rolledOut, wrote: []string{"1", "101%"}, said: `"101%" is more than all hosts; the most is 100%.`},
-	{at: "rollout.waves", in: rolledOut, wrote: []string{"+5"}, said: `"+5" is relative to the wave before, and the first wave has none; begin with a number or a percentage.`},
+	{at: "rollout.waves[0]", in: rolledOut, wrote: []string{"0"}, said: `"0" is a wave that never grows or has no hosts; the least is 1.`},
+	{at: "rollout.waves[1]", in: rolledOut, wrote: []string{"1", "*1"}, said: `"*1" is as large as the wave before, and the last size repeats by itself; leave it out, or write *2 or more.`},
+	{at: "rollout.waves[1]", in: rolledOut, wrote: []string{"1", "101%"}, said: `"101%" is more than all hosts; the most is 100%.`},
+	{at: "rollout.waves[0]", in: rolledOut, wrote: []string{"+5"}, said: `"+5" is relative to the wave before, and the first wave has none; begin with a number or a percentage.`},
 	{at: "rollout.max_failed_hosts", in: rolledOut, wrote: "101%", said: `"101%" is more than all hosts; the most is 100%.`},
 	{at: "rollout.healthy.stable_for", in: rolledOut, wrote: "0s", said: `the value must be a duration of at least 1s, such as "500ms", "30s" or "2m"; got "0s".`},
 	{at: "rollout.healthy.within", in: rolledOut, wrote: "0s", said: `the value must be a duration of at least 1s, such as "500ms", "30s" or "2m"; got "0s".`},
@@ -90,11 +95,15 @@ var mistakes = []mistake{
 	{at: "meta.namespace", wrote: "we:b", said: `a name must not contain ":", which separates the parts of an import id; got "we:b".`},
 	{at: "meta.name", wrote: strings.Repeat("n", 513), said: "the name has 513 characters, and no platform is known to store more than 512."},
 	{at: `meta.labels["team"]`, wrote: map[string]any{"team": nil}, said: `the label "team" is null; give it a value, or leave it out.`},
+	{at: `meta.labels["my team"]`, wrote: map[string]any{"my team": "sre"}, said: `the name of a label must not contain white space; use "my-team" instead of "my team".`},
 	{at: `meta.labels[""]`, wrote: map[string]any{"": "sre"}, said: "a label needs a name, and this one is empty."},
 	{at: `hosts["web-1"]`, wrote: hostsOf("2001:db8::1"), said: `not a host address: "2001:db8::1" has no bk_cloud_id; did you mean "0:2001:db8::1"?`},
 	{at: `hosts["web-1"]`, wrote: hostsOf("0:0:2001:db8::1"), said: `not a host address: "0:0:2001:db8::1" lacks the brackets that an IPv6 address needs after a bk_supplier_id; did you mean "0:0:[2001:db8::1]"?`},
 	{at: `hosts["web-1"]`, wrote: hostsOf("0:[2001:db8::1]"), said: `not a host address: "0:[2001:db8::1]" has brackets, which an IPv6 address needs only after a bk_supplier_id; did you mean "0:2001:db8::1"?`},
 	{at: `hosts["web-1"]`, wrote: hostsOf("10.0.0.1"), said: `not a host address: "10.0.0.1" has no bk_cloud_id; did you mean "0:10.0.0.1"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("10.0.0.1:8080"), said: `not a host address: "10.0.0.1:8080" has a port, and a host is known without one; did you mean "0:10.0.0.1"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("1:10.0.0.1:8080"), said: `not a host address: "1:10.0.0.1:8080" has a port, and a host is known without one; did you mean "1:10.0.0.1"?`},
+	{at: `hosts["web-1"]`, wrote: hostsOf("1:2:[2001:db8::1]:80"), said: `not a host address: "1:2:[2001:db8::1]:80" has a port, and a host is known without one; did you mean "1:2:[2001:db8::1]"?`},
 	{at: `hosts["web-1"]`, wrote: hostsOf("0:web-1"), said: `not a host address: "0:web-1": "web-1" is not an IP address, and hosts are known by their IP rather than by a name; ` + forms},
 	{at: `hosts["web-1"]`, wrote: hostsOf("web-1.example.com"), said: `not a host address: "web-1.example.com" is a host name, and hosts are known by their IP; ` + forms},
 	{at: `hosts["web-1"]`, wrote: hostsOf(""), said: `not a host address: it is empty; ` + forms},
@@ -239,7 +248,7 @@ func TestMistakes(t *testing.T) {
 				if at := attributeText(said[0].Attribute); at != m.shownAt() {
 					t.Errorf("at %q, want %q", at, m.shownAt())
 				}
-				if warns := said[0].Severity == tfprotov6.DiagnosticSeverityWarning; warns != (said[0].Summary == "Nothing Set" || strings.Contains(m.said, "resource limits")) {
+				if warns := said[0].Severity == tfprotov6.DiagnosticSeverityWarning; warns != (slices.Contains([]string{"Nothing Set", "Low Limit"}, said[0].Summary) || strings.Contains(m.said, "resource limits")) {
 					t.Errorf("%s: %s", said[0].Severity, said[0].Summary)
 				}
 
@@ -251,8 +260,61 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Each wave that is wrong is named, and where Terraform can show it.
+func TestMistakes_everyWave(t *testing.T) {
+	t.Parallel()
+	m := mistake{face: providertest.FaceESB, at: "rollout.waves", wrote: []string{"x", "10%", "0"}}
+	said := validated(t, providertest.NewProtocol(t), "bk_hosted_process", m.config("bk_hosted_process"))
+	text := providertest.DiagnosticsText(said)
+	if len(said) != 2 || !strings.Contains(text, `Attribute rollout.waves[0]: "x" is not`) || !strings.Contains(text, `Attribute rollout.waves[2]: "0" is a wave`) {
+		t.Errorf("want the first and the last:\n%s", text)
+	}
+	for _, d := range said {
+		if attributeText(d.Attribute) != "rollout" {
+			t.Errorf("shown at %q", attributeText(d.Attribute))
+		}
+	}
+}
+
+// What Terraform says of wrong types itself, and what it drops, is on the page about mistakes as every
+// CLI says it.
+func TestAccMistakes_ofTerraform(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "configuration-mistakes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli := providertest.NewCLI(t, providertest.NewSim(t), "")
+	for name, c := range map[string]struct{ hosts, rollout, operation, said string }{
+		"hosts-as-list":     {hosts: `["0:10.0.0.1"]`, said: "map of string required"},
+		"percent-as-number": {rollout: `{ batch_size = "10%" }`, said: "a number is required"},
+		"gate-as-bool":      {rollout: `{ batch_size = 1, healthy = true }`, said: `attribute "healthy": object required`},
+		"waves-as-text":     {rollout: `{ waves = "10%" }`, said: `attribute "waves": list of string required`},
+		"whole-resource":    {operation: "process = bk_hosted_process.test", said: `"process": string required`},
+		"whole-resources":   {operation: "processes = { web = bk_hosted_process.test }", said: "priority"},
+		"id":                {operation: `process = "web:nginx"`, said: "Invalid Process"},
+		"dropped":           {rollout: `{ batch_size = 1, on_fail = "rollback" }`},
+	} {
+		hosted := providertest.HostedConfig{Hosts: cmp.Or(c.hosts, providertest.HostsConfig(1)), More: "rollout = " + cmp.Or(c.rollout, "null")}.String()
+		if c.operation != "" {
+			hosted += "resource \"bk_process_operation\" \"test\" {\n  operation = \"start\"\n  " + c.operation + "\n}\n"
+		}
+		cli.Configure(hosted)
+		code, out := cli.Run("plan")
+		if said := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "); !strings.Contains(said, c.said) || (code == 1) != (c.said != "") || strings.Contains(said, "on_fail ") {
+			t.Errorf("%s: exit code %d, want %q:\n%s", name, code, c.said, out)
+		}
+		if !strings.Contains(string(page), c.said) {
+			t.Errorf("%s: the page does not have %q", name, c.said)
+		}
+	}
+}
+
 // shownAt is where the mistake is, or "" where a secret may be.
 func (m mistake) shownAt() string {
+	if object, _, inside := strings.Cut(m.at, "."); inside && slices.Contains([]string{"meta", "rollout"}, object) {
+		return object // Terraform finds nothing inside an object
+	}
 	last, _, _ := strings.Cut(m.at[strings.LastIndex(m.at, ".")+1:], "[")
 	if strings.HasSuffix(last, "_cmd") || slices.Contains([]string{"spec", "control", "process", "processes", "declaration"}, last) {
 		return ""
@@ -305,7 +367,7 @@ func (m mistake) rollOut(object string, config map[string]any) {
 		return
 	}
 	rollout := map[string]any{}
-	if name != "waves" {
+	if !strings.HasPrefix(name, "waves") {
 		rollout["batch_size"] = 1
 	}
 	if strings.HasPrefix(name, "healthy") {

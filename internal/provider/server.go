@@ -6,8 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
@@ -52,6 +55,58 @@ type Server struct {
 // configured provider has a server of its own.
 func NewServer(o Options) *Server {
 	return &Server{Server: reference.NewServer(&bkProvider{o}), actions: make(map[chan struct{}]struct{})}
+}
+
+// ValidateResourceConfig implements tfprotov6.ResourceServer.
+func (s *Server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	resp, err := s.Server.ValidateResourceConfig(ctx, req)
+	if resp != nil {
+		pointOut(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// ValidateDataResourceConfig implements tfprotov6.DataSourceServer.
+func (s *Server) ValidateDataResourceConfig(ctx context.Context, req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
+	resp, err := s.Server.ValidateDataResourceConfig(ctx, req)
+	if resp != nil {
+		pointOut(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// ValidateActionConfig implements tfprotov6.ActionServer.
+func (s *Server) ValidateActionConfig(ctx context.Context, req *tfprotov6.ValidateActionConfigRequest) (*tfprotov6.ValidateActionConfigResponse, error) {
+	resp, err := s.Server.ValidateActionConfig(ctx, req)
+	if resp != nil {
+		pointOut(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// PlanResourceChange implements tfprotov6.ResourceServer.
+func (s *Server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	resp, err := s.Server.PlanResourceChange(ctx, req)
+	if resp != nil {
+		pointOut(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// pointOut has Terraform show the attribute that a diagnostic is about. Of what is inside an
+// object it finds nothing, and shows the first line of the block: so the object is named to it,
+// unless a secret may be in that. The text of the diagnostic names the attribute itself.
+func pointOut(diags []*tfprotov6.Diagnostic) {
+	for _, d := range diags {
+		steps := d.Attribute.Steps()
+		if len(steps) < 2 {
+			continue
+		}
+		object, ok := steps[0].(tftypes.AttributeName)
+		if _, inside := steps[1].(tftypes.AttributeName); ok && inside && !diagnose.MayHoldSecret(path.Root(string(object))) {
+			d.Attribute = tftypes.NewAttributePathWithSteps(steps[:1])
+		}
+	}
 }
 
 // InvokeAction runs an action, which counts as running until its last event is taken.

@@ -263,7 +263,10 @@ type labelsKind struct{ into *map[string]string }
 func newLabels(into *map[string]string) labelsKind { return labelsKind{into} }
 
 func (k labelsKind) attribute(d setting) schema.Attribute {
-	return schema.MapAttribute{MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, ElementType: types.StringType}
+	return schema.MapAttribute{
+		MarkdownDescription: d.markdown(), Optional: true, Sensitive: d.secret, ElementType: types.StringType,
+		Validators: []validator.Map{reference.LabelsValidator()},
+	}
 }
 
 func (k labelsKind) note() string { return "" }

@@ -176,6 +176,8 @@ var settingRows = map[string]settingRow{
 		setting: "default_labels", seen: (*settingScene).labels, with: map[string]any{"spec_fingerprint_label": ""},
 		value: map[string]string{"team": "sre"}, want: "map[team:sre]",
 		bad: []badSetting{
+			{value: map[string]any{"team": nil}, want: `default_labels["team"]: Invalid Label: Attribute default_labels["team"]: the label "team" is null; give it a value, or leave it out.`},
+			{value: map[string]string{"my team": "x"}, want: `default_labels["my team"]: Invalid Label: Attribute default_labels["my team"]: the name of a label must not contain white space; use "my-team" instead of "my team".`},
 			{value: map[string]string{"tf_spec": "x"}, with: map[string]any{"spec_fingerprint_label": nil}, want: `default_labels["tf_spec"]: Invalid Label: Attribute default_labels["tf_spec"]: the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free.`},
 			{value: map[string]string{"mark": "x"}, with: map[string]any{"spec_fingerprint_label": "mark"}, want: `default_labels["mark"]: Invalid Label: Attribute default_labels["mark"]: the provider stores the fingerprint of the spec in this label; use another, or set spec_fingerprint_label to a label that is free.`},
 		},

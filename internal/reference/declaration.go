@@ -87,7 +87,8 @@ const specPart = "spec"
 func (d declaration) decode(ctx context.Context, text string, attributes map[string]schema.Attribute) (parts, error) {
 	var encoded map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &encoded); err != nil {
-		return nil, err
+		// What was written is not quoted: a command in it may hold a secret.
+		return nil, fmt.Errorf("an id, a name or any other text is none; set %s = %s.<name>.%s", d.name, d.from, d.name)
 	}
 	decoded := make(parts)
 	for _, alternatives := range d.parts {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -47,21 +48,23 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 				PlanModifiers:       modifiers,
 			},
 			"labels": schema.MapAttribute{
-				MarkdownDescription: "Labels of the registration. The provider's `default_labels` are added unless a label is set here, and so are the " +
+				MarkdownDescription: "Labels of the registration, with names without white space. The provider's `default_labels` are added unless a label is set here, and so are the " +
 					"label that `spec_fingerprint_label` names and the one with `_owner` behind that name.",
 				Optional:    true,
 				ElementType: types.StringType,
-				Validators:  []validator.Map{labelsValidator{}},
+				Validators:  []validator.Map{LabelsValidator()},
 			},
 		},
 	}
 }
 
-// labelsValidator refuses labels without a name or a value.
+// LabelsValidator refuses labels without a value, without a name, or with white space in it.
+func LabelsValidator() validator.Map { return labelsValidator{} }
+
 type labelsValidator struct{}
 
 func (labelsValidator) Description(context.Context) string {
-	return "every label must have a name and a value"
+	return "every label must have a value, and a name without white space"
 }
 
 func (v labelsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
@@ -69,9 +72,11 @@ func (v labelsValidator) MarkdownDescription(ctx context.Context) string { retur
 func (labelsValidator) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
 	for _, name := range slices.Sorted(maps.Keys(req.ConfigValue.Elements())) {
 		at := req.Path.AtMapKey(name)
-		switch {
-		case strings.TrimSpace(name) == "":
+		switch words := strings.Fields(name); {
+		case len(words) == 0:
 			AddInvalid(&resp.Diagnostics, at, "Invalid Label", "a label needs a name, and this one is empty")
+		case strings.ContainsFunc(name, unicode.IsSpace):
+			AddInvalid(&resp.Diagnostics, at, "Invalid Label", fmt.Sprintf("the name of a label must not contain white space; use %q instead of %q", strings.Join(words, "-"), name))
 		case req.ConfigValue.Elements()[name].IsNull():
 			AddInvalid(&resp.Diagnostics, at, "Invalid Label", fmt.Sprintf("the label %q is null; give it a value, or leave it out", name))
 		}

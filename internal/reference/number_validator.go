@@ -62,6 +62,20 @@ func percentValidator() validator.Float64 {
 	}
 }
 
+// shareValidator warns of a percentage below 1, which was probably meant as a share of 1.
+type shareValidator struct{}
+
+func (shareValidator) Description(context.Context) string { return "should be at least 1 percent" }
+
+func (v shareValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (shareValidator) ValidateFloat64(_ context.Context, req validator.Float64Request, resp *validator.Float64Response) {
+	if value := req.ConfigValue.ValueFloat64(); value > 0 && value < 1 {
+		addWarning(&resp.Diagnostics, req.Path, "Low Limit", fmt.Sprintf("%v is less than one percent of the whole machine, and the agent stops a process that exceeds it. "+
+			"If you mean %.4g %% of the machine, write %.4g", value, value*100, value*100))
+	}
+}
+
 // RateValidator accepts a number of requests per second: more than 0, at most 100,000.
 func RateValidator() validator.Float64 {
 	return aboveZero{max: 100000, summary: "Invalid Rate", unit: "requests per second", zero: "To set no limit, leave it out"}

@@ -139,8 +139,10 @@ func (wavesValidator) ValidateList(ctx context.Context, req validator.ListReques
 	if !Known(ctx, req.ConfigValue) || req.ConfigValue.IsNull() {
 		return
 	}
-	if _, err := fleet.ParseWaves(texts(req.ConfigValue)); err != nil {
-		AddInvalid(&resp.Diagnostics, req.Path, "Invalid Waves", err.Error())
+	for i, text := range texts(req.ConfigValue) {
+		if err := fleet.CheckWave(text, i == 0); err != nil {
+			AddInvalid(&resp.Diagnostics, req.Path.AtListIndex(i), "Invalid Waves", err.Error())
+		}
 	}
 }
 

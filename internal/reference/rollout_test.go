@@ -56,7 +56,7 @@ func TestRollout_refused(t *testing.T) {
 		rollout map[string]any
 		want    string
 	}{
-		"empty-wave":    {map[string]any{"waves": []string{"0"}}, `Attribute rollout.waves: "0" is a wave that never grows or has no hosts; the least is 1.`},
+		"empty-wave":    {map[string]any{"waves": []string{"0"}}, `Attribute rollout.waves[0]: "0" is a wave that never grows or has no hosts; the least is 1.`},
 		"no-wave":       {map[string]any{"waves": []string{}}, "Attribute rollout.waves list must contain at least 1 elements"},
 		"times-one":     {map[string]any{"waves": []string{"1", "*1"}}, `"*1" is as large as the wave before`},
 		"more-than-all": {map[string]any{"waves": []string{"110%"}}, `"110%" is more than all hosts`},

@@ -122,12 +122,16 @@ func controlAttribute() schema.SingleNestedAttribute {
 }
 
 func resourceAttribute(o Options) schema.SingleNestedAttribute {
+	validators := []validator.Float64{percentValidator()}
+	if o.Registers { // what refers to its spec does not say it again
+		validators = append(validators, shareValidator{})
+	}
 	percent := func(what string) schema.Float64Attribute {
 		return schema.Float64Attribute{
 			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage of the whole machine: more than 0, at most 100. " +
 				"The agent stops a process that exceeds it and, if the process is hosted, starts it again: too low a limit causes a restart loop.",
 			Required:   true,
-			Validators: []validator.Float64{percentValidator()},
+			Validators: validators,
 		}
 	}
 	reserved := func(what string) schema.Int64Attribute {

@@ -21,7 +21,7 @@ func TestValidation_edges(t *testing.T) {
 		said    string
 	}{
 		"user": {[]string{"identity", "user"}, []any{"r", "root", providertest.NotKnown{}}, []any{""}, "Attribute spec.identity.user: the value is empty; it must be an account, such as root."},
-		"cpu":  {[]string{"resource", "cpu"}, []any{0.5, 100, providertest.NotKnown{}}, []any{-1, 0, 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
+		"cpu":  {[]string{"resource", "cpu"}, []any{1, 100, providertest.NotKnown{}}, []any{-1, 0, 100.5}, "Attribute spec.resource.cpu: the value must be more than 0 and at most 100 percent of the whole machine; got "},
 		"md5": {
 			[]string{"configmap"},
 			[]any{
