@@ -31,7 +31,8 @@ const AddressForms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:
 	"or a GSE 2.0 agent id (16 to 64 characters without a colon, in their own case)"
 
 var (
-	// Of an agent id nothing is known but that it is one word. What cannot be seen, or
+	// Of an agent id nothing is known but that it is one word: the bounds are our own, wide
+	// around the ids that samples show. What cannot be seen, or
 	// was no text to begin with, is no part of one.
 	agentIDForm = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 	errAddress  = errors.New("not a host address")

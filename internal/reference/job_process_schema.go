@@ -82,7 +82,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	limit := func(what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
 			CustomType: WholeNumber{},
-			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage from 0 to 100. The agent stops a process that exceeds it. " +
+			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage from 0 to 100. The agent stops or kills a process that exceeds it. " +
 				"The platform silently treats any other value as 0, so the provider does not accept one.",
 			Optional:   true,
 			Validators: []validator.Int64{int64validator.Between(0, 100)},
@@ -123,7 +123,7 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 			"cfg_path":    optionalPath("Absolute path of the configuration."),
 			"log_path":    optionalPath("Absolute path of the logs."),
 			"start_cmd":   command("Starts the process and returns. The agent also runs it when the process has died, so a hosted resident process requires it."),
-			"stop_cmd":    command("Stops the process. The agent also runs it when the process exceeds its limits; a process that has limits and no such command causes a warning."),
+			"stop_cmd":    command("Stops the process. Beyond a limit the agent runs it or kills the process (documents differ); a process that has limits and no such command causes a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
 			"kill_cmd":    command("Kills the process."),

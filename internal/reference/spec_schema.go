@@ -110,7 +110,7 @@ func controlAttribute() schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"start_cmd": command("Starts the process, writes its process ID to `pid_path` and returns. The agent also runs it when the process has died, " +
 				"so a hosted resident process requires it."),
-			"stop_cmd": command("Stops the process. The agent also runs it when the process exceeds its limits; " +
+			"stop_cmd": command("Stops the process. Beyond a limit the agent runs it or kills the process (documents differ); " +
 				"a process that has limits and no such command causes a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
@@ -129,7 +129,7 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	percent := func(what string) schema.Float64Attribute {
 		return schema.Float64Attribute{
 			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage of the whole machine: more than 0, at most 100. " +
-				"The agent stops a process that exceeds it and, if the process is hosted, starts it again: too low a limit causes a restart loop.",
+				"The agent stops or kills a process that exceeds it and, if the process is hosted, starts it again: too low a limit causes a restart loop.",
 			Required:   true,
 			Validators: validators,
 		}
