@@ -128,8 +128,8 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	}
 	percent := func(what string) schema.Float64Attribute {
 		return schema.Float64Attribute{
-			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage of the whole machine: more than 0, at most 100. " +
-				"The agent stops or kills a process that exceeds it and, if the process is hosted, starts it again: too low a limit causes a restart loop.",
+			MarkdownDescription: "Maximum " + what + " usage, in percent of the whole machine: more than 0, at most 100. " +
+				"The agent stops or kills a process that exceeds it and, if it is hosted, starts it again: too low a limit causes a restart loop.",
 			Required:   true,
 			Validators: validators,
 		}
