@@ -37,6 +37,6 @@ module "server" {
   rollout     = { batch_size = 1, healthy = { stable_for = "1s" } }
 }
 
-output "status" {
-  value = { for team, server in module.server : team => server.status }
+output "not_running" {
+  value = { for team, server in module.server : team => server.not_running }
 }

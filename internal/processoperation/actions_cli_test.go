@@ -33,10 +33,10 @@ var has114 struct {
 
 func TestAccExamples_actions(t *testing.T) {
 	t.Parallel()
-	for action, c := range map[string]struct{ hosted, told, call string }{
-		"bk_process_operation": {providertest.HostedExample, "restart web:nginx: 2/2 done, 0 failed, wave 1/1 (", "operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2"},
+	for action, c := range map[string]struct{ hosted, told, call, again string }{
+		"bk_process_operation": {providertest.HostedExample, "restart web:nginx: 2/2 done, 0 failed, wave 1/1 (", "operate_proc_v2/7 0:10.0.0.1 0:10.0.0.2", "operate_proc_v2/7 0:10.0.0.2"},
 		"bk_job_process_operation": {
-			providertest.JobHostedExample, ": 2/2 done, 0 failed, wave 1/1 (", "operate_process/7 0:10.0.0.1 0:10.0.0.2",
+			providertest.JobHostedExample, ": 2/2 done, 0 failed, wave 1/1 (", "operate_process/7 0:10.0.0.1 0:10.0.0.2", "operate_process/7 0:10.0.0.2",
 		},
 	} {
 		t.Run(action, func(t *testing.T) {
@@ -52,6 +52,11 @@ func TestAccExamples_actions(t *testing.T) {
 				t.Errorf("it does not tell %q:\n%s", c.told, out)
 			}
 			sim.Changed(t, c.call)
+
+			// One line runs it on the hosts that were left, as the message prints them.
+			sim.ResetCalls()
+			cli.Expect(0, "apply", "-auto-approve", "-invoke=action."+action+".restart", `-var=hosts={ "web-2" = "0:10.0.0.2" }`)
+			sim.Changed(t, c.again)
 		})
 	}
 }

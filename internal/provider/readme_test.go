@@ -29,7 +29,7 @@ func TestAccReadme_configurations(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	cli := providertest.NewCLI(t, sim, readme(t, `data "bk_process_status" "nginx" {`))
-	for _, want := range []string{`+ nginx = {`, `+ web-1 = "unregistered"`} {
+	for _, want := range []string{`+ not_running = {`, `+ web-1 = "unregistered"`} {
 		if plan := cli.Expect(0, "plan"); !strings.Contains(plan, want) {
 			t.Errorf("the first plan does not say %s:\n%s", want, plan)
 		}

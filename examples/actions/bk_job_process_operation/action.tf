@@ -1,7 +1,15 @@
+# Hosts of one run, such as those that the run before names as left: -var 'hosts={ "web-1" = "0:10.0.0.1" }'
+variable "hosts" {
+  type    = map(string)
+  default = null # all
+}
+
 # Runs with: terraform apply -invoke=action.bk_job_process_operation.restart
 action "bk_job_process_operation" "restart" {
   config {
-    declaration = bk_job_hosted_process.web.declaration
+    scope   = bk_job_hosted_process.web.scope
+    process = bk_job_hosted_process.web.process
+    hosts   = var.hosts == null ? bk_job_hosted_process.web.hosts : var.hosts
 
     operation = "restart"
     rollout   = { batch_size = 10 }

@@ -1,6 +1,14 @@
+# Hosts of one run, such as those that the run before names as left: -var 'hosts={ "web-1" = "0:10.0.0.1" }'
+variable "hosts" {
+  type    = map(string)
+  default = null # all
+}
+
 action "bk_process_operation" "restart" {
   config {
-    process = bk_hosted_process.web.process
+    meta  = bk_hosted_process.web.meta
+    hosts = var.hosts == null ? bk_hosted_process.web.hosts : var.hosts
+    spec  = bk_hosted_process.web.spec
 
     operation = "restart"
     rollout   = { batch_size = 10, pause = "5s", max_failed_hosts = 1 }

@@ -2,10 +2,11 @@ data "bk_process_status" "web" {
   hosted_process = bk_hosted_process.web
 }
 
-output "web" { # all of it
-  value = data.bk_process_status.web
+# Exceptions and counts are one line of a plan each. All statuses are a line for each host, whenever something changes.
+output "not_running" {
+  value = { for host, status in data.bk_process_status.web.statuses : host => status.state if status.state != "running" }
 }
 
-output "not_running" {
-  value = [for host, status in data.bk_process_status.web.statuses : host if status.state != "running"]
+output "running" {
+  value = "${data.bk_process_status.web.running_count} of ${length(data.bk_process_status.web.statuses)}"
 }

@@ -23,6 +23,6 @@ data "bk_process_status" "web" {
   process = bk_hosted_process.web.process
 }
 
-output "state" {
-  value = { for host, status in data.bk_process_status.web.statuses : host => status.state }
+output "running" {
+  value = "${data.bk_process_status.web.running_count} of ${length(data.bk_process_status.web.statuses)}"
 }

@@ -19,9 +19,9 @@ output "unreachable" {
   value       = keys(bk_hosted_process.this.unreachable)
 }
 
-output "status" {
-  description = "State of the process by host key: running, stopped, unregistered or unknown."
-  value       = { for host, status in data.bk_process_status.this.statuses : host => status.state }
+output "not_running" {
+  description = "State of the process by host key, where it does not run: stopped, unregistered or unknown. One line of a plan, however many hosts there are."
+  value       = { for host, status in data.bk_process_status.this.statuses : host => status.state if status.state != "running" }
 }
 
 output "healthy" {

@@ -14,9 +14,9 @@ output "unreachable" {
   value       = { for name, process in bk_hosted_process.this : name => keys(process.unreachable) if length(process.unreachable) > 0 }
 }
 
-output "status" {
-  description = "State of each process by its name and host key: running, stopped, unregistered or unknown."
-  value       = { for name, read in data.bk_process_status.this : name => { for host, status in read.statuses : host => status.state } }
+output "not_running" {
+  description = "State of each process by its name and host key, where it does not run: stopped, unregistered or unknown."
+  value       = { for name, read in data.bk_process_status.this : name => { for host, status in read.statuses : host => status.state if status.state != "running" } }
 }
 
 output "healthy" {

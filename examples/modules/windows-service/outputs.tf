@@ -19,9 +19,9 @@ output "unreachable" {
   value       = module.service.unreachable
 }
 
-output "status" {
-  description = "State of the process by host key: running, stopped, unregistered or unknown."
-  value       = module.service.status
+output "not_running" {
+  description = "State of the process by host key, where it does not run: stopped, unregistered or unknown."
+  value       = module.service.not_running
 }
 
 output "healthy" {

@@ -21,8 +21,8 @@ run "hosts_and_starts_it" {
     error_message = "The id is ${output.id}."
   }
   assert {
-    condition     = output.status == { web-1 = "running", web-2 = "running" } && output.healthy
-    error_message = "The status is ${jsonencode(output.status)}."
+    condition     = length(output.not_running) == 0 && output.healthy
+    error_message = "It does not run: ${jsonencode(output.not_running)}."
   }
 }
 
@@ -46,7 +46,7 @@ run "restarts_when_the_hash_changes" {
   }
   assert {
     condition     = output.healthy
-    error_message = "The status is ${jsonencode(output.status)}."
+    error_message = "It does not run: ${jsonencode(output.not_running)}."
   }
 }
 
@@ -57,7 +57,7 @@ run "restarts_when_a_command_changes" {
   }
   assert {
     condition     = output.healthy && length(output.out_of_sync) == 0
-    error_message = "The status is ${jsonencode(output.status)}."
+    error_message = "It does not run: ${jsonencode(output.not_running)}."
   }
 }
 
@@ -68,7 +68,7 @@ run "takes_one_more_host" {
     hosts       = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2", web-3 = "0:10.0.0.3" }
   }
   assert {
-    condition     = output.status.web-3 == "running" && output.healthy
-    error_message = "The status is ${jsonencode(output.status)}."
+    condition     = length(output.not_running) == 0 && output.healthy
+    error_message = "It does not run: ${jsonencode(output.not_running)}."
   }
 }
