@@ -51,7 +51,7 @@ func (s standing) lookedUp(want fleet.Desired, file fleet.Status) standing {
 func (w wanted) stepOn(s standing) step {
 	out := s.code != ""
 	switch {
-	case s.away && !w.changes && !w.raises:
+	case s.away && !s.looked && !w.changes && !w.raises:
 		return keepAsIs
 	case s.code == fleet.RegisteredByOther && !w.adopts:
 		return registerUnowned

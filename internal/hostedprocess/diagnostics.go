@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -108,7 +109,11 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	if away == 0 || away > h.unreachable.Hosts {
 		return failures, nil
 	}
-	return failures.FailuresBeyond(away), diag.Diagnostics{
+	failing := maps.Clone(failures)
+	maps.DeleteFunc(failing, func(host fleet.Host, o fleet.Outcome) bool {
+		return o.Away && statuses[host.WithoutSupplier()].Since != ""
+	})
+	return failing, diag.Diagnostics{
 		diag.NewWarningDiagnostic("Agents Not Reachable", diagnose.LeftUnreachable(h.Title, h.Hosts, statuses)+
 			diagnose.AllowedUnreachable(h.unreachable.Set, diagnose.KeptUnreachable)+" Once an agent answers, the next plan shows what is left to do on its host."),
 	}

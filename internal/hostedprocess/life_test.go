@@ -195,6 +195,70 @@ func TestHostedProcess_unreachable(t *testing.T) {
 	})
 }
 
+// What is not that an agent does not answer is never unreachable, and no host is left behind.
+func TestHostedProcess_notUnreachable(t *testing.T) {
+	t.Parallel()
+	one := attribute("max_unreachable_hosts", 1)
+	restarts := []map[string]any{one, attribute("on_update", "restart"), attribute("ensure", "running")}
+	dead := func(n int, answers bool) func(*world) {
+		return func(w *world) { w.sim.SetReachable(providertest.Address(n), answers) }
+	}
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		through(t, each, func(w *world) {
+			resource := w.object()
+			w.play(resource,
+				step{name: "created", config: w.declares(3, one), kind: providertest.PlanCreate, anyCalls: true},
+				step{name: "dead", befalls: func(w *world) { w.do(w.sim.Unhost, 3); dead(3, false)(w) }, config: w.declares(3, one), kind: providertest.PlanNothing, says: "Agents Not Reachable", away: codesOf("", 3)},
+				step{name: "changed", befalls: func(*world) { resource.Private = nil }, config: w.changed(3, one), anyCalls: true, says: "Agents Not Reachable", away: codesOf("other_spec", 3)},
+				step{name: "answers", befalls: dead(3, true), config: w.changed(3, one), anyCalls: true},
+			)
+		})
+	})
+	t.Run("lost-on-the-way", func(t *testing.T) {
+		t.Parallel()
+		through(t, gse, func(w *world) {
+			w.play(w.object(),
+				step{name: "created", config: w.declares(3, restarts...), kind: providertest.PlanCreate, anyCalls: true},
+				step{
+					name: "changed", befalls: func(w *world) {
+						w.onOp(simulator.OpRestart, simulator.Fault{Pending: 2, Code: new(117), Apply: true}, 3)
+					},
+					config: w.changed(3, restarts...), anyCalls: true, left: codesOf("not_operated", 3), says: "Unable to Update Hosted Process", fails: true,
+				},
+			)
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		through(t, gse, func(w *world) {
+			resource := w.object()
+			w.play(resource,
+				step{name: "created", config: w.declares(3, one), kind: providertest.PlanCreate, anyCalls: true},
+				step{name: "changed", befalls: dead(3, false), config: w.changed(3, one), anyCalls: true, says: "Agents Not Reachable", away: codesOf("other_spec", 3)},
+			)
+			dead(3, true)(w)
+			w.onOp(simulator.OpQuery, simulator.Fault{Code: new(126), Message: "terminated"}, 3)
+			resource.Refresh()
+			if diff := cmp.Diff(codesOf("other_spec", 3), codes(resource)); diff != "" {
+				t.Errorf("out_of_sync (-want +got):\n%s", diff)
+			}
+		})
+	})
+	t.Run("queued", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, gateway)
+		all := append(restarts[1:], attribute("max_unreachable_hosts", "100%"), attribute("timeouts", map[string]any{"update": "2s"}))
+		w.play(w.object(),
+			step{name: "created", config: w.declares(3, all...), kind: providertest.PlanCreate, anyCalls: true},
+			step{
+				name: "changed", befalls: func(w *world) { w.onOp(simulator.OpQuery, simulator.Fault{Queued: -1}) }, config: w.changed(3, all...), anyCalls: true,
+				left: codesOf("other_spec", 1, 2, 3), says: "Unable to Update Hosted Process", fails: true,
+			},
+		)
+	})
+}
+
 // One fleet of 500 hosts through a life: a create that fails on some, drift made
 // by hand, a rolling restart that stops where it should, and a destroy.
 func TestFleetWalk(t *testing.T) {

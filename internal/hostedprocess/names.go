@@ -74,6 +74,8 @@ func (b before) hinders(h hostedProcess, names ...fleet.Host) string {
 	for _, name := range names {
 		status, out := b.statuses[name.WithoutSupplier()]
 		switch {
+		case status.Since != "":
+			return "its agent does not answer" + first
 		case out:
 			return "it is out of sync (" + string(status.Code) + ")" + first
 		case b.last.isOvertaken(name):

@@ -93,7 +93,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
 	}
 	if settled {
-		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes)
+		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.known || req.Plan.Raw.Equal(req.State.Raw))
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("out_of_sync"), outOfSync)...)
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
 	}
@@ -108,8 +108,9 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 // planStatuses plans out_of_sync and unreachable. What is out of sync is repaired by an update:
 // Terraform plans one where a planned value differs from state, and unknown differs from anything.
 // An update that registers anew may find that it cannot. Hosts whose agents do not answer are no
-// reason for one, as long as there are no more than may be.
-func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes bool) (outOfSync, unreachable types.Map) {
+// reason for one, as long as there are no more than may be. What is not predicted is decided by what
+// the update finds.
+func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes, predicted bool) (outOfSync, unreachable types.Map) {
 	before, unknown := state.lifecycle(), types.MapUnknown(types.StringType)
 	outOfSync, unreachable = before.OutOfSync, before.Unreachable
 	limit, away := reference.MaxUnreachableOf(r.platform, plan.lifecycle().MaxUnreachable, does.next.Len()).Hosts, len(unreachable.Elements())
@@ -118,7 +119,7 @@ func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedMod
 		outOfSync = unknown
 	}
 	sameKeys := maps.Equal(plan.HostsMap(ctx).Known(), state.HostsMap(ctx).Known())
-	if away > limit || limit > 0 && (repairs || !does.callsNothing() || away > 0 && !sameKeys) {
+	if away > limit || limit > 0 && (repairs || !predicted || !does.callsNothing() || away > 0 && !sameKeys) {
 		unreachable = unknown
 	}
 	return outOfSync, unreachable

@@ -77,9 +77,10 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostStatus, report fleet.Report, was map[fleet.HostID]diagnose.HostStatus) {
 	for host, s := range report.Unreachable {
 		id := host.WithoutSupplier()
-		if s.Away || was[id].Since != "" {
+		code := statuses[id].Code
+		if inDoubt := code == fleet.Unconfirmed || code == fleet.OperationUnconfirmed; !inDoubt && (s.Away || was[id].Since != "" && !s.Refused && !s.Unread) {
 			said := fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message}
-			statuses[id] = diagnose.Unanswered(h.now(), statuses[id].Code, said, was[id])
+			statuses[id] = diagnose.Unanswered(h.now(), code, said, was[id])
 		}
 	}
 }

@@ -315,6 +315,10 @@ func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]d
 	}
 	for _, host := range failures.Away() {
 		id := host.WithoutSupplier()
+		if was[id].Code == fleet.Unconfirmed || was[id].Code == fleet.OperationUnconfirmed { // what it was in doubt about is open
+			statuses[id] = diagnose.HostStatus{Code: was[id].Code, Text: statuses[id].Text}
+			continue
+		}
 		statuses[id] = diagnose.Unanswered(h.now(), statuses[id].Code, failures[host], was[id])
 	}
 	return statuses

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
@@ -70,13 +71,20 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 		statuses[h] = fleet.Status{
 			State: fleet.Unknown, Code: o.Code, Message: joinReason(h, o.Meaning, o.Message),
 			Refused: o.Verdict == fleet.Failed && o.Err == nil && o.Code != CodeAgentAbnormal,
-			Away:    o.Away || o.Verdict == fleet.Pending && o.TaskID != "" && errors.Is(o.Err, context.DeadlineExceeded),
+			Away:    o.Away || inProgressAtTheEnd(o),
 		}
 	}
 	if !answered && failed != nil {
 		return nil, failed
 	}
 	return statuses, nil
+}
+
+// inProgressAtTheEnd reports whether the platform said of an agent, until the time was up, that it had
+// not answered. A task that is queued, and one whose result cannot be read, say nothing of it.
+func inProgressAtTheEnd(o fleet.Outcome) bool {
+	var failure *bkapi.Error
+	return o.Verdict == fleet.Pending && o.Code == CodeInProgress && errors.Is(o.Err, context.DeadlineExceeded) && !errors.As(o.Err, &failure)
 }
 
 func joinReason(h fleet.Host, meaning, message string) string {

@@ -115,7 +115,7 @@ func TestTasks_Submit_waits(t *testing.T) {
 				}
 				if test.second != 0 {
 					o := want[both[1]]
-					o.Verdict, o.Away = fleet.Failed, true
+					o.Verdict = fleet.Failed // and not away: it was under way before
 					want[both[1]] = o
 				}
 				if diff := cmp.Diff(want, got, cmp.AllowUnexported(fleet.Host{}), cmpopts.EquateComparable(both[0].IP())); diff != "" {
@@ -298,9 +298,9 @@ func TestContents_Statuses_reasons(t *testing.T) {
 		want    fleet.Status
 		failed  bool // where no other host got an answer
 	}{
-		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered", Away: true}, false},
+		"late":                      {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, false},
 		"late-in-progress":          {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Code: 115, Meaning: "still in progress", Message: "busy", Err: timeUp}, fleet.Status{Code: 115, Message: "still in progress: busy", Away: true}, false},
-		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress", Away: true}, false},
+		"late-and-explained":        {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "still in progress", Err: timeUp}, fleet.Status{Message: "still in progress"}, false},
 		"late-without-task":         {fleet.Outcome{Verdict: fleet.Pending, Err: timeUp}, fleet.Status{Message: "the agent had not answered"}, true},
 		"result-refused":            {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Err: refused}, fleet.Status{Message: "could not be read: " + words}, true},
 		"result-refused-with-words": {fleet.Outcome{Verdict: fleet.Pending, TaskID: "T", Meaning: "could not be read", Message: "words", Err: refused}, fleet.Status{Message: "could not be read: words"}, true},

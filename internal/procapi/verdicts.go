@@ -42,6 +42,9 @@ func (v *Verdicts) Take(answers ResultMap, from Source) {
 		outcome, final := v.call.Outcome(answer)
 		outcome.TaskID, outcome.RequestID, outcome.Repeated = from.TaskID, from.RequestID, from.Repeated
 		outcome.Message = v.redact(outcome.Message)
+		if _, begun := v.last[h]; begun && v.call.RunOnce { // its agent was lost on the way, and may have run it
+			outcome.Away = false
+		}
 		if final {
 			v.Results[h] = outcome
 		} else {

@@ -60,6 +60,12 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	// Without the provider block its max_unreachable_hosts is not known.
+	unlimited := !r.platform.Ready() && plan.values().MaxUnreachable.IsNull()
+	if unlimited && settled && len(state.values().Unreachable.Elements()) > 0 {
+		settled = false
+		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
+	}
 	change := r.changeOf(ctx, plan, state)
 	if settled {
 		// A run that fails ends with an error, so success is what can be planned.
@@ -72,7 +78,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	nothing := !change.retries() && sameInputs(ctx, plan, state)
 	if settled {
 		unreachable := state.values().Unreachable
-		if most := maxUnreachable(r.platform, plan, change.next).Hosts; !nothing && (most > 0 || len(unreachable.Elements()) > 0) {
+		if most := maxUnreachable(r.platform, plan, change.next).Hosts; !nothing && (most > 0 || unlimited || len(unreachable.Elements()) > 0) {
 			unreachable = types.MapUnknown(types.StringType)
 		}
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)

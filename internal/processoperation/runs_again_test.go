@@ -316,12 +316,13 @@ func TestProcessOperation_unreachable(t *testing.T) {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
-			registerAll(t, sim, 4)
-			operationOf(t, sim, by).Applied(configOf(by, "start", 4, nil))
+			registerAll(t, sim, 5)
+			operationOf(t, sim, by).Applied(configOf(by, "start", 5, nil))
 			resource := operationOf(t, sim, by)
-			config := func(most, trigger string) map[string]any {
-				return restartConfig(by, 4, map[string]any{"max_unreachable_hosts": most, "triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"batch_size": 2}})
+			config := func(hosts int, most, trigger string) map[string]any {
+				return restartConfig(by, hosts, map[string]any{"max_unreachable_hosts": most, "triggers": map[string]string{"config": trigger}, "rollout": map[string]any{"batch_size": 2}})
 			}
+			joined := false
 			for _, s := range []struct {
 				name    string
 				dead    []int // from now on
@@ -342,12 +343,20 @@ func TestProcessOperation_unreachable(t *testing.T) {
 				{"enough", []int{2, 3}, "2", "c", providertest.PlanUpdate, []int{2, 3}, nil, []int{2, 3}, "Agents Not Reachable", false},
 				{"lowered", []int{2, 3}, "1", "c", providertest.PlanUpdate, []int{2, 3}, []int{2, 3}, nil, "allows 1. With 2 or more", true},
 				{"well", nil, "1", "c", providertest.PlanUpdate, []int{2, 3}, nil, nil, "", false},
+				{"one again", []int{1}, "1", "d", providertest.PlanUpdate, []int{1, 2, 3, 4}, nil, []int{1}, "Agents Not Reachable", false},
+				{"a fifth joins", []int{1, 5}, "1", "d", providertest.PlanUpdate, []int{5}, []int{1, 5}, nil, "allows 1. With 2 or more", true},
+				{"all answer", nil, "1", "d", providertest.PlanUpdate, []int{1, 5}, nil, nil, "", false},
 			} {
-				for n := range 4 {
+				for n := range 5 {
 					sim.SetReachable(providertest.Address(n+1), !slices.Contains(s.dead, n+1))
 				}
+				joined = joined || s.name == "a fifth joins"
+				hosts := 4
+				if joined {
+					hosts = 5
+				}
 				sim.ResetCalls()
-				kind, said := resource.Apply(config(s.most, s.trigger))
+				kind, said := resource.Apply(config(hosts, s.most, s.trigger))
 				if kind != s.kind || said.Failed() != s.fails || (len(said) > 0) != (s.says != "") || !strings.Contains(said.String(), s.says) {
 					t.Errorf("%s: %s, want %s; said: %s", s.name, kind, s.kind, said)
 				}

@@ -106,9 +106,25 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 		}
 	}
 	if away.machines() > o.unreachable.Hosts {
-		return failures, nil
+		return o.tooMany(failures, before), nil
 	}
 	return failing, away
+}
+
+// tooMany are the failures of a run together with the hosts that were left out of it because their
+// agents had not answered: there are more of these than may be, so that they have failed as well.
+func (o operation) tooMany(failures outcome, before unreachable) outcome {
+	all := make(outcome, len(failures))
+	for i, m := range o.members {
+		all[i] = maps.Clone(failures[i])
+		for _, host := range m.Hosts.Hosts() {
+			status, left := before[place{m.ID, host.WithoutSupplier()}]
+			if _, ran := all[i][host]; left && !ran {
+				all[i][host] = fleet.Outcome{Verdict: fleet.NotTried, Away: true, Meaning: status.Text}
+			}
+		}
+	}
+	return all
 }
 
 // now is the time by the clock of rollouts.
@@ -172,7 +188,7 @@ func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 			return
 		}
 		for _, host := range hosts {
-			if s := live[host]; s.State != fleet.Unknown && s.State != "" {
+			if s := live[host]; s.State != "" && (s.State != fleet.Unknown || s.Refused || s.Unread) {
 				delete(away, place{m.ID, host.WithoutSupplier()})
 				failed[reference.HostKey(m.name, m.Hosts.Key(host))] = diagnose.HostStatus{Code: diagnose.NotTried}.AnswersAgain().String()
 			}
@@ -194,7 +210,10 @@ func (c *change) unreached() unreachable {
 	for _, m := range c.next {
 		for _, host := range m.Hosts.Hosts() {
 			at := c.inState(m.ID, host)
-			if status, is := c.unreachable[at]; is && !c.everywhere {
+			if _, failed := c.failed[at]; failed || c.everywhere {
+				continue
+			}
+			if status, is := c.unreachable[at]; is {
 				left[place{m.ID, host.WithoutSupplier()}] = status
 			}
 		}
