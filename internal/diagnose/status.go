@@ -26,7 +26,10 @@ func Codes() []fleet.Code {
 const (
 	textUnregistered      = "the platform no longer knows the process here"
 	textRegisteredByOther = "somebody else registered it"
-	textStillDue          = "registered by an apply that did not get to the end"
+	// TextAdopt says what to do about it.
+	TextAdopt     = "; set adopt_existing = true to take it over"
+	textOvertaken = "registered by another resource"
+	textStillDue  = "registered by an apply that did not get to the end"
 )
 
 type driftText struct {
@@ -43,6 +46,12 @@ var driftTexts = []driftText{
 	{fleet.OtherLabels, "registered with other labels"},
 	{fleet.NotRunning, "not running"},
 	{fleet.NotHosted, "not hosted"},
+}
+
+// Overtaken is what state says of a host that another object has registered with the very same
+// declaration.
+func Overtaken(owner string) HostStatus {
+	return HostStatus{Code: fleet.OtherLabels, Text: textOvertaken + fleet.ByOwner(owner)}
 }
 
 // Drifted is what state says of a host that is not as it was left. drift decides, and all
@@ -66,15 +75,15 @@ func Drifted(drift fleet.Code, differs []fleet.Code) HostStatus {
 // operation of on_update has not reached.
 func StillDue(due fleet.Due) HostStatus {
 	if due.InDoubt {
-		return HostStatus{Code: fleet.OperationUnconfirmed, Text: textStillDue}
+		return HostStatus{Code: fleet.OperationUnconfirmed, Text: textStillDue + "; how its operation ended was not seen"}
 	}
-	return HostStatus{Code: fleet.NotOperated, Text: textStillDue}
+	return HostStatus{Code: fleet.NotOperated, Text: textStillDue + "; the operation of on_update is still due"}
 }
 
 // TakenByOther is what state says of a host where a refresh found somebody else's
 // registration. owner is whom that names, if anybody.
 func TakenByOther(owner string) HostStatus {
-	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner)}
+	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner) + TextAdopt}
 }
 
 // NeverOurs is what state says of a host that somebody else had registered and has unregistered.
@@ -84,7 +93,7 @@ func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text:
 // knows better, and not why an apply failed, which is known nowhere else.
 func (s HostStatus) ToldByRefresh() bool {
 	for text := range strings.SplitSeq(s.Text, ", ") {
-		if !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
+		if text != textOvertaken && !strings.HasPrefix(text, "owner ") && !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
 			return false
 		}
 	}
@@ -130,7 +139,11 @@ func OperationStatus(o fleet.Outcome) HostStatus {
 
 // LeftStatus is what out_of_sync says of a host where code is left to do.
 func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
-	return HostStatus{Code: code, Text: withOutput(Reason(o), outputOf(o))}
+	status := HostStatus{Code: code, Text: withOutput(Reason(o), outputOf(o))}
+	if code == fleet.RegisteredByOther {
+		status.Text += TextAdopt
+	}
+	return status
 }
 
 // outputOf is what an outcome's message adds to its reason: what a command printed, and

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,4 +112,45 @@ func InWaves(sizes []int) string {
 		}
 	}
 	return fmt.Sprintf(" in %d waves of %s", len(sizes), strings.Join(texts, ", "))
+}
+
+// longLine is how long a rollout_plan of one line may be. Terraform shows the one before in front of it.
+const longLine = 100
+
+// Lines is a rollout_plan of lines. Terraform compares a text of several line by line.
+func Lines(lines []string) string {
+	if len(lines) == 1 && len(lines[0]) > longLine {
+		return strings.Replace(lines[0], ": ", ":\n", 1)
+	}
+	return strings.Join(lines, "\n")
+}
+
+var repeated = regexp.MustCompile(`^again(?: \((\d+)\))?: `)
+
+// Again is a rollout_plan after the one of before. What both say would be no change in a plan, so it
+// begins with again.
+func Again(text, before string) string {
+	times := make(map[string]int)
+	for line := range strings.SplitSeq(before, "\n") {
+		n := 1
+		if found := repeated.FindStringSubmatch(line); found != nil {
+			line = strings.TrimPrefix(line, found[0])
+			n = 2
+			if found[1] != "" {
+				n, _ = strconv.Atoi(found[1])
+				n++
+			}
+		}
+		times[line] = n
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		switch n := times[line]; {
+		case n == 1 && !strings.HasPrefix(line, "in "):
+			lines[i] = "again: " + line
+		case n > 1:
+			lines[i] = fmt.Sprintf("again (%d): %s", n, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

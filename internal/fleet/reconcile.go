@@ -73,6 +73,8 @@ type Reconciliation struct {
 	// notTold are the hosts that were not operated, because an apply that was cut off may have
 	// done it.
 	notTold []Host
+	// taken is what [Reconciliation.Taken] gives.
+	taken map[Host]Status
 	// outOfTime: on some hosts nothing more was done because the time for everything was to be
 	// up.
 	outOfTime bool
@@ -85,7 +87,7 @@ type Reconciliation struct {
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Due = maps.Clone(c.Due) // what becomes of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64), running: make(map[Host]int64), ended: make(map[Host]bool),
+		process: p, want: want, change: c, operated: make(map[Host]Due), resumed: make(Results), registered: make(map[Host]int64), running: make(map[Host]int64), ended: make(map[Host]bool), taken: make(map[Host]Status),
 		register: setOf(c.Register), reregister: setOf(c.Reregister), settle: setOf(c.Settle),
 	}
 }

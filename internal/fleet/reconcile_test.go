@@ -112,12 +112,12 @@ func TestReconcile(t *testing.T) {
 		"taken-and-adopted": {
 			hosted, fleet.Change{Register: hosts(1, 2), Adopt: true},
 			process{register: done(byHost{2: taken})},
-			[]string{"register 1 2", "reregister 2", "live 1 2"}, byHost{1: well, 2: tookOver(well)},
+			[]string{"register 1 2", "cached 2", "reregister 2", "live 1 2"}, byHost{1: well, 2: tookOver(well)},
 		},
 		"adoption-fails": {
 			registered, fleet.Change{Register: hosts(1), Adopt: true},
 			process{register: done(byHost{1: taken}), reregister: done(byHost{1: away})},
-			[]string{"register 1", "reregister 1"}, byHost{1: tookOver(left(away, fleet.NotRegistered))},
+			[]string{"register 1", "cached 1", "reregister 1"}, byHost{1: tookOver(left(away, fleet.NotRegistered))},
 		},
 		"failed-is-not-adopted": {
 			registered, fleet.Change{Register: hosts(1), Adopt: true},

@@ -24,8 +24,13 @@ func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later ti
 		return results[h].Verdict == Failed && results[h].AlreadyDone
 	})
 	claimed := taken
-	if len(taken) > 0 && !r.change.Adopt {
+	switch {
+	case len(taken) == 0:
+	case !r.change.Adopt:
 		claimed = r.claims(ctx, taken, results, later)
+	case r.want.OwnerLabel != "":
+		onFile, _ := cachedBefore(ctx, r.process, taken, later+Quick) // it is taken over whoever made it
+		r.noteTaken(taken, onFile)
 	}
 	if len(claimed) > 0 {
 		for h, o := range reregister(ctx, p, claimed, later).hosting(want, never) {
@@ -61,11 +66,26 @@ func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Resul
 			others[h] = Owned{owner, o.RegisterTime}
 		}
 	}
+	r.noteTaken(pick(taken, claims), onFile)
 	if r.change.Leaving != nil && r.want.OwnerLabel != "" && len(others) > 0 {
 		maps.Copy(claims, setOf(r.change.Leaving(ctx, others)))
 	}
 	return pick(taken, claims)
 }
+
+// noteTaken notes what the cached status shows of hosts that are taken over, of those that name
+// another owner or are not hosted.
+func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
+	for _, h := range hosts {
+		if s := onFile[h]; r.want.OwnedByOther(s) || s.HostedKnown && !s.Hosted {
+			r.taken[h] = s
+		}
+	}
+}
+
+// Taken are hosts that were taken over from another owner, or were not hosted, with what the cached
+// status showed of them before.
+func (r *Reconciliation) Taken() map[Host]Status { return r.taken }
 
 // dateByOtherName looks after registrations of which the agents told no time. Where the
 // platform keeps an entry for each name of a machine, one may have been made by the other name,

@@ -119,6 +119,33 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	}
 }
 
+// takenOver warns of hosts that an apply has taken over: results are its own, taken is what the cached
+// status showed of hosts before, and back is what state said of those that another object had taken over.
+func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fleet.Status, back map[fleet.Host]diagnose.HostStatus) diag.Diagnostics {
+	rows := make(fleet.Results)
+	for host, s := range taken {
+		if !stands(results[host]) {
+			continue
+		}
+		before := "registered before" + fleet.ByOwner(s.Labels[h.Desired.OwnerLabel])
+		if s.HostedKnown && !s.Hosted && (h.Desired.Ensure != fleet.EnsureRegistered || h.Process.HostingRegisters()) {
+			before += "; it was not hosted, and is now"
+		}
+		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: before}
+	}
+	for host, status := range back {
+		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: status.Text}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Taken Over", fmt.Sprintf(
+		"%s was registered by somebody else on %s, and this apply has taken them over.\n\n%s\n"+
+			"A resource with that owner id plans drift at its next refresh, and its apply takes them back. Declare each host in one resource only. "+
+			"Where the owner is an apply of this resource that was cut off, or the object that it replaces (create_before_destroy), all is well.",
+		h.Title, diagnose.CountHosts(len(rows), h.Hosts.Len()), diagnose.Rows(h.Hosts, rows)))}
+}
+
 // raise says which max_unreachable_hosts would have been enough, "" where it was.
 func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) string {
 	return diagnose.RaiseUnreachable(diagnose.CountUnreachable(statuses), h.unreachable.Hosts, h.unreachable.Set)
@@ -126,23 +153,33 @@ func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) stri
 
 func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[fleet.HostID]diagnose.HostStatus, raise string) diag.Diagnostic {
 	failures := make(fleet.Results, len(hosts))
-	looks, never := "looks changed", 0
+	looks, left, never := "looks changed", 0, 0
 	for host, status := range hosts {
-		if known[host.WithoutSupplier()].Code == fleet.NotRegistered {
+		switch known[host.WithoutSupplier()].Code {
+		case "":
+		case fleet.NotRegistered:
 			never++
+		default:
+			left++
 		}
 		failures[host] = fleet.Outcome{Verdict: fleet.Failed, Code: status.Code, Meaning: status.Message}
 	}
-	switch never {
-	case 0:
-	case len(hosts):
+	so := "so that is not taken for drift and state is kept"
+	switch {
+	case left == len(hosts):
+		looks = "is out of sync"
+	case left > 0:
+		looks += " or is out of sync"
+	case never == len(hosts):
 		looks = "is not registered"
-	default:
+	case never > 0:
 		looks += " or is not registered"
 	}
-	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s %s on %s whose agents could not be asked, so that is not "+
-		"taken for drift and state is kept.\n\n%s\nCheck the agents on these hosts.%s",
-		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), raise))
+	if left > 0 {
+		so = "so out_of_sync is kept as it was"
+	}
+	return diag.NewWarningDiagnostic("Agents Not Reachable", fmt.Sprintf("%s %s on %s whose agents could not be asked, %s.\n\n%s\nCheck the agents on these hosts.%s",
+		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), so, diagnose.Rows(h.Hosts, failures), raise))
 }
 
 // takenAdvice is what to do about hosts on which the process was registered already, in

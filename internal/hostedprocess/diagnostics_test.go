@@ -34,7 +34,7 @@ Where it is registered already, somebody else did that; such a host is neither c
 	if diff := cmp.Diff(want, createPartial(h, failures, reference.PartialWarn, "").Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := h.statusesOf(failures, nil)[hosts[1].WithoutSupplier()].String(); got != "registered_by_other: 850, the process is registered already" {
+	if got := h.statusesOf(failures, nil)[hosts[1].WithoutSupplier()].String(); got != "registered_by_other: 850, the process is registered already; set adopt_existing = true to take it over" {
 		t.Errorf("status %q", got)
 	}
 }
@@ -86,6 +86,7 @@ func TestHostedDiagnostics(t *testing.T) {
 	unconfirmed[hosts[1]] = o
 	const row = "  h02 (0:10.0.0.2): 117, the agent is abnormal or not found\n      agent is away\n\nRequest: r1\n"
 	never := map[fleet.HostID]diagnose.HostStatus{hosts[2].WithoutSupplier(): {Code: fleet.NotRegistered}}
+	outOfSync := map[fleet.HostID]diagnose.HostStatus{hosts[2].WithoutSupplier(): {Code: fleet.OtherSpec}}
 	for name, c := range map[string]struct {
 		got           diag.Diagnostic
 		severity      diag.Severity
@@ -161,6 +162,18 @@ func TestHostedDiagnostics(t *testing.T) {
 			diag.SeverityWarning, "Agents Not Reachable",
 			`Process "nginx" in namespace "web" is not registered on 1 of 3 hosts whose agents could not be asked, so that is not taken for drift and state is kept.` +
 				"\n\n  h03 (0:10.0.0.3): 115, still in progress\n\nCheck the agents on these hosts.",
+		},
+		"unreachable-out-of-sync": {
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, outOfSync, ""),
+			diag.SeverityWarning, "Agents Not Reachable",
+			`Process "nginx" in namespace "web" is out of sync on 1 of 3 hosts whose agents could not be asked, so out_of_sync is kept as it was.` +
+				"\n\n  h03 (0:10.0.0.3): 117, away\n\nCheck the agents on these hosts.",
+		},
+		"unreachable-some-out-of-sync": {
+			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, outOfSync, ""),
+			diag.SeverityWarning, "Agents Not Reachable",
+			`Process "nginx" in namespace "web" looks changed or is out of sync on 2 of 3 hosts whose agents could not be asked, so out_of_sync is kept as it was.` +
+				"\n\n  h02, h03 (2 hosts): 117, away\n\nCheck the agents on these hosts.",
 		},
 		"unreachable-some-never-registered": {
 			unreachable(h, map[fleet.Host]fleet.Status{hosts[1]: {State: fleet.Unknown, Code: 117, Message: "away"}, hosts[2]: {State: fleet.Unknown, Code: 117, Message: "away"}}, never, ""),

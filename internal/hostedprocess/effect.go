@@ -21,12 +21,15 @@ type effect struct {
 	id          string
 	prior, next fleet.Inventory
 	// register, reregister and settle are those of a fleet.Change, removed hosts leave. unowned
-	// are registered unless another owner has them still.
-	register, unowned, reregister, settle, removed []fleet.Host
+	// are registered unless another owner has them still, adopted are taken over from one.
+	// coming and going hosts may be one machine by two names.
+	register, unowned, adopted, coming, reregister, settle, removed, going []fleet.Host
+	// compared are hosts of whose last registration nothing is kept: the update looks at them.
+	compared []fleet.Host
+	// adopts: what somebody else has registered on hosts that come is taken over.
+	adopts bool
 	// changed hosts stay, and what is declared for them is something else than before.
 	changed []fleet.Host
-	// asks: more or something else is asked of those that stay, and not the same once more.
-	asks bool
 	// ensure is how far those that stay are brought up, leaving how the others are unregistered.
 	ensure  fleet.Ensure
 	leaving fleet.OnDestroy
@@ -41,34 +44,39 @@ type effect struct {
 // created is the effect of a create.
 func created(ctx context.Context, plan hostedModel) effect {
 	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
-	return effect{id: plan.Identifier(ctx).ValueString(), next: next, register: next.Hosts(), ensure: plan.lifecycle().ensures()}
+	values := plan.lifecycle()
+	return effect{id: plan.Identifier(ctx).ValueString(), next: next, register: next.Hosts(), adopts: values.AdoptExisting.ValueBool(), ensure: values.ensures()}
 }
 
 // destroyed is the effect of a destroy.
 func destroyed(ctx context.Context, state hostedModel) effect {
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
-	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, removed: prior.Hosts()}
+	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, removed: prior.Hosts(), leaving: fleet.OnDestroy(state.lifecycle().OnDestroy.ValueString())}
 }
 
 // updated is the effect of an update, in which what is registered changes or not.
 func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
-	e := effect{id: plan.Identifier(ctx).ValueString(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
+	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
 	e.prior = last.inventory(state.HostsMap(ctx), r.supplier())
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
 	e.register = e.next.Without(e.prior)
 	unreachable := reference.MaxUnreachableOf(r.platform, after.MaxUnreachable, e.next.Len())
 	statuses, want := diagnose.Within(unreachable.Hosts, before.statuses(e.prior)), wanted{
-		changes: changes, raises: raises(before.ensures(), e.ensure), adopts: after.AdoptExisting.ValueBool(),
+		changes: changes, raises: raises(before.ensures(), e.ensure), adopts: e.adopts,
 	}
-	e.asks = want.changes || want.raises
 	for _, host := range e.next.Pick(e.prior.Has) {
 		if changes {
 			e.changed = append(e.changed, host)
 		}
-		switch want.stepOn(standingOf(statuses[host.WithoutSupplier()], last.isOvertaken(host))) {
+		status := statuses[host.WithoutSupplier()]
+		switch want.stepOn(standingOf(status, last.isOvertaken(host))) {
 		case register:
+			if status.Code == fleet.RegisteredByOther {
+				e.adopted = append(e.adopted, host)
+				continue
+			}
 			e.register = append(e.register, host)
 		case registerUnowned:
 			e.unowned = append(e.unowned, host)
@@ -111,92 +119,144 @@ func (e effect) operating(operation fleet.Operation, still remains) effect {
 // renames reports whether hosts that come may be hosts that go, by another name.
 func (e effect) renames() bool { return len(otherForm(e.removed, e.next.Hosts())) > 0 }
 
+// unnamed is the effect while it is not known which hosts are renamed.
+func (e effect) unnamed() effect {
+	e.coming, e.going = otherForm(e.next.Without(e.prior), e.removed), otherForm(e.removed, e.next.Hosts())
+	coming, going := setOf(e.coming), setOf(e.going)
+	e.register = keep(e.register, func(host fleet.Host) bool { return !coming(host) })
+	for _, hosts := range []*[]fleet.Host{&e.removed, &e.unsure, &e.refused} {
+		*hosts = keep(*hosts, func(host fleet.Host) bool { return !going(host) })
+	}
+	return e
+}
+
+// comparing is the effect of an update that looks at all hosts that stay before it decides.
+func (e effect) comparing() effect {
+	e.compared = e.next.Pick(e.prior.Has)
+	for _, hosts := range []*[]fleet.Host{&e.register, &e.unowned, &e.adopted, &e.reregister, &e.settle} {
+		*hosts = keep(*hosts, func(host fleet.Host) bool { return !e.prior.Has(host) })
+	}
+	return e
+}
+
 // callsNothing reports whether no host is to be called.
 func (e effect) callsNothing() bool { return e.describe(fleet.Rollout{}) == "" }
 
-// describe is the effect in the words of rollout_plan, "" for none.
+// describe is the effect in the words of rollout_plan: a line for each thing that is done, and one
+// for the waves. It is "" where nothing is.
 func (e effect) describe(rollout fleet.Rollout) string {
-	var steps []string
-	if does := e.brings(); does != "" {
-		steps = append(steps, does+wavesOf(rollout, e.next, e.touched()))
+	lines, last := told(e.next, e.brings()), told(e.prior, e.lets())
+	if len(lines) > 0 {
+		lines = append(lines, wavesOf(rollout, e.next, e.touched())...)
 	}
-	if does := e.lets(); does != "" {
-		steps = append(steps, does+wavesOf(rollout, e.prior, e.removed))
+	if len(last) > 0 {
+		if len(lines) > 0 {
+			last[0] = "then " + last[0]
+		}
+		lines = append(append(lines, last...), wavesOf(rollout, e.prior, e.removed)...)
 	}
-	return strings.Join(steps, "; then ")
+	return diagnose.Lines(lines)
 }
 
-// part is something that is done, to so many hosts.
+// part is something that is done, and to which hosts.
 type part struct {
 	does  string
-	hosts int
+	hosts []fleet.Host
 }
 
-// parts name those that are done to any host.
-func parts(all ...part) string {
-	var texts []string
-	for _, p := range all {
-		if p.hosts > 0 {
-			texts = append(texts, p.does+" "+diagnose.Hosts(p.hosts))
+// told are the lines of parts. Those of the same hosts share one, which names the hosts once.
+func told(inventory fleet.Inventory, parts []part) []string {
+	var lines []string
+	before, named := []fleet.Host(nil), ""
+	for _, p := range parts {
+		hosts := inventory.Pick(setOf(p.hosts))
+		if len(hosts) == 0 {
+			continue
 		}
+		does := p.does + " " + diagnose.Hosts(len(hosts))
+		if i := len(lines) - 1; slices.Equal(before, hosts) {
+			lines[i] = strings.TrimSuffix(lines[i], named) + ", " + does + named
+			continue
+		}
+		before, named = hosts, ": "+keysOf(inventory, hosts)
+		lines = append(lines, does+named)
 	}
-	return strings.Join(texts, ", ")
+	return lines
+}
+
+func setOf(hosts []fleet.Host) func(fleet.Host) bool {
+	set := make(map[fleet.Host]bool, len(hosts))
+	for _, host := range hosts {
+		set[host] = true
+	}
+	return func(host fleet.Host) bool { return set[host] }
 }
 
 // brings is what is done to hosts that stay or come, in the order in which it is done. To
 // register is also to host there, as far as ensure asks for it.
-func (e effect) brings() string {
-	hosted, started, idle := len(e.settle), 0, 0
+func (e effect) brings() []part {
+	var hosted, started, idle []fleet.Host
+	come := "register"
+	if e.adopts {
+		come = "register or take over"
+	}
 	switch e.ensure {
 	case fleet.EnsureRegistered:
-		hosted = 0
-		idle = len(keep(e.settle, func(host fleet.Host) bool { return !slices.Contains(e.operated, host) }))
+		idle = keep(e.settle, func(host fleet.Host) bool { return !slices.Contains(e.operated, host) })
 	case fleet.EnsureHosted:
+		hosted = slices.Concat(e.compared, e.adopted, e.settle)
 	case fleet.EnsureRunning:
-		started = len(e.register) + len(e.reregister) + len(e.settle)
+		hosted = slices.Concat(e.compared, e.adopted, e.settle)
+		started = slices.Concat(e.register, e.coming, e.unowned, e.adopted, e.compared, e.reregister, e.settle)
 	}
-	called := parts(
-		part{"register", len(e.register)},
-		part{"register what is nobody else's on", len(e.unowned)},
-		part{"register anew", len(e.reregister)},
-		part{string(e.operation) + " what runs on", len(e.operated)},
-		part{"host what is not hosted on", hosted},
-		part{"start what does not run on", started},
-	)
-	if called != "" && idle > 0 { // they have their place in the waves
-		called += ", " + parts(part{"leave alone", idle})
+	if e.adopts && e.ensure != fleet.EnsureRegistered {
+		hosted = slices.Concat(e.register, e.coming, hosted)
+	}
+	called := []part{
+		{come, e.register},
+		{"register what is nobody else's on", e.unowned},
+		{"take over", e.adopted},
+		{"rename or register", e.coming},
+		{"register anew what differs on", e.compared},
+		{"register anew", e.reregister},
+		{string(e.operation) + " what runs on", e.operated},
+		{"host what is not hosted on", hosted},
+		{"start what does not run on", started},
+	}
+	if len(idle) > 0 && slices.ContainsFunc(called, func(p part) bool { return len(p.hosts) > 0 }) { // they have their place in the waves
+		called = append(called, part{"leave alone", idle})
 	}
 	return called
 }
 
 // lets is what is done to hosts that leave.
-func (e effect) lets() string {
-	ends, unsure, refused := wordsOf(e.leaving), len(e.unsure), len(e.refused)
+func (e effect) lets() []part {
 	const ours = " what is this resource's on"
-	sure := len(e.removed) - unsure - refused
-	if ends == wordsOf(fleet.DestroyUnregister) {
-		return parts(part{ends, sure}, part{ends + ours, unsure + refused})
+	ends, unregister := wordsOf(e.leaving), wordsOf(fleet.DestroyUnregister)
+	unsure := setOf(slices.Concat(e.unsure, e.refused))
+	sure := keep(e.removed, func(host fleet.Host) bool { return !unsure(host) })
+	going := part{ends + " what is not renamed on", e.going}
+	if ends == unregister {
+		return []part{{ends, sure}, {ends + ours, slices.Concat(e.unsure, e.refused)}, going}
 	}
-	return parts(part{ends, sure}, part{ends + ours, unsure}, part{wordsOf(fleet.DestroyUnregister) + ours, refused})
+	return []part{{ends, sure}, {ends + ours, e.unsure}, {unregister + ours, e.refused}, going}
 }
 
 // touched are the hosts that something is registered on, in the order of their keys.
 func (e effect) touched() []fleet.Host {
-	touched := make(map[fleet.Host]bool)
-	for _, host := range slices.Concat(e.register, e.unowned, e.reregister, e.settle) {
-		touched[host] = true
-	}
-	return e.next.Pick(func(host fleet.Host) bool { return touched[host] })
+	return e.next.Pick(setOf(slices.Concat(e.register, e.unowned, e.adopted, e.coming, e.compared, e.reregister, e.settle)))
 }
 
-// wavesOf says in which waves hosts go, and which they are.
-func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Host) string {
-	canary := slices.DeleteFunc(slices.Clone(hosts), func(host fleet.Host) bool { return !rollout.Canary[host] })
-	text := diagnose.InWaves(rollout.Sizes(hosts))
-	if len(canary) > 0 && len(canary) < len(hosts) {
-		text += ", first the canary " + keysOf(inventory, canary)
+// wavesOf says in which waves hosts go, nothing of a single one.
+func wavesOf(rollout fleet.Rollout, inventory fleet.Inventory, hosts []fleet.Host) []string {
+	waves := strings.TrimPrefix(diagnose.InWaves(rollout.Sizes(hosts)), " ")
+	if waves == "" {
+		return nil
 	}
-	return text + ": " + keysOf(inventory, hosts)
+	if canary := keep(hosts, func(host fleet.Host) bool { return rollout.Canary[host] }); len(canary) > 0 && len(canary) < len(hosts) {
+		waves += ", first the canary " + keysOf(inventory, canary)
+	}
+	return []string{waves}
 }
 
 func keysOf(inventory fleet.Inventory, hosts []fleet.Host) string {
@@ -276,7 +336,7 @@ func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostS
 	}
 	rows := make(fleet.Results, len(e.unowned))
 	for _, host := range e.unowned {
-		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: statuses[host.WithoutSupplier()].Text}
+		rows[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: strings.TrimSuffix(statuses[host.WithoutSupplier()].Text, diagnose.TextAdopt)}
 	}
 	return diag.Diagnostics{diagnose.About(path.Root("adopt_existing"), diag.NewWarningDiagnostic("Hosts Of Another Owner", fmt.Sprintf(
 		"%s is registered by somebody else on %s, and adopt_existing is not set. The apply leaves these hosts alone, and ends with an error while that is so.\n\n%s\n"+
@@ -301,4 +361,45 @@ func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 		"%s: %d hosts are %s at the same time: %s. With waves, the first ones that fail end it before it reaches the others: set "+
 			`rollout = { waves = ["1", "10%%"] }, for example. If all at once is what you want, waves = ["100%%"] says so.`,
 		e.id, len(hosts), does, keysOf(inventory, hosts))))}
+}
+
+// warnings are those of a plan that changes or removes hosts.
+func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
+	if many := e.manyAtOnce(plan); len(many) > 0 {
+		return many
+	}
+	return e.unlimited(plan.Safety, limitRemoved)
+}
+
+// unlimited warns of more than one host that leaves where no safety says how many may. limit
+// says what to set.
+func (e effect) unlimited(safety types.Object, limit string) diag.Diagnostics {
+	if len(e.removed) < 2 || !safety.IsNull() {
+		return nil
+	}
+	return diag.Diagnostics{diagnose.About(path.Root("safety"), diag.NewWarningDiagnostic("Hosts Leave Without A Limit", fmt.Sprintf(
+		"%s: %s. No safety limits how many hosts may leave: %s", e.id, strings.Join(told(e.prior, e.lets()), "; "), limit)))}
+}
+
+// What to set in safety, for a plan that removes hosts and for a destroy.
+const (
+	limitRemoved   = `with safety = { max_removed_hosts = "1" }, for example, a plan that removes more is refused.`
+	limitDestroyed = `with safety = { deletion_protection = true }, applied before, a destroy is refused.`
+)
+
+// replaced warns of a replacement: what it does, and what becomes of the process meanwhile. next is
+// what is created.
+func (e effect) replaced(next effect) diag.Diagnostics {
+	if len(e.removed) == 0 {
+		return nil
+	}
+	meanwhile := "In between and after that, the old process goes on running where it runs, and no agent restarts it when it dies. " +
+		`To have it stopped, set on_destroy = "stop" and apply that first.`
+	if e.leaving == fleet.DestroyStop || e.leaving == fleet.DestroyKill {
+		meanwhile = "In between, the process does not run. " +
+			`To leave it running, set on_destroy = "unregister" and apply that first.`
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Process Is Replaced", fmt.Sprintf(
+		"%s: first %s; then %s. %s With create_before_destroy in lifecycle, the new process comes first.",
+		e.id, strings.Join(told(e.prior, e.lets()), "; "), strings.Join(told(next.next, next.brings()), "; "), meanwhile))}
 }

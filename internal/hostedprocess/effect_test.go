@@ -131,6 +131,38 @@ func TestSafety_destroy(t *testing.T) {
 	}
 }
 
+// A plan says in one warning what no line of it does: that hosts leave and nothing limits how many,
+// and what a replacement does to a process. One host, or a safety that was thought of, is no news.
+func TestSafety_warnings(t *testing.T) {
+	t.Parallel()
+	const by, limit, replaced = providertest.FaceESB, "Hosts Leave Without A Limit", "Hosted Process Is Replaced"
+	stops, set := map[string]any{"on_destroy": "stop"}, safety(map[string]any{"max_changed_hosts": "1"})
+	other := attribute("meta", map[string]any{"namespace": "web", "name": "other"})
+	for name, c := range map[string]struct {
+		before, after map[string]any
+		summary, says string
+	}{
+		"two-leave":      {fleetOf(by, 4, nil), fleetOf(by, 2, stops), limit, "web:nginx: stop and unregister 2 hosts: web-3, web-4. No safety limits how many hosts may leave: with safety = { max_removed_hosts ="},
+		"one-leaves":     {fleetOf(by, 2, nil), fleetOf(by, 1, nil), "", ""},
+		"safety":         {fleetOf(by, 4, nil), fleetOf(by, 2, set), "", ""},
+		"destroy":        {fleetOf(by, 2, stops), nil, limit, "web:nginx: stop and unregister 2 hosts: web-1, web-2. No safety limits how many hosts may leave: with safety = { deletion_protection ="},
+		"destroy-one":    {fleetOf(by, 1, nil), nil, "", ""},
+		"destroy-safety": {fleetOf(by, 2, set), nil, "", ""},
+		"replaced":       {fleetOf(by, 2, nil), with(fleetOf(by, 2, nil), "meta", other["meta"]), replaced, "first unregister 2 hosts: web-1, web-2; then register 2 hosts: web-1, web-2. In between and after that, the old process goes on running"},
+		"stopped":        {fleetOf(by, 2, stops), with(fleetOf(by, 3, nil), "meta", other["meta"]), replaced, `first stop and unregister 2 hosts: web-1, web-2; then register 3 hosts: web-1…web-3. In between, the process does not run. To leave it running, set on_destroy = "unregister" and apply that first.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resource := hostedBy(t, providertest.NewSim(t), by)
+			resource.Applied(c.before)
+			_, said := resource.Plan(c.after)
+			if said.Failed() || strings.Count(said.String(), "WARNING: ") != min(len(c.summary), 1) || !strings.Contains(said.String(), c.summary) || !strings.Contains(said.String(), c.says) {
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}
+
 // Protection that was taken away by an apply of its own protects no longer.
 func TestSafety_unprotected(t *testing.T) {
 	t.Parallel()
@@ -231,29 +263,29 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 	one := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
 	for name, c := range map[string]struct {
 		before, after map[string]any
-		want          any // nil where there is no rollout
+		want          string
 	}{
-		"no-rollout":       {nil, fleetOf(by, 4, nil), nil},
+		"no-rollout":       {nil, fleetOf(by, 4, nil), "register 4 hosts: web-1…web-4"},
 		"created":          {nil, fleetOf(by, 4, one), "register 4 hosts: web-1…web-4"},
-		"created-in-waves": {nil, fleetOf(by, 4, waves), "register 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4"},
+		"created-in-waves": {nil, fleetOf(by, 4, waves), "register 4 hosts: web-1…web-4\nin 3 waves of 1, 1, 2, first the canary web-3"},
 		"nothing":          {fleetOf(by, 4, one), fleetOf(by, 4, one), "register 4 hosts: web-1…web-4"},
-		"calls-nothing":    {fleetOf(by, 4, one), fleetOf(by, 4, waves), "register 4 hosts: web-1…web-4"},
-		"rollout-dropped":  {fleetOf(by, 4, one), restartedBy(by, 4, nil), nil},
-		"changed":          {fleetOf(by, 4, nil), restartedBy(by, 4, waves), "register anew 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4"},
-		"added":            {fleetOf(by, 2, nil), fleetOf(by, 4, waves), "register 2 hosts in 2 waves of 1, first the canary web-3: web-3, web-4"},
+		"calls-nothing":    {fleetOf(by, 4, one), fleetOf(by, 4, waves), "calls no host"},
+		"rollout-dropped":  {fleetOf(by, 4, one), restartedBy(by, 4, nil), "register anew 4 hosts: web-1…web-4"},
+		"changed":          {fleetOf(by, 4, nil), restartedBy(by, 4, waves), "register anew 4 hosts: web-1…web-4\nin 3 waves of 1, 1, 2, first the canary web-3"},
+		"added":            {fleetOf(by, 2, nil), fleetOf(by, 4, waves), "register 2 hosts: web-3, web-4\nin 2 waves of 1, first the canary web-3"},
 		"removed":          {fleetOf(by, 4, nil), fleetOf(by, 1, one), "unregister 3 hosts: web-2…web-4"},
 		"all-of-it": {
 			fleetOf(by, 2, nil), restartedBy(by, 4, map[string]any{"rollout": one["rollout"], "hosts": map[string]string{"web-1": providertest.Address(1), "web-9": providertest.Address(9)}}),
-			"register 1 host, register anew 1 host: web-1, web-9; then unregister 1 host: web-2",
+			"register 1 host: web-9\nregister anew 1 host: web-1\nthen unregister 1 host: web-2",
 		},
 		"restarted": {
 			fleetOf(by, 4, nil), restartedBy(by, 4, with(waves, "on_update", "restart")),
-			"register anew 4 hosts, restart what runs on 4 hosts in 3 waves of 1, 1, 2, first the canary web-3: web-1…web-4",
+			"register anew 4 hosts, restart what runs on 4 hosts: web-1…web-4\nin 3 waves of 1, 1, 2, first the canary web-3",
 		},
 		"reloaded": {fleetOf(by, 2, nil), restartedBy(by, 2, with(one, "on_update", "reload")), "register anew 2 hosts, reload what runs on 2 hosts: web-1, web-2"},
 		"restarted-and-joined": {
 			fleetOf(by, 2, nil), restartedBy(by, 3, with(one, "on_update", "restart")),
-			"register 1 host, register anew 2 hosts, restart what runs on 2 hosts: web-1…web-3",
+			"register 1 host: web-3\nregister anew 2 hosts, restart what runs on 2 hosts: web-1, web-2",
 		},
 		"labelled": {
 			fleetOf(by, 2, nil), fleetOf(by, 2, with(with(one, "on_update", "restart"), "meta", map[string]any{"namespace": "web", "name": "nginx", "labels": map[string]any{"team": "sre"}})),
@@ -264,12 +296,18 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 			fleetOf(by, 2, map[string]any{"ensure": "registered"}), fleetOf(by, 2, map[string]any{"rollout": one["rollout"], "ensure": "hosted"}),
 			"host what is not hosted on 2 hosts: web-1, web-2",
 		},
-		"lowered":          {fleetOf(by, 2, with(one, "ensure", "running")), fleetOf(by, 2, with(one, "ensure", "hosted")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
-		"created-to-run":   {nil, fleetOf(by, 2, with(one, "ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
-		"changed-to-run":   {fleetOf(by, 2, with(one, "ensure", "running")), restartedBy(by, 2, with(one, "ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
-		"killed":           {fleetOf(by, 3, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "kill")), "kill and unregister 2 hosts: web-2, web-3"},
-		"stopped-now":      {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "stop")), "stop and unregister 1 host: web-2"},
-		"no-longer-killed": {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, one), "unregister 1 host: web-2"},
+		"lowered":        {fleetOf(by, 2, with(one, "ensure", "running")), fleetOf(by, 2, with(one, "ensure", "hosted")), "calls no host"},
+		"created-to-run": {nil, fleetOf(by, 2, with(one, "ensure", "running")), "register 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"changed-to-run": {fleetOf(by, 2, with(one, "ensure", "running")), restartedBy(by, 2, with(one, "ensure", "running")), "register anew 2 hosts, start what does not run on 2 hosts: web-1, web-2"},
+		"key-renamed": {
+			fleetOf(by, 2, nil), fleetOf(by, 2, map[string]any{"hosts": map[string]string{"web-1": providertest.Address(1), "b": providertest.Address(2)}}), "calls no host",
+		},
+		"long":               {nil, fleetOf(by, 1, map[string]any{"hosts": map[string]string{strings.Repeat("a", 90): providertest.Address(1)}}), "register 1 host:\n" + strings.Repeat("a", 90)},
+		"adopted":            {nil, fleetOf(by, 2, map[string]any{"adopt_existing": true}), "register or take over 2 hosts, host what is not hosted on 2 hosts: web-1, web-2"},
+		"removed-one-by-one": {fleetOf(by, 4, nil), fleetOf(by, 2, map[string]any{"on_destroy": "stop", "rollout": map[string]any{"batch_size": 1}}), "stop and unregister 2 hosts: web-3, web-4\nin 2 waves of 1"},
+		"killed":             {fleetOf(by, 3, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "kill")), "kill and unregister 2 hosts: web-2, web-3"},
+		"stopped-now":        {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "stop")), "stop and unregister 1 host: web-2"},
+		"no-longer-killed":   {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, one), "unregister 1 host: web-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -279,7 +317,7 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 				resource.Applied(c.before)
 			}
 			plan, said := resource.Plan(c.after)
-			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); got != c.want || len(said) > 0 {
+			if got := providertest.Plain(t, plan.Planned(t)["rollout_plan"]); got != c.want || said.Failed() {
 				t.Errorf("planned %q, want %q\n%s", got, c.want, said)
 			}
 			resource.Applied(c.after)
@@ -307,11 +345,11 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 		want          string
 		calls         []string
 	}{
-		"hosted":     {"hosted", "hosted", 3, one, nil, "register 1 host, host what is not hosted on 1 host in 2 waves of 1: web-1, web-2", []string{"operate_proc_v2/3 " + one, "operate_proc_v2/3 " + two, "register_proc_info " + one}},
-		"running":    {"running", "running", 3, one, nil, "register 1 host, host what is not hosted on 1 host, start what does not run on 2 hosts in 2 waves of 1: web-1, web-2", []string{"operate_proc_v2/0 " + two, "operate_proc_v2/3 " + one, "register_proc_info " + one}},
-		"left-alone": {"hosted", "registered", 3, one, nil, "register 1 host, leave alone 1 host in 2 waves of 1: web-1, web-2", []string{"register_proc_info " + one}},
-		"all-left":   {"hosted", "registered", 3, "", nil, "register 3 hosts in 3 waves of 1: web-1…web-3", []string{}},
-		"never-ours": {"hosted", "registered", 1, "", []int{3}, "kill and unregister 1 host, unregister what is this resource's on 1 host in 2 waves of 1: web-2, web-3", []string{"operate_proc_v2/9 " + two, "unregister_proc_info " + two}},
+		"hosted":     {"hosted", "hosted", 3, one, nil, "register 1 host: web-1\nhost what is not hosted on 1 host: web-2\nin 2 waves of 1", []string{"operate_proc_v2/3 " + one, "operate_proc_v2/3 " + two, "register_proc_info " + one}},
+		"running":    {"running", "running", 3, one, nil, "register 1 host: web-1\nhost what is not hosted on 1 host: web-2\nstart what does not run on 2 hosts: web-1, web-2\nin 2 waves of 1", []string{"operate_proc_v2/0 " + two, "operate_proc_v2/3 " + one, "register_proc_info " + one}},
+		"left-alone": {"hosted", "registered", 3, one, nil, "register 1 host: web-1\nleave alone 1 host: web-2\nin 2 waves of 1", []string{"register_proc_info " + one}},
+		"all-left":   {"hosted", "registered", 3, "", nil, "calls no host", []string{}},
+		"never-ours": {"hosted", "registered", 1, "", []int{3}, "kill and unregister 1 host: web-2\nunregister what is this resource's on 1 host: web-3\nin 2 waves of 1", []string{"operate_proc_v2/9 " + two, "unregister_proc_info " + two}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -340,27 +378,27 @@ func TestHostedProcess_rolloutPlanOutOfSync(t *testing.T) {
 }
 
 // A change that does what the one before it did is a line of the plan, as a value that stays is
-// none. An apply that failed and is repeated is no line.
+// none. So is an apply that failed and is repeated.
 func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 	t.Parallel()
 	const by = providertest.FaceESB
 	sim := providertest.NewSim(t)
 	resource := hostedBy(t, sim, by)
-	one := map[string]any{"rollout": map[string]any{"waves": []any{"100%"}}}
-	const started = "host what is not hosted on 2 hosts, start what does not run on 2 hosts: web-1, web-2"
-	for i, step := range []struct{ ensure, want string }{
-		{"hosted", "register 2 hosts: web-1, web-2"}, {"running", started}, {"hosted", started}, {"running", "again: " + started}, {"hosted", "again: " + started}, {"running", started},
-	} {
-		resource.Applied(fleetOf(by, 2, with(one, "ensure", step.ensure)))
-		if got := resource.Attribute("rollout_plan"); got != step.want {
-			t.Errorf("step %d: planned %q, want %q", i, got, step.want)
+	const changed = "register anew 2 hosts: web-1, web-2"
+	for i, want := range []string{"register 2 hosts: web-1, web-2", changed, "again: " + changed, "again (2): " + changed} {
+		config := restartedBy(by, 2, nil)
+		if i%2 == 0 {
+			config = fleetOf(by, 2, nil)
+		}
+		resource.Applied(config)
+		if got := resource.Attribute("rollout_plan"); got != want {
+			t.Errorf("step %d: planned %q, want %q", i, got, want)
 		}
 	}
 	sim.FailHosts("register_proc_info", []int{3}, 1, "no")
-	config := fleetOf(by, 3, with(one, "ensure", "running"))
-	for i := range 4 {
-		_, said := resource.Apply(config)
-		if got := resource.Attribute("rollout_plan"); !said.Failed() || got != "register 1 host, start what does not run on 1 host: web-3" {
+	for i, want := range []string{"", "again: ", "again (2): "} {
+		_, said := resource.Apply(restartedBy(by, 3, nil))
+		if got := resource.Attribute("rollout_plan"); !said.Failed() || got != want+"register 1 host: web-3" {
 			t.Errorf("failed %d times: %q\n%s", i+1, got, said)
 		}
 	}

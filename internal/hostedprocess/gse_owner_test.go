@@ -1,6 +1,7 @@
 package hostedprocess_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -70,6 +71,49 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who takes over what another owner has registered, with the very same declaration or by
+// adopt_existing, is told whose it was, and whether it is hosted only now. Who lost it plans drift,
+// and takes it back; then the other leaves it alone.
+//
+// Promised in reference: A warning (*Hosts Taken Over*) names the host and that owner, who plans
+// drift at its next refresh.
+func TestHostedProcess_takenOver(t *testing.T) {
+	t.Parallel()
+	through(t, gse, func(w *world) {
+		notices := func(resource *providertest.Core, owner any, what string) {
+			w.Helper()
+			said := words(resource.Notices.String())
+			if !strings.Contains(said, "WARNING: Hosts Taken Over") || !strings.Contains(said, fmt.Sprintf(what, owner)) {
+				w.Errorf("said: %s, want %s", said, fmt.Sprintf(what, owner))
+			}
+		}
+		first, second := w.object(), w.object()
+		first.Applied(w.declares(2))
+		second.Applied(w.declares(1))
+		notices(second, first.Attribute("owner"), "on 1 of 1 host, and this apply has taken them over. web-1 (0:10.0.0.2): registered before, owner %s")
+		w.play(first, step{name: "takes it back", config: w.declares(2), calls: []string{on("update_proc_info", 1)}})
+		notices(first, second.Attribute("owner"), "web-1 (0:10.0.0.2): registered by another resource, owner %s")
+		w.sim.ResetCalls()
+		if plan, said := second.Plan(w.declares(1)); plan.Action != providertest.PlanUpdate || len(said) > 0 {
+			w.Errorf("the second plans %s: %s", plan.Action, said)
+		}
+		if left, want := second.Reasons("out_of_sync")["web-1"], fmt.Sprintf("other_labels: registered by another resource, owner %s", first.Attribute("owner")); left != want {
+			w.Errorf("out_of_sync is %q, want %q", left, want)
+		}
+		second.Apply(nil)
+		if calls := w.sim.Changes(); len(calls) > 0 {
+			w.Errorf("the copy's destroy called %v", calls)
+		}
+		if w.by == esb {
+			w.do(w.sim.Unregister, 1)
+			w.sim.Colleague(w.T, "web", "nginx", map[string]string{"tf_spec_owner": "them"}, 1)
+			third := w.object()
+			third.Applied(w.declares(1, attribute("adopt_existing", true)))
+			notices(third, "them", "web-1 (0:10.0.0.2): registered before, owner %s; it was not hosted, and is now")
+		}
+	})
 }
 
 // A host that is added is judged as at create: somebody else's stays theirs, and is neither

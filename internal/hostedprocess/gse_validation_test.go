@@ -246,7 +246,7 @@ func TestHostedProcess_manyAtOnce(t *testing.T) {
 		"changed":   {with(restartedBy(by, 0, nil), hosts), "web:nginx: 101 hosts are registered with something else at the same time: web-001…web-101. With waves"},
 		"fewer":     {with(restartedBy(by, 0, nil), fewer), ""},
 		"all":       {with(restartedBy(by, 0, all), hosts), ""},
-		"leave":     {with(fleetOf(by, 0, nil), map[string]string{"other": providertest.Address(200)}), ""},
+		"leave":     {with(fleetOf(by, 0, nil), map[string]string{"other": providertest.Address(200)}), "web:nginx: unregister 101 hosts: web-001…web-101. No safety limits"},
 		"end":       {with(fleetOf(by, 0, stop), map[string]string{"other": providertest.Address(200)}), `101 hosts are unregistered, with on_destroy = "stop", at the same time`},
 		"unchanged": {with(fleetOf(by, 0, nil), hosts), ""},
 	} {

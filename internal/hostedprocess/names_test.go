@@ -182,7 +182,8 @@ func TestNames_refused(t *testing.T) {
 	}
 }
 
-// What is known once the names are, or the hosts, is told by the apply.
+// What is known once the hosts are is told by the plan of the apply, as by one that knows them. Whether
+// hosts are renamed may be answered otherwise then, so both are told.
 func TestRolloutPlan_knownLater(t *testing.T) {
 	t.Parallel()
 	waves := attribute("rollout", map[string]any{"waves": []any{"1"}})
@@ -192,9 +193,9 @@ func TestRolloutPlan_knownLater(t *testing.T) {
 	}{
 		"leaves":           {addresses(1), "unregister 1 host: web-2"},
 		"joins":            {addresses(1, 2, 3), "register 1 host: web-3"},
-		"both":             {addresses(1, 3), "register 1 host: web-3; then unregister 1 host: web-2"},
-		"renamed":          {map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}, "register 1 host: web-1"},
-		"renamed-and-left": {map[string]string{"web-1": agents["web-1"]}, "register 1 host: web-1; then unregister 1 host: web-2"},
+		"both":             {addresses(1, 3), "register 1 host: web-3\nthen unregister 1 host: web-2"},
+		"renamed":          {map[string]string{"web-1": agents["web-1"], "web-2": providertest.Address(2)}, "rename or register 1 host: web-1\nthen unregister what is not renamed on 1 host: web-1"},
+		"renamed-and-left": {map[string]string{"web-1": agents["web-1"]}, "rename or register 1 host: web-1\nthen unregister what is not renamed on 2 hosts: web-1, web-2"},
 		"stays":            {addresses(1, 2), "calls no host"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,6 +203,10 @@ func TestRolloutPlan_knownLater(t *testing.T) {
 			w := newNames(t, false)
 			resource := w.object()
 			resource.Applied(w.declares(2, waves))
+			plan, said := resource.Plan(w.declares(0, waves, attribute("hosts", c.hosts)))
+			if does := plan.Planned(t)["rollout_plan"]; name != "stays" && providertest.Plain(t, does) != c.want || said.Failed() {
+				t.Errorf("with all known it plans %s, want %q; said: %s", does, c.want, said)
+			}
 			unknown := w.declares(2, waves, attribute("hosts", providertest.NotKnown{}))
 			if _, said := resource.ApplyResolved(unknown, w.declares(0, waves, attribute("hosts", c.hosts))); len(said) > 0 {
 				t.Error(said)

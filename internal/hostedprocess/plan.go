@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -48,7 +49,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), settled, resp)...)
+		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), settled, false, req, resp)...)
 		return
 	}
 
@@ -65,6 +66,9 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		gone := destroyed(ctx, state)
 		resp.Diagnostics.Append(gone.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
 		resp.Diagnostics.Append(gone.protected(ctx, state.lifecycle().Safety)...)
+		if !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(gone.replaced(created(ctx, plan))...)
+		}
 		return
 	}
 	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
@@ -86,11 +90,13 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	if r.platform.Ready() {
 		resp.Diagnostics.Append(checkSuppliers(plan.HostsMap(ctx), does.prior)...)
 	}
+	words := does.unnamed() // whether hosts are renamed is asked again by the apply, and may be answered otherwise
 	does, diags := r.withoutRenames(ctx, plan, does, before{does.prior, last, state.lifecycle().statuses(does.prior)})
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(does.owned(plan.lifecycle().AdoptExisting, state.lifecycle().statuses(does.prior))...)
 	if plan.HostsMap(ctx).IsFullyKnown() {
 		resp.Diagnostics.Append(does.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
+		resp.Diagnostics.Append(does.warnings(plan.lifecycle())...)
 	}
 	if settled {
 		outOfSync, unreachable := r.planStatuses(ctx, plan, state, does, changes, last.known || req.Plan.Raw.Equal(req.State.Raw))
@@ -98,11 +104,13 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
 	}
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && known {
-		does = does.operating(operation, r.remains(ctx, state, last, desired))
+		words = words.operating(operation, r.remains(ctx, state, last, desired))
 	}
-	// Before the first apply that is kept, the update looks at the hosts to decide.
-	predicted := last.known && !does.renames() || does.callsNothing() && req.Plan.Raw.Equal(req.State.Raw)
-	resp.Diagnostics.Append(planRollout(ctx, does, plan, state.lifecycle().RolloutPlan, settled && predicted, resp)...)
+	sameHosts := maps.Equal(plan.HostsMap(ctx).Known(), state.HostsMap(ctx).Known())
+	if !last.known && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
+		words = words.comparing()
+	}
+	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
 }
 
 // planStatuses plans out_of_sync and unreachable. What is out of sync is repaired by an update:
@@ -125,35 +133,36 @@ func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedMod
 	return outOfSync, unreachable
 }
 
-// planRollout writes the effect of a plan into rollout_plan, unless that is not known yet,
-// and warns of one that reaches many hosts at once. Without a rollout there is nothing to
-// tell that the plan does not show anyway. told is what state tells, of the change before: it
-// stays where nothing is called, and where an apply that failed is repeated. Another change that
-// does the same would be no line of the plan, and says so.
-func planRollout(ctx context.Context, e effect, plan hostedModel, told types.String, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	at, values := path.Root("rollout_plan"), plan.lifecycle()
-	switch {
-	case values.Rollout.IsNull():
-		return append(resp.Plan.SetAttribute(ctx, at, types.StringNull()), e.manyAtOnce(values)...)
-	case !known:
+// planRollout writes the effect of a plan into rollout_plan, unless that is not known yet. before is
+// what is in state, of the change before: it stays where nothing changes.
+func planRollout(ctx context.Context, e effect, plan hostedModel, before types.String, known, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	at := path.Root("rollout_plan")
+	if !known {
 		return resp.Plan.SetAttribute(ctx, at, types.StringUnknown())
-	case e.callsNothing():
-		return resp.Plan.SetAttribute(ctx, at, told)
 	}
-	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, values.Rollout)
-	const again = "again: "
-	text, before := e.describe(rollout), told.ValueString()
-	switch {
-	case strings.TrimPrefix(before, again) != text:
-	case !e.asks: // the last apply failed, and this is no other plan
-		text = before
-	case text == before:
-		text = again + text
+	if e.callsNothing() {
+		diags := resp.Plan.SetAttribute(ctx, at, before)
+		if !same(resp.Plan.Raw, req.State.Raw, sameHosts) {
+			diags.Append(resp.Plan.SetAttribute(ctx, at, callsNoHost)...)
+		}
+		return diags
 	}
-	diags.Append(resp.Plan.SetAttribute(ctx, at, text)...)
-	diags.Append(e.manyAtOnce(values)...)
+	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, plan.lifecycle().Rollout)
+	diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(e.describe(rollout), before.ValueString()))...)
 	return diags
 }
+
+// same reports whether a plan is what is in state. Their hosts are compared apart: each comes as one
+// text, in any order.
+func same(plan, state tftypes.Value, sameHosts bool) bool {
+	differs, err := plan.Diff(state)
+	return err == nil && sameHosts && !slices.ContainsFunc(differs, func(d tftypes.ValueDiff) bool {
+		return !d.Path.Equal(tftypes.NewAttributePath()) && !d.Path.Equal(tftypes.NewAttributePath().WithAttributeName("hosts"))
+	})
+}
+
+// callsNoHost is the rollout_plan of an apply that only records.
+const callsNoHost = "calls no host"
 
 // remains is where the operation of on_update is due in an update to what is desired.
 func (r *hostedResource) remains(ctx context.Context, state hostedModel, last ledger, desired fleet.Desired) remains {
@@ -171,7 +180,7 @@ func checkDestroy(ctx context.Context, state hostedModel) diag.Diagnostics {
 	if diags := gone.protected(ctx, safety); diags.HasError() {
 		return diags
 	}
-	return gone.within(ctx, safety, raiseBefore)
+	return append(gone.within(ctx, safety, raiseBefore), gone.unlimited(safety, limitDestroyed)...)
 }
 
 // withoutRenames is the effect in which hosts that are renamed do not leave. It refuses renames

@@ -56,7 +56,9 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	model.setWhole(ctx)
 	statuses := driftStatuses(report, held, last.orElse(h.Desired, state.Fingerprint.ValueString()), state.statuses(h.Hosts))
-	if seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live); changed && last.known {
+	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
+	seen.overtaken(h, report, statuses)
+	if changed && last.known {
 		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
 	h.unreachableSince(statuses, report, state.statuses(h.Hosts))
@@ -81,6 +83,18 @@ func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostS
 		if inDoubt := code == fleet.Unconfirmed || code == fleet.OperationUnconfirmed; !inDoubt && (s.Away || was[id].Since != "" && !s.Refused && !s.Unread) {
 			said := fleet.Outcome{Verdict: fleet.Failed, Code: s.Code, Meaning: s.Message}
 			statuses[id] = diagnose.Unanswered(h.now(), code, said, was[id])
+		}
+	}
+}
+
+// overtaken adds to statuses the hosts that are as declared, and that another object has registered
+// since with the very same declaration.
+func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fleet.HostID]diagnose.HostStatus) {
+	for host, file := range report.Cached {
+		_, out := statuses[host.WithoutSupplier()]
+		_, unasked := report.Unreachable[host]
+		if !out && !unasked && l.isOvertaken(host) && l.namesAnother(h.Desired, file) {
+			statuses[host.WithoutSupplier()] = diagnose.Overtaken(file.Labels[h.Desired.OwnerLabel])
 		}
 	}
 }

@@ -87,6 +87,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	u := update{h: h, operation: operation, failures: failures, registered: reconciliation.Registered(), running: reconciliation.Running()}
 	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
+	resp.Diagnostics.Append(h.takenOver(results, reconciliation.Taken(), nil)...)
 	failing, warning := h.judge(failures, statuses)
 	switch {
 	case len(failures) == len(results) && !anyTakenOver(results):
@@ -150,7 +151,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	plan.ID = types.StringValue(h.ID)
 	if plan.RolloutPlan.IsUnknown() {
-		plan.RolloutPlan = types.StringValue(cmp.Or(u.effect().describe(h.rollout), "calls no host"))
+		plan.RolloutPlan = types.StringNull() // not reached, as the last plan before an apply knows all
 	}
 	model.setSent(h.Desired)
 	model.SetHosts(ctx, u.withStuck(model.HostsMap(ctx), before.HostsMap(ctx)))

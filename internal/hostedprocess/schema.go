@@ -77,8 +77,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
-		MarkdownDescription: "What the plan that last called hosts does to them, and in which waves: `register anew 1000 hosts in 5 waves of 1, 100, 200, 400, 299, " +
-			"first the canary web-7: web-1…web-1000`. Null without `rollout`. It is for people; its wording may change.",
+		MarkdownDescription: "What the last change does, on which hosts and in which waves: `stop and unregister 2 hosts: web-3, web-4`, or `" + callsNoHost + "`. " +
+			"To register includes to host. A repeated line begins with `again:`. It is for people; its wording may change.",
 		Computed: true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{

@@ -43,6 +43,8 @@ type update struct {
 	// registered is when hosts were registered, by their agents' time, and running is the pid of the
 	// process, as of the end of the update where they were asked then.
 	registered, running map[fleet.Host]int64
+	// taken are hosts that were taken over, as the cached status showed them before.
+	taken map[fleet.Host]fleet.Status
 }
 
 // run does it. An error means that nothing was begun.
@@ -81,7 +83,7 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	if rollback {
 		u.rollBack(ctx, reconciliation)
 	}
-	u.registered, u.running = reconciliation.Registered(), reconciliation.Running()
+	u.registered, u.running, u.taken = reconciliation.Registered(), reconciliation.Running(), reconciliation.Taken()
 	if rollback {
 		return nil // nothing leaves before the change is done
 	}
@@ -100,25 +102,6 @@ func (u *update) beforeRelease(ctx context.Context) (context.Context, context.Ca
 	}
 	wave := fleet.Takes(u.h.Process, fleet.Start) + fleet.Besides
 	return fleet.Share(ctx, wave, wave)
-}
-
-// effect is what the update did to hosts.
-func (u *update) effect() effect {
-	removed := make([]fleet.Host, 0, len(u.gone.results))
-	for _, host := range u.prior.Hosts.Hosts() {
-		if _, left := u.gone.results[host]; left {
-			removed = append(removed, host)
-		}
-	}
-	unowned := func(host fleet.Host) bool {
-		return !u.adopt && u.statuses[host.WithoutSupplier()].Code == fleet.RegisteredByOther
-	}
-	did := effect{
-		id: u.h.ID, prior: u.prior.Hosts, next: u.h.Hosts, unowned: keep(u.did.Register, unowned),
-		register: keep(u.did.Register, func(host fleet.Host) bool { return !unowned(host) }), reregister: u.did.Reregister, settle: u.did.Settle,
-		ensure: u.h.Desired.Ensure, leaving: u.leave.first, operation: u.operation, operated: slices.Collect(maps.Keys(u.due)),
-	}
-	return did.removing(removed, u.statuses, u.last)
 }
 
 // raises reports whether a process is to be looked after further than it was.
@@ -299,6 +282,7 @@ func (u *update) statusesAfter() map[fleet.HostID]diagnose.HostStatus {
 // diagnostics are what is said of it. statuses are those after it.
 func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	diags := u.gone.warnings(u.h, u.prior.Hosts)
+	diags.Append(u.h.takenOver(u.results, u.taken, u.takenBack())...)
 	failures, warning := u.h.judge(u.failures, statuses)
 	diags.Append(warning...)
 	if len(failures) > 0 {
@@ -308,6 +292,18 @@ func (u *update) diagnostics(statuses map[fleet.HostID]diagnose.HostStatus) diag
 		diags.Append(releaseFailed(u.h, u.prior.Hosts, len(u.gone.results), u.stuck, "leave the resource", diagnose.RetriedAlone, u.leave.wayOut(goneLeaves)))
 	}
 	return diags
+}
+
+// takenBack are the hosts that another object had registered since the last apply, with what state
+// said of them.
+func (u *update) takenBack() map[fleet.Host]diagnose.HostStatus {
+	back := make(map[fleet.Host]diagnose.HostStatus)
+	for _, host := range u.did.Reregister {
+		if status := u.statuses[host.WithoutSupplier()]; u.last.isOvertaken(host) && status.Code == fleet.OtherLabels && u.results[host].OK() {
+			back[host] = status
+		}
+	}
+	return back
 }
 
 // withStuck keeps hosts in state that could not be unregistered, so that the

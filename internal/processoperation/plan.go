@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -52,7 +51,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		if plan.values().runsOnCreate() {
 			planned.duties = everyHost(planned.members)
 		}
-		resp.Diagnostics.Append(planned.plan(ctx, plan, settled, resp)...)
+		resp.Diagnostics.Append(planned.plan(ctx, plan, settled, "", resp)...)
 		return
 	}
 
@@ -96,7 +95,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	number, diags := runsSoFar(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	planned := run{number: number + 1, members: change.next, duties: change.due()}
-	resp.Diagnostics.Append(planned.plan(ctx, plan, settled, resp)...)
+	resp.Diagnostics.Append(planned.plan(ctx, plan, settled, state.values().RolloutPlan.ValueString(), resp)...)
 }
 
 // sameInputs reports whether a plan says what state says.
@@ -126,19 +125,21 @@ func (r run) String() string {
 	if len(steps) == 0 {
 		return runsNothing
 	}
-	text := fmt.Sprintf("run %d: %s ", r.number, r.operation)
+	run := fmt.Sprintf("run %d: ", r.number) // each line has it, so that a plan has each as new
+	text := fmt.Sprintf("%s%s ", run, r.operation)
 	if len(steps[0].names) == 0 {
-		return text + steps[0].describe(r.rollout)
+		return diagnose.Lines([]string{text + steps[0].describe(r.rollout)})
 	}
-	var texts []string
+	var lines []string
 	for i, s := range steps {
 		if i == mostSteps {
-			texts = append(texts, fmt.Sprintf("and %d more priorities", len(steps)-i))
+			lines = append(lines, fmt.Sprintf("%sthen %d more priorities", run, len(steps)-i))
 			break
 		}
-		texts = append(texts, fmt.Sprintf("priority %d, %s, %s", s.priority, diagnose.Keys(s.names), s.describe(r.rollout)))
+		lines = append(lines, fmt.Sprintf("%spriority %d, %s, %s", text, s.priority, diagnose.Keys(s.names), s.describe(r.rollout)))
+		text = run + "then "
 	}
-	return text + strings.Join(texts, "; then ")
+	return diagnose.Lines(lines)
 }
 
 // mostSteps is how many priorities are listed.
@@ -190,8 +191,8 @@ func (s step) keys() []string {
 }
 
 // plan writes the run into rollout_plan, unless that is not known yet, and warns of one
-// that takes down many hosts at once.
-func (r run) plan(ctx context.Context, plan resourceModel, known bool, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+// that takes down many hosts at once. told is what is in state, of the run before.
+func (r run) plan(ctx context.Context, plan resourceModel, known bool, told string, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.values()
 	r.operation, r.order = values.operation(), values.order()
 	diags := manyInStep(identifier(ctx, plan), values.Rollout, values.Operation, stepsOf(r.order, r.members, r.duties))
@@ -201,7 +202,7 @@ func (r run) plan(ctx context.Context, plan resourceModel, known bool, resp *res
 	rollout, d := rolloutOf(ctx, r.members, r.operation, values.Rollout)
 	r.rollout = rollout
 	diags.Append(d...)
-	diags.Append(resp.Plan.SetAttribute(ctx, at, r.String())...)
+	diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(r.String(), told))...)
 	return diags
 }
 

@@ -100,7 +100,8 @@ func TestProcessOperation_rolloutPlan(t *testing.T) {
 	}
 }
 
-// The same run once more is a line of the plan as well: it has another number.
+// The same run once more is a line of the plan as well: it has another number. So is running nothing
+// once more.
 func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
@@ -110,6 +111,12 @@ func TestProcessOperation_rolloutPlanOfTheSameRun(t *testing.T) {
 		"run 1: restart on 2 hosts: web-1, web-2", "run 2: restart on 2 hosts: web-1, web-2", "run 3: restart on 2 hosts: web-1, web-2",
 	} {
 		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{"triggers": map[string]string{"n": fmt.Sprint(i)}}))
+		if got := resource.Attribute("rollout_plan"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, want := range []string{"runs nothing", "again: runs nothing"} {
+		resource.Applied(restartConfig(providertest.FaceESB, 2, map[string]any{"triggers": map[string]string{"n": "2"}, "spec": providertest.WholeSpec(want)}))
 		if got := resource.Attribute("rollout_plan"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

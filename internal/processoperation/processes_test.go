@@ -65,24 +65,24 @@ func TestProcesses_order(t *testing.T) {
 	}{
 		"created": {
 			nil, operation("start", stack(), nil), upwards,
-			"run 1: start priority 1, db, on 2 hosts: web-1, web-2; then priority 5, log, web, on 3 hosts: web-1…web-3",
+			"run 1: start priority 1, db, on 2 hosts: web-1, web-2\nrun 1: then priority 5, log, web, on 3 hosts: web-1…web-3",
 		},
 		"stopped": {
 			nil, operation("stop", stack(), nil), []string{"1 log[2 3 4] web[2 3 4]", "1 db[2 3]"},
-			"run 1: stop priority 5, log, web, on 3 hosts: web-1…web-3; then priority 1, db, on 2 hosts: web-1, web-2",
+			"run 1: stop priority 5, log, web, on 3 hosts: web-1…web-3\nrun 1: then priority 1, db, on 2 hosts: web-1, web-2",
 		},
 		"in-waves": {
 			nil, operation("restart", stack(), map[string]any{"rollout": map[string]any{"waves": []any{"1", "*2"}, "canary": []any{"web-3"}}}),
 			[]string{"7 log[4] web[4]", "7 log[2] web[2]", "7 log[3] web[3]", "7 db[2]", "7 db[3]"},
-			"run 1: restart priority 5, log, web, on 3 hosts in 3 waves of 1: web-1…web-3; then priority 1, db, on 2 hosts in 2 waves of 1: web-1, web-2",
+			"run 1: restart priority 5, log, web, on 3 hosts in 3 waves of 1: web-1…web-3\nrun 1: then priority 1, db, on 2 hosts in 2 waves of 1: web-1, web-2",
 		},
 		"started-down": {
 			nil, operation("start", stack(), map[string]any{"order": "descending"}), []string{"0 log[2 3 4] web[2 3 4]", "0 db[2 3]"},
-			"run 1: start priority 5, log, web, on 3 hosts: web-1…web-3; then priority 1, db, on 2 hosts: web-1, web-2",
+			"run 1: start priority 5, log, web, on 3 hosts: web-1…web-3\nrun 1: then priority 1, db, on 2 hosts: web-1, web-2",
 		},
 		"restarted-up": {
 			nil, operation("restart", stack(), ascending), []string{"7 db[2 3]", "7 log[2 3 4] web[2 3 4]"},
-			"run 1: restart priority 1, db, on 2 hosts: web-1, web-2; then priority 5, log, web, on 3 hosts: web-1…web-3",
+			"run 1: restart priority 1, db, on 2 hosts: web-1, web-2\nrun 1: then priority 5, log, web, on 3 hosts: web-1…web-3",
 		},
 		"killed":           {operation("start", stack(), nil), operation("kill", stack(), nil), []string{"9 db[2 3]", "9 log[2 3 4] web[2 3 4]"}, ""},
 		"reloaded":         {operation("start", stack(), nil), operation("reload", stack(), nil), []string{"8 db[2 3]", "8 log[2 3 4] web[2 3 4]"}, ""},
@@ -92,7 +92,7 @@ func TestProcesses_order(t *testing.T) {
 		"not-on-create":    {nil, operation("start", stack(), map[string]any{"run_on_create": false}), nil, "runs nothing"},
 		"triggered": {
 			operation("restart", stack(), nil), operation("restart", stack(), map[string]any{"triggers": map[string]string{"a": "b"}}), restarted,
-			"run 2: restart priority 5, log, web, on 3 hosts: web-1…web-3; then priority 1, db, on 2 hosts: web-1, web-2",
+			"run 2: restart priority 5, log, web, on 3 hosts: web-1…web-3\nrun 2: then priority 1, db, on 2 hosts: web-1, web-2",
 		},
 		"other-operation": {operation("start", stack(), nil), operation("restart", stack(), nil), restarted, ""},
 		"other-order":     {operation("start", stack(), nil), operation("start", with(stack(), map[string]any{"db": entry("db", 9, 1, 2)}), nil), nil, "runs nothing"},

@@ -22,6 +22,8 @@ type Core struct {
 	// Fresh, if not nil, starts the provider that applies: Terraform runs one provider for
 	// a plan and another for its apply, which knows nothing of what the first has learnt.
 	Fresh func() *Protocol
+	// Notices are the warnings of the last apply that only say what it did to hosts.
+	Notices Diagnostics
 	// Replacing is -replace.
 	Replacing bool
 }
@@ -245,9 +247,25 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 	return c.ApplyResolved(config, config)
 }
 
+// notices are warnings of what a plan or an apply does to hosts, with nothing wrong.
+var notices = []string{"Hosts Leave Without A Limit", "Hosted Process Is Replaced", "Hosts Taken Over"}
+
 // ApplyResolved is ApplyUnrefreshed of a configuration with values that are not known before
-// the apply. It returns what was planned.
+// the apply. It returns what was planned. Notices are kept apart.
 func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
+	c.T.Helper()
+	kind, said := c.applyResolved(unknown, config)
+	c.Notices = nil
+	return kind, slices.DeleteFunc(said, func(one *tfprotov6.Diagnostic) bool {
+		notice := slices.Contains(notices, one.Summary)
+		if notice {
+			c.Notices = append(c.Notices, one)
+		}
+		return notice
+	})
+}
+
+func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	p, said := c.PlanUnrefreshed(unknown)
 	if said.Failed() || p.Action == PlanNothing {

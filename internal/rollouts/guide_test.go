@@ -104,12 +104,12 @@ func TestAccExamples_safeRollouts(t *testing.T) {
 		return resource.TestStep{Config: example, ConfigVariables: config.Variables{"release": config.StringVariable(release), "deletion_protection": config.BoolVariable(protected)}}
 	}
 	planned, bad, tooFew, destroyed := step(example, "1.6", true), step(example, "1.5", true), step(fewer, "1.6", true), step(example, "1.6", true)
-	words := regexp.MustCompile(`"(.*)" -> "(.*)"`).FindStringSubmatch(shown[0][1])
-	planned.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[2])
+	words := regexp.MustCompile(`- (register .*)\n +\+ (register .*)\n +(in .*)\n`).FindStringSubmatch(shown[0][1])
+	planned.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[2]+"\n"+words[3])
 	bad.ExpectError, tooFew.ExpectError = regexp.MustCompile(pattern(shown[1][1])), regexp.MustCompile(pattern(shown[2][1]))
 	destroyed.Destroy, destroyed.ExpectError = true, regexp.MustCompile("Deletion Protected")
 	first, last := step(example, "1.4", true), step(strings.Replace(example, `"10%"`, `"100%"`, 1), "1.6", false)
-	first.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[1])
+	first.Check = resource.TestCheckResourceAttr("bk_hosted_process.web", "rollout_plan", words[1]+"\n"+words[3])
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"bk": func() (tfprotov6.ProviderServer, error) {
 			options := provider.DefaultOptions("test")

@@ -68,13 +68,13 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.fail(2)
 			r.update("./v2.sh", "on 3 of 4 hosts")
 			r.want("stopped", "v2 restart", "v2", "v1", "v1")
-			r.wantPlanned("register anew 4 hosts, restart what runs on 4 hosts in 4 waves of 1: web-1…web-4")
+			r.wantPlanned("register anew 4 hosts, restart what runs on 4 hosts: web-1…web-4\nin 4 waves of 1")
 			r.wantLeft(map[string]string{"web-2": "not_operated", "web-3": "other_spec", "web-4": "other_spec"})
 
 			r.sim.Repair()
 			r.apply("")
 			r.want("went on", "v2", "v2 restart", "v2 restart", "v2 restart")
-			r.wantPlanned("register anew 2 hosts, restart what runs on 3 hosts, host what is not hosted on 1 host in 3 waves of 1: web-2…web-4")
+			r.wantPlanned("register anew 2 hosts: web-3, web-4\nrestart what runs on 3 hosts: web-2…web-4\nhost what is not hosted on 1 host: web-2\nin 3 waves of 1")
 			r.wantSettled()
 		}},
 		// So it does with a canary and waves: the rest is called once, in waves.
@@ -104,7 +104,7 @@ func TestOnUpdate_onEachHost(t *testing.T) {
 			r.sim.Repair()
 			r.update("./v1.sh", "")
 			r.want("went back", "v1 restart", "v1 restart", "v1", "v1")
-			r.wantPlanned("register anew 4 hosts, restart what runs on 2 hosts in 4 waves of 1: web-1…web-4")
+			r.wantPlanned("register anew 4 hosts: web-1…web-4\nrestart what runs on 2 hosts: web-1, web-2\nin 4 waves of 1")
 			r.wantSettled()
 		}},
 		// A restart that took the process down is made good by a start, by the next declaration
