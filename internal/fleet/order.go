@@ -138,7 +138,7 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 	}
 	rollout := r.rollout
 	rollout.Watch, rollout.WaveTimeout = nil, 0 // a wave bounds itself
-	rollout.MaxFailed, rollout.MaxUnreachable = UpTo(allowed-r.failures()), r.rollout.MaxUnreachable-len(r.away)
+	rollout.MaxFailed, rollout.Unreached = UpTo(allowed-len(r.failed)+len(r.away)), r.rollout.Unreached+len(r.away)
 	if r.waves > 0 {
 		_ = rollout.clock().Pause(ctx, rollout.Pause) // its end is the reason why the first wave does not start
 	}
@@ -163,10 +163,10 @@ func (r *orderedRun) stage(ctx context.Context, stage []int, machines []Host, al
 
 // failures counts the machines that have failed.
 func (r *orderedRun) failures() int {
-	if len(r.away) <= r.rollout.MaxUnreachable {
-		return len(r.failed) - len(r.away)
+	if r.rollout.Unreached+len(r.away) > r.rollout.MaxUnreachable {
+		return len(r.failed) + r.rollout.Unreached
 	}
-	return len(r.failed)
+	return len(r.failed) - len(r.away)
 }
 
 // skip gives an outcome to what nothing is known of on these machines.

@@ -129,16 +129,6 @@ func (r Results) Away() []Host {
 	return away
 }
 
-// FailuresBeyond are the failures, without the hosts whose agents do not answer as long as those
-// are no more than unreachable.
-func (r Results) FailuresBeyond(unreachable int) Results {
-	failures := r.Failures()
-	if away := r.Away(); len(away) <= unreachable {
-		return failures.without(away)
-	}
-	return failures
-}
-
 // without are the results of all other hosts.
 func (r Results) without(hosts []Host) Results {
 	others := maps.Clone(r)

@@ -32,6 +32,8 @@ type Rollout struct {
 	// MaxUnreachable is how many hosts may have agents that do not answer: so many are not counted
 	// as failed.
 	MaxUnreachable int
+	// Unreached is how many of them are known from before, and are not among the hosts of the rollout.
+	Unreached int
 	// Watch, if non-nil, is told how far the rollout has come: at the start of
 	// every wave, and whenever a count changes. It is never called twice at once,
 	// and not after Run has returned; the hosts wait while it runs.
@@ -172,13 +174,23 @@ func (r Rollout) hold(ctx context.Context, started int, results Results, all int
 	if started == 0 {
 		return "", nil
 	}
-	if len(results.FailuresBeyond(r.MaxUnreachable)) > r.MaxFailed.Of(all) {
+	if r.Failed(results) > r.MaxFailed.Of(all) {
 		return StoppedByFailures, nil
 	}
 	if err := r.clock().Pause(ctx, r.Pause); err != nil {
 		return stopReason(err), err
 	}
 	return "", nil
+}
+
+// Failed is how many hosts have failed. Those whose agents do not answer are among them where there
+// are more of these than may be, together with those of before.
+func (r Rollout) Failed(results Results) int {
+	failed, away := len(results.Failures()), len(results.Away())
+	if r.Unreached+away > r.MaxUnreachable {
+		return failed + r.Unreached
+	}
+	return failed - away
 }
 
 func stopReason(err error) string {

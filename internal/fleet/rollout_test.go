@@ -290,3 +290,27 @@ func TestRollout_Run_endedBefore(t *testing.T) {
 		wantResults(t, byHost{1: want, 2: want}, results)
 	}
 }
+
+// Hosts whose agents do not answer have failed once there are more of them than may be, those of
+// before among them.
+func TestRollout_Failed(t *testing.T) {
+	t.Parallel()
+	hosts := hosts(1, 2, 3, 4)
+	results := fleet.Results{
+		hosts[0]: {},
+		hosts[1]: {Verdict: fleet.Failed, Code: 65535},
+		hosts[2]: {Verdict: fleet.Failed, Code: 117, Away: true},
+		hosts[3]: {Verdict: fleet.Pending, Away: true}, // how it ended is not known
+	}
+	for name, c := range map[string]struct{ most, before, want int }{
+		"none may be":          {0, 0, 3},
+		"one may be":           {1, 0, 2},
+		"one may be, and was":  {1, 1, 4},
+		"two may be, one was":  {2, 1, 2},
+		"two may be, two were": {2, 2, 5},
+	} {
+		if got := (fleet.Rollout{MaxUnreachable: c.most, Unreached: c.before}).Failed(results); got != c.want {
+			t.Errorf("%s: %d have failed, want %d", name, got, c.want)
+		}
+	}
+}

@@ -269,7 +269,7 @@ func (r *Reconciliation) OutOfTime() bool { return r.outOfTime }
 
 // TooManyFailed reports whether more hosts failed than the rollout bears.
 func (r *Reconciliation) TooManyFailed(results Results) bool {
-	return len(results.FailuresBeyond(r.change.Rollout.MaxUnreachable)) > r.change.Rollout.MaxFailed.Of(len(results))
+	return r.change.Rollout.Failed(results) > r.change.Rollout.MaxFailed.Of(len(results))
 }
 
 // Changed are the hosts that are registered with what is desired, or may be.

@@ -183,7 +183,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 			change.Settle = append(change.Settle, host)
 		case keepAsIs:
 			if s.away {
-				change.Rollout.MaxUnreachable--
+				change.Rollout.Unreached++
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func (u *update) release(ctx context.Context, done fleet.Results) released {
 	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.renamed)
 	rollout := u.h.rollout
 	if rollout.InWaves() {
-		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - len(done.FailuresBeyond(u.did.Rollout.MaxUnreachable))
+		patience := rollout.MaxFailed.Of(len(done)+len(removed)) - u.did.Rollout.Failed(done)
 		if patience < 0 {
 			gone := newReleased()
 			gone.results = fleet.Same(removed, fleet.Outcome{Verdict: fleet.NotTried, Meaning: fleet.StoppedByFailures})

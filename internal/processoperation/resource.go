@@ -106,7 +106,7 @@ func (r *baseResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	}
 
 	due, unreached := change.due(), change.unreached()
-	o.rollout.MaxUnreachable -= unreached.machines()
+	o.rollout.Unreached = unreached.machines()
 	results := o.run(ctx, due)
 
 	failing, away := o.judge(results.failures(), unreached)
