@@ -246,7 +246,7 @@ func TestAccModule_businessInOrder(t *testing.T) {
 	cli.Configure(config("stop", "1"))
 	cli.Expect(0, "get")
 	plan := strings.Join(strings.Fields(cli.Expect(0, "plan")), " ")
-	if want := "run 1: stop priority 20, gateway_1, on 4 hosts in 2 waves of 1, 3: 10.0.1.1…10.0.1.4; then priority 3, worker_1, worker_2, on 3 hosts in 2 waves of 1, 2: 10.0.2.1, 10.0.2.2, 10.0.3.1"; !strings.Contains(plan, want) {
+	if want := "run 1: stop priority 20, gateway_1, on 4 hosts in 2 waves of 1, 3: 10.0.1.1…10.0.1.4 run 1: then priority 3, worker_1, worker_2, on 3 hosts in 2 waves of 1, 2: 10.0.2.1, 10.0.2.2, 10.0.3.1"; !strings.Contains(plan, want) {
 		t.Errorf("the plan does not say %q:\n%s", want, plan)
 	}
 	cli.Expect(0, "apply", "-auto-approve")
