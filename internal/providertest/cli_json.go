@@ -46,7 +46,7 @@ var plannedActions = map[string]PlanKind{
 	"create": PlanCreate, "update": PlanUpdate, "replace": PlanReplace, "delete": PlanDestroy,
 }
 
-// RunJSON runs a command with -json and parses what it prints.
+// RunJSON runs a command with -json and parses what it prints. Notices are left out.
 func (c *CLI) RunJSON(args ...string) JSONRun {
 	c.T.Helper()
 	code, text := c.Run(slices.Insert(slices.Clone(args), 1, "-json")...)
@@ -78,6 +78,7 @@ func (c *CLI) RunJSON(args ...string) JSONRun {
 			run.Said = append(run.Said, &tfprotov6.Diagnostic{Severity: severity, Summary: message.Diagnostic.Summary, Detail: message.Diagnostic.Detail})
 		}
 	}
+	run.Said, _ = run.Said.withoutNotices()
 	return run
 }
 

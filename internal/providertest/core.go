@@ -255,14 +255,20 @@ var notices = []string{"Hosts Leave Without A Limit", "Hosted Process Is Replace
 func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
 	c.T.Helper()
 	kind, said := c.applyResolved(unknown, config)
-	c.Notices = nil
-	return kind, slices.DeleteFunc(said, func(one *tfprotov6.Diagnostic) bool {
-		notice := slices.Contains(notices, one.Summary)
-		if notice {
-			c.Notices = append(c.Notices, one)
+	said, c.Notices = said.withoutNotices()
+	return kind, said
+}
+
+// withoutNotices are the others, and the notices.
+func (d Diagnostics) withoutNotices() (others, kept Diagnostics) {
+	for _, one := range d {
+		if slices.Contains(notices, one.Summary) {
+			kept = append(kept, one)
+		} else {
+			others = append(others, one)
 		}
-		return notice
-	})
+	}
+	return others, kept
 }
 
 func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnostics) {
