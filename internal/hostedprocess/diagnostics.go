@@ -75,8 +75,8 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 // Ways out where a machine is gone for good, of a host that was to leave and of a destroy.
 // After a destroy the hosts that are done are in the configuration still, and not in state.
 const (
-	goneLeaves    = "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent."
-	goneDestroyed = "\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state without an answer of its agent: reduce hosts to " +
+	goneLeaves    = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent."
+	goneDestroyed = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent: reduce hosts to " +
 		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
 )
 

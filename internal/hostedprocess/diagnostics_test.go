@@ -143,7 +143,7 @@ func TestHostedDiagnostics(t *testing.T) {
 		"release-silent": {
 			releaseFailed(h, inventory, 3, silentOnes, "be destroyed", diagnose.DestroyedAlone, goneDestroyed), diag.SeverityError, "Unable to Unregister Hosted Process",
 			`Process "nginx" in namespace "web" could not be unregistered on 1 of 3 hosts that were to be destroyed.` + "\n\n" + row +
-				"\nFix the cause and destroy again: only these hosts are called.\n\nIf a machine is gone for good, set forget_unreachable = true to let it go from state " +
+				"\nFix the cause and destroy again: only these hosts are called.\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state " +
 				"without an answer of its agent: reduce hosts to the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew.",
 		},
 		"release-failed": {

@@ -51,7 +51,7 @@ func TestHostedProcess_taintedReplacement(t *testing.T) {
 					}
 					undone := slices.Compact(letGo(sim))
 					if want := providertest.AddressList([]int{1, 2}); takenOver != (len(undone) == 0) || !takenOver && !slices.Equal(undone, want) {
-						t.Errorf("let go of %v", undone)
+						t.Errorf("unregistered %v", undone)
 					}
 				})
 			}
@@ -183,7 +183,7 @@ func TestHostedProcess_labelOfBefore(t *testing.T) {
 	said := sim.Configured(t, map[string]any{"spec_fingerprint_label": "other"}).CoreOf(providertest.HostedType, kept).DestroyUnrefreshed()
 
 	if said.Failed() || !strings.Contains(said.String(), "Hosts Belong To Another Resource") || len(letGo(sim)) > 0 {
-		t.Errorf("let go of %v; said: %s", letGo(sim), said)
+		t.Errorf("unregistered %v; said: %s", letGo(sim), said)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestHostedProcess_replacedFirstWithoutLabels(t *testing.T) {
 			said := open(run, old).DestroyUnrefreshed()
 
 			if len(said) > 0 || len(letGo(sim)) > 0 {
-				t.Errorf("let go of %v; said: %s", letGo(sim), said)
+				t.Errorf("unregistered %v; said: %s", letGo(sim), said)
 			}
 		})
 	}
@@ -282,7 +282,7 @@ func TestHostedProcess_replacedFirstByAnotherName(t *testing.T) {
 				want = "by another name could not be asked"
 			}
 			if said.Failed() != c.unread || !strings.Contains(strings.Join(strings.Fields(said.String()), " "), want) || len(letGo(sim)) > 0 {
-				t.Errorf("let go of %v; said: %s", letGo(sim), said)
+				t.Errorf("unregistered %v; said: %s", letGo(sim), said)
 			}
 		})
 	}
@@ -344,7 +344,7 @@ func TestHostedProcess_overtakenUnheard(t *testing.T) {
 
 			undone, text := slices.Compact(letGo(sim)), words(said.String())
 			if said.Failed() != (c.says != "") || !strings.Contains(text, c.says) || (len(undone) == 0) != said.Failed() || first.State.IsNull() == said.Failed() {
-				t.Errorf("let go of %v; said: %s", undone, said)
+				t.Errorf("unregistered %v; said: %s", undone, said)
 			}
 			if looks := sim.Calls().Count("get_proc_status_v2"); looks != c.looks {
 				t.Errorf("the file was read %d times", looks)
@@ -365,7 +365,7 @@ func TestHostedProcess_letsGoBesideTheMute(t *testing.T) {
 	sim.ResetCalls()
 	said := resource.DestroyUnrefreshed()
 	if want := []string{providertest.Address(2)}; !said.Failed() || !slices.Equal(letGo(sim), want) {
-		t.Errorf("let go of %v; said: %s", letGo(sim), said)
+		t.Errorf("unregistered %v; said: %s", letGo(sim), said)
 	}
 }
 
@@ -383,7 +383,7 @@ func TestHostedProcess_replacedAfterwards(t *testing.T) {
 			before := pids(sim, 2)
 			said := old.DestroyUnrefreshed()
 			if undone := slices.Compact(letGo(sim)); !slices.Equal(undone, providertest.AddressList([]int{1, 2})) {
-				t.Errorf("let go of %v", undone)
+				t.Errorf("unregistered %v", undone)
 			}
 			resource := old.CoreOf(providertest.HostedType, renamed)
 			resource.Applied(config)

@@ -141,7 +141,7 @@ func TestOwnership_forgetUnreachable(t *testing.T) {
 			step{name: "created", config: w.declares(3), kind: providertest.PlanCreate, anyCalls: true},
 			step{
 				name: "one cannot leave", befalls: gone(3), config: w.declares(2), hosts: addresses(1, 2, 3), anyCalls: true,
-				says: "set forget_unreachable = true to let it go", fails: true,
+				says: "set forget_unreachable = true to remove it from state", fails: true,
 			},
 			step{name: "it is forgotten", config: w.declares(2, forget), anyCalls: true, says: "web-3 (0:10.0.0.4): "},
 		)
@@ -325,7 +325,7 @@ func TestAccOwnership_renamedWithoutMoved(t *testing.T) {
 			cli.Configure(renamed.Replace(process.String() + c.after))
 			out := cli.Expect(0, "apply", "-auto-approve")
 			if undone := letGo(sim); !slices.Equal(undone, c.letsGo) || strings.Contains(out, "Hosts Belong To Another Resource") {
-				t.Errorf("let go of %v, and said:\n%s", undone, out)
+				t.Errorf("unregistered %v, and said:\n%s", undone, out)
 			}
 			expectHosted(t, sim, 2)
 			if after := pids(sim, 2); !slices.Equal(before, after) {
