@@ -85,7 +85,7 @@ const (
 	stays ending = "stays"
 	// warns: a create or a first operation that did, or may have done, something:
 	// the hosts that were hit are in state with their reason. A refresh keeps state,
-	// and a destroy leaves the hosts that were hit as they are and lets them go from it.
+	// and a destroy leaves the hosts that were hit as they are and removes them from state.
 	warns ending = "warns"
 	// taints: an error of a create that may have registered: the hosts that were hit
 	// are in state with their reason, and Terraform taints the resource.

@@ -12,7 +12,7 @@ import (
 )
 
 // Of two configurations that declare the same process, only the one that registered it
-// last lets it go.
+// last unregisters it.
 //
 // Promised in large-fleets.md: it takes the registration over, which is of the very same
 // declaration, and the other leaves the host alone with a warning.
