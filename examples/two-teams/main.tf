@@ -33,7 +33,7 @@ module "server" {
   user        = "game"
   commands    = { start = "./server.sh start", stop = "./server.sh stop", restart = "./server.sh restart" }
   limits      = { cpu = each.value.cpu, mem = 40 }
-  config_hash = sha256(each.value.config)
+  config_hash = md5(each.value.config)
   rollout     = { batch_size = 1, healthy = { stable_for = "1s" } }
 }
 

@@ -29,7 +29,7 @@ func newExampleCLI(t *testing.T, sim *providertest.Sim, dir string) *providertes
 // The suites of the modules run on mocks: nobody listens at the endpoint.
 func TestAccModule_mocked(t *testing.T) {
 	t.Parallel()
-	for module, runs := range map[string]int{"hosted-service": 11, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
+	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
 			cli := newExampleCLI(t, &providertest.Sim{URL: "http://127.0.0.1:1"}, "modules/"+module)
@@ -48,12 +48,12 @@ func TestAccModule_simulator(t *testing.T) {
 	sim := providertest.NewSim(t)
 	cli := newExampleCLI(t, sim, "modules/hosted-service")
 	out := cli.Expect(0, "test", "-test-directory=tests/simulator")
-	if !strings.Contains(out, "Success! 5 passed, 0 failed.") {
+	if !strings.Contains(out, "Success! 6 passed, 0 failed.") {
 		t.Errorf("the suite told\n%s", out)
 	}
 	for op, want := range map[int]int{
 		start:   3, // each host once
-		restart: 4, // none when it was created, two for the new hash, two for the new command
+		restart: 6, // none when it was created; two each for a new hash, a new command, and both at once
 	} {
 		if got := sim.Calls().OfOp(op).HostCalls("operate_*"); got != want {
 			t.Errorf("operation %d was called for %d hosts, want %d", op, got, want)

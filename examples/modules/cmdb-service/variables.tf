@@ -78,7 +78,12 @@ variable "monitor" {
 }
 
 variable "config_hash" {
-  description = "Hash of the configuration file. When it changes, the process is restarted, in the same waves; without one it never is."
+  description = "MD5 checksum of the configuration file, as `filemd5(\"game.conf\")` gives it. When it changes, `on_update` applies, as to a changed command."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.config_hash == null || can(regex("^[0-9a-fA-F]{32}$", var.config_hash))
+    error_message = "config_hash is an MD5 checksum, as filemd5(\"game.conf\") gives it."
+  }
 }

@@ -54,6 +54,8 @@ resource "bk_hosted_process" "this" {
     }
     resource       = var.limits
     monitor_policy = merge({ auto_type = 1 }, var.monitor)
+    # A part of the declaration, so that a change of both is one restart.
+    configmap = var.config_hash == null ? null : [{ path = var.config_path, md5 = var.config_hash }]
   }
 
   ensure                = var.ensure
@@ -75,22 +77,8 @@ resource "bk_hosted_process" "this" {
   }
 }
 
-# Runs whenever the configuration has another hash. Creating it runs nothing, and so does a host
-# that joins later: bk_hosted_process has started the process there a moment ago.
-resource "bk_process_operation" "restart" {
-  count = var.config_hash == null ? 0 : 1
-
-  process               = bk_hosted_process.this.process
-  operation             = "restart"
-  run_on_create         = false
-  triggers              = { config = var.config_hash }
-  rollout               = merge(local.rollout, { on_failure = "stop" }) # it has no declaration to go back to
-  max_unreachable_hosts = var.max_unreachable_hosts
-  timeouts              = { create = local.timeouts.create, update = local.timeouts.update }
-}
-
 data "bk_process_status" "this" {
   process = bk_hosted_process.this.process
 
-  depends_on = [bk_process_operation.restart]
+  depends_on = [bk_hosted_process.this] # not before a change of it
 }

@@ -6,11 +6,6 @@ mock_provider "bk" {
       out_of_sync = {}
     }
   }
-  mock_resource "bk_process_operation" {
-    defaults = {
-      failed_hosts = {}
-    }
-  }
   # A mock cannot fill a map of objects, so these runs go by the counts alone.
   mock_data "bk_process_status" {
     defaults = { running_count = 2 }
@@ -24,7 +19,7 @@ variables {
   binary      = "nginx"
   directory   = "/srv/web"
   commands    = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" }
-  config_hash = "a"
+  config_hash = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 }
 
 run "hosts_and_starts_it" {
@@ -52,12 +47,8 @@ run "releases_a_changed_command_in_waves_and_takes_a_bad_one_back" {
     error_message = "The rollout is ${jsonencode(bk_hosted_process.this.rollout)}."
   }
   assert {
-    condition     = bk_hosted_process.this.timeouts.update == "30m" && bk_hosted_process.this.timeouts.read == null && bk_process_operation.restart[0].timeouts.update == "30m"
+    condition     = bk_hosted_process.this.timeouts.update == "30m" && bk_hosted_process.this.timeouts.read == null
     error_message = "Five waves do not fit."
-  }
-  assert {
-    condition     = bk_process_operation.restart[0].rollout.on_failure == "stop"
-    error_message = "The restart cannot be rolled back, and says that it can."
   }
 }
 
@@ -156,29 +147,34 @@ run "refuses_a_gate_that_it_does_not_have" {
   expect_failures = [var.rollout]
 }
 
-run "restarts_when_the_hash_changes" {
+run "has_a_changed_hash_in_the_declaration" {
   variables {
-    config_hash = "b"
-    rollout     = { batch_size = 1 }
+    config_path = "/srv/web/nginx.conf"
+    config_hash = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
   }
   assert {
-    condition     = bk_process_operation.restart[0].operation == "restart" && bk_process_operation.restart[0].triggers.config == "b"
-    error_message = "The restart does not hang on the hash."
-  }
-  assert {
-    condition     = bk_process_operation.restart[0].rollout.batch_size == 1
-    error_message = "The restart is not rolled out in waves."
+    condition     = bk_hosted_process.this.spec.configmap == tolist([{ path = "/srv/web/nginx.conf", md5 = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb" }])
+    error_message = "The hash is not in the declaration."
   }
 }
 
-run "never_restarts_without_a_hash" {
+run "has_none_without_a_hash" {
   variables {
     config_hash = null
   }
   assert {
-    condition     = length(bk_process_operation.restart) == 0
-    error_message = "There is a restart."
+    condition     = bk_hosted_process.this.spec.configmap == null
+    error_message = "There is a hash."
   }
+}
+
+run "refuses_another_hash" {
+  command = plan
+
+  variables {
+    config_hash = "1.4"
+  }
+  expect_failures = [var.config_hash]
 }
 
 run "tells_when_it_is_down" {

@@ -11,7 +11,7 @@ variables {
   binary      = "nginx"
   directory   = "/srv/web"
   commands    = { start = "./start.sh", stop = "./stop.sh", restart = "./restart.sh" }
-  config_hash = "a"
+  config_hash = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
   rollout     = { healthy = { stable_for = "1s" } }
 }
 
@@ -26,34 +26,44 @@ run "hosts_and_starts_it" {
   }
 }
 
-run "changes_nothing_without_a_reason" {
-  command = plan
-
-  # Failures of a restart to come would not be known yet, which fails an assertion.
+run "restarts_when_the_hash_changes" {
+  variables {
+    config_hash = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+  }
   assert {
-    condition     = length(bk_process_operation.restart[0].failed_hosts) == 0
-    error_message = "The restart failed, or is to run again."
+    condition     = strcontains(bk_hosted_process.this.rollout_plan, "restart what runs on 2 hosts") && output.healthy
+    error_message = "It is not restarted: ${bk_hosted_process.this.rollout_plan}"
   }
 }
 
-run "restarts_when_the_hash_changes" {
+run "changes_nothing_without_a_reason" {
+  command = plan
+
   variables {
-    config_hash = "b"
+    config_hash = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
   }
+  # What an update finds would not be known yet, which fails an assertion.
   assert {
-    condition     = bk_process_operation.restart[0].triggers.config == "b" && length(bk_process_operation.restart[0].failed_hosts) == 0
-    error_message = "It is not restarted."
-  }
-  assert {
-    condition     = output.healthy
-    error_message = "It does not run: ${jsonencode(output.not_running)}."
+    condition     = length(bk_hosted_process.this.out_of_sync) == 0
+    error_message = "It is out of sync, or updated."
   }
 }
 
 run "restarts_when_a_command_changes" {
   variables {
-    config_hash = "b"
+    config_hash = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
     commands    = { start = "./start.sh 2", stop = "./stop.sh", restart = "./restart.sh 2" }
+  }
+  assert {
+    condition     = output.healthy && length(output.out_of_sync) == 0
+    error_message = "It does not run: ${jsonencode(output.not_running)}."
+  }
+}
+
+run "restarts_once_when_both_change" {
+  variables {
+    config_hash = "cccccccccccccccccccccccccccccccc"
+    commands    = { start = "./start.sh 3", stop = "./stop.sh", restart = "./restart.sh 3" }
   }
   assert {
     condition     = output.healthy && length(output.out_of_sync) == 0
@@ -63,8 +73,8 @@ run "restarts_when_a_command_changes" {
 
 run "takes_one_more_host" {
   variables {
-    config_hash = "b"
-    commands    = { start = "./start.sh 2", stop = "./stop.sh", restart = "./restart.sh 2" }
+    config_hash = "cccccccccccccccccccccccccccccccc"
+    commands    = { start = "./start.sh 3", stop = "./stop.sh", restart = "./restart.sh 3" }
     hosts       = { web-1 = "0:10.0.0.1", web-2 = "0:10.0.0.2", web-3 = "0:10.0.0.3" }
   }
   assert {
