@@ -34,6 +34,7 @@ const (
 	inBatches  = `rollout = { batch_size = 50 }`
 	oneBatch   = `rollout = { batch_size = 150 }`
 	oneWave    = `rollout = { waves = ["100%"] }`
+	recorded   = "run_on_create = false"
 	onlyCanary = `rollout = { canary = ["web-1"] }`
 )
 
@@ -64,7 +65,7 @@ const (
 )
 
 func fleetPlans() map[string]fleetPlan {
-	three, many := providertest.HostsConfig(3), providertest.HostsConfig(150)
+	three, many, more := providertest.HostsConfig(3), providertest.HostsConfig(150), providertest.HostsConfig(251)
 	waved := func(hosts string, more string) string {
 		return operated(hosted(hosts, "", more), "restart", inBatches)
 	}
@@ -79,13 +80,14 @@ func fleetPlans() map[string]fleetPlan {
 			"restart-in-one-batch":     {operated(hosted(many, "", ""), "restart", oneBatch), []string{restart150}},
 			"restart-in-one-wave":      {operated(hosted(many, "", ""), "restart", oneWave), []string{restart150}},
 			"restart-after-a-canary":   {operated(hosted(many, "", ""), "restart", onlyCanary), []string{restart150}},
-			"restart-for-later":        {config: operated(hosted(many, "", ""), "restart", "run_on_create = false")},
+			"restart-for-later":        {config: operated(hosted(many, "", ""), "restart", recorded)},
 			"kill":                     {operated(hosted(three, "", ""), "kill", ""), []string{kill3}},
 			"kill-over-job":            {operatedJob(3, "kill", ""), []string{"bk_job_process_operation.test: the operation is a kill of web-1"}},
 			"job-at-once":              {operatedJob(150, "restart", ""), []string{"bk_job_process_operation.test: would reach 150 hosts at once"}},
 			"job-in-waves":             {config: operatedJob(150, "restart", inWaves)},
 			"hosts-not-known":          {unknownHosts(""), []string{"bk_process_operation.test: would reach hosts that are not known before the apply"}},
 			"hosts-not-known-in-waves": {config: unknownHosts(inWaves)},
+			"hosts-not-known-recorded": {config: unknownHosts(recorded)},
 		}},
 		"many-hosts": {before: waved(many, ""), plans: map[string]planned{
 			"no-change":              {config: waved(many, "")},
@@ -105,6 +107,12 @@ func fleetPlans() map[string]fleetPlan {
 			"hosts-not-known":        {unknownHosts(inWaves), []string{"bk_hosted_process.test: has hosts that are not known before the apply", "bk_hosted_process.test: would reach hosts that are not known"}},
 			"operation-destroyed":    {config: hosted(many, "", "")},
 			"destroyed":              {"", []string{"bk_hosted_process.test: takes away 150 of its 150 hosts"}},
+		}},
+		"for-later": {before: operated(hosted(many, "", ""), "restart", recorded), plans: map[string]planned{
+			"many-join":         {config: operated(hosted(more, "", ""), "restart", recorded)},
+			"many-join-and-run": {operated(hosted(more, "", ""), "restart", ""), []string{"bk_process_operation.test: would reach 101 hosts at once: web-151 (0:10.0.0.152), "}},
+			"many-join-a-run":   {operated(hosted(more, "", ""), "restart", recorded+"\ntriggers = { run = 2 }"), []string{restart150}},
+			"hosts-not-known":   {unknownHosts(recorded), []string{"may leave", "bk_hosted_process.test: would reach hosts that are not known", "bk_process_operation.test: would reach hosts that are not known"}},
 		}},
 		"on-destroy-kill": {before: operated(hosted(three, "", `on_destroy = "kill"`), "start", `on_destroy = "kill"`), plans: map[string]planned{
 			"no-change":           {config: operated(hosted(three, "", `on_destroy = "kill"`), "start", `on_destroy = "kill"`)},

@@ -135,6 +135,7 @@ default leaving(_) := set()
 may_reach(change) if {
 	hosts_unknown(change)
 	change.type in operations
+	not records_all(change)
 }
 
 may_reach(change) if {
@@ -145,11 +146,11 @@ may_reach(change) if {
 
 # reached are the hosts on which a change runs an operation, or registers again what was
 # registered there before.
-reached(change) := hosts(after(change)) if reaches_all(change)
+reached(change) := hosts(after(change)) - recorded(change) if reaches_all(change)
 
 reached(change) := hosts(before(change)) if runs_on_destroy(change)
 
-reached(change) := fresh(change) | keyed(hosts(after(change)), left_over) if {
+reached(change) := (fresh(change) - recorded(change)) | keyed(hosts(after(change)), left_over) if {
 	change.type in operations
 	change.change.actions == ["update"]
 	not reaches_all(change)
@@ -164,6 +165,20 @@ reached(change) := keyed(hosts(after(change)), left_over) if {
 }
 
 default reached(_) := set()
+
+# recorded are the hosts that join an operation without it being run there.
+recorded(change) := fresh(change) if {
+	change.type in operations
+	value(after(change), "run_on_create") == false
+}
+
+default recorded(_) := set()
+
+# records_all tells that an operation is created and runs nowhere.
+records_all(change) if {
+	change.change.actions == ["create"]
+	value(after(change), "run_on_create") == false
+}
 
 map_of(values, attribute) := values[attribute] if is_object(values[attribute])
 
