@@ -24,8 +24,7 @@ func TestPages_keepTheirBudgets(t *testing.T) {
 	t.Parallel()
 	// Resource pages that are still too long, and how long. These numbers may only become smaller.
 	tooLong := map[string]int{
-		"docs/resources/hosted_process.md": 3400, "docs/resources/job_hosted_process.md": 2150,
-		"docs/resources/process_operation.md": 2300, "docs/actions/process_operation.md": 2150,
+		"docs/resources/hosted_process.md": 3150,
 	}
 	budgets := map[string]int{"docs/index.md": 900, "docs/guides/*.md": 1200, "docs/resources/*.md": 2000, "docs/actions/*.md": 2000, "docs/data-sources/*.md": 2000}
 	for pattern, budget := range budgets {

@@ -71,7 +71,7 @@ const gatePrefix = "not stable for 10s within 1m0s: "
 // printed what is wanted; any other is told apart by what was wrong with it.
 //
 // Promised in rollouts.md: A host that cannot become stable any more fails at once
-// Promised in reference: A command that fails matches as empty text does
+// Promised in reference: A command that fails counts as empty output
 // Promised in reference: Not checked by default.
 func TestRun_gate(t *testing.T) {
 	t.Parallel()

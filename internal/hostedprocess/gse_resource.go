@@ -46,13 +46,12 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx, "What it registers carries the id in a label beside the fingerprint, named after "+
-		"`spec_fingerprint_label` with `_owner` behind it (`tf_spec_owner`), and only what carries it, or no such label, is unregistered, stopped or killed."))
+	maps.Copy(attributes, lifecycleAttributes(ctx, "Registrations carry it in a label (`tf_spec_owner`). Those of another [owner](../guides/ownership.md) "+
+		"are never unregistered, and their processes never stopped or killed."))
 	attributes["labels_all"] = schema.MapAttribute{
-		MarkdownDescription: "All labels that registering sends, the provider's `default_labels` among them, without those that carry the fingerprint and " +
-			"the owner.",
-		Computed:    true,
-		ElementType: types.StringType,
+		MarkdownDescription: "All labels that are registered, `default_labels` included, without those of fingerprint and owner.",
+		Computed:            true,
+		ElementType:         types.StringType,
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and repairs " +

@@ -99,21 +99,21 @@ func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.Meta
 
 func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.JobAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx, "JOB has no place to keep it: it tells apart objects of one run of the provider, "+
+	maps.Copy(attributes, lifecycleAttributes(ctx, "JOB does not store it. Within one run it separates objects, "+
 		"so that with `create_before_destroy` the old one leaves the hosts to the new one."))
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
-			"`: operations 1 and 2, which the published code of some JOB releases (3.4 to 3.6) "+
-			"takes for a stop and a query. It counts as done only where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"`.")
+			"`: operations 1 and 2, which some releases of JOB (3.4 to 3.6, by their code) "+
+			"take for a stop and a query; it counts as done where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"`.")
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: reference.JobNote + "Hosts a process on machines through BlueKing JOB: has the agents revive it when it dies, finds and repairs drift host " +
-			"by host. JOB keeps no file of processes. So registered means hosted (`ensure` with `registered` and with `hosted` is the same), what it is " +
-			"hosted with cannot be seen, and a process that somebody else hosts already is taken over unless this release of JOB says that it is there " +
-			"(850). It cannot be imported: adopt what exists by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",
+			"by host. JOB keeps no list of processes. So registered means hosted (`ensure = \"registered\"` and `\"hosted\"` are the same), and what it is " +
+			"hosted with cannot be seen. A process that is hosted already is taken over, unless this release of JOB reports that (850). " +
+			"It cannot be imported: adopt it by creating it. Destroying it unhosts the process, which goes on running unless `on_destroy` says otherwise.",
 		Attributes: attributes,
 	}
 }

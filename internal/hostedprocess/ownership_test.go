@@ -127,7 +127,7 @@ func TestOwnership_stopsWhatWasUnregistered(t *testing.T) {
 // Promised in changing-hosts.md: the apply ends with an error, and the host stays in `hosts`
 // Promised in changing-hosts.md: With it, hosts that leave `hosts` or are destroyed, and whose
 // agents do not answer, go from state with a warning that names them.
-// Promised in reference: hosts that leave `hosts`, or are destroyed, leave state although their agents do not answer, with a warning
+// Promised in reference: Hosts that leave `hosts`, or are destroyed, leave state with a warning, although their agents do not answer.
 // Promised in reference: Without it they stay in state and the apply fails.
 func TestOwnership_forgetUnreachable(t *testing.T) {
 	t.Parallel()

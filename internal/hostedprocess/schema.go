@@ -19,8 +19,8 @@ import (
 func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["ensure"] = reference.ChoiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
-		"How far the process is looked after, and what counts as drift. `"+string(fleet.EnsureRegistered)+"`: the platform knows it. `"+string(fleet.EnsureHosted)+
-			"`: the agent also revives it when it dies. `"+string(fleet.EnsureRunning)+"`: it is also started where it does not run; needs a resident process. "+
+		"What the resource ensures, and so what counts as drift. `"+string(fleet.EnsureRegistered)+"`: the platform knows the process. `"+string(fleet.EnsureHosted)+
+			"`: the agent also restarts it when it dies. `"+string(fleet.EnsureRunning)+"`: it is also started where it does not run; needs a resident process. "+
 			"Defaults to `"+string(fleet.EnsureHosted)+"`.")
 	attributes["adopt_existing"] = schema.BoolAttribute{
 		MarkdownDescription: "Take over hosts on which the process is registered already when the resource is created, instead of failing there. " +
@@ -31,18 +31,18 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		"How a create ends that failed on some hosts. `"+string(reference.PartialWarn)+"`: with a warning; the next apply retries those in `out_of_sync`. `"+string(reference.PartialError)+
 			"`: with an error; Terraform taints the resource, and the next apply unregisters every host first. Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = reference.ChoiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
-		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: nothing; it runs on, and nobody revives it. `"+string(fleet.DestroyStop)+"` or `"+
+		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: nothing; it runs on, unwatched. `"+string(fleet.DestroyStop)+"` or `"+
 			string(fleet.DestroyKill)+"`: that; where it fails, the host stays registered. A destroy goes by what was applied last. Defaults to `"+string(fleet.DestroyUnregister)+"`.")
 	attributes["forget_unreachable"] = schema.BoolAttribute{
-		MarkdownDescription: "For machines that are gone for good: hosts that leave `hosts`, or are destroyed, leave state although their agents do not answer, with a warning. " +
+		MarkdownDescription: "For machines that are gone for good. Hosts that leave `hosts`, or are destroyed, leave state with a warning, although their agents do not answer. " +
 			"Without it they stay in state and the apply fails. Defaults to `false`.",
 		Optional: true,
 	}
-	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute("They are in `unreachable`; [Drift detection in CI](../guides/drift-in-ci.md#agents-that-are-always-down) says more.")
+	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute("See [agents that are always down](../guides/drift-in-ci.md#agents-that-are-always-down).")
 	attributes["on_update"] = schema.StringAttribute{
-		MarkdownDescription: "What a changed `spec` does to the process, once its host is registered and before the next wave. `" + string(fleet.UpdateRegister) + "`: nothing until its next start. `" +
+		MarkdownDescription: "What a changed `spec` does to the process, once its host is registered. `" + string(fleet.UpdateRegister) + "`: nothing until its next start. `" +
 			string(fleet.UpdateReload) + "` or `" + string(fleet.UpdateRestart) + "`: that, where it runs. Needs the command and a resident process. " +
-			"See [Rollouts in detail](../guides/rollouts.md#on_update). Defaults to `" + string(fleet.UpdateRegister) + "`.",
+			"See [on_update](../guides/rollouts.md#on_update). Defaults to `" + string(fleet.UpdateRegister) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.OnUpdates())...)},
 	}
@@ -57,8 +57,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Attributes: map[string]schema.Attribute{
 			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage such as `\"10%\"` of the hosts in state, rounded " +
 				"down. A destroy and a replacement unregister all."),
-			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered with something else at once: a number, or a percentage of the hosts in state, rounded " +
-				"down. Repairing drift does not count, nor does the first apply after an import."),
+			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered with something else at once: a number, or a percentage. Repairs do not count, " +
+				"nor does the first apply after an import."),
 			"deletion_protection": schema.BoolAttribute{
 				MarkdownDescription: "Refuse to destroy or replace the resource, also where it is tainted. `false` has to be applied before. Defaults to `false`.",
 				Optional:            true,
@@ -78,22 +78,21 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
 		MarkdownDescription: "What the last change does, on which hosts and in which waves: `stop and unregister 2 hosts: web-3, web-4`, or `" + callsNoHost + "`. " +
-			"To register includes to host. A repeated line begins with `again:`. It is for people; its wording may change.",
+			"Registering includes hosting. A repeated line begins with `again:`. The wording may change.",
 		Computed: true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{
-		MarkdownDescription: "Fingerprint of what is declared: it changes whenever the hosts are registered with something else. Name it in the `triggers` of an " +
-			"operation that is to run then.",
-		Computed: true,
+		MarkdownDescription: "Changes whenever `spec` or a label does. Use it in the `triggers` of an operation that follows them.",
+		Computed:            true,
 	}
 	attributes["owner"] = schema.StringAttribute{
-		MarkdownDescription: "Id of this object, set at its create and never changed. " + ownerText,
+		MarkdownDescription: "ID of this object, set at its create. " + ownerText,
 		Computed:            true,
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseNonNullStateForUnknown()},
 	}
-	attributes["unreachable"] = reference.UnreachableAttribute("what is left to do there, since when, and what the platform says. They are no reason for an update until their agents answer.")
+	attributes["unreachable"] = reference.UnreachableAttribute("what is left to do, since when, and the platform's message. They cause no update until their agents answer.")
 	attributes["out_of_sync"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts that are not as declared: host key to a [code](../guides/codes.md) and, behind a colon, the reason with the last lines of what a command printed. Empty when all is well. " +
+		MarkdownDescription: "Hosts that are not as declared: host key to a [code](../guides/codes.md) and, after a colon, the reason with the last lines of a command's output. " +
 			"While it is not empty, every plan shows an update that repairs those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,

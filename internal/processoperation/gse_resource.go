@@ -40,10 +40,10 @@ func (r *gseResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp
 	attributes := reference.GSEAttributes(reference.Options{Several: true})
 	maps.Copy(attributes, resourceAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts, and waits for the result of each. It runs when it is " +
-			"created, again on every host when `triggers`, `operation` or the process's name (`meta.namespace`, `meta.name`) changes, and on " +
-			"added hosts alone when `hosts` grows. A changed `spec` or label runs nothing by itself: put the `fingerprint` of " +
-			"`bk_hosted_process` into `triggers` for that. A host whose address becomes its agent id, or the other way round, is the same host. " +
+		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts, and waits for the results. It runs when it is " +
+			"created, on every host when `triggers`, `operation` or the process's name (`meta.namespace`, `meta.name`) changes, and on " +
+			"added hosts only when `hosts` grows. A changed `spec` or label runs nothing by itself: put the `fingerprint` of " +
+			"`bk_hosted_process` into `triggers` for that. A host that is [renamed](../guides/changing-hosts.md#when-a-machine-has-two-names) is the same host. " +
 			"Destroying the resource does nothing unless `on_destroy` says so.",
 		Attributes: attributes,
 	}

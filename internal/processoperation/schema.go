@@ -19,13 +19,13 @@ import (
 func inputAttributes(more, order, unreachableText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["operation"] = schema.StringAttribute{
-		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name in `spec.control`. A host that is already as wanted counts as done." + more,
+		MarkdownDescription: "What to do. " + reference.OneOf(fleet.Operations()) + " It runs the command of that name. A host that is already as wanted counts as done." + more,
 		Required:            true,
 		Validators:          []validator.String{operationValidator()},
 	}
 	attributes["order"] = schema.StringAttribute{
 		MarkdownDescription: "In which order the operation takes the priorities of `processes`. " + reference.OneOf(fleet.Orders()) +
-			" By default as GSEKit and BSCP do it: a start, a reload and a kill ascend, a stop and a restart descend." + order,
+			" By default as GSEKit and BSCP do it: start, reload and kill ascend, stop and restart descend." + order,
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.Orders())...)},
 	}
@@ -41,17 +41,17 @@ func operationValidator() validator.String {
 // resourceAttributes are those of resourceValues.
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
-		" Changing this alone runs nothing. Not for `on_destroy`.",
-		"They are in `unreachable`, and the operation runs there once they answer. Not for `on_destroy`.")
-	attributes["unreachable"] = reference.UnreachableAttribute("since when, and what the platform says. They are no reason for an update. Once an agent answers, its host is in `failed_hosts`.")
+		" Changing only this runs nothing. Not for `on_destroy`.",
+		"The operation runs there once they answer. Not for `on_destroy`.")
+	attributes["unreachable"] = reference.UnreachableAttribute("since when, and the platform's message. They cause no update. Once an agent answers, its host is in `failed_hosts`.")
 	attributes["triggers"] = schema.MapAttribute{
-		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Put in what it is to follow: the hash of a " +
+		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Such as the hash of a " +
 			"configuration file, or the `fingerprint` of a `bk_hosted_process`, which changes with its `spec` and labels.",
 		Optional:    true,
 		ElementType: types.StringType,
 	}
 	attributes["run_on_create"] = schema.BoolAttribute{
-		MarkdownDescription: "Whether the operation runs when the resource is created, and on hosts that join later. With `false` both are only recorded: for a restart that is for later changes alone. Defaults to `true`.",
+		MarkdownDescription: "Whether the operation runs when the resource is created, and on hosts that join later. With `false` they are only recorded, for an operation that follows later changes. Defaults to `true`.",
 		Optional:            true,
 	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
@@ -73,12 +73,12 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		Computed:            true,
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
-		MarkdownDescription: "What the last plan that changed this resource runs, on which hosts and in which waves: `run 2: restart on 200 hosts in 20 waves of 10: web-001…web-200`, or `" + runsNothing +
-			"` where the change is only recorded. It is for people; its wording may change.",
+		MarkdownDescription: "What the last change runs, on which hosts and in which waves: `run 2: restart on 200 hosts in 20 waves of 10: web-001…web-200`, or `" + runsNothing +
+			"` where the change is only recorded. The wording may change.",
 		Computed: true,
 	}
 	attributes["failed_hosts"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts on which the last run failed or was not tried: host key to a [code](../guides/codes.md) and, after a colon, the reason with the last lines of what the command printed. " +
+		MarkdownDescription: "Hosts on which the last run failed or was not tried: host key to a [code](../guides/codes.md) and, after a colon, the reason with the last lines of the command's output. " +
 			"While it is not empty, every plan shows an update that retries those hosts.",
 		Computed:    true,
 		ElementType: types.StringType,

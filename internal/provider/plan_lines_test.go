@@ -174,7 +174,7 @@ func expectLines(t *testing.T, plan, line string, want int) {
 // sensitive stays so: Terraform refuses the output then, and prints nothing of it anywhere.
 //
 // Promised in reference: Only what the configuration marks as sensitive is sensitive then, so
-// all of this data source may be an output.
+// that outputs may use this data source.
 func TestAccOutputs_wholeStatus(t *testing.T) {
 	t.Parallel()
 	const secret = "k3y-of-the-vault"

@@ -190,10 +190,9 @@ func (d declaration) replaced() string { return d.plainly() + " in the place of 
 // however many hosts there are.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: d.instead + " in one value, for the `" + d.name + "` of an operation or a status. Plans print it as one line. " +
-			"It is JSON, and marked as sensitive because a command in it may hold a secret.",
-		Computed:  true,
-		Sensitive: true,
+		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. Sensitive, because a command may hold a secret.",
+		Computed:            true,
+		Sensitive:           true,
 	}
 }
 
@@ -203,7 +202,7 @@ func (d declaration) computed() schema.StringAttribute {
 // is null as well, and no output could hold the whole object.
 func (d declaration) accepted(optional ...string) schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: "The process and its hosts in one value, as the `" + d.name + "` of a `" + d.from + "` has them, which is sensitive. Set either it or what it stands for: " + d.instead + ".",
+		MarkdownDescription: "The process and its hosts in one sensitive value: the `" + d.name + "` of a `" + d.from + "`. Set it in place of " + d.instead + ".",
 		Optional:            true,
 		Validators:          []validator.String{declarationValidator{d, optional}},
 	}
@@ -218,8 +217,8 @@ func (d declaration) whole(nested map[string]schema.Attribute) schema.SingleNest
 	attributes := maps.Clone(nested)
 	attributes[hostsPart] = nestedHosts()
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "A whole `" + d.from + "`, in place of `" + d.name + "`: `hosted_process = " + d.from + ".<name>`. Of it " + d.instead + " are used. Only what the " +
-			"configuration marks as sensitive is sensitive then, so all of this data source may be an output.",
+		MarkdownDescription: "A whole `" + d.from + "`, in place of `" + d.name + "`: `hosted_process = " + d.from + ".<name>`. Its " + d.instead + " are used. Only what the " +
+			"configuration marks as sensitive is sensitive then, so that outputs may use this data source.",
 		Optional:   true,
 		Attributes: attributes,
 		Validators: []validator.Object{wholeValidator{d}},

@@ -24,25 +24,25 @@ const gateSlack = 5 * time.Minute
 // healthyAttribute declares the gate of a rollout.
 func healthyAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "A gate behind each wave: every host must run the process with one PID for `stable_for`, `within` a time, or it counts as failed. " +
-			"[Rollouts in detail](../guides/rollouts.md#the-health-gate) says which hosts are watched and how often. No gate by default.",
+		MarkdownDescription: "A gate after each wave: every host must run the process with one PID for `stable_for`, or it counts as failed. " +
+			"See [the health gate](../guides/rollouts.md#the-health-gate). No gate by default.",
 		Optional:   true,
 		Validators: []validator.Object{gateValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"stable_for": schema.StringAttribute{
-				MarkdownDescription: "For how long the process has to run with one PID, as a duration such as `\"30s\"`.",
+				MarkdownDescription: "For how long the process has to run with one PID, such as `\"30s\"`.",
 				Required:            true,
 				Validators:          []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"within": schema.StringAttribute{
-				MarkdownDescription: "How long a host has in all to become stable, as a duration such as `\"5m\"`. Defaults to `stable_for` plus five minutes. " +
-					"`wave_timeout` does not cut it short, `timeouts` do.",
+				MarkdownDescription: "How long a host has in all to become stable, such as `\"5m\"`. Limited by `timeouts`, not by `wave_timeout`. " +
+					"Defaults to `stable_for` plus five minutes.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"output": schema.StringAttribute{
-				MarkdownDescription: "A [regular expression](https://github.com/google/re2/wiki/Syntax) that the output of `spec.control.health_cmd` must match all the while, " +
-					"such as `\"^ok\"`. A command that fails matches as empty text does. JOB has no such command. Not checked by default.",
+				MarkdownDescription: "[Regular expression](https://github.com/google/re2/wiki/Syntax) that the output of `spec.control.health_cmd` must match throughout, " +
+					"such as `\"^ok\"`. A command that fails counts as empty output. JOB has no such command. Not checked by default.",
 				Optional:   true,
 				Validators: []validator.String{expressionValidator()},
 			},

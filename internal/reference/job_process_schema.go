@@ -82,18 +82,17 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 	limit := func(what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
 			CustomType: WholeNumber{},
-			MarkdownDescription: "Maximum " + what + " usage of the process, as a percentage from 0 to 100. The agent stops or kills a process that exceeds it. " +
-				"The platform silently treats any other value as 0, so the provider does not accept one.",
+			MarkdownDescription: "Maximum " + what + " usage, as a percentage from 0 to 100. The agent stops or kills a process that exceeds it. " +
+				"Any other value is refused: the platform silently takes it for 0.",
 			Optional:   true,
 			Validators: []validator.Int64{int64validator.Between(0, 100)},
 		}
 	}
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "The process and how to run it. Field names are those of JOB's `process_infos`. A field that is not set is left out of the " +
-			"request, so that the platform's default applies" + emptyNote,
-		Required:      o.Registers,
-		Optional:      !o.Registers,
-		PlanModifiers: whole,
+		MarkdownDescription: "The process and how to run it, in the field names of JOB's `process_infos`. " + unsetNote,
+		Required:            o.Registers,
+		Optional:            !o.Registers,
+		PlanModifiers:       whole,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
 				MarkdownDescription: "File name of the binary, without its directory." + note,
@@ -102,13 +101,13 @@ func jobProcessAttribute(o Options) schema.SingleNestedAttribute {
 				Validators:          []validator.String{binaryValidator()},
 			},
 			"setup_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the directory of the binary. JOB's documentation calls it optional, but JOB rejects a request without it." + note,
+				MarkdownDescription: "Absolute path of the directory of the binary. JOB refuses a request without it, although documented as optional." + note,
 				Required:            true,
 				PlanModifiers:       modifiers,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},
 			"pid_path": schema.StringAttribute{
-				MarkdownDescription: "Absolute path of the PID file. JOB's documentation calls it optional, but JOB rejects a request without it.",
+				MarkdownDescription: "Absolute path of the PID file. JOB refuses a request without it, although documented as optional.",
 				Required:            true,
 				Validators:          []validator.String{absolutePathValidator{}},
 			},

@@ -48,11 +48,10 @@ func metaAttribute(o Options) schema.SingleNestedAttribute {
 				PlanModifiers:       modifiers,
 			},
 			"labels": schema.MapAttribute{
-				MarkdownDescription: "Labels of the registration, with names without white space. The provider's `default_labels` are added unless a label is set here, and so are the " +
-					"label that `spec_fingerprint_label` names and the one with `_owner` behind that name.",
-				Optional:    true,
-				ElementType: types.StringType,
-				Validators:  []validator.Map{LabelsValidator()},
+				MarkdownDescription: "Labels of the registration, with names without white space. The provider adds its `default_labels`, and the labels of fingerprint and owner.",
+				Optional:            true,
+				ElementType:         types.StringType,
+				Validators:          []validator.Map{LabelsValidator()},
 			},
 		},
 	}

@@ -23,14 +23,14 @@ import (
 func RolloutAttribute(description string) schema.SingleNestedAttribute {
 	waves := path.MatchRelative().AtParent().AtName("waves")
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: description + " Hosts go in natural order of their keys: web-9 before web-10. Those whose agents did not answer last time go behind the first wave. " +
-			"A wave starts once the one before has settled. By default all hosts go at once.",
+		MarkdownDescription: description + " Hosts go in [natural order](../guides/rollouts.md#waves) of their keys: web-9 before web-10. " +
+			"A wave starts once the previous one has settled. By default all hosts go at once.",
 		Optional:   true,
 		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"waves": schema.ListAttribute{
-				MarkdownDescription: "Sizes of the waves, such as `[\"1\", \"10%\", \"*2\"]`: a number of hosts, a percentage of the hosts concerned (rounded up), or relative to the wave before " +
-					"(`\"+50\"`, `\"*2\"`). The last size repeats. The function [waves](../functions/waves.md) previews them. One wave by default.",
+				MarkdownDescription: "Sizes of the waves, such as `[\"1\", \"10%\", \"*2\"]`: a number of hosts, a percentage of the hosts concerned (rounded up), or relative to the previous wave " +
+					"(`\"+50\"`, `\"*2\"`). The last size repeats. [waves](../functions/waves.md) previews them. One wave by default.",
 				ElementType: types.StringType,
 				Optional:    true,
 				Validators:  []validator.List{listvalidator.SizeAtLeast(1), wavesValidator{}},
@@ -48,23 +48,23 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues()},
 			},
 			"pause": schema.StringAttribute{
-				MarkdownDescription: "Pause between two waves, as a duration such as `\"30s\"`. None by default.",
+				MarkdownDescription: "Pause between two waves, such as `\"30s\"`. None by default.",
 				Optional:            true,
 				Validators:          []validator.String{DurationValidator{}},
 			},
 			"wave_timeout": schema.StringAttribute{
-				MarkdownDescription: "How long a wave may take, as a duration such as `\"5m\"`. A host without a result by then has failed, alone. " +
+				MarkdownDescription: "How long a wave may take, such as `\"5m\"`. A host without a result by then has failed. " +
 					"By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started. " +
-					"[Rollouts in detail](../guides/rollouts.md#wave-timeouts) has more.",
+					"See [wave timeouts](../guides/rollouts.md#wave-timeouts).",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
-			"max_failed_hosts": ToleranceAttribute("How many hosts may fail, across all waves: a number, or a percentage such as `\"5%\"` of all hosts that the change concerns, " +
+			"max_failed_hosts": ToleranceAttribute("How many hosts may fail, across all waves: a number, or a percentage such as `\"5%\"` of the hosts concerned, " +
 				"rounded down. Once more have failed, no further wave starts. Defaults to `0`: the first wave with a failure is the last."),
 			"healthy": healthyAttribute(),
 			"on_failure": schema.StringAttribute{
-				MarkdownDescription: "What happens once more hosts have failed than `max_failed_hosts`. Only `" + string(OnFailureStop) + "`, the default: no further wave " +
-					"starts. An operation has no declaration before it that hosts could go back to.",
+				MarkdownDescription: "What happens once more than `max_failed_hosts` have failed. Only `" + string(OnFailureStop) + "`, the default: no further wave " +
+					"starts. An operation cannot be rolled back.",
 				Optional:   true,
 				Validators: []validator.String{noRollbackValidator{}},
 			},
@@ -95,8 +95,8 @@ const (
 func OnFailureAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: "What an update does once more than `max_failed_hosts` have failed. `" + string(OnFailureStop) + "`: no further wave starts. `" + string(OnFailureRollback) +
-			"`: the hosts that it changed also get the previous declaration back, and the apply fails. See [A bad release](../guides/bad-release.md). " +
-			"Never on an interrupt or timeout. Defaults to `" + string(OnFailureStop) + "`.",
+			"`: the hosts that it changed also get the previous declaration back, and the apply fails. Not on an interrupt or timeout. " +
+			"See [a bad release](../guides/bad-release.md). Defaults to `" + string(OnFailureStop) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(string(OnFailureStop), string(OnFailureRollback))},
 	}

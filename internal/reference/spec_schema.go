@@ -13,17 +13,16 @@ import (
 )
 
 // reservedNote ends the description of a field that nobody knows the effect of.
-const reservedNote = " The platform's documentation marks it as reserved."
+const reservedNote = " Reserved by the platform."
 
-// emptyNote ends the description of an object with optional texts.
-const emptyNote = "; an empty text is as good as none."
+// unsetNote ends the description of an object with optional fields.
+const unsetNote = "A field that is not set or is empty is not sent, so that the platform's default applies."
 
 func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "How the agent runs the process. Field names are those of the platform's API. A field that is not set is left out of " +
-			"the request, so that the platform's default applies" + emptyNote,
-		Required: o.Registers,
-		Optional: !o.Registers,
+		MarkdownDescription: "How the agent runs the process, in the field names of the platform's API. " + unsetNote,
+		Required:            o.Registers,
+		Optional:            !o.Registers,
 		Attributes: map[string]schema.Attribute{
 			"identity":       identityAttribute(),
 			"control":        controlAttribute(),
@@ -43,7 +42,7 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 				},
 			},
 			"configmap": schema.ListNestedAttribute{
-				MarkdownDescription: "Configuration files of the process. One of which nothing is set is left out of the request." + reservedNote,
+				MarkdownDescription: "Configuration files of the process. An element without a field is not sent." + reservedNote,
 				Optional:            true,
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: map[string]schema.Attribute{
@@ -66,10 +65,9 @@ func identityAttribute() schema.SingleNestedAttribute {
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
-				MarkdownDescription: "File name of the binary, which is not the same thing as `meta.name`: what `readlink /proc/<pid>/exe` says of the running " +
-					"process (`java`, not the script that starts it).",
-				Required:   true,
-				Validators: []validator.String{binaryValidator()},
+				MarkdownDescription: "File name of the running binary, as `readlink /proc/<pid>/exe` shows it: `java`, not the script that starts it. Often differs from `meta.name`.",
+				Required:            true,
+				Validators:          []validator.String{binaryValidator()},
 			},
 			"setup_path": schema.StringAttribute{
 				MarkdownDescription: "Absolute path of the working directory, in which commands run.",
@@ -89,7 +87,7 @@ func identityAttribute() schema.SingleNestedAttribute {
 			"config_path": optionalPath("Absolute path of the configuration file."),
 			"log_path":    optionalPath("Absolute path of the logs."),
 			"index_key": schema.StringAttribute{
-				MarkdownDescription: "Appears in examples of the platform's documentation, which does not say what it means.",
+				MarkdownDescription: "Appears in the platform's examples. Its meaning is not documented.",
 				Optional:            true,
 			},
 		},
@@ -128,10 +126,9 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 	}
 	percent := func(what string) schema.Float64Attribute {
 		return schema.Float64Attribute{
-			MarkdownDescription: "Maximum " + what + " usage, in percent of the whole machine: more than 0, at most 100. " +
-				"The agent stops or kills a process that exceeds it and, if it is hosted, starts it again: too low a limit causes a restart loop.",
-			Required:   true,
-			Validators: validators,
+			MarkdownDescription: "Maximum " + what + " usage, in percent of the whole machine: more than 0, at most 100.",
+			Required:            true,
+			Validators:          validators,
 		}
 	}
 	reserved := func(what string) schema.Int64Attribute {
@@ -142,10 +139,10 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 			Validators:          []validator.Int64{int64validator.AtLeast(0)},
 		}
 	}
-	usage := "Resource limits. Without them the process has none. Through the ESB a process without limits is registered by hosting it, so there " +
-		"`ensure = \"registered\"` requires them."
+	usage := "Resource limits. None by default. The agent stops or kills a process that exceeds one and, if it is hosted, starts it again: too low a limit causes a restart loop. " +
+		"Through the ESB, `ensure = \"registered\"` requires them."
 	if !o.Registers {
-		usage = "Resource limits. Through the gateway an operation sends them. Through the ESB only registering does, and they are accepted here so that the `spec` of a hosted process can be used as it is."
+		usage = "Resource limits. Through the API gateway, operations send them. Through the ESB, only a registration does, and here they have no effect."
 	}
 	return schema.SingleNestedAttribute{
 		MarkdownDescription: usage,
@@ -175,22 +172,22 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"auto_type": schema.Int64Attribute{
 				CustomType: WholeNumber{},
-				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once: after a start that hosted it, an operation unhosts it again, so that the agent does not run it twice).",
+				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once: an operation that starts it ends its hosting, so that it does not run twice).",
 					gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot),
 				Required:   true,
 				Validators: []validator.Int64{int64validator.OneOf(gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot)},
 			},
-			"start_check_secs": seconds("Seconds after the start command at which the agent checks that the process is running. At least 1: "+
-				"with 0, every start is reported as failed at once. The platform's default is 5.", 1),
-			"stop_check_secs": seconds("Seconds after the stop command at which the agent checks that the process has stopped.", 0),
+			"start_check_secs": seconds("Seconds from the start command to the agent's check that the process runs. At least 1: "+
+				"with 0, every start is reported as failed. The platform's default is 5.", 1),
+			"stop_check_secs": seconds("Seconds from the stop command to the agent's check that the process has stopped.", 0),
 			"start_retries":   seconds("How many times the agent tries to restart a process that has died. The platform's default is 4.", 0),
 			"start_interval":  seconds("Seconds between two attempts to restart it. The platform's default is 10.", 0),
 			"crontab_rule": schema.StringAttribute{
 				MarkdownDescription: "When a periodic process (`auto_type` 0) runs." + reservedNote,
 				Optional:            true,
 			},
-			"op_timeout": seconds("Seconds that a command may take, at least 1. The ESB takes it with operations alone, so changing "+
-				"nothing else re-registers nothing there; the API gateway takes it with a registration, which a change renews. The platform's default is 60.", 1),
+			"op_timeout": seconds("Seconds that a command may take, at least 1. Changing only this registers again through the API gateway, and not through the ESB. "+
+				"The platform's default is 60.", 1),
 		},
 	}
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // TimeoutsDescription describes the timeouts of every object.
-const TimeoutsDescription = "Deadlines. When one expires, everything known so far is kept, and hosts without a result are named."
+const TimeoutsDescription = "Deadlines, such as `\"15m\"`. When one expires, everything known so far is kept, and hosts without a result are named."
 
 // TimeoutsAttribute declares timeouts, with the description that the library leaves out
 // and a validator that refuses a deadline that is over at once.
@@ -66,5 +66,5 @@ var deadlineValidators = []validator.String{DurationValidator{Min: time.Millisec
 
 // TimeoutDescription describes one deadline; what is a noun phrase for what it limits.
 func TimeoutDescription(what string, defaultTimeout time.Duration) string {
-	return "Time limit for " + what + ", as a duration such as `\"15m\"`. Defaults to `" + defaultTimeout.String() + "`."
+	return "Time limit for " + what + ". Defaults to `" + defaultTimeout.String() + "`."
 }

@@ -13,7 +13,7 @@ import (
 // MaxUnreachableAttribute declares max_unreachable_hosts; more is a sentence about what then becomes
 // of these hosts.
 func MaxUnreachableAttribute(more string) schema.StringAttribute {
-	return ToleranceAttribute("How many hosts may have agents that do not answer, without failing the apply: a number or a percentage, rounded down. " +
+	return ToleranceAttribute("How many hosts may be unreachable without failing the apply: a number or a percentage, rounded down. " +
 		more + " Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
 }
 

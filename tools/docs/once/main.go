@@ -1,5 +1,6 @@
 // Command once prints each nested schema of a page once. Attributes with the same schema, such as
-// spec and processes.spec, then lead to one section; tfplugindocs repeats it for each of them.
+// spec and processes.spec, then link to one section; tfplugindocs repeats it for each of them.
+// It also shortens the text of these links.
 //
 // usage: once PAGE...
 package main
@@ -55,9 +56,9 @@ func once(page string) string {
 	page = b.String() + below
 	for from, to := range removed {
 		page = strings.ReplaceAll(page, "[below for nested schema](#nestedatt--"+from+")",
-			fmt.Sprintf("[nested schema for `%s`](#nestedatt--%s)", strings.ReplaceAll(to, "--", "."), to))
+			fmt.Sprintf("[`%s`](#nestedatt--%s)", strings.ReplaceAll(to, "--", "."), to))
 	}
-	return page
+	return strings.ReplaceAll(page, "[below for nested schema]", "[below]")
 }
 
 // split returns the sections of a page, and what is above and below them.
