@@ -79,6 +79,9 @@ type Server struct {
 	// the gateway by op 3), started or restarted, or hosted. By default each of them renews it.
 	// No document says either.
 	ReregisteringKeepsTime, StartingKeepsTime, HostingKeepsTime bool
+	// AgentsWithoutTimes makes agents answer a query without the times of registration and
+	// start, as older ones may.
+	AgentsWithoutTimes bool
 	// HostingSilent leaves the content of ops 3 and 4 at the gateway empty, as it always is
 	// at the ESB.
 	HostingSilent bool
@@ -115,6 +118,9 @@ type Server struct {
 	// still show its old row after each change, or -1 for what was true before the last
 	// change, for ever. See [Server.SetLag].
 	LagCalls int
+	// Lag is how long the cached status goes on to show the row from before a change, if
+	// non-zero; LagCalls does not count then.
+	Lag time.Duration
 
 	// Local makes 127.0.0.0/8 local hosts, in every cloud area, without
 	// declaring them: their commands really run, on this machine, as this
@@ -176,7 +182,7 @@ func (s *Server) begin() {
 			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses, SuppliersApart: s.SuppliersApart,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce, HostingSilent: s.HostingSilent, RestartKeepsHosting: s.RestartKeepsHosting,
 			ReregisteringKeepsTime: s.ReregisteringKeepsTime, StartingKeepsTime: s.StartingKeepsTime, HostingKeepsTime: s.HostingKeepsTime,
-			ExpiredEmpty: s.ExpiredEmpty, LagCalls: s.LagCalls, RowLabels: s.RowLabels,
+			ExpiredEmpty: s.ExpiredEmpty, AgentsWithoutTimes: s.AgentsWithoutTimes, LagCalls: s.LagCalls, Lag: s.Lag, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,
 			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults, CMDB: s.cmdb,

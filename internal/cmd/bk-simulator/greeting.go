@@ -22,10 +22,10 @@ func (o *options) greeting(url string) string {
 	return fmt.Sprintf(`listening on %[1]s
 
 %[2]s
-
+%[3]s
 Its switches:  curl -u "$BK_APP_CODE:$BK_APP_SECRET" %[1]s/_sim/
 Its flags:     bk-simulator -h, or make simulator SIMFLAGS=-h
-`, url, export)
+`, url, export, apart(o.platform))
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)

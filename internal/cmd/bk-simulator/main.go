@@ -40,7 +40,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sim := opts.server(stderr)
+	sim, err := opts.server(stderr)
+	if err != nil {
+		return err
+	}
 	listener, err := listen(ctx, opts.listen)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/blueking/terraform-provider-bk/internal/belief"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
@@ -33,7 +34,8 @@ type options struct {
 	secretFile string
 	username   string
 	tenant     string
-	quirks     []func(*simulator.Server)
+	quirks     []string
+	platform   belief.Profile
 	rowLabels  map[string]string
 	supervise  time.Duration
 	stop       bool
@@ -83,6 +85,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.Usage = func() {
 		_, _ = io.WriteString(stderr, usage)
 		fs.PrintDefaults()
+		_, _ = io.WriteString(stderr, quirkHelp())
 	}
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:8091", "loopback `address` to listen on; port 0 picks a free one")
 	fs.Func("hosts", "declare `hosts`, as cloud:ip, cloud:supplier:ip or an agent id; repeat it or separate by commas", o.addHosts)
@@ -96,7 +99,8 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.Func("app-secret-file", "`file` with the only bk_app_secret let in", o.readSecret)
 	fs.StringVar(&o.username, "username", "", "the only bk_username let in; any if empty")
 	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
-	fs.Func("with", "`quirks` of a platform, separated by commas: "+quirkNames()+" (see the fields of these names in the package simulator)", o.addQuirks)
+	fs.Func("with", "`switches` in which platforms differ, separated by commas (see below)", o.addQuirks)
+	fs.Func("platform", "`file` that bk-doctor probe wrote: behave like that platform; -with adds to it", o.readPlatform)
 	fs.Func("row-label", "`name=value` that the platform adds to the labels of every status row; may be repeated", o.addRowLabel)
 	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
 	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
@@ -200,14 +204,14 @@ const (
 	keptTasks = 10_000
 )
 
-func (o *options) server(stderr io.Writer) *simulator.Server {
+func (o *options) server(stderr io.Writer) (*simulator.Server, error) {
 	sim := &simulator.Server{
 		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username, TenantID: o.tenant,
 		Local: o.local, Root: o.root,
 		Supervise: o.supervise, StopProcesses: o.stop,
 		Topology:  o.topology,
-		StateFile: o.state, RowLabels: o.rowLabels,
-		MaxCalls: keptCalls, MaxTasks: keptTasks,
+		StateFile: o.state,
+		MaxCalls:  keptCalls, MaxTasks: keptTasks,
 		ErrorLog: stderr,
 	}
 	if !o.quiet {
@@ -219,14 +223,14 @@ func (o *options) server(stderr io.Writer) *simulator.Server {
 			_, _ = io.WriteString(stderr, line)
 		}
 	}
-	for _, quirk := range o.quirks {
-		quirk(sim)
+	if err := o.behave(sim); err != nil {
+		return nil, err
 	}
 	sim.AddHost(o.hosts...)
 	for _, prefix := range o.admit {
 		sim.Admit(prefix)
 	}
-	return sim
+	return sim, nil
 }
 
 // callLine is the log line of one call: time, API, op, process, number of hosts,

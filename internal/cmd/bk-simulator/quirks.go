@@ -3,46 +3,92 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/belief"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// quirks are the ways in which platforms differ for good, by the name that -with
-// takes. What comes and goes is a fault, at the control endpoint.
-var quirks = map[string]func(*simulator.Server){
-	"admit-agents":             func(s *simulator.Server) { s.AdmitAgents = true },
-	"entry-per-name":           func(s *simulator.Server) { s.EntryPerName = true },
-	"expired-empty":            func(s *simulator.Server) { s.ExpiredEmpty = true },
-	"hosting-keeps-time":       func(s *simulator.Server) { s.HostingKeepsTime = true },
-	"hosting-once":             func(s *simulator.Server) { s.HostingOnce = true },
-	"hosting-silent":           func(s *simulator.Server) { s.HostingSilent = true },
-	"hosting-starts":           func(s *simulator.Server) { s.HostingStarts = true },
-	"job-removed":              func(s *simulator.Server) { s.JobRemoved = true },
-	"manage-proc-bug":          func(s *simulator.Server) { s.ManageProcBug = true },
-	"old-cmdb":                 func(s *simulator.Server) { s.OldCMDB = true },
-	"register-hosts":           func(s *simulator.Server) { s.RegisterHosts = true },
-	"reregistering-keeps-time": func(s *simulator.Server) { s.ReregisteringKeepsTime = true },
-	"restart-keeps-hosting":    func(s *simulator.Server) { s.RestartKeepsHosting = true },
-	"rows-without-agent-id":    func(s *simulator.Server) { s.RowsWithoutAgentID = true },
-	"rows-without-host":        func(s *simulator.Server) { s.RowsWithoutHost = true },
-	"start-replaces":           func(s *simulator.Server) { s.StartReplaces = true },
-	"starting-keeps-time":      func(s *simulator.Server) { s.StartingKeepsTime = true },
-	"suppliers-apart":          func(s *simulator.Server) { s.SuppliersApart = true },
-	"unverified-status-400":    func(s *simulator.Server) { s.UnverifiedStatus400 = true },
-	"update-refuses":           func(s *simulator.Server) { s.UpdateRefuses = true },
-}
-
-func quirkNames() string { return strings.Join(slices.Sorted(maps.Keys(quirks)), ", ") }
-
+// addQuirks takes a list of switches.
 func (o *options) addQuirks(list string) error {
 	for name := range strings.SplitSeq(list, ",") {
-		quirk, known := quirks[strings.TrimSpace(name)]
-		if !known {
-			return fmt.Errorf("%q is not one of %s", name, quirkNames())
+		if err := (&simulator.Server{}).With(strings.TrimSpace(name)); err != nil {
+			return err
 		}
-		o.quirks = append(o.quirks, quirk)
+		o.quirks = append(o.quirks, strings.TrimSpace(name))
 	}
 	return nil
+}
+
+// readPlatform takes a profile that bk-doctor wrote.
+func (o *options) readPlatform(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	o.platform, err = belief.ParseProfile(file, text)
+	return err
+}
+
+// labelAdded is what a platform adds to rows that is known to add labels. Which ones it adds
+// is in no profile.
+const labelAdded = "added_by_platform"
+
+// behave makes the simulator what flags and profile say.
+func (o *options) behave(sim *simulator.Server) error {
+	if err := sim.With(append(o.platform.Switches(), o.quirks...)...); err != nil {
+		return err
+	}
+	sim.RowLabels = maps.Clone(o.rowLabels)
+	if o.platform.Value("labels-added") == belief.Yes && len(sim.RowLabels) == 0 {
+		sim.RowLabels = map[string]string{labelAdded: "1"}
+	}
+	sim.Lag, _ = time.ParseDuration(o.platform.Value("status-lag"))
+	return nil
+}
+
+// simulated are the rows that the simulator can take from a profile besides the switches.
+var simulated = []string{"labels-added", "status-lag"}
+
+// apart says what of a profile the simulator does not do: what it cannot, and what is not known.
+func apart(platform belief.Profile) string {
+	if platform.Answers == nil {
+		return ""
+	}
+	var cannot, unknown []string
+	for _, b := range belief.All() {
+		value := platform.Value(b.ID)
+		switch {
+		case b.Settled == belief.SettledByNothing:
+		case value == belief.Unknown:
+			unknown = append(unknown, b.ID)
+		case !b.Switch && !b.As(value) && !slices.Contains(simulated, b.ID):
+			cannot = append(cannot, b.ID+" = "+value)
+		}
+	}
+	var text strings.Builder
+	if len(cannot) > 0 {
+		fmt.Fprintf(&text, "Not simulated of this platform: %s.\n", strings.Join(cannot, ", "))
+	}
+	if len(unknown) > 0 {
+		fmt.Fprintf(&text, "Not in the profile, so as the provider believes: %s.\n", strings.Join(unknown, ", "))
+	}
+	return text.String()
+}
+
+// quirkHelp is the table of switches for people who ask for it.
+func quirkHelp() string {
+	var text strings.Builder
+	text.WriteString("\nSwitches of -with, and what holds without each:\n")
+	for _, name := range simulator.Switches() {
+		holds := "Agent ids are declared one by one."
+		if b, ok := belief.Find(name); ok {
+			holds = b.Holds.English
+		}
+		fmt.Fprintf(&text, "  %-25s %s\n", name, strings.ReplaceAll(holds, "`", ""))
+	}
+	return text.String()
 }

@@ -6,69 +6,127 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/blueking/terraform-provider-bk/internal/belief"
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
-// Each quirk sets one field of the simulator, the one of its name.
+// served is the simulator that flags make.
+func served(t *testing.T, args ...string) *simulator.Server {
+	t.Helper()
+	o, err := parseOptions(append([]string{"-quiet", "-local"}, args...), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim, err := o.server(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sim
+}
+
+// field is the field of the simulator that has the name of a switch.
+func field(sim *simulator.Server, name string) reflect.Value {
+	name = strings.ReplaceAll(name, "-", "")
+	return reflect.ValueOf(sim).Elem().FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
+}
+
+// Each switch sets one field of the simulator, the one of its name, and is a row of the table
+// of beliefs, but for the one that test networks need. So does a profile.
 func TestQuirks(t *testing.T) {
 	t.Parallel()
-	for name := range quirks {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, err := parseOptions([]string{"-quiet", "-local", "-with", name}, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			field := strings.ReplaceAll(name, "-", "")
-			set := reflect.ValueOf(o.server(io.Discard)).Elem().FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, field) })
-			if !set.IsValid() || !set.Bool() {
-				t.Errorf("the field of %s is not set", name)
-			}
-		})
+	for _, name := range simulator.Switches() {
+		if set := field(served(t, "-with", name), name); !set.IsValid() || !set.Bool() {
+			t.Errorf("-with: the field of %s is not set", name)
+		}
+		b, known := belief.Find(name)
+		if name == "admit-agents" {
+			continue
+		}
+		if !known || !b.Switch || b.Expected != belief.No || b.Kind != belief.YesNo {
+			t.Errorf("%s is no switch among the beliefs: %+v", name, b)
+		}
+		file := profile(t, `{"format": 1, "beliefs": {"`+name+`": "yes"}}`)
+		if !field(served(t, "-platform", file), name).Bool() {
+			t.Errorf("-platform: the field of %s is not set", name)
+		}
+	}
+	for _, b := range belief.All() {
+		if b.Switch && !slices.Contains(simulator.Switches(), b.ID) {
+			t.Errorf("the simulator has no switch %s", b.ID)
+		}
 	}
 }
 
-// Every boolean that tells platforms apart has a quirk.
+// profile is a file with a profile.
+func profile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "platform.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// What is no switch is taken from a profile as well, or the greeting says that it is not.
+func TestPlatform(t *testing.T) {
+	t.Parallel()
+	file := profile(t, `{"format": 1, "beliefs": {"status-lag": "90s", "labels-added": "yes", "start-replaces": "no", "second-stop": "0"}}`)
+	sim := served(t, "-platform", file, "-with", "hosting-once")
+	if sim.Lag != 90*time.Second || len(sim.RowLabels) != 1 || sim.StartReplaces || !sim.HostingOnce {
+		t.Errorf("lag %s, labels %v, start-replaces %t, hosting-once %t", sim.Lag, sim.RowLabels, sim.StartReplaces, sim.HostingOnce)
+	}
+	if sim := served(t, "-platform", file, "-row-label", "bk=1"); len(sim.RowLabels) != 1 || sim.RowLabels["bk"] != "1" {
+		t.Errorf("labels of a flag: %v", sim.RowLabels)
+	}
+	_, greeting, _ := greeted(t, io.Discard, "-quiet", "-local", "-platform", file)
+	for _, want := range []string{"Not simulated of this platform: second-stop = 0.", "Not in the profile, so as the provider believes: register-hosts,"} {
+		if !strings.Contains(greeting, want) {
+			t.Errorf("the greeting does not say %q:\n%s", want, greeting)
+		}
+	}
+}
+
+func TestPlatform_refused(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		`file or directory`:           {"-platform", "/nonexistent"},
+		`did you mean "hosting-once"`: {"-platform", profile(t, `{"format": 1, "beliefs": {"hosting-onze": "yes"}}`)},
+		`"manage-proc" is not one of`: {"-with", "manage-proc"},
+	} {
+		var said strings.Builder
+		if _, err := parseOptions(append(args, "-local"), &said); !errors.Is(err, errUsage) || !strings.Contains(said.String(), name) {
+			t.Errorf("%s: got %v: %s", name, err, said.String())
+		}
+	}
+}
+
+// Every boolean that tells platforms apart has a switch.
 func TestQuirks_complete(t *testing.T) {
 	t.Parallel()
 	own := map[string]bool{"Local": true, "StopProcesses": true} // flags of their own
-	for field := range reflect.TypeFor[simulator.Server]().Fields() {
-		if field.Type.Kind() != reflect.Bool || !field.IsExported() || own[field.Name] {
+	for f := range reflect.TypeFor[simulator.Server]().Fields() {
+		if f.Type.Kind() != reflect.Bool || !f.IsExported() || own[f.Name] {
 			continue
 		}
-		found := false
-		for name := range quirks {
-			found = found || strings.EqualFold(strings.ReplaceAll(name, "-", ""), field.Name)
-		}
-		if !found {
-			t.Errorf("no quirk for %s", field.Name)
+		if !slices.ContainsFunc(simulator.Switches(), func(name string) bool { return strings.EqualFold(strings.ReplaceAll(name, "-", ""), f.Name) }) {
+			t.Errorf("no switch for %s", f.Name)
 		}
 	}
 }
 
-func TestQuirks_unknown(t *testing.T) {
+// The help lists every switch with what holds without it.
+func TestUsage_listsSwitches(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	if _, err := parseOptions([]string{"-local", "-with", "manage-proc"}, &said); !errors.Is(err, errUsage) || !strings.Contains(said.String(), "manage-proc-bug") {
-		t.Errorf("got %v: %s", err, said.String())
-	}
-}
-
-// The pages that say what is not proven name every quirk, but for what a test network needs.
-func TestQuirks_areOnThePages(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"versions.md", "zh-versions.md"} {
-		page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guides", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for quirk := range quirks {
-			if quirk != "admit-agents" && !strings.Contains(string(page), "`"+quirk+"`") {
-				t.Errorf("%s does not name %s", name, quirk)
-			}
+	_, _ = parseOptions([]string{"-h"}, &said)
+	for _, name := range simulator.Switches() {
+		if b, _ := belief.Find(name); !strings.Contains(said.String(), name) || !strings.Contains(said.String(), strings.ReplaceAll(b.Holds.English, "`", "")) {
+			t.Errorf("the help does not explain %s", name)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func (g *GSE) queryContentLocked(p *process, it *Item) document {
 		UTime:       "0",
 		Version:     p.version,
 	}
-	if p.listed() {
+	if p.listed() && !g.AgentsWithoutTimes {
 		instance.RegisterTime = p.registerTime
 		instance.LastStartTime = p.lastStartTime
 	}
@@ -123,7 +123,9 @@ func (g *GSE) queryContentLocked(p *process, it *Item) document {
 		started := time.Unix(p.lastStartTime, 0)
 		use := g.usageLocked(p)
 		instance.PID = p.pid
-		instance.LastStartTime = p.lastStartTime
+		if !g.AgentsWithoutTimes {
+			instance.LastStartTime = p.lastStartTime
+		}
 		instance.StartTime = started.UTC().Format(time.DateTime)
 		instance.ElapsedTime = max(0, now.Unix()-p.lastStartTime)
 		instance.Stat = "S"

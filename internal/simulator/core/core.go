@@ -58,12 +58,14 @@ type Settings struct {
 	HostingSilent       bool
 	RestartKeepsHosting bool
 	ExpiredEmpty        bool
+	AgentsWithoutTimes  bool
 
 	ReregisteringKeepsTime bool
 	StartingKeepsTime      bool
 	HostingKeepsTime       bool
 
 	LagCalls  int
+	Lag       time.Duration
 	RowLabels map[string]string
 
 	Local         bool

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Row is one process in the cached status.
@@ -45,6 +46,7 @@ type lag struct {
 	row    Row
 	absent bool
 	left   int
+	until  time.Time // with Lag, in place of left
 }
 
 func (c *statusCache) forget(namespace string) { delete(c.index, namespace) }
@@ -95,7 +97,7 @@ func (g *GSE) SetRowLabels(labels map[string]string) {
 
 // beforeChangeLocked keeps the row that a lag will go on to show.
 func (g *GSE) beforeChangeLocked(key ProcKey) {
-	if g.status.behind == 0 {
+	if g.status.behind == 0 && g.Lag == 0 {
 		return
 	}
 	g.keepRowLocked(key)
@@ -109,6 +111,7 @@ func (g *GSE) keepRowLocked(key ProcKey) {
 	if g.status.lagging == nil {
 		g.status.lagging = make(map[ProcKey]*lag)
 	}
+	g.catchUpLocked(key)
 	old := g.status.lagging[key]
 	if old == nil || g.status.behind < 0 {
 		old = &lag{absent: true}
@@ -119,6 +122,17 @@ func (g *GSE) keepRowLocked(key ProcKey) {
 		g.status.forget(key.Namespace)
 	}
 	old.left = g.status.behind
+	if g.Lag > 0 {
+		old.left, old.until = -1, g.now().Add(g.Lag)
+	}
+}
+
+// catchUpLocked ends a lag whose time is up.
+func (g *GSE) catchUpLocked(key ProcKey) {
+	if old := g.status.lagging[key]; old != nil && !old.until.IsZero() && !g.now().Before(old.until) {
+		delete(g.status.lagging, key)
+		g.status.forget(key.Namespace)
+	}
 }
 
 func (g *GSE) rowLocked(p *process) Row {
@@ -152,6 +166,7 @@ func (g *GSE) showLocked(key ProcKey) (Row, bool) {
 		r, ok := g.status.frozen[key]
 		return r, ok
 	}
+	g.catchUpLocked(key)
 	if old := g.status.lagging[key]; old != nil {
 		if countdown(&old.left) && old.left == 0 {
 			delete(g.status.lagging, key)
@@ -215,6 +230,7 @@ func (g *GSE) existsLocked(key ProcKey) bool {
 		_, ok := g.status.frozen[key]
 		return ok
 	}
+	g.catchUpLocked(key)
 	if old := g.status.lagging[key]; old != nil {
 		return !old.absent
 	}

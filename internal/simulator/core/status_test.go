@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
@@ -142,5 +143,63 @@ func BenchmarkServer_thousandHosts(b *testing.B) {
 				bench(call[0], call[1])
 			}
 		})
+	}
+}
+
+// With a lag in time the rows show what was true before a change, until that time is up.
+func TestStatus_lagsInTime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := simtest.NewVirtual(t, &simulator.Server{Lag: time.Minute, Now: func() time.Time { return now }})
+	seen := func() string {
+		rows := c.Rows("10.0.0.1")
+		listed := rowsInNamespace(c)
+		if (len(rows) == 0) != (listed == 0) {
+			t.Errorf("%d rows, %d listed", len(rows), listed)
+		}
+		if row := rows["10.0.0.1"]; row != nil {
+			return fmt.Sprint(row["status"])
+		}
+		return "none"
+	}
+	c.Call("register_proc_info", "10.0.0.1")
+	for _, step := range []struct {
+		after time.Duration
+		do    func()
+		want  string
+	}{
+		{59 * time.Second, func() {}, "none"},
+		{time.Second, func() {}, "2"},
+		{0, func() { c.Do(simulator.OpStart, "10.0.0.1") }, "2"},
+		{time.Minute, func() {}, "1"},
+		{0, func() { c.Call("unregister_proc_info", "10.0.0.1"); c.Do(simulator.OpStop, "10.0.0.1") }, "1"},
+		{time.Minute, func() {}, "none"},
+	} {
+		step.do()
+		now = now.Add(step.after)
+		if got := seen(); got != step.want {
+			t.Errorf("after %s: row %s, want %s", step.after, got, step.want)
+		}
+	}
+}
+
+// rowsInNamespace is how many rows a listing of the namespace counts.
+func rowsInNamespace(c *simtest.Client) int {
+	answer := c.Send("sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1000}}`)
+	rows, _ := answer.Data["proc_infos"].([]any)
+	return len(rows)
+}
+
+// An agent without times tells none, running or not.
+func TestQuery_withoutTimes(t *testing.T) {
+	t.Parallel()
+	for without, want := range map[bool]bool{false: true, true: false} {
+		c := simtest.NewVirtual(t, &simulator.Server{AgentsWithoutTimes: without})
+		c.Call("register_proc_info", "10.0.0.1")
+		c.Do(simulator.OpStart, "10.0.0.1")
+		instance := simtest.Instance(t, c.Do(simulator.OpQuery, "10.0.0.1"))
+		if tells := instance["register_time"] != 0.0 && instance["last_start_time"] != 0.0; tells != want {
+			t.Errorf("without times %t: %v", without, instance)
+		}
 	}
 }

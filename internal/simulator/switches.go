@@ -1,0 +1,49 @@
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// switches are the ways in which platforms differ for good, by the names that With takes.
+// What comes and goes is a fault.
+var switches = map[string]func(*Server){
+	"admit-agents":             func(s *Server) { s.AdmitAgents = true },
+	"agents-without-times":     func(s *Server) { s.AgentsWithoutTimes = true },
+	"entry-per-name":           func(s *Server) { s.EntryPerName = true },
+	"expired-empty":            func(s *Server) { s.ExpiredEmpty = true },
+	"hosting-keeps-time":       func(s *Server) { s.HostingKeepsTime = true },
+	"hosting-once":             func(s *Server) { s.HostingOnce = true },
+	"hosting-silent":           func(s *Server) { s.HostingSilent = true },
+	"hosting-starts":           func(s *Server) { s.HostingStarts = true },
+	"job-removed":              func(s *Server) { s.JobRemoved = true },
+	"manage-proc-bug":          func(s *Server) { s.ManageProcBug = true },
+	"old-cmdb":                 func(s *Server) { s.OldCMDB = true },
+	"register-hosts":           func(s *Server) { s.RegisterHosts = true },
+	"reregistering-keeps-time": func(s *Server) { s.ReregisteringKeepsTime = true },
+	"restart-keeps-hosting":    func(s *Server) { s.RestartKeepsHosting = true },
+	"rows-without-agent-id":    func(s *Server) { s.RowsWithoutAgentID = true },
+	"rows-without-host":        func(s *Server) { s.RowsWithoutHost = true },
+	"start-replaces":           func(s *Server) { s.StartReplaces = true },
+	"starting-keeps-time":      func(s *Server) { s.StartingKeepsTime = true },
+	"suppliers-apart":          func(s *Server) { s.SuppliersApart = true },
+	"unverified-status-400":    func(s *Server) { s.UnverifiedStatus400 = true },
+	"update-refuses":           func(s *Server) { s.UpdateRefuses = true },
+}
+
+// Switches are the names that With takes, in the order of the alphabet.
+func Switches() []string { return slices.Sorted(maps.Keys(switches)) }
+
+// With turns switches on, each the field of its name, before the server serves.
+func (s *Server) With(names ...string) error {
+	for _, name := range names {
+		turnOn, known := switches[name]
+		if !known {
+			return fmt.Errorf("%q is not one of %s", name, strings.Join(Switches(), ", "))
+		}
+		turnOn(s)
+	}
+	return nil
+}
