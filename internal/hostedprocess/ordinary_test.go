@@ -2,6 +2,8 @@ package hostedprocess_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -54,6 +56,42 @@ func TestOrdinaryLife(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// On every platform that differs in one way from what the provider believes, a life without
+// trouble leaves no drift after an apply and nothing after a destroy. Where a start replaces what
+// is registered, one more apply registers it again, and operates nothing. BK_TEST_PLATFORM has
+// it be the platform of a profile.
+func TestOrdinaryLife_onPlatforms(t *testing.T) {
+	t.Parallel()
+	for name, platform := range providertest.Platforms() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through(t, platform.Faces, func(w *world) {
+				if err := w.sim.With(platform.Switches...); err != nil {
+					w.Fatal(err)
+				}
+				more := map[string]any{"ensure": string(fleet.EnsureRunning), "on_update": string(fleet.UpdateRestart), "on_destroy": string(fleet.DestroyStop)}
+				object := w.object()
+				for i, config := range []map[string]any{w.declares(2, more), w.changed(2, more), w.changed(1, more)} {
+					if _, said := object.Apply(config); len(said) > 0 {
+						w.Errorf("apply %d: %s", i, said)
+					}
+					w.sim.ResetCalls()
+					w.sim.SetLag(0) // the cached status has caught up
+					kind, said := object.Apply(config)
+					operated := slices.ContainsFunc(w.sim.Changes(), func(call string) bool { return strings.Contains(call, "/0 ") || strings.Contains(call, "/7 ") })
+					if replaced := kind == providertest.PlanUpdate && w.sim.StartReplaces && w.by == esb; kind != providertest.PlanNothing && !replaced || operated || len(said) > 0 {
+						w.Errorf("again %d: %s %v %s", i, kind, w.sim.Changes(), said)
+					}
+					w.sim.SetLag(0)
+					w.play(object, step{name: "the third time", config: config, kind: providertest.PlanNothing})
+				}
+				w.play(object, step{name: "destroyed", anyCalls: true})
+				w.expectNothing()
+			})
+		})
 	}
 }
 

@@ -44,6 +44,7 @@ func NewSim(tb testing.TB) *Sim {
 func NewSimBehind(tb testing.TB, front func(http.Handler) http.Handler) *Sim {
 	tb.Helper()
 	sim := &simulator.Server{}
+	onPlatform(tb, sim)
 	sim.Admit(netip.MustParsePrefix("10.0.0.0/8"))
 	server := httptest.NewServer(front(sim))
 	served := &Sim{Server: sim, URL: server.URL}

@@ -1,0 +1,71 @@
+package providertest
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/belief"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// profiled is the profile that BK_TEST_PLATFORM names, an empty one where it names none.
+var profiled = sync.OnceValues(func() (belief.Profile, error) {
+	file := os.Getenv("BK_TEST_PLATFORM")
+	if file == "" {
+		return belief.Profile{}, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return belief.Profile{}, err
+	}
+	return belief.ParseProfile(file, text)
+})
+
+// onPlatform makes a simulator behave like the platform whose profile BK_TEST_PLATFORM names.
+// What lags there by a second lags here by a millisecond, as the provider waits.
+func onPlatform(tb testing.TB, sim *simulator.Server) {
+	tb.Helper()
+	profile, err := profiled()
+	if err == nil {
+		err = sim.With(profile.Switches()...)
+	}
+	if err != nil {
+		tb.Fatalf("BK_TEST_PLATFORM: %v", err)
+	}
+	lag, _ := time.ParseDuration(profile.Value("status-lag"))
+	sim.Lag = lag / 1000
+	if profile.Value("labels-added") == belief.Yes {
+		sim.RowLabels = map[string]string{"added_by_platform": "1"}
+	}
+}
+
+// Platform differs from what the provider believes.
+type Platform struct {
+	Switches []string // of the simulator, beside those of BK_TEST_PLATFORM
+	Faces    []Face   // on which that matters
+}
+
+// Platforms are those on which what everybody does is to work: the one that BK_TEST_PLATFORM
+// names, or one for each switch of the simulator.
+func Platforms() map[string]Platform {
+	faces := []Face{FaceESB, FaceGateway, FaceJOB}
+	if os.Getenv("BK_TEST_PLATFORM") != "" {
+		return map[string]Platform{"BK_TEST_PLATFORM": {Faces: faces}}
+	}
+	platforms := make(map[string]Platform)
+	for _, name := range simulator.Switches() {
+		b, _ := belief.Find(name)
+		p := Platform{Switches: []string{name}}
+		for _, face := range faces {
+			if b.On(belief.Face(face)) {
+				p.Faces = append(p.Faces, face)
+			}
+		}
+		if name != "job-removed" { // nothing works there
+			platforms[name] = p
+		}
+	}
+	return platforms
+}
