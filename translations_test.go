@@ -58,8 +58,8 @@ func blobOf(content []byte) string {
 func TestTranslations_haveTheSameCode(t *testing.T) {
 	t.Parallel()
 	for _, page := range translations(t) {
-		if !strings.HasSuffix(page.source, ".md") && !strings.HasSuffix(page.source, ".md.tmpl") {
-			continue
+		if !strings.HasSuffix(page.source, ".md") && !strings.HasSuffix(page.source, ".md.tmpl") || strings.HasPrefix(page.file, zhReference) {
+			continue // TestReference_pages compares the pages of objects
 		}
 		english := codeOf(rendered(t, page.source))
 		for _, block := range codeOf(rendered(t, page.file)) {
@@ -133,6 +133,8 @@ func TestTranslations_areComplete(t *testing.T) {
 	}
 }
 
+var zhSubcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(中文|参考（中文）)"\n`)
+
 // Chinese pages stand together, lead to one another where there is a choice, and nowhere
 // that does not exist.
 func TestTranslations_standTogether(t *testing.T) {
@@ -143,8 +145,8 @@ func TestTranslations_standTogether(t *testing.T) {
 	}
 	for _, file := range append(pages, "README.zh-CN.md") {
 		text := rendered(t, file)
-		if file != "README.zh-CN.md" && (!strings.HasPrefix(text, "---\npage_title: ") || !strings.Contains(text, "\nsubcategory: \"中文\"\n")) {
-			t.Errorf("%s does not begin with a title and the subcategory 中文", file)
+		if file != "README.zh-CN.md" && !zhSubcategory.MatchString(text) {
+			t.Errorf("%s does not begin with a title and the subcategory 中文 or 参考（中文）", file)
 		}
 		english := strings.TrimPrefix(filepath.Base(file), "zh-")
 		for _, link := range pageLink.FindAllStringSubmatch(text, -1) {
@@ -152,7 +154,7 @@ func TestTranslations_standTogether(t *testing.T) {
 			if link[1] == "" {
 				page = file
 			}
-			if name := filepath.Base(page); filepath.Dir(page) == filepath.Join("docs", "guides") && !strings.HasPrefix(name, "zh-") && name != english {
+			if name := filepath.Base(page); strings.HasPrefix(filepath.ToSlash(page), "docs/") && !strings.HasPrefix(name, "zh-") && name != english {
 				t.Errorf("%s leads to %s and not to the Chinese page", file, page)
 			}
 			if !slices.Contains(anchorsOf(rendered(t, page)), anchor) {
@@ -165,14 +167,18 @@ func TestTranslations_standTogether(t *testing.T) {
 var (
 	pageLink = regexp.MustCompile(`\]\(([\w./-]+\.md)?(#[^)]+)?\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	placed   = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 	unlinked = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// anchorsOf returns the links to the chapters of a page, and none.
+// anchorsOf returns the links to the chapters of a page and to its other places, and none.
 func anchorsOf(page string) []string {
 	anchors := []string{""}
 	for _, match := range heading.FindAllStringSubmatch(page, -1) {
 		anchors = append(anchors, "#"+strings.ReplaceAll(unlinked.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-"))
+	}
+	for _, match := range placed.FindAllStringSubmatch(page, -1) {
+		anchors = append(anchors, "#"+match[1])
 	}
 	return anchors
 }
@@ -192,8 +198,16 @@ func translations(t *testing.T) []translation {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	layouts, err := filepath.Glob(zhReference + "/*.md.tmpl")
+	if err != nil || len(layouts) == 0 {
+		t.Fatal(layouts, err)
+	}
+	special, err := filepath.Glob(zhReference + "/*/*.md.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var pages []translation
-	for _, file := range append(files, "README.zh-CN.md") {
+	for _, file := range slices.Concat(files, layouts, special, []string{"README.zh-CN.md"}) {
 		file = filepath.ToSlash(file)
 		if layout, isRendered := fromTables[filepath.Base(file)]; isRendered {
 			if layout == "" {

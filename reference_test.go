@@ -1,0 +1,338 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+var writeReference = flag.Bool("write-reference", false, "let TestReference_pages write the Chinese pages in place of comparing them")
+
+// zhReference has the layouts of the Chinese pages, one for each template of English ones, and the glossary.
+const zhReference = "tools/docs/zh"
+
+// An object is what a reference page is about: all that its schema says of it.
+type object struct {
+	kind, name           string // the kind is the directory of the English page
+	summary, description string
+	attributes           []*tfprotov6.SchemaAttribute
+}
+
+// objects are all that the provider serves, and its own configuration.
+func objects(t *testing.T) []object {
+	t.Helper()
+	served := providertest.NewProtocol(t).Schema
+	of := func(kind, name string, s *tfprotov6.Schema) object {
+		return object{kind, name, "", s.Block.Description, s.Block.Attributes}
+	}
+	all := []object{of("", "index", served.Provider)}
+	for name, s := range served.ResourceSchemas {
+		all = append(all, of("resources", name, s))
+	}
+	for name, s := range served.DataSourceSchemas {
+		all = append(all, of("data-sources", name, s))
+	}
+	for name, s := range served.ListResourceSchemas {
+		all = append(all, of("list-resources", name, s))
+	}
+	for name, s := range served.ActionSchemas {
+		all = append(all, of("actions", name, s.Schema))
+	}
+	for name, f := range served.Functions {
+		parameters := make([]*tfprotov6.SchemaAttribute, len(f.Parameters))
+		for i, p := range f.Parameters {
+			parameters[i] = &tfprotov6.SchemaAttribute{Name: p.Name, Type: p.Type, Description: p.Description, Required: true}
+		}
+		all = append(all, object{"functions", name, f.Summary, f.Description, parameters})
+	}
+	slices.SortFunc(all, func(a, b object) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) })
+	return all
+}
+
+// english is the page of an object in English.
+func (o object) english() string {
+	return filepath.ToSlash(filepath.Join("docs", o.kind, strings.TrimPrefix(o.name, "bk_")+".md"))
+}
+
+// chinese is the page of an object in Chinese, which only a guide can be.
+func (o object) chinese() string { return "docs/guides/" + chinesePage(o.kind, o.name) }
+
+func chinesePage(kind, name string) string {
+	page := strings.TrimPrefix(name, "bk_")
+	if kind != "" {
+		page = strings.TrimSuffix(kind, "s") + "-" + page
+	}
+	return "zh-" + strings.ReplaceAll(page, "_", "-") + ".md"
+}
+
+// Each object has a page in Chinese: its layout, with the object's examples, and with tables of its attributes
+// in the words of the glossary.
+func TestReference_pages(t *testing.T) {
+	t.Parallel()
+	words, known := glossary(t), make(map[string]bool)
+	for _, o := range objects(t) {
+		known[o.chinese()] = true
+		page := o.render(t, words)
+		if *writeReference {
+			if err := os.WriteFile(o.chinese(), []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		written, err := os.ReadFile(o.chinese())
+		if err != nil {
+			t.Errorf("%v: make generate renders it", err)
+			continue
+		}
+		if diff := gocmp.Diff(strings.Split(page, "\n"), strings.Split(string(written), "\n")); diff != "" {
+			t.Errorf("make generate renders %s anew (-schema +page):\n%s", o.chinese(), diff)
+		}
+		if o.kind != "" && !strings.Contains(read(t, "docs/guides/zh-index.md"), "("+filepath.Base(o.chinese())+")") {
+			t.Errorf("zh-index.md does not lead to %s", o.chinese())
+		}
+		english := codeOf(read(t, o.english()))
+		for _, block := range codeOf(page) {
+			if !slices.Contains(english, block) {
+				t.Errorf("%s has code that %s does not have:\n%s", o.chinese(), o.english(), block)
+			}
+		}
+	}
+	guides, err := filepath.Glob("docs/guides/zh-*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, guide := range guides {
+		if guide = filepath.ToSlash(guide); strings.Contains(read(t, guide), referenceSubcategory) && !known[guide] {
+			t.Errorf("%s is about no object", guide)
+		}
+	}
+}
+
+const referenceSubcategory = "\nsubcategory: \"参考（中文）\"\n"
+
+// The glossary has each description of the schemas, with its attributes, values and code as they are, and no other.
+func TestReference_glossary(t *testing.T) {
+	t.Parallel()
+	words, where := glossary(t), make(map[string][]string)
+	for _, o := range objects(t) {
+		o.describe(func(at, description string) {
+			where[description] = append(where[description], strings.TrimSpace(o.english()+" "+at))
+		})
+	}
+	for _, description := range slices.Sorted(maps.Keys(where)) {
+		switch chinese, translated := words[description]; {
+		case !translated:
+			t.Errorf("%s has a description that %s/glossary.txt lacks. Add it, and its Chinese in the next line:\n%s", strings.Join(where[description], ", "), zhReference, description)
+		case !slices.Equal(codeSpans(description), codeSpans(chinese)):
+			t.Errorf("%s: code in English and in Chinese differs (-English +Chinese):\n%s\n%s", where[description][0], chinese, gocmp.Diff(codeSpans(description), codeSpans(chinese)))
+		}
+	}
+	for _, english := range slices.Sorted(maps.Keys(words)) {
+		if where[english] == nil {
+			t.Errorf("%s/glossary.txt has what no schema says any more, so delete or correct it:\n%s\n%s", zhReference, english, words[english])
+		}
+	}
+}
+
+// describe visits all descriptions of an object, each with the attribute that it describes.
+func (o object) describe(visit func(at, description string)) {
+	if o.summary != "" {
+		visit("", o.summary)
+	}
+	visit("", o.description)
+	eachDescription("", o.attributes, visit)
+}
+
+func eachDescription(above string, attributes []*tfprotov6.SchemaAttribute, visit func(at, description string)) {
+	for _, a := range attributes {
+		visit(above+a.Name, a.Description)
+		if a.NestedType != nil {
+			eachDescription(above+a.Name+".", a.NestedType.Attributes, visit)
+		}
+	}
+}
+
+// glossary reads the Chinese of descriptions. Each entry is a line in English and one in Chinese, and
+// entries are apart by an empty line.
+func glossary(t *testing.T) map[string]string {
+	t.Helper()
+	words := make(map[string]string)
+	for entry := range strings.SplitSeq(strings.TrimSpace(read(t, zhReference+"/glossary.txt")), "\n\n") {
+		english, chinese, _ := strings.Cut(entry, "\n")
+		if chinese == "" || strings.Contains(chinese, "\n") {
+			t.Errorf("this is no line in English and one in Chinese:\n%s", entry)
+		}
+		if words[english] != "" {
+			t.Errorf("this is there twice:\n%s", english)
+		}
+		words[english] = chinese
+	}
+	return words
+}
+
+var codeSpan = regexp.MustCompile("`[^`]+`")
+
+// codeSpans are the different pieces of code in a text, sorted.
+func codeSpans(text string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(codeSpan.FindAllString(text, -1))))
+}
+
+// render fills in the layout of an object's page: its own, or that of its kind. What the glossary lacks stays
+// English, and TestReference_glossary names it.
+func (o object) render(t *testing.T, words map[string]string) string {
+	t.Helper()
+	file := filepath.Join(zhReference, o.kind, strings.TrimPrefix(o.name, "bk_")+".md.tmpl")
+	if _, err := os.Stat(file); err != nil {
+		file = filepath.Join(zhReference, o.kind+".md.tmpl")
+	}
+	chinese := func(english string) string { return cmp.Or(words[english], english) }
+	code := func(language, file string) string {
+		return "```" + language + "\n" + strings.TrimSpace(read(t, file)) + "\n```"
+	}
+	layout, err := template.New(filepath.Base(file)).Funcs(template.FuncMap{
+		"tffile":   func(file string) string { return code("terraform", file) },
+		"codefile": code,
+		"page":     chinesePage,
+		"plain": func(text string) string {
+			return strings.ReplaceAll(markdownLink.ReplaceAllString(text, "$1"), "`", "")
+		},
+	}).ParseFiles(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := filepath.Glob(filepath.Join("examples", o.kind, o.name, "*.tf*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := &attributeTables{chinese: chinese, printed: make(map[string]*tfprotov6.SchemaObject)}
+	tables.print("", o.attributes)
+	var page strings.Builder
+	err = layout.Execute(&page, map[string]any{
+		"Name": o.name, "Summary": chinese(o.summary), "Description": chinese(o.description), "Examples": examples,
+		"Signature": signature.FindString(read(t, o.english())), "Attributes": strings.TrimSpace(tables.text.String()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+var (
+	markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	signature    = regexp.MustCompile("```text\n[a-z_]+\\(.*\n```") // of a function, in its English page
+)
+
+// attributeTables prints a table of the attributes of an object, and below it one of each nested one. Attributes that have the
+// same nested ones share a table.
+type attributeTables struct {
+	chinese func(english string) string
+	text    strings.Builder
+	printed map[string]*tfprotov6.SchemaObject // by path
+}
+
+func (p *attributeTables) print(above string, attributes []*tfprotov6.SchemaAttribute) {
+	attributes = slices.Clone(attributes)
+	slices.SortStableFunc(attributes, func(a, b *tfprotov6.SchemaAttribute) int { return cmp.Compare(usage(a), usage(b)) })
+	var nested []*tfprotov6.SchemaAttribute
+	p.text.WriteString("| 名称 | 类型 | 要求 | 说明 |\n|---|---|---|---|\n")
+	for _, a := range attributes {
+		description := p.chinese(a.Description)
+		if a.NestedType != nil {
+			path := p.pathOf(above+a.Name, a.NestedType)
+			description += fmt.Sprintf("下级属性见 [`%s`](#%s)。", path, anchorOf(path))
+			if path == above+a.Name {
+				nested = append(nested, a)
+			}
+		}
+		fmt.Fprintf(&p.text, "| `%s` | `%s` | %s | %s |\n", a.Name, typeName(a), usageNames[usage(a)]+sensitive(a), strings.ReplaceAll(description, "|", `\|`))
+	}
+	for _, a := range nested {
+		path := above + a.Name
+		fmt.Fprintf(&p.text, "\n<a id=\"%s\"></a>\n### `%s`\n\n", anchorOf(path), path)
+		p.print(path+".", a.NestedType.Attributes)
+	}
+}
+
+// pathOf is where the nested attributes are printed: at the first attribute that has the same.
+func (p *attributeTables) pathOf(path string, nested *tfprotov6.SchemaObject) string {
+	for _, first := range slices.Sorted(maps.Keys(p.printed)) {
+		if reflect.DeepEqual(p.printed[first].Attributes, nested.Attributes) {
+			return first
+		}
+	}
+	p.printed[path] = nested
+	return path
+}
+
+func anchorOf(path string) string { return "nestedatt--" + strings.ReplaceAll(path, ".", "--") }
+
+var usageNames = []string{"必填", "可选", "只读"}
+
+func usage(a *tfprotov6.SchemaAttribute) int {
+	switch {
+	case a.Required:
+		return 0
+	case a.Optional:
+		return 1
+	}
+	return 2
+}
+
+func sensitive(a *tfprotov6.SchemaAttribute) string {
+	if a.Sensitive {
+		return "，敏感"
+	}
+	return ""
+}
+
+// typeName is a type as it is written in a configuration.
+func typeName(a *tfprotov6.SchemaAttribute) string {
+	if a.NestedType == nil {
+		return typeOf(a.Type)
+	}
+	return nestings[a.NestedType.Nesting]
+}
+
+var nestings = map[tfprotov6.SchemaObjectNestingMode]string{
+	tfprotov6.SchemaObjectNestingModeSingle: "object",
+	tfprotov6.SchemaObjectNestingModeList:   "list(object)",
+	tfprotov6.SchemaObjectNestingModeSet:    "set(object)",
+	tfprotov6.SchemaObjectNestingModeMap:    "map(object)",
+}
+
+func typeOf(typ tftypes.Type) string {
+	switch typ := typ.(type) {
+	case tftypes.List:
+		return "list(" + typeOf(typ.ElementType) + ")"
+	case tftypes.Set:
+		return "set(" + typeOf(typ.ElementType) + ")"
+	case tftypes.Map:
+		return "map(" + typeOf(typ.ElementType) + ")"
+	case tftypes.Object:
+		return "object"
+	}
+	switch {
+	case typ.Is(tftypes.String):
+		return "string"
+	case typ.Is(tftypes.Number):
+		return "number"
+	case typ.Is(tftypes.Bool):
+		return "bool"
+	}
+	return "any"
+}
