@@ -43,24 +43,6 @@ func TestTroubleshooting_quotesMessages(t *testing.T) {
 	}
 }
 
-// The reference tells of every code of out_of_sync: those of the page of codes before the ones of
-// failed_hosts.
-func TestHostedProcess_tellsEveryCode(t *testing.T) {
-	t.Parallel()
-	_, ofState, _ := strings.Cut(read(t, "docs/guides/codes.md"), "\n## State codes\n")
-	ofState, _, found := strings.Cut(ofState, "\n| `failed` |")
-	codes := regexp.MustCompile("(?m)^\\| (`\\w+`) \\|").FindAllStringSubmatch(ofState, -1)
-	if !found || len(codes) < 11 {
-		t.Fatalf("codes.md has %d codes of out_of_sync", len(codes))
-	}
-	firstCells := strings.Join(regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllString(read(t, "docs/resources/hosted_process.md"), -1), "\n")
-	for _, code := range codes {
-		if !strings.Contains(firstCells, code[1]) {
-			t.Errorf("docs/resources/hosted_process.md does not say what the next apply does where a host is %s", code[1])
-		}
-	}
-}
-
 // sourcesOf is the text of the Go files in a folder that are not tests. Texts that a line
 // break cuts are put together.
 func sourcesOf(t *testing.T, folder string) string {

@@ -82,8 +82,6 @@ func TestAccExitCodes_partialFailure(t *testing.T) {
 // An import block, a configuration generated from it, and the spec filled in: no
 // host whose fingerprint matches is called.
 //
-// Promised in reference: `plan -generate-config-out=web.tf` writes the resource of such an
-// import block, and then ends with an error, because the platform returns no spec.
 // Promised in import-and-adoption.md: writes a resource for an import block, and then ends with
 // an error, because `spec` is required.
 func TestAccGenerateConfig(t *testing.T) {

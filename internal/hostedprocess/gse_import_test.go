@@ -13,11 +13,8 @@ import (
 
 // An import finds what was applied, but for what the platform does not tell.
 //
-// Promised in reference: An import of hosts fails where the process is registered on none of
-// them. Those on which it is not registered are named by a warning, and the next apply registers
-// it there.
-// Promised in import-and-adoption.md: Hosts that aren't registered are named in a message, and
-// the next apply registers them.
+// Promised in import-and-adoption.md: Hosts that aren't registered are named in a warning, and
+// the next apply registers them. If none is registered, the import fails.
 func TestHostedProcess_import(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -59,8 +56,8 @@ func TestHostedProcess_import(t *testing.T) {
 // Labels that every host has in the same way are imported. What differs from host to host
 // is named, and no host's value becomes that of all.
 //
-// Promised in reference: Those that differ from host to host, such as the `bk_process_id` that
-// GSEKit writes, are left out of state, and a warning names them with their values.
+// Promised in import-and-adoption.md: Others, such as the `bk_process_id` that GSEKit writes, are
+// left out of state, and a warning names them with their values.
 func TestHostedProcessResource_importLabels(t *testing.T) {
 	t.Parallel()
 	gsekit := func(n int) map[string]string {
@@ -108,10 +105,8 @@ func TestHostedProcessResource_importLabels(t *testing.T) {
 // Hosts can be imported under keys of one's own, and the first plan has no line for them
 // then; where it has, it says that no host leaves for that.
 //
-// Promised in reference: The first plan then shows each host as a line that goes and a line
-// that comes, and warns that none of them leaves for that.
 // Promised in import-and-adoption.md: The first plan then shows every key as changed. A changed
-// key calls nothing.
+// key calls nothing, and a warning says so.
 func TestHostedProcessResource_importKeys(t *testing.T) {
 	t.Parallel()
 	named := providertest.HostsOf(3)

@@ -77,8 +77,8 @@ func TestHostedProcess_foreignOwner(t *testing.T) {
 // adopt_existing, is told whose it was, and whether it is hosted only now. Who lost it plans drift,
 // and takes it back; then the other leaves it alone.
 //
-// Promised in reference: A warning (*Hosts Taken Over*) names the host and that owner, who plans
-// drift at its next refresh.
+// Promised in shared-hosts.md: The create takes it over, and a warning (*Hosts Taken Over*) names
+// the host and that owner, who plans drift at its next refresh.
 func TestHostedProcess_takenOver(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -46,16 +46,15 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx, "Registrations carry it in a label (`tf_spec_owner`). Those of another [owner](../guides/ownership.md) "+
-		"are never unregistered, and their processes never stopped or killed."))
+	maps.Copy(attributes, lifecycleAttributes(ctx, "Registrations carry it in a label (`tf_spec_owner`). See [ownership](../guides/ownership.md)."))
 	attributes["labels_all"] = schema.MapAttribute{
 		MarkdownDescription: "All labels that are registered, `default_labels` included, without those of fingerprint and owner.",
 		Computed:            true,
 		ElementType:         types.StringType,
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents revive it when it dies, finds and repairs " +
-			"drift host by host. Destroying it unregisters it; the process itself goes on running unless `on_destroy` says otherwise.",
+		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents restart it when it dies, and repairs " +
+			"drift host by host. Destroying it unregisters it; the process runs on unless `on_destroy` says otherwise.",
 		Attributes: attributes,
 	}
 }

@@ -19,30 +19,29 @@ import (
 func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["ensure"] = reference.ChoiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
-		"What the resource ensures, and so what counts as drift. `"+string(fleet.EnsureRegistered)+"`: the platform knows the process. `"+string(fleet.EnsureHosted)+
-			"`: the agent also restarts it when it dies. `"+string(fleet.EnsureRunning)+"`: it is also started where it does not run; needs a resident process. "+
+		"What is ensured, and counts as drift. `"+string(fleet.EnsureRegistered)+"`: the platform knows the process. `"+string(fleet.EnsureHosted)+
+			"`: the agent also restarts it when it dies. `"+string(fleet.EnsureRunning)+"`: it is also started where it does not run (resident processes only). "+
 			"Defaults to `"+string(fleet.EnsureHosted)+"`.")
 	attributes["adopt_existing"] = schema.BoolAttribute{
-		MarkdownDescription: "Take over hosts on which the process is registered already when the resource is created, instead of failing there. " +
-			"Defaults to `false`.",
-		Optional: true,
+		MarkdownDescription: "Take over hosts on which the process is registered already, instead of failing there. Defaults to `false`.",
+		Optional:            true,
 	}
 	attributes["on_partial_create"] = reference.ChoiceAttribute(reference.PartialWarn, reference.OnPartialCreates,
-		"How a create ends that failed on some hosts. `"+string(reference.PartialWarn)+"`: with a warning; the next apply retries those in `out_of_sync`. `"+string(reference.PartialError)+
+		"How a create ends that failed on some hosts. `"+string(reference.PartialWarn)+"`: with a warning; the next apply retries those. `"+string(reference.PartialError)+
 			"`: with an error; Terraform taints the resource, and the next apply unregisters every host first. Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = reference.ChoiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
-		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: nothing; it runs on, unwatched. `"+string(fleet.DestroyStop)+"` or `"+
+		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: nothing; it runs on. `"+string(fleet.DestroyStop)+"` or `"+
 			string(fleet.DestroyKill)+"`: that; where it fails, the host stays registered. A destroy goes by what was applied last. Defaults to `"+string(fleet.DestroyUnregister)+"`.")
 	attributes["forget_unreachable"] = schema.BoolAttribute{
 		MarkdownDescription: "For machines that are gone for good. Hosts that leave `hosts`, or are destroyed, leave state with a warning, although their agents do not answer. " +
 			"Without it they stay in state and the apply fails. Defaults to `false`.",
 		Optional: true,
 	}
-	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute("See [agents that are always down](../guides/drift-in-ci.md#agents-that-are-always-down).")
+	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute("")
 	attributes["on_update"] = schema.StringAttribute{
-		MarkdownDescription: "What a changed `spec` does to the process, once its host is registered. `" + string(fleet.UpdateRegister) + "`: nothing until its next start. `" +
+		MarkdownDescription: "What a changed `spec` [does to the process](../guides/rollouts.md#on_update), once its host is registered. `" + string(fleet.UpdateRegister) + "`: nothing until its next start. `" +
 			string(fleet.UpdateReload) + "` or `" + string(fleet.UpdateRestart) + "`: that, where it runs. Needs the command and a resident process. " +
-			"See [on_update](../guides/rollouts.md#on_update). Defaults to `" + string(fleet.UpdateRegister) + "`.",
+			"Defaults to `" + string(fleet.UpdateRegister) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.OnUpdates())...)},
 	}
@@ -55,12 +54,12 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Optional:   true,
 		Validators: []validator.Object{reference.NotEmpty()},
 		Attributes: map[string]schema.Attribute{
-			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage such as `\"10%\"` of the hosts in state, rounded " +
-				"down. A destroy and a replacement unregister all."),
-			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered with something else at once: a number, or a percentage. Repairs do not count, " +
-				"nor does the first apply after an import."),
+			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage of the hosts in state (`\"10%\"`, rounded " +
+				"down). A destroy and a replacement unregister all."),
+			"max_changed_hosts": reference.ToleranceAttribute("How many of the hosts that stay may be registered again at once: a number or a percentage. Repairs " +
+				"and the first apply after an import do not count."),
 			"deletion_protection": schema.BoolAttribute{
-				MarkdownDescription: "Refuse to destroy or replace the resource, also where it is tainted. `false` has to be applied before. Defaults to `false`.",
+				MarkdownDescription: "Refuse to destroy or replace the resource, also where it is tainted. Apply `false` first. Defaults to `false`.",
 				Optional:            true,
 			},
 		},
@@ -77,9 +76,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 	}
 	attributes["rollout_plan"] = schema.StringAttribute{
-		MarkdownDescription: "What the last change does, on which hosts and in which waves: `stop and unregister 2 hosts: web-3, web-4`, or `" + callsNoHost + "`. " +
-			"Registering includes hosting. A repeated line begins with `again:`. The wording may change.",
-		Computed: true,
+		MarkdownDescription: "What the [last change](../guides/how-it-works.md#what-a-last-change-did) does, on which hosts and in which waves. The wording may change.",
+		Computed:            true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{
 		MarkdownDescription: "Changes whenever `spec` or a label does. Use it in the `triggers` of an operation that follows them.",
@@ -90,10 +88,10 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseNonNullStateForUnknown()},
 	}
-	attributes["unreachable"] = reference.UnreachableAttribute("what is left to do, since when, and the platform's message. They cause no update until their agents answer.")
+	attributes["unreachable"] = reference.UnreachableAttribute("what is left to do, since when, and the platform's message. They cause no update until they answer.")
 	attributes["out_of_sync"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts that are not as declared: host key to a [code](../guides/codes.md) and, after a colon, the reason with the last lines of a command's output. " +
-			"While it is not empty, every plan shows an update that repairs those hosts.",
+		MarkdownDescription: "Hosts that are not as declared: host key to a [code](../guides/codes.md#state-codes), a colon and the reason. " +
+			"While it is not empty, every plan shows an update that repairs them.",
 		Computed:    true,
 		ElementType: types.StringType,
 	}

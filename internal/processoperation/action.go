@@ -16,7 +16,7 @@ import (
 
 // actionAttributes are those of actionValues.
 func actionAttributes(ctx context.Context) map[string]schema.Attribute {
-	attributes := reference.ActionAttributes(inputAttributes("", "", "The action ends with a warning that names them."))
+	attributes := reference.ActionAttributes(inputAttributes("", "", "The action ends with a warning that names them. "))
 	limits := timeouts.Attributes(ctx)
 	if nested, ok := limits.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = reference.TimeoutsDescription

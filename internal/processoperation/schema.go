@@ -42,7 +42,7 @@ func operationValidator() validator.String {
 func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 	attributes := inputAttributes(" Changing this runs the new operation on every host.",
 		" Changing only this runs nothing. Not for `on_destroy`.",
-		"The operation runs there once they answer. Not for `on_destroy`.")
+		"The operation runs there once they answer. Not for `on_destroy`. ")
 	attributes["unreachable"] = reference.UnreachableAttribute("since when, and the platform's message. They cause no update. Once an agent answers, its host is in `failed_hosts`.")
 	attributes["triggers"] = schema.MapAttribute{
 		MarkdownDescription: "Any values. When one changes, the operation runs again on every host. Such as the hash of a " +

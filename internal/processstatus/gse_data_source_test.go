@@ -197,8 +197,8 @@ func TestProcessStatusDataSource_fileNotRead(t *testing.T) {
 // process that was imported has none yet.
 //
 // Promised in reference: requires `spec`, and without one, as after an import, warns and takes what is cached
-// Promised in reference: that is read before the first apply has no `spec` yet, and reads the
-// cached status with a warning.
+// Promised in import-and-adoption.md: A `bk_process_status` that is read before the first apply
+// has no `spec` yet. It reads the cached status with a warning.
 func TestProcessStatusDataSource_withoutSpec(t *testing.T) {
 	t.Parallel()
 	const process = `{"meta":{"namespace":"web","name":"nginx"},"hosts":{"web-1":"0:10.0.0.2"}}`

@@ -190,7 +190,7 @@ func (d declaration) replaced() string { return d.plainly() + " in the place of 
 // however many hosts there are.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
-		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. Sensitive, because a command may hold a secret.",
+		MarkdownDescription: d.instead + " as one JSON text, for the `" + d.name + "` of an operation or a status. A command may hold a secret.",
 		Computed:            true,
 		Sensitive:           true,
 	}

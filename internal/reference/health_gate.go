@@ -24,10 +24,9 @@ const gateSlack = 5 * time.Minute
 // healthyAttribute declares the gate of a rollout.
 func healthyAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "A gate after each wave: every host must run the process with one PID for `stable_for`, or it counts as failed. " +
-			"See [the health gate](../guides/rollouts.md#the-health-gate). No gate by default.",
-		Optional:   true,
-		Validators: []validator.Object{gateValidator{}},
+		MarkdownDescription: "A [gate](../guides/rollouts.md#the-health-gate) after each wave: every host must run the process with one PID for `stable_for`, or it has failed. No gate by default.",
+		Optional:            true,
+		Validators:          []validator.Object{gateValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"stable_for": schema.StringAttribute{
 				MarkdownDescription: "For how long the process has to run with one PID, such as `\"30s\"`.",
@@ -42,7 +41,7 @@ func healthyAttribute() schema.SingleNestedAttribute {
 			},
 			"output": schema.StringAttribute{
 				MarkdownDescription: "[Regular expression](https://github.com/google/re2/wiki/Syntax) that the output of `spec.control.health_cmd` must match throughout, " +
-					"such as `\"^ok\"`. A command that fails counts as empty output. JOB has no such command. Not checked by default.",
+					"such as `\"^ok\"`. A command that fails counts as empty output. Not checked by default.",
 				Optional:   true,
 				Validators: []validator.String{expressionValidator()},
 			},

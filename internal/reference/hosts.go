@@ -18,8 +18,8 @@ import (
 )
 
 // hostsDescription describes hosts, which every object has.
-const hostsDescription = "Host key to address. The key is a name of your choice; renaming it makes no calls. An address is `<bk_cloud_id>:<ip>`, " +
-	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one host is required, each only once."
+const hostsDescription = "Host key to address. A key is a name of your choice; renaming it makes no calls. An address is `<bk_cloud_id>:<ip>`, " +
+	"`<bk_cloud_id>:<bk_supplier_id>:<ip>` or a GSE 2.0 agent id ([forms](../functions/parse_host.md)). At least one, each only once."
 
 // hostsAttribute is a map of strings to users and a string to the framework: see
 // package fold.

@@ -29,7 +29,7 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 		Validators: []validator.Object{rolloutValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"waves": schema.ListAttribute{
-				MarkdownDescription: "Sizes of the waves, such as `[\"1\", \"10%\", \"*2\"]`: a number of hosts, a percentage of the hosts concerned (rounded up), or relative to the previous wave " +
+				MarkdownDescription: "Sizes of the waves: a number of hosts, a percentage of the hosts concerned (`\"10%\"`, rounded up), or relative to the previous wave " +
 					"(`\"+50\"`, `\"*2\"`). The last size repeats. [waves](../functions/waves.md) previews them. One wave by default.",
 				ElementType: types.StringType,
 				Optional:    true,
@@ -53,14 +53,13 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 				Validators:          []validator.String{DurationValidator{}},
 			},
 			"wave_timeout": schema.StringAttribute{
-				MarkdownDescription: "How long a wave may take, such as `\"5m\"`. A host without a result by then has failed. " +
-					"By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started. " +
-					"See [wave timeouts](../guides/rollouts.md#wave-timeouts).",
+				MarkdownDescription: "How long a wave [may take](../guides/rollouts.md#wave-timeouts), such as `\"5m\"`. A host without a result by then has failed. " +
+					"By default two minutes plus `op_timeout` (60 seconds if not set), and `start_check_secs` (5) where processes are started.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
-			"max_failed_hosts": ToleranceAttribute("How many hosts may fail, across all waves: a number, or a percentage such as `\"5%\"` of the hosts concerned, " +
-				"rounded down. Once more have failed, no further wave starts. Defaults to `0`: the first wave with a failure is the last."),
+			"max_failed_hosts": ToleranceAttribute("How many hosts may fail, across all waves: a number, or a percentage of the hosts concerned (`\"5%\"`, rounded down). " +
+				"Once more have failed, no further wave starts. Defaults to `0`."),
 			"healthy": healthyAttribute(),
 			"on_failure": schema.StringAttribute{
 				MarkdownDescription: "What happens once more than `max_failed_hosts` have failed. Only `" + string(OnFailureStop) + "`, the default: no further wave " +
@@ -95,7 +94,7 @@ const (
 func OnFailureAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: "What an update does once more than `max_failed_hosts` have failed. `" + string(OnFailureStop) + "`: no further wave starts. `" + string(OnFailureRollback) +
-			"`: the hosts that it changed also get the previous declaration back, and the apply fails. Not on an interrupt or timeout. " +
+			"`: the hosts that it changed also get the previous declaration back, and the apply fails. " +
 			"See [a bad release](../guides/bad-release.md). Defaults to `" + string(OnFailureStop) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(string(OnFailureStop), string(OnFailureRollback))},

@@ -16,11 +16,11 @@ import (
 const reservedNote = " Reserved by the platform."
 
 // unsetNote ends the description of an object with optional fields.
-const unsetNote = "A field that is not set or is empty is not sent, so that the platform's default applies."
+const unsetNote = "A field that is not set or empty is not sent: the platform's default applies."
 
 func specAttribute(o Options) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "How the agent runs the process, in the field names of the platform's API. " + unsetNote,
+		MarkdownDescription: "How the agent runs the process, in the platform's field names. " + unsetNote,
 		Required:            o.Registers,
 		Optional:            !o.Registers,
 		Attributes: map[string]schema.Attribute{
@@ -42,7 +42,7 @@ func specAttribute(o Options) schema.SingleNestedAttribute {
 				},
 			},
 			"configmap": schema.ListNestedAttribute{
-				MarkdownDescription: "Configuration files of the process. An element without a field is not sent." + reservedNote,
+				MarkdownDescription: "Configuration files of the process." + reservedNote,
 				Optional:            true,
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: map[string]schema.Attribute{
@@ -65,7 +65,7 @@ func identityAttribute() schema.SingleNestedAttribute {
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
 			"proc_name": schema.StringAttribute{
-				MarkdownDescription: "File name of the running binary, as `readlink /proc/<pid>/exe` shows it: `java`, not the script that starts it. Often differs from `meta.name`.",
+				MarkdownDescription: "File name of the running binary, as `readlink /proc/<pid>/exe` shows it: `java`, not the script that starts it.",
 				Required:            true,
 				Validators:          []validator.String{binaryValidator()},
 			},
@@ -103,12 +103,12 @@ func controlAttribute() schema.SingleNestedAttribute {
 		}
 	}
 	return schema.SingleNestedAttribute{
-		MarkdownDescription: "Commands, which run in `setup_path`. An operation requires the command that it runs.",
+		MarkdownDescription: "Commands, run in `setup_path`. An operation requires its command.",
 		Required:            true,
 		Attributes: map[string]schema.Attribute{
-			"start_cmd": command("Starts the process, writes its process ID to `pid_path` and returns. The agent also runs it when the process has died, " +
-				"so a hosted resident process requires it."),
-			"stop_cmd": command("Stops the process. Beyond a limit the agent runs it or kills the process (documents differ); " +
+			"start_cmd": command("Starts the process, writes its PID to `pid_path` and returns. The agent also runs it when the process has died. " +
+				"A hosted resident process requires it."),
+			"stop_cmd": command("Stops the process. Beyond a limit the agent runs it or kills (documents differ); " +
 				"a process that has limits and no such command causes a warning."),
 			"restart_cmd": command("Restarts the process."),
 			"reload_cmd":  command("Makes the process read its configuration again."),
@@ -139,7 +139,7 @@ func resourceAttribute(o Options) schema.SingleNestedAttribute {
 			Validators:          []validator.Int64{int64validator.AtLeast(0)},
 		}
 	}
-	usage := "Resource limits. None by default. The agent stops or kills a process that exceeds one and, if it is hosted, starts it again: too low a limit causes a restart loop. " +
+	usage := "Resource limits. None by default. The agent stops or kills a process that exceeds one and, if hosted, starts it again: too low a limit causes a restart loop. " +
 		"Through the ESB, `ensure = \"registered\"` requires them."
 	if !o.Registers {
 		usage = "Resource limits. Through the API gateway, operations send them. Through the ESB, only a registration does, and here they have no effect."
@@ -172,7 +172,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"auto_type": schema.Int64Attribute{
 				CustomType: WholeNumber{},
-				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (runs periodically), `%d` (keeps running: restarted when it dies), `%d` (runs once: an operation that starts it ends its hosting, so that it does not run twice).",
+				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (periodic), `%d` (resident: restarted when it dies), `%d` (runs once: an operation that starts it ends its hosting).",
 					gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot),
 				Required:   true,
 				Validators: []validator.Int64{int64validator.OneOf(gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot)},

@@ -66,5 +66,5 @@ var deadlineValidators = []validator.String{DurationValidator{Min: time.Millisec
 
 // TimeoutDescription describes one deadline; what is a noun phrase for what it limits.
 func TimeoutDescription(what string, defaultTimeout time.Duration) string {
-	return "Time limit for " + what + ". Defaults to `" + defaultTimeout.String() + "`."
+	return "For " + what + ". Defaults to `" + defaultTimeout.String() + "`."
 }

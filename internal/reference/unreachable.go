@@ -10,16 +10,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// MaxUnreachableAttribute declares max_unreachable_hosts; more is a sentence about what then becomes
-// of these hosts.
+// MaxUnreachableAttribute declares max_unreachable_hosts; more is empty, or says what then becomes of
+// these hosts and ends with a space.
 func MaxUnreachableAttribute(more string) schema.StringAttribute {
-	return ToleranceAttribute("How many hosts may be unreachable without failing the apply: a number or a percentage, rounded down. " +
-		more + " Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
+	return ToleranceAttribute("How many hosts may be [unreachable](../guides/drift-in-ci.md#agents-that-are-always-down) without failing the apply: a number or a percentage, rounded down. " +
+		more + "Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
 }
 
 // UnreachableAttribute declares unreachable; more says what stands there.
 func UnreachableAttribute(more string) schema.MapAttribute {
-	return schema.MapAttribute{MarkdownDescription: "Hosts whose agents do not answer, as far as `max_unreachable_hosts` allows: host key to " + more, Computed: true, ElementType: types.StringType}
+	return schema.MapAttribute{MarkdownDescription: "Unreachable hosts that `max_unreachable_hosts` allows: host key to " + more, Computed: true, ElementType: types.StringType}
 }
 
 // MaxUnreachable is max_unreachable_hosts of an object: as it is written, and how many of its hosts

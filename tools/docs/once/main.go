@@ -1,6 +1,6 @@
 // Command once prints each nested schema of a page once. Attributes with the same schema, such as
 // spec and processes.spec, then link to one section; tfplugindocs repeats it for each of them.
-// It also shortens the text of these links.
+// It also shortens their headings and links.
 //
 // usage: once PAGE...
 package main
@@ -55,10 +55,10 @@ func once(page string) string {
 	}
 	page = b.String() + below
 	for from, to := range removed {
-		page = strings.ReplaceAll(page, "[below for nested schema](#nestedatt--"+from+")",
-			fmt.Sprintf("[`%s`](#nestedatt--%s)", strings.ReplaceAll(to, "--", "."), to))
+		page = strings.ReplaceAll(page, "(see [below for nested schema](#nestedatt--"+from+"))",
+			fmt.Sprintf("([`%s`](#nestedatt--%s))", strings.ReplaceAll(to, "--", "."), to))
 	}
-	return strings.ReplaceAll(page, "[below for nested schema]", "[below]")
+	return strings.NewReplacer("(see [below for nested schema](", "([below](", "### Nested Schema for `", "### `").Replace(page)
 }
 
 // split returns the sections of a page, and what is above and below them.
