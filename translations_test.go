@@ -164,6 +164,44 @@ func TestTranslations_standTogether(t *testing.T) {
 	}
 }
 
+// What Chinese operators do not say, and what they say.
+var zhWords = []struct{ never, say string }{
+	{`你`, "您"},
+	{`放手`, "移出管理"},
+	{`替身`, "模拟器"},
+	{`门槛`, "健康门禁"},
+	{`名字`, "标识、名称"},
+	{`污点`, "标记 tainted"},
+	{`[一不]声不响`, "静默"},
+	{`(?i)supplier id`, "开发商 ID（`bk_supplier_id`）"},
+	{`管控区域(?:[^（]|（[^云])|[^（]云区域`, "管控区域（云区域）"},
+	{`[^（]取消注册`, "注销"},
+	{`\A[^注]*(?:注[^销][^注]*)*注销(?:[^（]|（[^取])`, "注销（取消注册）, where it is first said"},
+}
+
+// Chinese pages speak as Chinese operators do.
+func TestTranslations_useWordsOfOperators(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/guides/zh-*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, file := range append(pages, "README.zh-CN.md") {
+		text := notRead.ReplaceAllString(frontMatter.ReplaceAllString(read(t, file), ""), "")
+		for _, word := range zhWords {
+			if at := regexp.MustCompile(word.never).FindStringIndex(text); at != nil {
+				t.Errorf("%s: say %s in place of this: %q", file, word.say, lastRunes(text[:at[1]], 20))
+			}
+		}
+	}
+}
+
+// lastRunes are so many characters at the end of a text, or all of it.
+func lastRunes(text string, n int) string {
+	runes := []rune(text)
+	return string(runes[max(0, len(runes)-n):])
+}
+
 var (
 	pageLink = regexp.MustCompile(`\]\(([\w./-]+\.md)?(#[^)]+)?\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
