@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -106,7 +107,7 @@ func rendered(t *testing.T, file string) string {
 var subcategory = regexp.MustCompile(`\A---\npage_title: .*\nsubcategory: "(Basics|Operation|Reference)"\n`)
 
 // Every guide has a place in the list of guides, and can be read in Chinese, under its name with
-// zh- before it.
+// zh- before it. Every template of the other pages has its layout in Chinese.
 func TestTranslations_areComplete(t *testing.T) {
 	t.Parallel()
 	guides, err := filepath.Glob("docs/guides/*.md")
@@ -130,6 +131,18 @@ func TestTranslations_areComplete(t *testing.T) {
 		case err == nil && untranslated[name] != "":
 			t.Errorf("%s has a Chinese page", guide)
 		}
+	}
+	err = fs.WalkDir(os.DirFS("templates"), ".", func(file string, entry fs.DirEntry, err error) error {
+		if entry != nil && file == "guides" {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(file, ".tmpl") {
+			read(t, zhReference+"/"+file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
