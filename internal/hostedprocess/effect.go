@@ -49,9 +49,10 @@ func created(ctx context.Context, plan hostedModel) effect {
 }
 
 // destroyed is the effect of a destroy.
-func destroyed(ctx context.Context, state hostedModel) effect {
+func destroyed(ctx context.Context, state hostedModel, last ledger) effect {
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
-	return effect{id: state.Identifier(ctx).ValueString(), prior: prior, removed: prior.Hosts(), leaving: fleet.OnDestroy(state.lifecycle().OnDestroy.ValueString())}
+	e := effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaving: fleet.OnDestroy(state.lifecycle().OnDestroy.ValueString())}
+	return e.removing(prior.Hosts(), state.lifecycle().statuses(prior), last)
 }
 
 // updated is the effect of an update, in which what is registered changes or not.

@@ -3,6 +3,7 @@ package hostedprocess_test
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,6 +77,8 @@ func TestSafety_update(t *testing.T) {
 }
 
 // What is protected is neither destroyed nor replaced, and what is limited not beyond it.
+//
+// Promised in safe-rollouts.md: With `-replace` no CLI prints that warning, but the limits hold.
 func TestSafety_destroy(t *testing.T) {
 	t.Parallel()
 	protected := safety(map[string]any{"deletion_protection": true})
@@ -92,9 +95,9 @@ func TestSafety_destroy(t *testing.T) {
 			return config
 		}
 		for name, c := range map[string]struct {
-			before, after map[string]any // after nil: destroyed
-			tainted       bool
-			said          string
+			before, after      map[string]any // after nil: destroyed
+			tainted, requested bool           // requested: by -replace
+			said               string
 		}{
 			"destroy":                    {before: nil},
 			"protected-destroy":          {before: protected, said: "is protected by safety.deletion_protection, and this would unregister 2 hosts: web-1, web-2."},
@@ -105,13 +108,16 @@ func TestSafety_destroy(t *testing.T) {
 			"limited-replaced":           {before: few, after: renamed(few), said: `safety.max_removed_hosts = "50%" allows 1: web-1, web-2. If that is what you want, set safety.max_removed_hosts to 2 or more in the same change.`},
 			"limit-raised-with-it":       {before: few, after: renamed(safety(map[string]any{"max_removed_hosts": "2"}))},
 			"protected-tainted-replaced": {before: protected, after: fleetOf(by, 2, protected), tainted: true, said: "`terraform untaint` comes before."},
+			"requested":                  {before: nil, after: fleetOf(by, 2, nil), requested: true},
+			"protected-requested":        {before: protected, after: fleetOf(by, 2, protected), requested: true, said: "is protected by safety.deletion_protection"},
+			"limited-requested":          {before: few, after: fleetOf(by, 2, few), requested: true, said: `safety.max_removed_hosts = "50%" allows 1: web-1, web-2.`},
 		} {
 			t.Run(string(by)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
 				resource := hostedBy(t, sim, by)
 				resource.Applied(fleetOf(by, 2, c.before))
-				resource.Tainted = c.tainted
+				resource.Tainted, resource.Replacing = c.tainted, c.requested
 				sim.ResetCalls()
 				kind, said := resource.Apply(c.after)
 				if c.said == "" {
@@ -133,6 +139,9 @@ func TestSafety_destroy(t *testing.T) {
 
 // A plan says in one warning what no line of it does: that hosts leave and nothing limits how many,
 // and what a replacement does to a process. One host, or a safety that was thought of, is no news.
+//
+// Promised in safe-rollouts.md: A plan that removes more than one host without `safety` warns, and so does one that replaces
+// the resource (*Hosted Process Is Replaced*).
 func TestSafety_warnings(t *testing.T) {
 	t.Parallel()
 	const by, limit, replaced = providertest.FaceESB, "Hosts Leave Without A Limit", "Hosted Process Is Replaced"
@@ -393,6 +402,12 @@ func TestHostedProcess_rolloutPlanAgain(t *testing.T) {
 		resource.Applied(config)
 		if got := resource.Attribute("rollout_plan"); got != want {
 			t.Errorf("step %d: planned %q, want %q", i, got, want)
+		}
+	}
+	for i, want := range []string{"calls no host", "again: calls no host"} {
+		resource.Applied(restartedBy(by, 2, map[string]any{"max_unreachable_hosts": strconv.Itoa(2 - i)}))
+		if got := resource.Attribute("rollout_plan"); got != want {
+			t.Errorf("settings %d: planned %q, want %q", i, got, want)
 		}
 	}
 	sim.FailHosts("register_proc_info", []int{3}, 1, "no")

@@ -93,6 +93,9 @@ func TestHostedProcess_takenOver(t *testing.T) {
 		first.Applied(w.declares(2))
 		second.Applied(w.declares(1))
 		notices(second, first.Attribute("owner"), "on 1 of 1 host, and this apply has taken them over. web-1 (0:10.0.0.2): registered before, owner %s")
+		if _, said := first.Plan(nil); !strings.Contains(words(said.String()), "web:nginx: unregister 1 host: web-2; unregister what is this resource's on 1 host: web-1.") {
+			w.Errorf("the plan to destroy the first: %s", said)
+		}
 		w.play(first, step{name: "takes it back", config: w.declares(2), calls: []string{on("update_proc_info", 1)}})
 		notices(first, second.Attribute("owner"), "web-1 (0:10.0.0.2): registered by another resource, owner %s")
 		w.sim.ResetCalls()

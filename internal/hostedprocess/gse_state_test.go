@@ -171,6 +171,24 @@ func TestHostedProcess_unreadableState(t *testing.T) {
 	}
 }
 
+// State that has no unreachable yet and is not refreshed gets one, with the update that it needs.
+func TestHostedProcess_stateWithoutUnreachable(t *testing.T) {
+	t.Parallel()
+	for _, config := range []map[string]any{fleetOf(providertest.FaceESB, 2, nil), restartedBy(providertest.FaceESB, 2, nil)} {
+		resource := hostedBy(t, providertest.NewSim(t), providertest.FaceESB)
+		resource.Applied(fleetOf(providertest.FaceESB, 2, nil))
+		attributes := providertest.AttributesOf(t, resource.State)
+		attributes["unreachable"] = tftypes.NewValue(attributes["unreachable"].Type(), nil)
+		resource.State = tftypes.NewValue(resource.State.Type(), attributes)
+		if kind, said := resource.ApplyUnrefreshed(config); kind != providertest.PlanUpdate || len(said) > 0 || len(resource.Reasons("unreachable")) > 0 {
+			t.Errorf("%s: %s", kind, said)
+		}
+		if kind, said := resource.ApplyUnrefreshed(config); kind != providertest.PlanNothing {
+			t.Errorf("the plan after it: %s: %s", kind, said)
+		}
+	}
+}
+
 // A host cannot leave while the declaration changes. Should it come back, it is not as
 // declared: state knows, even where the platform does not tell.
 func TestHostedProcess_stuckHostReturns(t *testing.T) {

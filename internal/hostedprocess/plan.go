@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,9 +24,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	case req.Plan.Raw.IsNull() && req.State.Raw.IsNull():
 		return // it is gone already
 	case req.Plan.Raw.IsNull():
-		if resp.Diagnostics.Append(req.State.Get(ctx, state)...); !resp.Diagnostics.HasError() {
-			resp.Diagnostics.Append(checkDestroy(ctx, state)...)
-		}
+		resp.Diagnostics.Append(r.planDestroy(ctx, req)...)
 		return // nothing is to be computed
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -49,6 +48,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(reference.PlanUnsettled(ctx, &resp.Plan)...)
 	}
 	if req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(loadRefused(ctx, req.Private)...)
 		resp.Diagnostics.Append(planRollout(ctx, created(ctx, plan), plan, types.StringNull(), settled, false, req, resp)...)
 		return
 	}
@@ -62,16 +62,49 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if !state.HasSpec(ctx) {
 		resp.Diagnostics.Append(keysRenamed(ctx, plan, state)...)
 	}
+	gone := destroyed(ctx, state, last)
+	refused := append(gone.within(ctx, plan.lifecycle().Safety, raiseWithIt), gone.protected(ctx, state.lifecycle().Safety)...)
+	resp.Diagnostics.Append(saveRefused(ctx, req.Private, resp.Private, refused)...)
 	if plan.replaces(ctx, state) {
-		gone := destroyed(ctx, state)
-		resp.Diagnostics.Append(gone.within(ctx, plan.lifecycle().Safety, raiseWithIt)...)
-		resp.Diagnostics.Append(gone.protected(ctx, state.lifecycle().Safety)...)
-		if !resp.Diagnostics.HasError() {
+		if resp.Diagnostics.Append(refused...); !refused.HasError() {
 			resp.Diagnostics.Append(gone.replaced(created(ctx, plan))...)
 		}
 		return
 	}
 	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
+}
+
+// refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform plans twice: first
+// as without it, and then with no state, with this alone. Of what the second one says it prints errors only.
+const refusedKey = "replace_refused"
+
+// saveRefused keeps that. Where there is no reason and before kept none, nothing is written.
+func saveRefused(ctx context.Context, before privateReader, to privateWriter, refused diag.Diagnostics) diag.Diagnostics {
+	reasons := make([][2]string, 0, len(refused))
+	for _, d := range refused.Errors() {
+		reasons = append(reasons, [2]string{d.Summary(), d.Detail()})
+	}
+	kept, diags := before.GetKey(ctx, refusedKey)
+	if len(reasons) == 0 && len(kept) == 0 {
+		return diags
+	}
+	raw, err := json.Marshal(reasons)
+	if err != nil {
+		return append(diags, diagnose.Bug(err))
+	}
+	return append(diags, to.SetKey(ctx, refusedKey, raw)...)
+}
+
+// loadRefused gives the reasons as errors.
+func loadRefused(ctx context.Context, from privateReader) diag.Diagnostics {
+	raw, diags := from.GetKey(ctx, refusedKey)
+	var reasons [][2]string
+	if len(raw) > 0 && json.Unmarshal(raw, &reasons) == nil {
+		for _, reason := range reasons {
+			diags.AddError(reason[0], reason[1])
+		}
+	}
+	return diags
 }
 
 // planned is a change of an object that stays.
@@ -121,6 +154,9 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes, predicted bool) (outOfSync, unreachable types.Map) {
 	before, unknown := state.lifecycle(), types.MapUnknown(types.StringType)
 	outOfSync, unreachable = before.OutOfSync, before.Unreachable
+	if unreachable.IsNull() { // what was not refreshed may come from before there was this attribute
+		unreachable = reference.StringMapValue(nil)
+	}
 	limit, away := reference.MaxUnreachableOf(r.platform, plan.lifecycle().MaxUnreachable, does.next.Len()).Hosts, len(unreachable.Elements())
 	repairs := changes || len(outOfSync.Elements()) > 0 || away > limit // those beyond the limit have failed
 	if repairs {
@@ -143,7 +179,7 @@ func planRollout(ctx context.Context, e effect, plan hostedModel, before types.S
 	if e.callsNothing() {
 		diags := resp.Plan.SetAttribute(ctx, at, before)
 		if !same(resp.Plan.Raw, req.State.Raw, sameHosts) {
-			diags.Append(resp.Plan.SetAttribute(ctx, at, callsNoHost)...)
+			diags.Append(resp.Plan.SetAttribute(ctx, at, diagnose.Again(callsNoHost, before.ValueString()))...)
 		}
 		return diags
 	}
@@ -174,13 +210,19 @@ func (r *hostedResource) remains(ctx context.Context, state hostedModel, last le
 	return remains{last, state.lifecycle().statuses(prior.Hosts), desired.Spec, prior.Desired.Spec != desired.Spec}
 }
 
-// checkDestroy refuses a destroy that goes beyond what is safe.
-func checkDestroy(ctx context.Context, state hostedModel) diag.Diagnostics {
-	gone, safety := destroyed(ctx, state), state.lifecycle().Safety
-	if diags := gone.protected(ctx, safety); diags.HasError() {
+// planDestroy refuses a destroy that goes beyond what is safe, and says what a large one does.
+func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
+	state := r.newModel()
+	diags := req.State.Get(ctx, state)
+	last, more := loadLedger(ctx, req.Private, state.lifecycle())
+	if diags.Append(more...); diags.HasError() {
 		return diags
 	}
-	return append(gone.within(ctx, safety, raiseBefore), gone.unlimited(safety, limitDestroyed)...)
+	gone, safety := destroyed(ctx, state, last), state.lifecycle().Safety
+	if diags.Append(gone.protected(ctx, safety)...); diags.HasError() {
+		return diags
+	}
+	return append(append(diags, gone.within(ctx, safety, raiseBefore)...), gone.unlimited(safety, limitDestroyed)...)
 }
 
 // withoutRenames is the effect in which hosts that are renamed do not leave. It refuses renames

@@ -172,7 +172,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	last, diags := loadLedger(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	// Terraform shows no plan of the destroy of a tainted object to the provider.
-	resp.Diagnostics.Append(destroyed(ctx, model).protected(ctx, state.Safety)...)
+	resp.Diagnostics.Append(destroyed(ctx, model, last).protected(ctx, state.Safety)...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Delete, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
