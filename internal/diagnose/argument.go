@@ -12,11 +12,11 @@ import (
 // argumentWidth is how wide a line of HostsArgument gets, if more than one host is on it.
 const argumentWidth = 100
 
-// HostsArgument is the argument hosts with these addresses by host key, to be pasted into
+// HostsArgument is the argument hosts with these addresses by host key, to be pasted behind -var or into
 // a configuration. The CLI leaves indented lines as they are.
 func HostsArgument(addresses map[string]string) string {
 	var text strings.Builder
-	text.WriteString("  hosts = {\n")
+	text.WriteString("  hosts={\n")
 	line := ""
 	for _, key := range slices.SortedFunc(maps.Keys(addresses), fleet.CompareKeys) {
 		entry := quoted(key) + " = " + quoted(addresses[key])

@@ -3,6 +3,7 @@ package processoperation_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -54,8 +55,11 @@ func TestAccExamples_actions(t *testing.T) {
 			sim.Changed(t, c.call)
 
 			// One line runs it on the hosts that were left, as the message prints them.
+			sim.Inject(simulator.Fault{Op: new(simulator.OpRestart), Hosts: []string{"0:10.0.0.2"}, Code: new(65535), Message: "disk full", Times: 1})
+			_, out = cli.Run("apply", "-auto-approve", "-invoke=action."+action+".restart")
+			left := regexp.MustCompile(`(?s)hosts=\{.*?\n  \}`).FindString(out)
 			sim.ResetCalls()
-			cli.Expect(0, "apply", "-auto-approve", "-invoke=action."+action+".restart", `-var=hosts={ "web-2" = "0:10.0.0.2" }`)
+			cli.Expect(0, "apply", "-auto-approve", "-invoke=action."+action+".restart", "-var="+left)
 			sim.Changed(t, c.again)
 		})
 	}

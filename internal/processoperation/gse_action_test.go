@@ -86,7 +86,7 @@ Request: ID
 
 Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others untouched, name these alone:
 
-  hosts = {
+  hosts={
     "web-2" = "0:10.0.0.3", "web-3" = "0:10.0.0.4", "web-4" = "0:10.0.0.5", "web-5" = "0:10.0.0.6"
   }`,
 			calls: []string{providertest.Operated(7, 1, 2)},
@@ -112,7 +112,7 @@ Request: ID
 
 That is no more than rollout.max_failed_hosts allows, so the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone:
 
-  hosts = {
+  hosts={
     "web-2" = "0:10.0.0.3"
   }`,
 			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
@@ -134,7 +134,7 @@ Process "nginx" in namespace "web": the agents of 1 of 3 hosts do not answer.
 
 That is no more than max_unreachable_hosts = "34%" allows, so the action counts as done. An action keeps no state: no later plan will show these hosts. To invoke it on them alone:
 
-  hosts = {
+  hosts={
     "web-2" = "0:10.0.0.3"
   }`,
 			calls: []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
@@ -158,7 +158,7 @@ Request: ID
 
 Fix the cause and invoke the action again. An action keeps no state: no later plan will show these hosts. To leave the others untouched, name these alone:
 
-  hosts = {
+  hosts={
     "web-1" = "0:10.0.0.2", "web-2" = "0:10.0.0.3"
   }`,
 			calls: []string{providertest.Operated(7, 1, 2)},
@@ -370,9 +370,9 @@ func TestProcessOperationAction_inOneValue(t *testing.T) {
 		action   string
 		expected string
 	}{
-		"parts":       {providertest.FaceESB, "", "bk_process_operation", "name these alone:\n\n  hosts = {"},
-		"process":     {providertest.FaceESB, "process", "bk_process_operation", "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts = {"},
-		"declaration": {providertest.FaceJOB, "declaration", "bk_job_process_operation", "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts = {"},
+		"parts":       {providertest.FaceESB, "", "bk_process_operation", "name these alone:\n\n  hosts={"},
+		"process":     {providertest.FaceESB, "process", "bk_process_operation", "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts={"},
+		"declaration": {providertest.FaceJOB, "declaration", "bk_job_process_operation", "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts={"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

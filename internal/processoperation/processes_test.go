@@ -290,7 +290,7 @@ func TestProcesses_action(t *testing.T) {
 		if last := progress[len(progress)-1]; last != "restart 3 processes: 7/8 done, 1 failed, wave 2/2 (0s)" {
 			t.Errorf("progress %q", last)
 		}
-		for _, want := range []string{"ERROR: Unable to Restart Process", "web-2 (0:10.0.0.3): 65535", `Done on all hosts: "db", "log".`, "  \"web\":\n  hosts = {\n    \"web-2\" = \"0:10.0.0.3\"\n  }"} {
+		for _, want := range []string{"ERROR: Unable to Restart Process", "web-2 (0:10.0.0.3): 65535", `Done on all hosts: "db", "log".`, "  \"web\":\n  hosts={\n    \"web-2\" = \"0:10.0.0.3\"\n  }"} {
 			if !strings.Contains(end, want) {
 				t.Errorf("%q is not said in:\n%s", want, end)
 			}
