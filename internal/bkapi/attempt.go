@@ -34,6 +34,7 @@ type call struct {
 	wait     time.Duration
 	last     *Error // of the last try that failed
 	answered string // the platform's request id
+	older    bool   // the answer's envelope has the older names
 }
 
 // try is the one under way.
@@ -238,7 +239,7 @@ func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
 
 	if !env.ok {
 		failure := c.answerError(KindRefused, ans, nil)
-		failure.Code, failure.Message, failure.RequestID = env.code, c.words(env.message), env.requestID
+		failure.Code, failure.Message, failure.RequestID, failure.Older = env.code, c.words(env.message), env.requestID, env.older
 
 		return env, failure
 	}

@@ -58,6 +58,8 @@ type Reply struct {
 	// Resent says that an earlier try may have reached the server. An answer of
 	// "already exists" may then be this very call's doing.
 	Resent bool
+	// Older says that the envelope had bk_error_code in place of code.
+	Older bool
 }
 
 // New returns a client, or a [ConfigError] for the field that cannot be used. It
@@ -152,6 +154,7 @@ func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) 
 		Attempts:  call.attempts,
 		Elapsed:   time.Since(call.started),
 		Resent:    call.reached,
+		Older:     call.older,
 	}, nil
 }
 

@@ -17,6 +17,7 @@ type envelope struct {
 	code      int64
 	message   string
 	requestID string
+	older     bool // it has the older names of code and message, and not the present ones
 	data      json.RawMessage
 }
 
@@ -75,6 +76,7 @@ func parseEnvelope(body []byte) (envelope, error) {
 	env := envelope{
 		ok:        !saysNo(wire.Result) && !gatewayRefuses,
 		requestID: textOf(wire.RequestID),
+		older:     wire.OldCode != nil && wire.Code == nil,
 		data:      wire.Data,
 	}
 	env.hear(wire.Code, wire.Message)

@@ -27,7 +27,7 @@ func TestParseEnvelope(t *testing.T) {
 		"error-text":              {`{"result":true,"code":0,"error":"","data":1}`, envelope{ok: true}},
 		"other-members":           {`{"result":true,"code":0,"permission":null,"data":1}`, envelope{ok: true}},
 		"white-space":             {" \n{\"code\":0,\"data\":1}\n ", envelope{ok: true}},
-		"legacy":                  {`{"bk_error_code":0,"bk_error_msg":"ok","data":1}`, envelope{ok: true, message: "ok"}},
+		"legacy":                  {`{"bk_error_code":0,"bk_error_msg":"ok","data":1}`, envelope{ok: true, message: "ok", older: true}},
 
 		"queued":             {`{"result":false,"code":1000115,"message":"redis","data":1}`, envelope{code: 1000115, message: "redis"}},
 		"gateway-no":         {`{"code":1640301,"message":"no","data":1}`, envelope{code: 1640301, message: "no"}},
@@ -42,7 +42,7 @@ func TestParseEnvelope(t *testing.T) {
 		"code-a-bool":        {`{"code":true,"data":1}`, envelope{message: "true"}},
 		"message-object":     {`{"code":7,"message":{"ip":["bad"]},"data":1}`, envelope{code: 7, message: `{"ip":["bad"]}`}},
 		"message-null":       {`{"code":7,"message":null,"data":1}`, envelope{code: 7}},
-		"legacy-no":          {`{"bk_error_code":115,"bk_error_msg":"no","data":1}`, envelope{code: 115, message: "no"}},
+		"legacy-no":          {`{"bk_error_code":115,"bk_error_msg":"no","data":1}`, envelope{code: 115, message: "no", older: true}},
 		"legacy-behind-code": {`{"code":"","bk_error_code":"115","data":1}`, envelope{code: 115}},
 		"legacy-against-0":   {`{"code":0,"bk_error_code":115,"data":1}`, envelope{code: 115}},
 		"gateway-error":      {`{"error":{"code":"UNAUTHENTICATED","message":"no"},"data":1}`, envelope{message: "UNAUTHENTICATED no"}},

@@ -68,6 +68,9 @@ type Error struct {
 	// not answer as the platform does, and no call of this client had it otherwise.
 	Stranger bool
 
+	// Older says that the envelope had bk_error_code in place of code.
+	Older bool
+
 	// Err is the cause, where there is one besides the server's own words.
 	Err error
 

@@ -74,7 +74,7 @@ func (c *call) checkRetry(ctx context.Context, resp *http.Response, err error) (
 	reply, failure := c.judge(ctx, ans)
 	c.client.logAttempt(ctx, c, ans, reply, failure, time.Since(c.try.began))
 	if failure == nil {
-		c.answered = reply.requestID
+		c.answered, c.older = reply.requestID, reply.older
 
 		return false, nil
 	}

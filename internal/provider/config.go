@@ -36,24 +36,24 @@ const (
 
 // resolve makes the platform from the provider block and the environment. It sends no
 // request: a wrong secret shows when the first call is made.
-func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*platform.Platform, diag.Diagnostics) {
+func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformVersion string) (*settings, *platform.Platform, diag.Diagnostics) {
 	s := newSettings()
 	unknown, diags := s.resolve(ctx, block)
 	if len(unknown) > 0 {
-		return &platform.Platform{Unknown: unknown}, nil
+		return s, &platform.Platform{Unknown: unknown}, nil
 	}
 	s.checkIdentity(&diags)
 	s.checkLabels(&diags)
 	s.readCertificates(&diags)
 	if diags.HasError() {
-		return nil, diags
+		return s, nil, diags
 	}
 	s.API.UserAgent = userAgent(p.Version, terraformVersion)
 	connected := p.connect(s, &diags)
 	if connected != nil {
 		s.warn(&diags)
 	}
-	return connected, diags
+	return s, connected, diags
 }
 
 // resolve reads every setting from the block, or else from the environment. unknown are
@@ -213,11 +213,10 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 
 // connectJob returns nil if no ESB is known: JOB's process APIs are nowhere else.
 func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
-	if s.jobEndpoint == "" && s.API.Gateway != bkapi.ESB {
+	config, known := s.jobConfig()
+	if !known {
 		return nil, nil
 	}
-	config := s.API
-	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
 	client, err := bkapi.New(config)
 	if err != nil {
 		return nil, err
@@ -225,16 +224,32 @@ func (p *bkProvider) connectJob(s *settings) (*job.Client, error) {
 	return job.NewClient(client, job.Options{API: job.API(s.jobAPI), MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: config.Logger}), nil
 }
 
-// connectCMDB returns nil if nothing says where CMDB is.
-func connectCMDB(s *settings) (*cmdb.Client, error) {
-	config := s.API
+// jobConfig is how JOB is reached, if anything says where it is.
+func (s *settings) jobConfig() (config bkapi.Config, known bool) {
+	config = s.API
+	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
+	return config, s.jobEndpoint != "" || s.API.Gateway == bkapi.ESB
+}
+
+// cmdbConfig is how CMDB is reached, if anything says where it is.
+func (s *settings) cmdbConfig() (config bkapi.Config, known bool) {
+	config = s.API
 	switch {
 	case s.cmdbEndpoint != "":
 		config.Endpoint = s.cmdbEndpoint
 	case config.Gateway == bkapi.APIGW && strings.Count(config.Endpoint, gseGateway) != 1:
-		return nil, nil
+		return bkapi.Config{}, false
 	case config.Gateway == bkapi.APIGW:
 		config.Endpoint = strings.Replace(config.Endpoint, gseGateway, cmdbGateway, 1)
+	}
+	return config, true
+}
+
+// connectCMDB returns nil if nothing says where CMDB is.
+func connectCMDB(s *settings) (*cmdb.Client, error) {
+	config, known := s.cmdbConfig()
+	if !known {
+		return nil, nil
 	}
 	client, err := bkapi.New(config)
 	if err != nil {

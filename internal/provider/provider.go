@@ -50,7 +50,7 @@ func (p *bkProvider) Configure(ctx context.Context, req provider.ConfigureReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	platform, diags := p.resolve(ctx, block, req.TerraformVersion)
+	_, platform, diags := p.resolve(ctx, block, req.TerraformVersion)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

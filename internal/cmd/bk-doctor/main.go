@@ -1,0 +1,240 @@
+// Command bk-doctor finds out of a platform what the provider believes of it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/belief"
+	"github.com/blueking/terraform-provider-bk/internal/doctor"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/provider"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+// Exit codes, as those of a plan with -detailed-exitcode.
+const (
+	exitWell  = 0
+	exitError = 1 // it could not begin or go on
+	exitFound = 2 // something is to be done, or is otherwise than the provider believes
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, nil))
+}
+
+const usage = `bk-doctor finds out of a platform what the provider believes of it.
+
+  bk-doctor check   [-host HOST]... [-namespace NAME] [-biz ID] [-calls N] [-json]
+  bk-doctor probe   -host HOST -namespace NAME [-also HOST] [-biz ID] [-out FILE] [-json]
+  bk-doctor beliefs
+  bk-doctor version
+
+check changes nothing. It asks whether the platform is there, lets the application in and
+grants each API; an API that could change something is called with an empty body.
+
+probe works on one process on one test host, which sleeps: it registers, hosts, starts,
+restarts, stops and unregisters it, in a namespace that nobody uses, and removes it whatever
+happens. It settles what the provider believes and writes it to platform.json, with which
+bk-simulator -platform behaves alike. It needs a Linux host, and 3 to 15 minutes.
+
+Both are configured by the provider's environment variables: BK_ENDPOINT, BK_GATEWAY,
+BK_APP_CODE, BK_APP_SECRET, BK_USERNAME and so on. beliefs prints all questions.
+
+Exit code 0: all is well. 2: something is to be done, or is otherwise than the provider
+believes. 1: it could not begin, was interrupted, or left something behind.
+`
+
+// options are the flags of both commands.
+type options struct {
+	hosts     []string
+	also      string
+	namespace string
+	user      string
+	business  int64
+	calls     int
+	watch     time.Duration
+	patience  time.Duration
+	out       string
+	asJSON    bool
+}
+
+// run is the command. clock is a test's, nil for the one on the wall.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, clock poll.Clock) int {
+	command := ""
+	if len(args) > 0 {
+		command = args[0]
+	}
+	switch command {
+	case "check", "probe":
+	case "beliefs":
+		printBeliefs(stdout)
+		return exitWell
+	case "version", "-version", "--version":
+		fmt.Fprintln(stdout, "bk-doctor", version)
+		return exitWell
+	case "-h", "-help", "--help", "help":
+		fmt.Fprint(stdout, usage)
+		return exitWell
+	default:
+		fmt.Fprint(stderr, usage)
+		return exitError
+	}
+	o, err := parse(command, args[1:], stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitWell
+	}
+	if err == nil {
+		var code int
+		if code, err = o.consult(ctx, command, stdout, stderr, clock); err == nil {
+			return code
+		}
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(stderr, "bk-doctor:", strings.TrimSpace(line))
+	}
+	return exitError
+}
+
+func parse(command string, args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	fs := flag.NewFlagSet("bk-doctor "+command, flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Func("host", "`address` of a host as in a configuration, such as 0:10.0.0.9 or an agent id; check takes several", func(text string) error {
+		o.hosts = append(o.hosts, text)
+		return nil
+	})
+	fs.StringVar(&o.namespace, "namespace", "", "check: `name` of one with registrations, whose age is told; probe: of one that nobody uses")
+	fs.Int64Var(&o.business, "biz", 0, "`id` of the business of the host, which JOB and CMDB ask for")
+	fs.BoolVar(&o.asJSON, "json", false, "print one JSON document")
+	switch command {
+	case "check":
+		fs.IntVar(&o.calls, "calls", 0, "make so many calls at once, to find a limit; 0 for none")
+	case "probe":
+		fs.StringVar(&o.also, "also", "", "another `address` of the same host, where the platform tells none")
+		fs.StringVar(&o.user, "user", "root", "`user` of the host that runs the process")
+		fs.DurationVar(&o.watch, "watch", 30*time.Second, "how long the agent is watched that may start what it hosts")
+		fs.DurationVar(&o.patience, "patience", 10*time.Minute, "how long the cached status is waited for")
+		fs.StringVar(&o.out, "out", "platform.json", "`file` for the profile; what it has already and this run does not tell is kept")
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case fs.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; see bk-doctor help", fs.Arg(0))
+	case command == "probe" && len(o.hosts) != 1:
+		return nil, errors.New("probe takes one -host, a test host")
+	case command == "probe" && o.namespace == "":
+		return nil, errors.New("probe takes -namespace, the name of one that nobody uses, such as bk_doctor")
+	}
+	return o, nil
+}
+
+// consult connects, asks, and prints.
+func (o *options) consult(ctx context.Context, command string, stdout, stderr io.Writer, clock poll.Clock) (int, error) {
+	settings := provider.DefaultOptions(version)
+	settings.Clock = clock
+	env, err := provider.FromEnvironment(ctx, settings)
+	if err != nil {
+		return 0, err
+	}
+	platform, err := doctor.Connect(env.Platform, doctor.Configs{GSE: env.GSE, JOB: env.JOB, CMDB: env.CMDB, JOBAPI: env.JOBAPI, Warnings: env.Warnings})
+	if err != nil {
+		return 0, err
+	}
+	defer platform.Close()
+	hosts := make([]fleet.Host, 0, len(o.hosts))
+	for _, text := range o.hosts {
+		h, err := fleet.ParseHost(text, platform.Supplier)
+		if err != nil {
+			return 0, fmt.Errorf("-host %q: %w", text, err)
+		}
+		hosts = append(hosts, h)
+	}
+
+	report := &doctor.Report{Command: command}
+	if !o.asJSON {
+		report.Say = func(l doctor.Line) { fmt.Fprintln(stdout, l) }
+	}
+	if command == "probe" {
+		err = o.probe(ctx, platform, hosts[0], report, stderr)
+	} else {
+		err = platform.Check(ctx, doctor.Questions{Hosts: hosts, Namespace: o.namespace, Business: o.business, Calls: o.calls}, report)
+	}
+	if o.asJSON {
+		err = errors.Join(err, report.WriteJSON(stdout))
+	} else {
+		fmt.Fprintf(stdout, "\n%d well, %d to look at, %d cannot be told\n", report.Count(doctor.Well), report.Count(doctor.Found), report.Count(doctor.Untold))
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case report.Count(doctor.Found) > 0:
+		return exitFound, nil
+	}
+	return exitWell, nil
+}
+
+// probe settles beliefs and writes the profile. What the file has already is read first, so that
+// a mistake in it is told before anything is done.
+func (o *options) probe(ctx context.Context, platform *doctor.Platform, host fleet.Host, report *doctor.Report, stderr io.Writer) error {
+	known, err := readProfile(o.out)
+	if err != nil {
+		return err
+	}
+	trial := doctor.Trial{Host: host, Namespace: o.namespace, User: o.user, Business: o.business, Watch: o.watch, Patience: o.patience}
+	if o.also != "" {
+		other, err := fleet.ParseHost(o.also, platform.Supplier)
+		if err != nil {
+			return fmt.Errorf("-also %q: %w", o.also, err)
+		}
+		trial.Other = &other
+	}
+	profile, err := platform.Probe(ctx, trial, report)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.out, known.With(profile).Text(), 0o644); err != nil { //nolint:gosec // it holds no secret, and is to be shared
+		return err
+	}
+	fmt.Fprintf(stderr, "bk-doctor: wrote %s; bk-simulator -platform %[1]s behaves alike\n", o.out)
+	return nil
+}
+
+func readProfile(file string) (belief.Profile, error) {
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return belief.Profile{}, nil
+	case err != nil:
+		return belief.Profile{}, err
+	}
+	return belief.ParseProfile(file, text)
+}
+
+// printBeliefs prints the table for people.
+func printBeliefs(w io.Writer) {
+	for _, b := range belief.All() {
+		fmt.Fprintf(w, "%s\n  %s\n  source: %s; confidence: %s; depends on it: %s\n", b.ID, b.Holds.English, b.Source.English, b.Sure, strings.Join(b.Code, ", "))
+		if b.Settled == belief.SettledByNothing {
+			fmt.Fprintf(w, "  cannot be told from outside: %s\n", b.Untold.English)
+		} else {
+			fmt.Fprintf(w, "  settled by: bk-doctor %s\n  otherwise: %s\n", b.Settled, b.Otherwise.English)
+		}
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,320 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/belief"
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// Questions are what Check is asked beside what it looks at always.
+type Questions struct {
+	Hosts []fleet.Host
+	// Namespace is one whose cached status is looked at for its age; "" for none.
+	Namespace string
+	// Business is one of CMDB; 0 for none.
+	Business int64
+	// Calls is how many calls are made at once to find a limit; 0 for none.
+	Calls int
+}
+
+// Codes of the ESB: what it says of itself, and what it says of a request that it has let in.
+const (
+	esbFirst, esbLast = 1306000, 1306999
+	esbArguments      = 1306406
+	gatewayArguments  = 1640001
+)
+
+// Check looks at a platform and changes nothing. A call that asks for a permission has an empty
+// body, which names neither a process nor a host.
+func (p *Platform) Check(ctx context.Context, q Questions, report *Report) error {
+	report.add(p.tls())
+	if !p.enter(ctx, report) {
+		return ctx.Err()
+	}
+	for _, a := range gseAPIs[p.Gateway] {
+		report.add(permission(ctx, p.Raw, gseSystem, p.Gateway, p.gseAPI(a.name, false), a.use, struct{}{}))
+	}
+	p.checkJOB(ctx, report)
+	p.checkCMDB(ctx, q, report)
+	p.askHosts(ctx, q.Hosts, report)
+	p.age(ctx, q.Namespace, report)
+	report.add(p.rate(ctx, q.Calls))
+	report.add(Line{ID: "versions", What: "versions", State: Untold, Found: "no API names the release of GSE or its agents; ask the administrators"})
+	return ctx.Err()
+}
+
+func (p *Platform) tls() Line {
+	l := Line{ID: "tls", What: "encryption", State: Well, Found: "connections are encrypted and verified, or stay on this machine"}
+	if len(p.Warnings) > 0 {
+		l.State, l.Found = Found, strings.Join(p.Warnings, " ")
+		l.Next = "Use https URLs, and BK_CA_CERT_FILE in place of BK_INSECURE_SKIP_VERIFY."
+	}
+	return l
+}
+
+// enter makes the first call, which asks for a task that nobody has: it says whether the platform
+// is there, lets the application in, and what it says of such a task. Nothing else can be asked
+// where it does not.
+func (p *Platform) enter(ctx context.Context, report *Report) bool {
+	var results procapi.ResultMap
+	reply, err := p.Raw.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, &results)
+	there := Line{ID: "reachable", What: "reachable", State: Well, Found: "the platform answers", Milliseconds: took(reply.Elapsed)}
+	let := Line{ID: "credentials", What: "credentials", State: Well, Found: "the application and the user are let in"}
+	if failure := (*bkapi.Error)(nil); errors.As(err, &failure) {
+		there.Milliseconds = took(failure.Elapsed)
+		switch denial := bkapi.DenialOf(err); {
+		case unanswered(failure):
+			there.State, there.Found, there.Next = Found, err.Error(), "Check BK_ENDPOINT and BK_GATEWAY, the proxy and the firewall between this machine and the platform."
+			report.add(there)
+			return false
+		case denial == bkapi.DeniedPermission || apiMissing(failure): // the line of the API says it
+		case denial != bkapi.NotDenied || esbRefuses(failure) || failure.Status == http.StatusBadRequest && failure.Code == gatewayArguments:
+			let.State, let.Found = Found, err.Error()
+			let.Next = "Check BK_APP_CODE, BK_APP_SECRET and the user (BK_USERNAME, BK_TOKEN or BK_ACCESS_TOKEN). A bk_username takes an application that needs no login."
+			report.add(there)
+			report.add(let)
+			return false
+		}
+	}
+	report.add(there)
+	report.add(let)
+	report.add(expired(err, results))
+	return true
+}
+
+// noTask is the id of a task that nobody has. It has the form that the platform gives out.
+const noTask = "GSETASK:S:200001010000000000:1"
+
+// expired is the belief about tasks that the platform does not know.
+func expired(err error, results procapi.ResultMap) Line {
+	switch {
+	case bkapi.HasCode(err, procapi.CodeTaskQueued):
+		return settled("expired-empty", belief.No, "it has code 1000115, as one that is queued")
+	case err == nil && len(results) == 0:
+		return settled("expired-empty", belief.Yes, "its results are empty")
+	case err == nil:
+		return unsettled("expired-empty", "it has results, though nobody started it")
+	}
+	return unsettled("expired-empty", err.Error())
+}
+
+// unanswered reports whether nobody answered as the platform does.
+func unanswered(e *bkapi.Error) bool {
+	return slices.Contains([]bkapi.Kind{bkapi.KindRequest, bkapi.KindConnect, bkapi.KindTLS, bkapi.KindLost, bkapi.KindRedirect, bkapi.KindFormat, bkapi.KindCanceled}, e.Kind) || e.Stranger
+}
+
+// apiMissing reports whether the platform does not have the API.
+func apiMissing(e *bkapi.Error) bool {
+	return e.Status == http.StatusNotFound || e.Code == 1306404 || e.Code == 1306405
+}
+
+// esbRefuses reports whether the ESB itself turned a request away, and not for its arguments.
+func esbRefuses(e *bkapi.Error) bool {
+	return e.Gateway == bkapi.ESB && e.Code >= esbFirst && e.Code <= esbLast && e.Code != esbArguments && e.Code != 1306201 && e.Code != 1306208
+}
+
+// permission is whether an API may be called: any answer but a denial says so.
+func permission(ctx context.Context, c *bkapi.Client, s system, gateway bkapi.Gateway, to bkapi.API, use string, body any) Line {
+	l := Line{ID: to.Name, What: to.Name, State: Well, Found: "granted; for " + use}
+	reply, err := c.Call(ctx, to, body, nil)
+	l.Milliseconds = took(reply.Elapsed)
+	failure := (*bkapi.Error)(nil)
+	if !errors.As(err, &failure) {
+		return l
+	}
+	l.Milliseconds = took(failure.Elapsed)
+	resource := fmt.Sprintf("API %s of gateway %s", to.Name, s.gateway)
+	if gateway == bkapi.ESB {
+		resource = fmt.Sprintf("API %s of system %s", to.Name, s.esb)
+	}
+	switch {
+	case unanswered(failure):
+		l.State, l.Found = Untold, err.Error()
+	case apiMissing(failure):
+		l.State, l.Found, l.Next = Found, "this platform does not have it: "+err.Error(), "It is for "+use+". Ask the administrators for the release that has the "+resource+"."
+	case bkapi.DenialOf(err) != bkapi.NotDenied || esbRefuses(failure):
+		l.State, l.Found, l.Next = Found, err.Error(), "Apply for the "+resource+" for this application, in the developer center. It is for "+use+"."
+	}
+	return l
+}
+
+func (p *Platform) checkJOB(ctx context.Context, report *Report) {
+	if p.JOB == nil {
+		report.add(unsettled("job-removed", "BK_JOB_ENDPOINT is not set"))
+		return
+	}
+	for i, a := range jobAPIs {
+		to := p.jobAPI(a.name)
+		_, err := p.JOB.Call(ctx, to, struct{}{}, nil)
+		failure := (*bkapi.Error)(nil)
+		switch answered := !errors.As(err, &failure) || !unanswered(failure); {
+		case i > 0:
+		case job.IsRemoved(err):
+			report.add(settled("job-removed", belief.Yes, err.Error()))
+			return
+		case !answered:
+			report.add(unsettled("job-removed", err.Error()))
+			return
+		default:
+			report.add(settled("job-removed", belief.No, "it answers, so it is older than 3.7"))
+		}
+		report.add(permission(ctx, p.JOB, jobSystem, bkapi.ESB, to, a.use, struct{}{}))
+	}
+}
+
+func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
+	if p.CMDB == nil {
+		report.add(unsettled("old-cmdb", "BK_CMDB_ENDPOINT is not set"))
+		return
+	}
+	business := max(q.Business, 1)
+	var older *bool
+	for _, a := range cmdbAPIs {
+		to := p.cmdbAPI(a.api, a.path, fmt.Sprint(business))
+		body := map[string]any{}
+		if a.api == "search_business" {
+			body = map[string]any{"fields": []string{"bk_biz_id"}, "page": map[string]int{"start": 0, "limit": 1}}
+		}
+		reply, err := p.CMDB.Call(ctx, to, body, nil)
+		if failure := (*bkapi.Error)(nil); err == nil {
+			older = &reply.Older
+		} else if errors.As(err, &failure) && failure.Kind == bkapi.KindRefused {
+			older = &failure.Older
+		}
+		report.add(permission(ctx, p.CMDB, cmdbSystem, p.CMDBGateway, to, "bk_hosts and bk_cmdb_processes", body))
+	}
+	switch {
+	case p.CMDBGateway == bkapi.ESB:
+		report.add(unsettled("old-cmdb", "the ESB gives all answers the same form"))
+	case older == nil:
+		report.add(unsettled("old-cmdb", "CMDB answered no call"))
+	case *older:
+		report.add(settled("old-cmdb", belief.Yes, "its answers have bk_error_code"))
+	default:
+		report.add(settled("old-cmdb", belief.No, "its answers have code"))
+	}
+}
+
+// askHosts asks the agents of hosts about a process that nobody has, which runs nothing.
+func (p *Platform) askHosts(ctx context.Context, hosts []fleet.Host, report *Report) {
+	if len(hosts) == 0 {
+		report.add(Line{ID: "agents", What: "agents", State: Untold, Found: "no host is given", Next: "Give some with -host."})
+		return
+	}
+	process := p.GSE.Process(gse.Meta{Namespace: "bk-doctor", Name: "nobody"}, scratchSpec("nobody", "root"))
+	limited, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	statuses, err := process.LiveStatus(limited, hosts)
+	for _, h := range hosts {
+		l := Line{ID: "agent " + h.Address(), What: "agent of " + h.Address(), State: Well, Found: "it answers"}
+		switch s := statuses[h]; {
+		case err != nil:
+			l.State, l.Found, l.Next = Untold, err.Error(), "See the line of operate_proc_v2."
+		case s.State == fleet.Unknown:
+			l.State, l.Found, l.Next = Found, s.Message, "Look at the agent in NodeMan (节点管理)."
+			if s.Code != 0 {
+				l.Found = fmt.Sprintf("code %d: %s", s.Code, s.Message)
+			}
+		}
+		report.add(l)
+	}
+}
+
+// agentPatience is how long agents may take to answer.
+const agentPatience = 30 * time.Second
+
+// age is how old the cached status is, by the newest report in it.
+func (p *Platform) age(ctx context.Context, namespace string, report *Report) {
+	l := Line{ID: "status-age", What: "age of the cached status", State: Untold}
+	if namespace == "" {
+		l.Found, l.Next = "no namespace is given", "Give one in which processes are registered with -namespace."
+		report.add(l)
+		return
+	}
+	rows, _, err := p.list(ctx, namespace)
+	newest := int64(0)
+	for _, row := range rows {
+		newest = max(newest, row.ReportTime.Int())
+	}
+	switch {
+	case err != nil:
+		l.Found = err.Error()
+	case newest == 0:
+		l.Found = fmt.Sprintf("namespace %q has no row with a report_time", namespace)
+	default:
+		old := p.Clock.Now().Sub(time.Unix(newest, 0)).Round(time.Second)
+		l.State, l.Found = Well, fmt.Sprintf("its newest row is %s old, by this machine's clock", old)
+		if old > 5*time.Minute {
+			l.State, l.Next = Found, "Drift that a console makes is found no earlier. Compare the clocks first."
+		}
+	}
+	report.add(l)
+}
+
+// rate makes calls at once until one is turned away.
+func (p *Platform) rate(ctx context.Context, calls int) Line {
+	l := Line{ID: "rate", What: "limit on calls", State: Untold, Found: "not asked for", Next: "-calls 50 makes 50 calls that read nothing, at once."}
+	if calls == 0 {
+		return l
+	}
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		turned int
+		last   error
+		began  = time.Now()
+	)
+	for range calls {
+		wg.Go(func() {
+			reply, err := p.Raw.Call(ctx, p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": noTask}, nil)
+			failure := (*bkapi.Error)(nil)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && reply.Attempts > 1:
+				turned++
+			case errors.As(err, &failure) && (failure.TurnedAway() || failure.Attempts > 1):
+				turned, last = turned+1, err
+			}
+		})
+	}
+	wg.Wait()
+	l.State, l.Next = Well, ""
+	l.Found = fmt.Sprintf("none met in %d calls within %s", calls, time.Since(began).Round(time.Millisecond))
+	if turned > 0 {
+		l.State, l.Found = Found, fmt.Sprintf("%d of %d calls were turned away or had to be repeated", turned, calls)
+		if last != nil {
+			l.Found += ": " + last.Error()
+		}
+		l.Next = "Set requests_per_second and max_concurrent_requests in the provider block."
+	}
+	return l
+}
+
+// settled is a line about a belief.
+func settled(id, value, found string) Line {
+	b, _ := belief.Find(id)
+	l := Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Well, Found: "yes: " + found, Value: value}
+	if !b.As(value) {
+		l.State, l.Found, l.Next = Found, "no: "+found, b.Otherwise.English
+	}
+	return l
+}
+
+// unsettled is a line about a belief that cannot be told, and why.
+func unsettled(id, why string) Line {
+	b, _ := belief.Find(id)
+	return Line{ID: id, What: strings.TrimSuffix(b.Holds.English, "."), State: Untold, Found: why, Value: belief.Unknown}
+}

@@ -1,0 +1,133 @@
+package doctor_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/doctor"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	address   = "0:10.0.0.9"
+	agentID   = "0200000007525400f355781710390005465c"
+	namespace = "doctor_test"
+)
+
+// clock is one on which only pauses take time, and the simulator's supervision with them.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+	sim *simulator.Server
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Pause(ctx context.Context, d time.Duration) error {
+	if err := poll.Pause(ctx, 0); err != nil || d <= 0 {
+		return err
+	}
+	c.mu.Lock()
+	c.now = c.now.Add(d)
+	c.mu.Unlock()
+	c.sim.Tick()
+	return poll.Pause(ctx, 0)
+}
+
+// world is a simulator with one machine of two names, and the doctor's way to it.
+type world struct {
+	*testing.T
+	sim      *simulator.Server
+	clock    *clock
+	platform *doctor.Platform
+	// front answers in place of the simulator where it says so, if non-nil.
+	front func(http.ResponseWriter, *http.Request) bool
+}
+
+// newWorld serves a simulator, which a gateway leads to.
+func newWorld(t *testing.T, gateway bkapi.Gateway, sim *simulator.Server) *world {
+	t.Helper()
+	c := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), sim: sim}
+	sim.Now = c.Now
+	sim.AddAgent(agentID, address)
+	w := &world{T: t, sim: sim, clock: c}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.front == nil || !w.front(rw, r) {
+			sim.ServeHTTP(rw, r)
+		}
+	}))
+	config := bkapi.Config{
+		Endpoint: server.URL, Gateway: gateway, AppCode: simulator.DefaultAppCode, AppSecret: simulator.DefaultAppSecret, Username: "admin",
+		MaxRetries: 2, RetryWaitMax: time.Millisecond,
+	}
+	job, cmdb := config, config
+	job.Gateway = bkapi.ESB
+	if gateway == bkapi.APIGW {
+		config.Endpoint += "/api/bk-gse/prod"
+		cmdb.Endpoint += "/api/bk-cmdb/prod"
+	}
+	api, err := bkapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	backoff := poll.Backoff{First: time.Millisecond, Max: time.Millisecond}
+	client := gse.NewClient(api, gateway, procapi.Options{MaxHosts: 10, Backoff: backoff})
+	d, err := doctor.Connect(&platform.Platform{Gateway: gateway, GSE: client, Clock: c, Backoff: backoff}, doctor.Configs{GSE: config, JOB: job, CMDB: cmdb, JOBAPI: "jobv3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		d.Close()
+		api.Close()
+		server.Close()
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.platform = d
+	return w
+}
+
+func host(t *testing.T, text string) fleet.Host {
+	t.Helper()
+	h, err := fleet.ParseHost(text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// trial is what the doctor is given. The gateway is asked by agent id.
+func (w *world) trial() doctor.Trial {
+	h := address
+	if w.platform.Gateway == bkapi.APIGW {
+		h = agentID
+	}
+	return doctor.Trial{Host: host(w.T, h), Namespace: namespace, User: "root", Watch: 10 * time.Second, Patience: 10 * time.Minute}
+}
+
+// expectNothing fails where anything of the doctor's is left on the machine.
+func (w *world) expectNothing() {
+	w.Helper()
+	for _, p := range w.sim.Processes() {
+		w.Errorf("left: %+v", p)
+	}
+}

@@ -1,0 +1,282 @@
+package doctor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/belief"
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/doctor"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// arises are the switches that can be found by a gateway. JOB and CMDB are asked by either.
+func arises(gateway bkapi.Gateway) []string {
+	var names []string
+	for _, b := range belief.All() {
+		if b.Switch && (b.On(belief.Face(gateway)) || b.On(belief.JOB) || b.ID == "old-cmdb" && gateway == bkapi.APIGW) {
+			names = append(names, b.ID)
+		}
+	}
+	return names
+}
+
+// hidden is what is found of switches of which another hides what they do, so that the provider
+// does not meet it either.
+func hidden(gateway bkapi.Gateway, on []string) map[string]string {
+	has := func(name string) bool { return slices.Contains(on, name) }
+	values := make(map[string]string)
+	hide := func(name, value string, by ...string) {
+		if slices.ContainsFunc(by, has) {
+			values[name] = value
+		}
+	}
+	hide("reregistering-keeps-time", belief.No, "register-hosts") // to register is to host, which renews it
+	hide("reregistering-keeps-time", belief.Unknown, "agents-without-times", "hosting-once")
+	hide("starting-keeps-time", belief.Unknown, "agents-without-times")
+	hide("hosting-keeps-time", belief.Unknown, "agents-without-times")
+	hide("manage-proc-bug", belief.Unknown, "job-removed")
+	if gateway == bkapi.APIGW && has("start-replaces") { // the test does not give the address
+		values["manage-proc-bug"] = belief.Unknown
+		hide("entry-per-name", belief.Unknown, "rows-without-host", "rows-without-agent-id")
+	}
+	return values
+}
+
+// probed runs the doctor on a simulator with switches, and gives the profile, which was written
+// and read again.
+func probed(t *testing.T, gateway bkapi.Gateway, on ...string) (belief.Profile, *doctor.Report) {
+	t.Helper()
+	sim := &simulator.Server{}
+	if err := sim.With(on...); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, gateway, sim)
+	trial, report := w.trial(), &doctor.Report{}
+	trial.Business = 2
+	if other := host(t, address); gateway == bkapi.APIGW && !slices.Contains(on, "start-replaces") {
+		trial.Other = &other // otherwise the platform tells it
+	}
+	profile, err := w.platform.Probe(t.Context(), trial, report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.expectNothing()
+	read, err := belief.ParseProfile("platform.json", profile.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read, report
+}
+
+// found compares a profile with the switches that are on.
+func found(t *testing.T, gateway bkapi.Gateway, profile belief.Profile, report *doctor.Report, on []string) {
+	t.Helper()
+	want, got := make(map[string]string), make(map[string]string)
+	for _, name := range arises(gateway) {
+		want[name], got[name] = belief.No, profile.Value(name)
+		switch {
+		case hidden(gateway, on)[name] != "":
+			want[name] = hidden(gateway, on)[name]
+		case slices.Contains(on, name):
+			want[name] = belief.Yes
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("with %v (-want +got):\n%s\n%s", on, diff, lines(report))
+	}
+}
+
+func lines(report *doctor.Report) string {
+	var text strings.Builder
+	for _, l := range report.Lines {
+		text.WriteString(l.String() + "\n")
+	}
+	return text.String()
+}
+
+// The doctor finds every switch of the simulator on each face where it matters, alone and beside
+// each other one, and nothing that is not there. Nothing is left behind.
+func TestProbe_findsSwitches(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		names := arises(gateway)
+		for i, name := range names {
+			t.Run(string(gateway)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				for _, other := range names[i:] {
+					on := slices.Compact([]string{name, other})
+					profile, report := probed(t, gateway, on...)
+					found(t, gateway, profile, report, on)
+				}
+			})
+		}
+		t.Run(string(gateway)+"/none", func(t *testing.T) {
+			t.Parallel()
+			profile, report := probed(t, gateway)
+			found(t, gateway, profile, report, nil)
+			if report.Count(doctor.Found) > 0 {
+				t.Errorf("something is otherwise:\n%s", lines(report))
+			}
+			for _, b := range belief.All() {
+				told := b.Settled != belief.SettledByNothing && b.On(belief.Face(gateway))
+				if value := profile.Value(b.ID); told && !b.As(value) || b.Settled == belief.SettledByNothing && value != belief.Unknown {
+					t.Errorf("%s is %s", b.ID, value)
+				}
+			}
+		})
+	}
+}
+
+// What the doctor wrote of one simulator makes another one that it cannot tell from the first.
+func TestProbe_again(t *testing.T) {
+	t.Parallel()
+	on := []string{"start-replaces", "hosting-starts", "restart-keeps-hosting", "entry-per-name"}
+	first, _ := probed(t, bkapi.APIGW, on...)
+	second, _ := probed(t, bkapi.APIGW, first.Switches()...)
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+	if len(first.Switches()) != len(on) {
+		t.Errorf("switches: %v", first.Switches())
+	}
+}
+
+// A cached status that lags is waited for, its lag is told, and labels that the platform adds.
+func TestProbe_measures(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		t.Run(string(gateway), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, gateway, &simulator.Server{Lag: 90 * time.Second, StartReplaces: true, RowLabels: map[string]string{"added": "1"}})
+			profile, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.expectNothing()
+			for id, want := range map[string]string{"status-lag": "1m30s", "labels-added": belief.Yes, "start-replaces": belief.Yes, "manage-proc-bug": belief.Unknown} {
+				if got := profile.Value(id); got != want {
+					t.Errorf("%s is %s, want %s", id, got, want)
+				}
+			}
+		})
+	}
+}
+
+// What the platform answers otherwise than believed is told, and what it refuses ends a step and
+// not the run.
+func TestProbe_tells(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault simulator.Fault
+		id    string
+		value string
+		says  string
+	}{
+		"second-stop":      {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStop), Skip: 1, Code: new(0), Apply: true}, "second-stop", "0", "✗ Stopping what does not run has code 829: no: code 0"},
+		"renamed":          {simulator.Fault{API: "*", Keys: "address"}, "results-renamed", belief.Yes, "some named the host otherwise"},
+		"no-restart":       {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(65535), Message: "no such file"}, "restart-keeps-hosting", belief.Unknown, "? a step ended early: cannot be told: restart: code 65535: no such file"},
+		"forbidden-status": {simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}, "status-lag", belief.Unknown, "get_proc_status_v2: HTTP 403"},
+		"stale-rows":       {simulator.Fault{API: "get_proc_status_v2", Missing: -1}, "status-lag", belief.Unknown, "the cached status did not show a start within 10m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bkapi.APIGW, &simulator.Server{})
+			w.sim.Inject(c.fault)
+			report := &doctor.Report{}
+			profile, err := w.platform.Probe(t.Context(), w.trial(), report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.expectNothing()
+			if profile.Value(c.id) != c.value || !strings.Contains(lines(report), c.says) {
+				t.Errorf("%s is %s, want %s and %q:\n%s", c.id, profile.Value(c.id), c.value, c.says, lines(report))
+			}
+			if profile.Value("hosting-once") != belief.No || profile.Value("second-start") != "828" {
+				t.Errorf("other steps did not go on:\n%s", lines(report))
+			}
+		})
+	}
+}
+
+// Where it may not begin it changes nothing, and says why.
+func TestProbe_refuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gateway bkapi.Gateway
+		arrange func(*world, *doctor.Trial)
+		says    string
+	}{
+		"namespace-in-use": {bkapi.ESB, func(w *world, _ *doctor.Trial) {
+			if err := w.sim.Register(address, namespace, "nginx", nil, ""); err != nil {
+				w.Fatal(err)
+			}
+		}, `nothing was done, because namespace "doctor_test" is in use: it has 1 registrations; give the name of one that nobody uses`},
+		"agent-away": {bkapi.APIGW, func(w *world, _ *doctor.Trial) { w.sim.SetReachable(address, false) }, "nothing was done: the agent of " + agentID + " does not tell: code 117"},
+		"no-permission": {bkapi.APIGW, func(w *world, _ *doctor.Trial) {
+			w.sim.Inject(simulator.Fault{API: "sync_proc_status", HTTPStatus: 403})
+		}, "nothing was done, because the namespace cannot be listed: "},
+		"agent-id-on-the-esb": {bkapi.ESB, func(w *world, trial *doctor.Trial) {
+			trial.Host = host(w.T, agentID)
+		}, "the ESB knows hosts by address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.gateway, &simulator.Server{})
+			trial := w.trial()
+			c.arrange(w, &trial)
+			before := w.sim.Processes()
+			if _, err := w.platform.Probe(t.Context(), trial, &doctor.Report{}); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, want %q", err, c.says)
+			}
+			if diff := cmp.Diff(before, w.sim.Processes()); diff != "" || len(w.sim.Executions()) > 0 {
+				t.Errorf("something was done: %s %+v", diff, w.sim.Executions())
+			}
+		})
+	}
+}
+
+// Whenever it is interrupted, nothing is left on the host, and it says that it was interrupted.
+func TestProbe_interrupted(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range bkapi.Gateways() {
+		for at := 1; at <= 12; at++ {
+			t.Run(fmt.Sprintf("%s/%d", gateway, at), func(t *testing.T) {
+				t.Parallel()
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				calls := 0
+				w := newWorld(t, gateway, &simulator.Server{HostingStarts: true, OnCall: func(c simulator.Call) {
+					if c.Op >= 0 && c.Op != simulator.OpQuery || strings.HasSuffix(c.API, "register_proc_info") {
+						if calls++; calls == at {
+							interrupt()
+						}
+					}
+				}})
+				profile, err := w.platform.Probe(ctx, w.trial(), &doctor.Report{})
+				if err == nil || !strings.Contains(err.Error(), "interrupted") || len(profile.Answers) > 0 {
+					t.Errorf("got %v, %v", profile, err)
+				}
+				w.clock.sim.Tick()
+				w.expectNothing()
+			})
+		}
+	}
+}
+
+// What cannot be removed is named, with what to do.
+func TestProbe_left(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
+	w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Code: new(117)})
+	_, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
+	if err == nil || !strings.Contains(err.Error(), "may be left on "+agentID+": the agent still has it:") || !strings.Contains(err.Error(), "within an hour") {
+		t.Errorf("got %v", err)
+	}
+}

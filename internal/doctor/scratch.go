@@ -1,0 +1,318 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/poll"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// scratchSpec is a process that sleeps for an hour at most, whatever becomes of it, and writes
+// nothing but its pid file.
+func scratchSpec(name, user string) *gse.Spec {
+	pidFile := "/tmp/" + name + ".pid"
+	start := "nohup sleep 3600 >/dev/null 2>&1 & echo $! >" + pidFile
+	stop := "kill $(cat " + pidFile + "); rm -f " + pidFile
+	return &gse.Spec{
+		Identity: gse.Identity{ProcName: "sleep", SetupPath: "/tmp", PIDPath: pidFile, User: user},
+		Control: gse.Control{
+			StartCmd: new(start), StopCmd: new(stop), KillCmd: new(strings.Replace(stop, "kill", "kill -9", 1)),
+			RestartCmd: new(stop + "; " + start), ReloadCmd: new("true"),
+		},
+		Resource:      &gse.Resource{CPU: 10, Mem: 10},
+		MonitorPolicy: gse.MonitorPolicy{AutoType: gse.AutoResident, StartCheckSecs: new(int64(5))},
+		OpTimeout:     new(int64(60)),
+	}
+}
+
+// Op types of operate_proc_v2.
+const (
+	opStart   = 0
+	opStop    = 1
+	opHost    = 3
+	opUnhost  = 4
+	opRestart = 7
+	opKill    = 9
+)
+
+// scratch is one process on one host that nobody else has.
+type scratch struct {
+	p    *Platform
+	meta gse.Meta
+	host fleet.Host
+	spec *gse.Spec
+
+	// task is one whose end was not seen. doubtful says that an answer was lost.
+	task     string
+	doubtful bool
+	// renamed says that a result came under another name than the request gave the host.
+	renamed bool
+	// seen says that a result came at all.
+	seen bool
+}
+
+// result is what the platform said of the host.
+type result struct {
+	procapi.HostResult
+}
+
+// silent reports whether a result has no content.
+func (r result) silent() bool {
+	text := strings.Trim(string(r.Content), "\" \n")
+	return text == "" || text == "null"
+}
+
+// said is a result in words.
+func (r result) said() string { return fmt.Sprintf("code %d: %s", r.Code, r.Message) }
+
+// registration is a call of the ESB that answers at once, for the supplier id of the host and so
+// many more. 115 asks for it again.
+func (s *scratch) registration(ctx context.Context, api string, supplier int) (result, error) {
+	body := map[string]any{
+		"meta":  s.meta,
+		"hosts": []map[string]any{{"ip": s.host.IP().String(), "bk_cloud_id": s.host.CloudID(), "bk_supplier_id": s.host.SupplierID() + supplier}},
+	}
+	if api != "unregister_proc_info" {
+		body["spec"] = s.spec
+	}
+	var got result
+	err := s.until(ctx, func(ctx context.Context) (bool, error) {
+		var answers procapi.ResultMap
+		if _, err := s.p.Raw.Call(ctx, s.p.gseAPI(api, true), body, &answers); err != nil {
+			s.doubtful = s.doubtful || bkapi.MayHaveActed(err)
+			return false, err
+		}
+		return s.find(answers, &got), nil
+	})
+	return got, err
+}
+
+// operate sends an operation once, with the labels of meta, and waits for its result.
+func (s *scratch) operate(ctx context.Context, op int) (result, error) {
+	policy := struct {
+		gse.MonitorPolicy
+
+		OpTimeout *int64 `json:"op_timeout"`
+	}{s.spec.MonitorPolicy, s.spec.OpTimeout}
+	spec := map[string]any{"identity": s.spec.Identity, "control": s.spec.Control, "alive_monitor_policy": policy}
+	if op == opHost || s.p.Gateway == bkapi.APIGW && (op == opStart || op == opRestart) {
+		spec["resource"] = s.spec.Resource // as the provider sends them
+	}
+	request := map[string]any{"meta": s.meta, "op_type": op, "spec": spec}
+	if id := s.host.AgentID(); id != "" {
+		request["agent_id_list"] = []string{id}
+	} else {
+		request["hosts"] = []map[string]any{{"ip": s.host.IP().String(), "bk_cloud_id": s.host.CloudID()}}
+	}
+	hosting := op == opHost || op == opUnhost
+	api, body := s.p.gseAPI("operate_proc_v2", hosting), request
+	if hosting && s.p.Gateway == bkapi.APIGW {
+		api, body = s.p.gseAPI("operate_proc_multi", true), map[string]any{"proc_operate_req": []any{request}}
+	}
+	var accepted struct {
+		ID procapi.TaskID `json:"task_id"`
+	}
+	if _, err := s.p.Raw.Call(ctx, api, body, &accepted); err != nil {
+		s.doubtful = s.doubtful || bkapi.MayHaveActed(err)
+		return result{}, err
+	}
+	if accepted.ID == "" {
+		s.doubtful = true
+		return result{}, errors.New(api.Name + " named no task")
+	}
+	s.task = string(accepted.ID)
+	got, err := s.result(ctx)
+	if err == nil {
+		s.task = ""
+	}
+	return got, err
+}
+
+// result waits for the result of the task.
+func (s *scratch) result(ctx context.Context) (result, error) {
+	var got result
+	err := s.until(ctx, func(ctx context.Context) (bool, error) {
+		var answers procapi.ResultMap
+		_, err := s.p.Raw.Call(ctx, s.p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": s.task}, &answers)
+		if bkapi.HasCode(err, procapi.CodeTaskQueued) {
+			return false, nil
+		}
+		return err == nil && s.find(answers, &got), err
+	})
+	return got, err
+}
+
+// taskPatience is how long a call or a task may take: the command, the check after it, and more.
+const taskPatience = 2 * time.Minute
+
+func (s *scratch) until(ctx context.Context, check func(context.Context) (bool, error)) error {
+	end := s.p.Clock.Now().Add(taskPatience)
+	return poll.UntilBy(ctx, s.p.Clock, func(ctx context.Context) (time.Duration, bool, error) {
+		done, err := check(ctx)
+		if !done && err == nil && !s.p.Clock.Now().Before(end) {
+			err = fmt.Errorf("there was no result within %s", taskPatience)
+		}
+		return time.Second, done, err
+	})
+}
+
+// find takes the one result that is there, unless it is still 115.
+func (s *scratch) find(answers procapi.ResultMap, got *result) bool {
+	process := ":" + s.meta.Namespace + ":" + s.meta.Name
+	for key, r := range answers {
+		if !strings.HasSuffix(key, process) || r.Code == procapi.CodeInProgress {
+			continue
+		}
+		name := strings.TrimSuffix(key, process)
+		withSupplier := fmt.Sprintf("%d:%d:%s", s.host.CloudID(), s.host.SupplierID(), s.host.IP())
+		s.seen = true
+		if name != s.host.WithoutSupplier().Address() && name != withSupplier {
+			s.renamed = s.renamed || s.p.Gateway == bkapi.APIGW
+		}
+		r.Message = s.p.Raw.Redact(r.Message)
+		*got = result{r}
+		return true
+	}
+	return false
+}
+
+// live is what the agent says.
+func (s *scratch) live(ctx context.Context) (fleet.Status, error) {
+	limited, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	statuses, err := s.p.GSE.Process(s.meta, s.spec).LiveStatus(limited, []fleet.Host{s.host})
+	status := statuses[s.host]
+	if err == nil && status.State == fleet.Unknown {
+		err = fmt.Errorf("the agent of %s does not tell: code %d: %s", s.host.Address(), status.Code, status.Message)
+	}
+	return status, err
+}
+
+// gone is a status that shows nothing of the process.
+func gone(s fleet.Status) bool { return s.State != fleet.Running && !s.Hosted && s.RegisterTime == 0 }
+
+// rawRow is a row of the cached status, as it came.
+type rawRow struct {
+	Meta struct {
+		Name   procapi.Text  `json:"name"`
+		Labels procapi.Texts `json:"labels"`
+	} `json:"meta"`
+	Host *struct {
+		IP procapi.Text `json:"ip"`
+	} `json:"host"`
+	AgentID    *procapi.Text  `json:"bk_agent_id"`
+	PID        procapi.Number `json:"pid"`
+	ReportTime procapi.Number `json:"report_time"`
+}
+
+type rawRows struct {
+	Count procapi.Number `json:"count"`
+	Rows  []rawRow       `json:"proc_infos"`
+}
+
+// row is the cached status of the process under a name of its machine, nil where there is none.
+func (s *scratch) row(ctx context.Context, host fleet.Host) (*rawRow, error) {
+	body := map[string]any{"meta": map[string]any{"namespace": s.meta.Namespace, "name": s.meta.Name}}
+	if id := host.AgentID(); id != "" {
+		body["agent_id_list"] = []string{id}
+	} else {
+		body["hosts"] = []map[string]any{{"ip": host.IP().String(), "bk_cloud_id": host.CloudID()}}
+	}
+	var got rawRows
+	if _, err := s.p.Raw.Call(ctx, s.p.gseAPI("get_proc_status_v2", true), body, &got); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(got.Rows, func(r rawRow) bool { return string(r.Meta.Name) == s.meta.Name })
+	if i < 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return &got.Rows[i], nil
+}
+
+// list is the first page of a namespace, and how many rows it counts.
+func (p *Platform) list(ctx context.Context, namespace string) ([]rawRow, int64, error) {
+	var got rawRows
+	body := map[string]any{"meta": map[string]any{"namespace": namespace}, "page": map[string]any{"start": 0, "limit": 1000}}
+	_, err := p.Raw.Call(ctx, p.gseAPI("sync_proc_status", true), body, &got)
+	return got.Rows, got.Count.Int(), err
+}
+
+// labelled is the process with another value of its own label.
+func (s *scratch) labelled(value string) {
+	s.meta.Labels = maps.Clone(s.meta.Labels)
+	if s.meta.Labels == nil {
+		s.meta.Labels = make(map[string]string)
+	}
+	s.meta.Labels[ownLabel] = value
+}
+
+// ownLabel tells what a registration came of.
+const ownLabel = "bk_doctor"
+
+// remove takes away everything of the process, whatever was done to it, and looks whether
+// nothing is left.
+func (s *scratch) remove(ctx context.Context) error {
+	if s.task != "" {
+		_, _ = s.result(ctx) // what is under way would take effect afterwards
+		s.task = ""
+	}
+	if s.doubtful {
+		_ = s.p.pause(ctx, 10*time.Second)
+	}
+	var failed error
+	for range 3 {
+		failed = s.removeOnce(ctx)
+		if failed == nil || ctx.Err() != nil {
+			break
+		}
+		_ = s.p.pause(ctx, 5*time.Second)
+	}
+	return failed
+}
+
+func (s *scratch) removeOnce(ctx context.Context) error {
+	status, err := s.live(ctx)
+	if err == nil && gone(status) && s.p.Gateway == bkapi.APIGW {
+		return nil
+	}
+	// The hosting goes first: an agent would revive what is stopped.
+	if _, failed := s.operate(ctx, opUnhost); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	if err != nil || status.State == fleet.Running {
+		if got, failed := s.operate(ctx, opStop); failed != nil {
+			err = errors.Join(err, failed)
+		} else if got.Code != procapi.CodeOK && got.Code != procapi.CodeNotRunning {
+			_, failed = s.operate(ctx, opKill)
+			err = errors.Join(err, failed)
+		}
+	}
+	if s.p.Gateway == bkapi.ESB {
+		got, failed := s.registration(ctx, "unregister_proc_info", 0)
+		if failed == nil && got.Code != procapi.CodeOK && got.Code != procapi.CodeNotRunning {
+			failed = errors.New("unregister_proc_info: " + got.said())
+		}
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	status, unseen := s.live(ctx)
+	switch {
+	case unseen != nil:
+		return errors.Join(err, unseen)
+	case !gone(status):
+		left, _ := json.Marshal(map[string]any{"running": status.State == fleet.Running, "hosted": status.Hosted, "registered": status.RegisterTime > 0})
+		return errors.Join(err, fmt.Errorf("the agent still has it: %s", left))
+	}
+	return nil
+}
