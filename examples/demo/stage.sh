@@ -326,6 +326,7 @@ start_platform() { # FACE [FLAG...]
   eventually 10 grep -q '^export BK_ENDPOINT=' "$work/greeting" || fail "the simulator does not start: $(<"$work/simulator.log")"
   eval "$(grep '^export BK_ENDPOINT=' "$work/greeting")"
   sim=${BK_ENDPOINT#http://}
+  quote "$(sed -n 's/^Its page: */Watch it in a browser: /p' "$work/greeting")"
   case $1 in
     esb | job) export BK_GATEWAY=esb ;;
     apigw) export BK_GATEWAY=apigw BK_ENDPOINT=http://$sim/api/bk-gse/prod ;;

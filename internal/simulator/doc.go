@@ -40,7 +40,8 @@
 // told, and the default credentials are no secret, so every request from elsewhere
 // is refused before anything is read of it: from another address, under a name that
 // is not this machine's (which is how a web page gets around its browser), and with
-// the mark of a web page. The control endpoint wants the credentials as well once
+// the mark of a web page. Only the simulator's own page (package page, at /) reaches the
+// control endpoint, and no face. The control endpoint wants the credentials as well once
 // they are not the default ones. On a machine with other users, choose some, as the
 // command does.
 //

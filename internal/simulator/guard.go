@@ -15,11 +15,13 @@ import (
 // another machine, nor a page in this machine's browser. A page gives itself away
 // by its origin, or by the name that led here if that was made to point to this
 // machine (DNS rebinding). A form with JSON in it needs nobody's leave to be sent.
+// The simulator's own page may use the control endpoint, and no face: its origin is the
+// address of this machine that was asked for.
 func stranger(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
 		return "the simulator answers this machine only"
 	}
-	if r.Header.Get("Origin") != "" {
+	if origin := r.Header.Get("Origin"); origin != "" && (origin != "http://"+r.Host || !isControl(r)) {
 		return "the simulator does not answer web pages"
 	}
 	// A browser tells who asks even where it leaves the origin out. "none" is an
@@ -31,6 +33,9 @@ func stranger(r *http.Request) string {
 		return "the simulator does not answer web pages"
 	}
 }
+
+// isControl reports whether a request is for the control endpoint.
+func isControl(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, controlPrefix) }
 
 // maySwitch reports whether a request may use the control endpoint. With a secret
 // of its own the simulator wants it there too: what the faces refuse could be done

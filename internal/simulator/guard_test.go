@@ -27,22 +27,29 @@ func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 		host, remote string
 		header       map[string]string
 		answered     bool
+		// page is for the simulator's own page, which reaches the control endpoint alone.
+		page bool
 	}{
-		"loopback":      {"127.0.0.1:8091", "127.0.0.1:40000", nil, true},
-		"localhost":     {"localhost:8091", "[::1]:40000", nil, true},
-		"mapped":        {"[::ffff:127.0.0.1]:8091", "[::ffff:127.0.0.1]:40000", nil, true},
-		"typed":         {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "none"}, true},
-		"no-name":       {"", "127.0.0.1:40000", nil, false},
-		"rebound-name":  {"evil.example.com:8091", "127.0.0.1:40000", nil, false},
-		"lookalike":     {"127.0.0.1.evil.example.com:8091", "127.0.0.1:40000", nil, false},
-		"localhost.com": {"localhost.evil.example.com", "127.0.0.1:40000", nil, false},
-		"any-address":   {"0.0.0.0:8091", "127.0.0.1:40000", nil, false},
-		"other-machine": {"127.0.0.1:8091", "192.0.2.1:40000", nil, false},
-		"web-page":      {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "https://evil.example.com"}, false},
-		"sandboxed":     {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "null"}, false},
-		"local-page":    {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://127.0.0.1:3000"}, false},
-		"no-origin":     {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "cross-site"}, false},
-		"other-port":    {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "same-site"}, false},
+		"loopback":      {"127.0.0.1:8091", "127.0.0.1:40000", nil, true, false},
+		"localhost":     {"localhost:8091", "[::1]:40000", nil, true, false},
+		"mapped":        {"[::ffff:127.0.0.1]:8091", "[::ffff:127.0.0.1]:40000", nil, true, false},
+		"typed":         {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "none"}, true, false},
+		"no-name":       {"", "127.0.0.1:40000", nil, false, false},
+		"rebound-name":  {"evil.example.com:8091", "127.0.0.1:40000", nil, false, false},
+		"lookalike":     {"127.0.0.1.evil.example.com:8091", "127.0.0.1:40000", nil, false, false},
+		"localhost.com": {"localhost.evil.example.com", "127.0.0.1:40000", nil, false, false},
+		"any-address":   {"0.0.0.0:8091", "127.0.0.1:40000", nil, false, false},
+		"other-machine": {"127.0.0.1:8091", "192.0.2.1:40000", nil, false, false},
+		"web-page":      {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "https://evil.example.com"}, false, false},
+		"own-page":      {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://127.0.0.1:8091", "Sec-Fetch-Site": "same-origin"}, false, true},
+		"by-name":       {"localhost:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://localhost:8091"}, false, true},
+		"another-name":  {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://localhost:8091"}, false, false},
+		"another-wire":  {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "https://127.0.0.1:8091"}, false, false},
+		"rebound-page":  {"evil.example.com:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://evil.example.com:8091", "Sec-Fetch-Site": "same-origin"}, false, false},
+		"sandboxed":     {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "null"}, false, false},
+		"local-page":    {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Origin": "http://127.0.0.1:3000"}, false, false},
+		"no-origin":     {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "cross-site"}, false, false},
+		"other-port":    {"127.0.0.1:8091", "127.0.0.1:40000", map[string]string{"Sec-Fetch-Site": "same-site"}, false, false},
 	}
 	for driver, request := range drivers {
 		for name, test := range tests {
@@ -60,16 +67,52 @@ func TestServer_answersProgramsOnThisMachineOnly(t *testing.T) {
 				}
 				rec := httptest.NewRecorder()
 				sim.ServeHTTP(rec, req)
-				if got := rec.Code == http.StatusOK; got != test.answered {
+				answered := test.answered || test.page && driver == "control"
+				if got := rec.Code == http.StatusOK; got != answered {
 					t.Errorf("HTTP %d: %s", rec.Code, rec.Body)
 				}
-				if !test.answered && (len(sim.Calls()) > 0 || len(sim.Processes()) > 0) {
+				if !answered && (len(sim.Calls()) > 0 || len(sim.Processes()) > 0) {
 					t.Errorf("it had an effect: %v, %v", sim.Calls().APIs(), sim.Processes())
 				}
-				if test.answered && driver != "control" && len(sim.Calls()) != 1 {
+				if answered && driver != "control" && len(sim.Calls()) != 1 {
 					t.Errorf("calls: %v", sim.Calls().APIs())
 				}
 			})
+		}
+	}
+}
+
+// The page is there for a browser on this machine, in no frame of another page's, and runs
+// nothing but what is in it. It is no call, and a browser that is asked for the secret by the
+// page is not asked once more.
+func TestServer_servesItsPage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		path, site string
+		status     int
+		header     string
+		want       string
+	}{
+		"page":    {"/", "none", http.StatusOK, "Content-Security-Policy", "default-src 'none'; script-src 'sha256-"},
+		"framed":  {"/", "cross-site", http.StatusForbidden, "Content-Security-Policy", ""},
+		"by-hand": {"/_sim/", "none", http.StatusUnauthorized, "WWW-Authenticate", "Basic realm="},
+		"by-page": {"/_sim/stream", "same-origin", http.StatusUnauthorized, "WWW-Authenticate", ""},
+	} {
+		sim := &simulator.Server{AppSecret: "0wn-s3cret"}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+test.path, nil)
+		req.RemoteAddr = "127.0.0.1:40000"
+		req.Header.Set("Sec-Fetch-Site", test.site)
+		req.Header.Set("Sec-Fetch-Mode", map[bool]string{true: "cors", false: "navigate"}[test.site == "same-origin"])
+		rec := httptest.NewRecorder()
+		sim.ServeHTTP(rec, req)
+		if got := rec.Header().Get(test.header); rec.Code != test.status || !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%s: HTTP %d, %s: %s", name, rec.Code, test.header, got)
+		}
+		if strings.Contains(rec.Body.String(), "0wn-s3cret") || len(sim.Calls()) > 0 {
+			t.Errorf("%s: a secret or a call: %v", name, sim.Calls().APIs())
+		}
+		if name == "page" && (strings.Contains(rec.Body.String(), "src=") || strings.Contains(rec.Body.String(), "@import") || !strings.Contains(rec.Body.String(), "<title>")) {
+			t.Error("the page loads something")
 		}
 	}
 }

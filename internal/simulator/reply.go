@@ -33,6 +33,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, call *record.Call,
 	for name, value := range rep.header {
 		w.Header().Set(name, value)
 	}
+	s.record.Answered(call, out)
 	s.complete(call, rep.status, rep.code, rep.message)
 	w.WriteHeader(rep.status)
 	s.deliver(w, r, call, out, rep.wire)

@@ -3,7 +3,6 @@ package simulator
 import (
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/page"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
 )
 
@@ -161,7 +161,9 @@ type Server struct {
 	faults *fault.List
 	record *record.Book
 	cmdb   *cmdb.CMDB
-	faces  face.Settings
+	// started is when the settings were handed out.
+	started time.Time
+	faces   face.Settings
 }
 
 // init makes what has to be there before the settings count.
@@ -177,6 +179,7 @@ func (s *Server) init() {
 func (s *Server) begin() {
 	s.init()
 	s.ready.Do(func() {
+		s.started = s.now()
 		s.openCMDB()
 		s.core.Configure(core.Settings{
 			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses, SuppliersApart: s.SuppliersApart,
@@ -199,25 +202,30 @@ func (s *Server) begin() {
 	})
 }
 
-// ServeHTTP answers the faces and the control endpoint, to programs on this machine
-// only.
+// ServeHTTP answers the faces, the page and the control endpoint, on this machine only.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.begin()
 	if why := stranger(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
-	if !strings.HasPrefix(r.URL.Path, controlPrefix) {
+	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		page.Serve(w, r)
+		return
+	}
+	if !isControl(r) {
 		f, api := s.faces.Of(r.URL.Path)
 		s.exchange(w, r, f, api)
 		return
 	}
 	if !maySwitch(r, s.faces.Credentials) {
-		w.Header().Set("WWW-Authenticate", `Basic realm="bk-simulator"`)
+		if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") != "cors" { // the page asks by itself
+			w.Header().Set("WWW-Authenticate", `Basic realm="bk-simulator"`)
+		}
 		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
 		return
 	}
-	control.Endpoint{Core: s.core, CMDB: s.cmdb, Faults: s.faults, Record: s.record}.ServeHTTP(w, r)
+	control.Endpoint{Core: s.core, CMDB: s.cmdb, Faults: s.faults, Record: s.record, Started: s.started, Now: s.now}.ServeHTTP(w, r)
 }
 
 // Start loads the state file and begins supervision and saving, as far as

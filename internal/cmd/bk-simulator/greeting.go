@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	neturl "net/url"
 	"regexp"
 	"strings"
 )
@@ -19,13 +20,19 @@ func (o *options) greeting(url string) string {
 	if o.tenant != "" {
 		export += " BK_TENANT_ID=" + shellWord(o.tenant)
 	}
+	// What follows # stays in the browser, and the page takes it out of the address.
+	page := url + "/"
+	if o.secretFile == "" {
+		page += "#app_code=" + neturl.QueryEscape(o.appCode) + "&app_secret=" + neturl.QueryEscape(o.appSecret)
+	}
 	return fmt.Sprintf(`listening on %[1]s
 
 %[2]s
-%[3]s
+%[4]s
+Its page:      %[3]s
 Its switches:  curl -u "$BK_APP_CODE:$BK_APP_SECRET" %[1]s/_sim/
 Its flags:     bk-simulator -h, or make simulator SIMFLAGS=-h
-`, url, export, apart(o.platform))
+`, url, export, page, apart(o.platform))
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)

@@ -274,6 +274,13 @@ func TestRun_printsHowItIsReached(t *testing.T) {
 		if test.secret == "of a file" && strings.Contains(greeting, test.secret) {
 			t.Errorf("%s: the secret is printed: %s", name, greeting)
 		}
+		page := "\nIts page:      " + url + "/#app_code=" + test.code + "&app_secret="
+		if test.secret == "of a file" {
+			page = "\nIts page:      " + url + "/\n"
+		}
+		if !strings.Contains(greeting, page) {
+			t.Errorf("%s: no page: %s", name, greeting)
+		}
 		if test.secret == "" {
 			_, after, _ := strings.Cut(greeting, "BK_APP_SECRET=")
 			test.secret, _, _ = strings.Cut(after, " ")

@@ -53,8 +53,9 @@ those of JOB, at
 and those of CMDB that tell hosts and processes, with -topology, at
   http://127.0.0.1:8091/api/c/compapi/v2/cc/<name>/
   http://127.0.0.1:8091/api/bk-cmdb/prod/api/v3/<path>
-and, at http://127.0.0.1:8091/_sim/, switches for everything that can go wrong,
-each with a curl example. It listens on this machine only, and answers no web page.
+A browser shows all of it live at http://127.0.0.1:8091/, and switches on what can go
+wrong; at http://127.0.0.1:8091/_sim/ is a curl example of each switch. It listens on
+this machine only, and answers no web page but its own.
 
   bk-simulator -hosts 0:10.0.0.1,0:10.0.0.2        two virtual hosts
   bk-simulator -admit 10.0.0.0/16                  65,536 virtual hosts

@@ -198,6 +198,13 @@ func (c *CMDB) hostNamed(name string) (*host, error) {
 	return nil, fmt.Errorf("%s: %w", name, errNoHost)
 }
 
+// Changes is the number of changes since the topology.
+func (c *CMDB) Changes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.changes)
+}
+
 // Modules are the hosts of every module, by its path. A host is "cloud:ip" or, without an
 // address of its own, its agent id.
 func (c *CMDB) Modules() map[string][]string {

@@ -4,10 +4,12 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/cmdb"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/core"
@@ -22,6 +24,9 @@ type Endpoint struct {
 	CMDB   *cmdb.CMDB
 	Faults *fault.List
 	Record *record.Book
+	// Started is when the simulator began, Now its clock.
+	Started time.Time
+	Now     func() time.Time
 }
 
 // ServeHTTP answers a request whose path begins with /_sim/.
@@ -34,7 +39,13 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			curl += `-u "$BK_APP_CODE:$BK_APP_SECRET" `
 		}
 		_, _ = strings.NewReplacer("$SIM", "http://"+r.Host, "curl -s ", curl).WriteString(w, index)
+	case "GET /_sim/stream":
+		e.stream(w, r)
 	case "GET /_sim/calls":
+		if seq := r.URL.Query().Get("seq"); seq != "" {
+			e.exchange(w, seq)
+			return
+		}
 		writeJSON(w, map[string]any{"calls": e.Record.Calls(), "max_in_flight": e.Record.MaxInFlight()})
 	case "DELETE /_sim/calls":
 		e.Record.Reset()
@@ -53,6 +64,8 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]any{"executions": append([]core.Execution{}, e.Core.Executions()...)})
 	case "GET /_sim/tasks":
 		writeJSON(w, map[string]any{"tasks": e.Core.Tasks()})
+	case "GET /_sim/faults":
+		writeJSON(w, map[string]any{"faults": e.Faults.Active()})
 	case "POST /_sim/faults":
 		e.fault(w, r)
 	case "DELETE /_sim/faults":
@@ -73,6 +86,22 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, "no such switch; GET /_sim/ lists them", http.StatusNotFound)
 	}
+}
+
+// exchange shows one call with both bodies.
+func (e Endpoint) exchange(w http.ResponseWriter, seq string) {
+	number, err := strconv.Atoi(seq)
+	if err != nil {
+		http.Error(w, "seq: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	call, request, response, found := e.Record.Exchange(number)
+	if !found {
+		http.Error(w, fmt.Sprintf("call %d is not kept any more", number), http.StatusNotFound)
+		return
+	}
+	call.Body, call.Spec = nil, nil // the request has both
+	writeJSON(w, map[string]any{"call": call, "request": request, "response": response})
 }
 
 func (e Endpoint) fault(w http.ResponseWriter, r *http.Request) {
@@ -109,6 +138,7 @@ func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 	var act struct {
 		Action    string            `json:"action"`
 		Host      string            `json:"host"`
+		Hosts     []string          `json:"hosts"` // in place of host
 		Namespace string            `json:"namespace"`
 		Name      string            `json:"name"`
 		Labels    map[string]string `json:"labels"`
@@ -141,7 +171,14 @@ func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("action: %q is unknown", act.Action), http.StatusBadRequest)
 		return
 	}
-	if err := do(act.Host, act.Namespace, act.Name); err != nil {
+	if act.Hosts == nil {
+		act.Hosts = []string{act.Host}
+	}
+	var errs []error
+	for _, host := range act.Hosts {
+		errs = append(errs, do(host, act.Namespace, act.Name))
+	}
+	if err := errors.Join(errs...); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

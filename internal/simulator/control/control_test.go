@@ -51,6 +51,7 @@ func TestControl_faults(t *testing.T) {
 	c := simtest.NewVirtual(t)
 	turnedOn(c, "POST", "faults", `{"op":2,"code":-1}`, `"id": 1`)
 	turnedOn(c, "POST", "faults", `{"op":2,"code":-1}`, `"id": 2`)
+	turnedOn(c, "GET", "faults", "", `"id": 2`)
 	turnedOn(c, "DELETE", "faults?id=1", "", "")
 	if v := c.Do(simulator.OpQuery, "10.0.0.1"); v.Code != -1 {
 		t.Errorf("with a fault: %+v", v)

@@ -10,15 +10,16 @@ $SIM/api/c/compapi/v2/cc/<name>/ and behind the gateway at
 $SIM/api/bk-cmdb/prod/api/v3/<path>, all by POST.
 What follows controls the simulator itself. Where the secret is not the default one
 it needs the credentials, which the exports that the simulator printed have. Nothing
-here answers another machine or a web page.
+here answers another machine, or a web page other than its own at $SIM/.
 
 LOOK
 
   Processes: what is registered, hosted, running, and with which spec
     curl -s $SIM/_sim/processes
 
-  Calls: every request so far, without its secrets
+  Calls: every request so far, without its secrets; or one with both bodies
     curl -s $SIM/_sim/calls
+    curl -s "$SIM/_sim/calls?seq=1"
     curl -s -X DELETE $SIM/_sim/calls
 
   Executions: what each host did with what reached it, and how often
@@ -38,13 +39,16 @@ LOOK
     curl -s $SIM/_sim/violations
     curl -s -X DELETE $SIM/_sim/violations
 
+  All of this live in a browser: $SIM/, which listens to
+    curl -sN $SIM/_sim/stream
+
 ACT AS SOMEBODY ELSE
 
   The process dies (and is brought back if it is hosted)
     curl -s $SIM/_sim/act -d '{"action":"kill","host":"0:10.0.0.1","namespace":"web","name":"nginx"}'
 
   A colleague stops it, unhosts it, unregisters it, hosts it, starts it
-    the same with "stop", "unhost", "unregister", "host", "start"
+    the same with "stop", "unhost", "unregister", "host", "start"; with "hosts" for several
 
   A colleague registers it (with another spec or other labels, or without a spec)
     curl -s $SIM/_sim/act -d '{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","labels":{},"spec":{}}'
@@ -100,7 +104,8 @@ FAULTS
   setup_path/proc_name. Wherever a host is named, an agent id will do.
 
   A fault matches by "api", "op", "hosts", "namespace", "name" (all optional),
-  from the match after "skip", for "times" matches (0: always). Undo:
+  from the match after "skip", for "times" matches (0: always). List, and undo:
+    curl -s $SIM/_sim/faults
     curl -s -X DELETE $SIM/_sim/faults
     curl -s -X DELETE "$SIM/_sim/faults?id=1"
 

@@ -39,7 +39,8 @@ type GSE struct {
 	repeats     map[repeatKey]*operation
 	status      statusCache
 	executions  []Execution
-	changed     chan struct{} // capacity 1: something to save
+	missed      map[ProcKey]Last // what was to be there and is not
+	changed     chan struct{}    // capacity 1: something to save
 	saving      sync.Mutex
 	locals      map[ProcKey]*localProcess
 }
@@ -108,6 +109,7 @@ func New() *GSE {
 		tasks:       make(map[string]*task),
 		repeats:     make(map[repeatKey]*operation),
 		locals:      make(map[ProcKey]*localProcess),
+		missed:      make(map[ProcKey]Last),
 		changed:     make(chan struct{}, 1),
 		nextPID:     1000,
 	}

@@ -43,6 +43,7 @@ func (g *GSE) ResetExecutions() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.executions = nil
+	clear(g.missed)
 }
 
 func (g *GSE) executedLocked(it *Item, t Target, v verdict) {

@@ -51,6 +51,9 @@ type instance struct {
 	nextTry   time.Time
 	revivedAt time.Time
 
+	busy int // operations without a verdict
+	last Last
+
 	// ailment is that of a virtual process, queriesLeft how many it survives.
 	ailment     Ailment
 	queriesLeft int

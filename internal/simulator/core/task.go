@@ -27,6 +27,8 @@ type operation struct {
 	stillHosts       bool
 	shape            string
 	ailment          Ailment
+
+	busy *instance // that waits for the verdict, nil for none
 }
 
 type operationState int
@@ -149,6 +151,7 @@ func (g *GSE) Operate(api string, items []*Item) string {
 			g.meetLocked(o, api, false)
 			t.entries = append(t.entries, o)
 			g.beginLocked(o)
+			g.awaitLocked(o)
 		}
 	}
 	g.tasks[t.id] = t
@@ -197,6 +200,7 @@ func (g *GSE) settleOperationLocked(o *operation, v verdict, at time.Time) {
 	o.state = operationSettled
 	o.settled = at
 	o.verdict = v
+	g.noteLocked(o)
 }
 
 // settleLocked carries out what has become due. It is called before anything

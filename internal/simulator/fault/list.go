@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -65,6 +66,30 @@ func (l *List) Remove(id int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = slices.DeleteFunc(l.faults, func(f *fault) bool { return f.id == id })
+}
+
+// Active is a fault that is there.
+type Active struct {
+	ID    int   `json:"id"`
+	Fault Fault `json:"fault"`
+	// Machines are those that Hosts names, by the name that the platform has for each.
+	Machines []core.HostKey `json:"machines,omitempty"`
+	// Struck is how often it applied so far.
+	Struck int `json:"struck"`
+}
+
+// Active lists the faults that are there, in the order they were injected.
+func (l *List) Active() []Active {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	active := make([]Active, 0, len(l.faults))
+	for _, f := range l.faults {
+		active = append(active, Active{
+			ID: f.id, Fault: f.Fault, Machines: slices.Sorted(maps.Keys(f.hosts)),
+			Struck: f.requests.used + f.tasks.used + f.perHosts.used,
+		})
+	}
+	return active
 }
 
 // fault is an injected Fault and how often it matched so far, per kind of

@@ -16,7 +16,18 @@ type Book struct {
 	violations  []string
 	inFlight    int
 	maxInFlight int
+	answers     []answer
+	answerBytes int
 }
+
+// answer is the body that a call was answered with.
+type answer struct {
+	seq  int
+	body []byte
+}
+
+// keptAnswers is how many bytes of answers are kept, at most. The oldest go first.
+const keptAnswers = 16 << 20
 
 // Enter counts a request that came in, Leave one that is done.
 func (b *Book) Enter() {
@@ -53,6 +64,81 @@ func (b *Book) Started(call *Call, taskID string) {
 	call.TaskID = taskID
 }
 
+// Answered keeps the body that a call is answered with, which must not be changed.
+func (b *Book) Answered(call *Call, body []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers = append(b.answers, answer{call.Seq, body})
+	b.answerBytes += len(body)
+	for b.answerBytes > keptAnswers {
+		b.answerBytes -= len(b.answers[0].body)
+		b.answers = b.answers[1:]
+	}
+}
+
+// Exchange returns one call and both bodies without their secrets, nil for one that is not
+// kept, and false if there is no such call.
+func (b *Book) Exchange(seq int) (call Call, request, response any, found bool) {
+	b.mu.Lock()
+	i := slices.IndexFunc(b.calls, func(c *Call) bool { return c.Seq == seq })
+	if i < 0 {
+		b.mu.Unlock()
+		return Call{}, nil, nil, false
+	}
+	call = b.calls[i].clone()
+	var body []byte
+	if j := slices.IndexFunc(b.answers, func(a answer) bool { return a.seq == seq }); j >= 0 {
+		body = b.answers[j].body
+	}
+	b.mu.Unlock()
+	return call, show(call.Body), show(body), true
+}
+
+// Line is a call in one line.
+type Line struct {
+	Seq       int       `json:"seq"`
+	Face      string    `json:"face"`
+	API       string    `json:"api"`
+	Op        int       `json:"op"`
+	Namespace string    `json:"namespace,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Hosts     int       `json:"hosts"`
+	Host      string    `json:"host,omitempty"` // the first
+	Done      bool      `json:"done"`
+	Status    int       `json:"status"` // 0 for an answer that never left
+	Code      int       `json:"code"`
+	Message   string    `json:"message,omitempty"`
+	Start     time.Time `json:"start"`
+	Millis    float64   `json:"ms"`
+}
+
+// Lines returns the calls after one, the latest of them if they are more than most, and
+// those of open, which were under way; and the number of the last call of all.
+func (b *Book) Lines(after, most int, open map[int]bool) (lines []Line, last int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.calls {
+		if open[c.Seq] || (c.Seq > after && c.Seq > b.seq-most) {
+			lines = append(lines, c.line())
+		}
+	}
+	return lines, b.seq
+}
+
+func (c *Call) line() Line {
+	l := Line{
+		Seq: c.Seq, Face: c.Face, API: c.API, Op: c.Op, Namespace: c.Namespace, Name: c.Name, Hosts: len(c.Hosts),
+		Done: !c.End.IsZero(), Status: c.Status, Code: c.Code, Message: c.Message, Start: c.Start,
+	}
+	if len(c.Hosts) > 0 {
+		l.Host = c.Hosts[0]
+	}
+	if l.Done {
+		l.Millis = float64(c.End.Sub(c.Start).Microseconds()) / 1000
+	}
+	return l
+}
+
 // Sent notes how many bytes of a body have left.
 func (b *Book) Sent(call *Call, bytes int64) {
 	b.mu.Lock()
@@ -84,8 +170,15 @@ func (b *Book) Calls() CallList {
 func (b *Book) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.calls = nil
+	b.calls, b.answers, b.answerBytes = nil, nil, 0
 	b.maxInFlight = b.inFlight
+}
+
+// InFlight returns the number of requests under way.
+func (b *Book) InFlight() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inFlight
 }
 
 // MaxInFlight returns the largest number of requests under way at the same moment.

@@ -1,8 +1,10 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 )
 
 // credentialsHeader is the one whose secrets are taken out.
@@ -47,4 +49,40 @@ func Redact(body []byte) json.RawMessage {
 		return nil
 	}
 	return out
+}
+
+// show decodes a body for somebody to read, with its secrets replaced wherever they are.
+// What is no JSON is text.
+func show(body []byte) any {
+	if len(body) == 0 {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var tree any
+	if dec.Decode(&tree) != nil {
+		return string(body[:min(len(body), shownText)])
+	}
+	return hide(tree)
+}
+
+// shownText is how much of a text is shown.
+const shownText = 64 << 10
+
+func hide(tree any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for name, member := range tree {
+			if slices.Contains(secretNames, name) {
+				tree[name] = "***"
+			} else {
+				tree[name] = hide(member)
+			}
+		}
+	case []any:
+		for i, element := range tree {
+			tree[i] = hide(element)
+		}
+	}
+	return tree
 }

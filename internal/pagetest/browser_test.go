@@ -1,0 +1,296 @@
+package pagetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// browsers are the names under which Chromium is installed; BK_TEST_BROWSER names another.
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"}
+
+// browser finds one, or skips the test.
+func browser(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the browser is driven through inherited pipes, which Windows does not have")
+	}
+	if named := os.Getenv("BK_TEST_BROWSER"); named != "" {
+		return named
+	}
+	for _, name := range browsers {
+		if found, err := exec.LookPath(name); err == nil {
+			return found
+		}
+	}
+	t.Skipf("no browser is installed, so nobody looks at the page: install one of %s, or set BK_TEST_BROWSER", strings.Join(browsers, ", "))
+	return ""
+}
+
+// tab is one tab of a headless browser, driven by the DevTools protocol over two pipes.
+type tab struct {
+	t       *testing.T
+	to      *os.File
+	session string
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan reply
+	console []string
+}
+
+type message struct {
+	ID        int             `json:"id,omitempty"`
+	Method    string          `json:"method,omitempty"`
+	Params    json.RawMessage `json:"params,omitempty"`
+	SessionID string          `json:"sessionId,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Error     *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+}
+
+type reply struct {
+	result json.RawMessage
+	err    string
+}
+
+// newTab starts a browser, which ends with the test. What the page throws, or its policy
+// refuses, fails the test.
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	theirs, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), browser(t),
+		"--remote-debugging-pipe", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+		"--no-first-run", "--disable-background-networking", "--user-data-dir="+t.TempDir(), "about:blank",
+	)
+	cmd.ExtraFiles = []*os.File{theirs, ours}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("the browser does not start: %v", err)
+	}
+	_, _ = theirs.Close(), ours.Close()
+	b := &tab{t: t, to: to, waiting: make(map[int]chan reply)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.read(from)
+	}()
+	t.Cleanup(func() {
+		b.call("Browser.close", nil)
+		_ = cmd.Wait()
+		<-done
+		_, _ = to.Close(), from.Close()
+		for _, line := range b.console {
+			t.Errorf("the page complains: %s", line)
+		}
+	})
+	var target struct{ TargetID string }
+	b.into(&target, "Target.createTarget", map[string]any{"url": "about:blank"})
+	var attached struct{ SessionID string }
+	b.into(&attached, "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true})
+	b.session = attached.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Log", "Accessibility"} {
+		b.call(domain+".enable", nil)
+	}
+	b.size(1440, 900)
+	return b
+}
+
+func (b *tab) read(from *os.File) {
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for id, c := range b.waiting {
+			delete(b.waiting, id)
+			c <- reply{err: "the browser has ended"}
+		}
+		b.waiting = nil
+	}()
+	in := bufio.NewReader(from)
+	for {
+		text, err := in.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m message
+		if json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &m) != nil {
+			continue
+		}
+		b.mu.Lock()
+		switch {
+		case m.ID != 0 && b.waiting[m.ID] != nil:
+			r := reply{result: m.Result}
+			if m.Error != nil {
+				r.err = m.Error.Message
+			}
+			b.waiting[m.ID] <- r
+			delete(b.waiting, m.ID)
+		case m.Method == "Runtime.exceptionThrown":
+			b.console = append(b.console, string(m.Params))
+		case m.Method == "Log.entryAdded" && bytes.Contains(m.Params, []byte(`"level":"error"`)) && !bytes.Contains(m.Params, []byte(`"source":"network"`)):
+			b.console = append(b.console, string(m.Params))
+		}
+		b.mu.Unlock()
+	}
+}
+
+// call sends a command and returns what the browser answers.
+func (b *tab) call(method string, params any) json.RawMessage {
+	b.t.Helper()
+	encoded, err := json.Marshal(params)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	answer := make(chan reply, 1)
+	b.mu.Lock()
+	if b.waiting == nil {
+		b.mu.Unlock()
+		return nil
+	}
+	b.last++
+	b.waiting[b.last] = answer
+	text, err := json.Marshal(message{ID: b.last, Method: method, Params: encoded, SessionID: b.session})
+	if err == nil {
+		_, err = b.to.Write(append(text, 0))
+	}
+	b.mu.Unlock()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	select {
+	case r := <-answer:
+		if r.err != "" && method != "Browser.close" {
+			b.t.Fatalf("%s: %s", method, r.err)
+		}
+		return r.result
+	case <-time.After(time.Minute):
+		b.t.Fatalf("%s: the browser does not answer", method)
+	}
+	return nil
+}
+
+func (b *tab) into(v any, method string, params any) {
+	b.t.Helper()
+	if err := json.Unmarshal(b.call(method, params), v); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (b *tab) open(url string) { b.t.Helper(); b.call("Page.navigate", map[string]any{"url": url}) }
+
+func (b *tab) size(width, height int) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false})
+}
+
+func (b *tab) media(name, value string) {
+	b.t.Helper()
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": name, "value": value}}})
+}
+
+// eval runs an expression in the page, and returns what comes of it as text.
+func (b *tab) eval(expression string) string {
+	b.t.Helper()
+	var out struct {
+		Result struct {
+			Value       json.RawMessage
+			Description string
+		}
+		ExceptionDetails json.RawMessage
+	}
+	b.into(&out, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	if out.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, out.ExceptionDetails)
+	}
+	var text string
+	if json.Unmarshal(out.Result.Value, &text) == nil {
+		return text
+	}
+	return string(out.Result.Value)
+}
+
+// sees waits until an expression comes to a value.
+func (b *tab) sees(expression, want string) {
+	b.t.Helper()
+	got := ""
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); b.eval("new Promise(done => setTimeout(done, 50))") {
+		if got = b.eval("(() => { try { return String(" + expression + "); } catch (error) { return String(error); } })()"); got == want {
+			return
+		}
+	}
+	b.shoot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+	b.t.Fatalf("%s is %q, want %q", expression, got, want)
+}
+
+// press presses a key with modifiers (2: Ctrl, 8: Shift).
+func (b *tab) press(key string, modifiers int) {
+	b.t.Helper()
+	event := map[string]any{"type": "keyDown", "key": key, "modifiers": modifiers}
+	switch {
+	case key == "Escape": // by which a browser closes a dialog
+		event["windowsVirtualKeyCode"] = 27
+	case len(key) == 1 && modifiers == 0:
+		event["text"] = key
+	}
+	b.call("Input.dispatchKeyEvent", event)
+	event["type"] = "keyUp"
+	delete(event, "text")
+	b.call("Input.dispatchKeyEvent", event)
+}
+
+// drag presses the mouse on one element and releases it on another. With the same one it is
+// a click.
+func (b *tab) drag(from, to string) {
+	b.t.Helper()
+	mouse := func(kind, selector string, buttons int) {
+		var at struct{ X, Y float64 }
+		place := b.eval(fmt.Sprintf(`(el => { el.scrollIntoView({block: "nearest"}); const r = el.getBoundingClientRect(); return JSON.stringify({x: r.x + r.width / 2, y: r.y + r.height / 2}); })(%s)`, selector))
+		if err := json.Unmarshal([]byte(place), &at); err != nil {
+			b.t.Fatalf("%s: %v", selector, err)
+		}
+		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "buttons": buttons, "clickCount": 1})
+	}
+	mouse("mousePressed", from, 1)
+	if from != to {
+		mouse("mouseMoved", to, 1)
+	}
+	mouse("mouseReleased", to, 0)
+}
+
+func (b *tab) click(selector string) { b.t.Helper(); b.drag(selector, selector) }
+
+// shoot keeps a screenshot in BK_TEST_SCREENSHOTS, if that names a directory.
+func (b *tab) shoot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("BK_TEST_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	var shot struct{ Data string }
+	b.into(&shot, "Page.captureScreenshot", map[string]any{"format": "png"})
+	png, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}

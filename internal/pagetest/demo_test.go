@@ -1,0 +1,68 @@
+package pagetest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+)
+
+var link = regexp.MustCompile(`(?m)^Its page: +(http://\S+)$`)
+
+// Whoever has the page open sees what the demo tells: three hosts come up, one is killed and
+// revived, one is unregistered by somebody, healed, and all are taken down.
+func TestAccPage_demo(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("Acceptance tests skipped unless env 'TF_ACC' set")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the demo needs 127.0.0.2 and 127.0.0.3")
+	}
+	b := newTab(t)
+	dir := t.TempDir()
+	demo := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "../../examples/demo/run.sh")
+	demo.Env = append(os.Environ(), "TMPDIR="+dir, "CLI="+os.Getenv("TF_ACC_TERRAFORM_PATH"))
+	var out bytes.Buffer
+	demo.Stdout, demo.Stderr = &out, &out
+	if err := demo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- demo.Wait() }()
+	t.Cleanup(func() { _ = demo.Process.Signal(syscall.SIGTERM) })
+
+	var url string
+	providertest.Eventually(t, "the simulator has started", func() bool {
+		files, _ := filepath.Glob(filepath.Join(dir, "bk-demo.*", "greeting"))
+		for _, file := range files {
+			greeting, _ := os.ReadFile(file)
+			if found := link.FindSubmatch(greeting); found != nil {
+				url = string(found[1])
+			}
+		}
+		return url != ""
+	})
+	b.size(1280, 640)
+	b.open(url)
+	b.sees(`document.querySelector("#nothing h3").textContent`, "Nothing is registered here yet")
+	b.sees(shown("running"), "3")
+	const pid = `[...document.querySelectorAll("#fleet .card")].find(c => c.textContent.startsWith("0:127.0.0.2")).textContent.match(/pid (\d+)/)[1]`
+	b.sees("(window.before = "+pid+") > 0", "true")
+	b.sees(pid+" !== window.before", "true")
+	b.sees(counted("unhosted"), "1")
+	b.sees(`document.querySelector("#fleet [role=option] .unhosted").parentElement.ariaLabel.startsWith("0:127.0.0.3: running, but not hosted")`, "true")
+	b.shoot("simulator-demo")
+	b.sees(shown("running"), "3")
+	b.sees(connection, "the simulator does not answer")
+	if err := <-ended; err != nil {
+		t.Errorf("the demo: %v\n%s", err, out.String())
+	}
+}

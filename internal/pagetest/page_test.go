@@ -1,0 +1,274 @@
+package pagetest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// What a test looks for in the page.
+const (
+	connection = `document.querySelector("#link").textContent`
+	cells      = `document.querySelectorAll("#fleet [role=option]")`
+	words      = `document.querySelector("#fleet .group header .quiet").textContent`
+)
+
+func shown(state string) string {
+	return fmt.Sprintf(`document.querySelectorAll("#fleet .%s").length`, state)
+}
+
+func counted(state string) string {
+	return fmt.Sprintf(`document.querySelector("#legend-%s b").textContent`, state)
+}
+
+func day(label string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("#days button")].find(b => b.textContent.startsWith(%q))`, label)
+}
+
+func pressed(label string) string { return day(label) + `.getAttribute("aria-pressed")` }
+
+// look opens the page of a simulator with so many running processes.
+func look(t *testing.T, sim *providertest.Sim, n int) *tab {
+	t.Helper()
+	running(t, sim, 1, n)
+	b := newTab(t)
+	b.open(sim.URL + "/")
+	b.sees(connection, "live")
+	return b
+}
+
+// running has hosts from one number to another run the process, hosted.
+func running(t *testing.T, sim *providertest.Sim, from, to int) {
+	t.Helper()
+	for n := from; n <= to; n++ {
+		host := providertest.Address(n)
+		for _, err := range []error{
+			sim.Register(host, "web", "nginx", nil, `{"identity":{"proc_name":"nginx","setup_path":"/srv/web","pid_path":"/srv/web/nginx.pid","user":"root"},"control":{"start_cmd":"./start.sh"},"monitor_policy":{"auto_type":1}}`),
+			sim.Host(host, "web", "nginx"), sim.StartProcess(host, "web", "nginx"),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A rolling restart goes over a thousand hosts. Ten of them are broken with the mouse, and
+// the wave that meets them is the last.
+func TestPage_rollingRestart(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	b := look(t, sim, 1000)
+	b.sees(shown("running"), "1000")
+	b.sees(shown("fresh"), "0")
+
+	p := sim.Configured(t)
+	hosts := make(map[string]string)
+	for _, n := range providertest.HostNumbers(1000) {
+		hosts[fmt.Sprintf("web-%d", n)] = providertest.Address(n)
+	}
+	ended := make(chan string, 1)
+	go func() {
+		_, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 0, map[string]any{
+			"hosts": hosts, "rollout": map[string]any{"batch_size": 50, "pause": "400ms", "max_failed_hosts": 5},
+		}))
+		ended <- end
+	}()
+	b.sees(shown("fresh")+` >= 150`, "true")
+	b.drag(cells+"[705]", cells+"[714]")
+	b.sees(`document.querySelectorAll("#fleet [aria-selected=true]").length`, "10")
+	b.click(day("Agent does not answer"))
+	b.sees(shown("away"), "10")
+	b.sees(shown("fresh")+` >= 600`, "true")
+	b.shoot("rolling-restart-under-way")
+
+	end := ""
+	select {
+	case end = <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the restart does not end")
+	}
+	if !strings.Contains(end, "117") {
+		t.Errorf("it ended with %q", end)
+	}
+	b.sees(words, "1,000 hosts · 990 running · 10 agent away · latest: restart done on 740, failed on 10 (117)")
+	b.sees(counted("failed"), "10")
+	b.sees(shown("fresh"), "750")
+	b.sees(`document.querySelector("#on").textContent`, "Agent does not answer10 hosts · met 10 timesEnd")
+	b.size(1280, 800)
+	b.shoot("simulator-rolling-restart")
+	for _, e := range sim.Executions() {
+		if e.Action == "restart" && e.Host == providertest.Address(751) {
+			t.Error("the wave did not stop")
+		}
+	}
+
+	// What was broken by hand is repaired by hand.
+	b.click(day("Agent does not answer"))
+	b.sees(shown("away"), "0")
+	b.sees(pressed("Agent does not answer"), "false")
+}
+
+// Everything can be done without a mouse, and is named for those who do not see it.
+func TestPage_byKeyboard(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	b := look(t, sim, 30)
+	b.sees(shown("running"), "30")
+	const names = `[...document.querySelectorAll("button, input, textarea, [role=listbox], [role=option], dialog, svg")].filter(e => e.checkVisibility() && !(e.ariaLabel || e.textContent.trim() || e.labels && e.labels.length)).length`
+	b.sees(names, "0")
+	b.eval(`document.querySelector("#fleet [role=listbox]").focus()`)
+	b.press("ArrowRight", 0)
+	b.press(" ", 0)
+	b.press("ArrowRight", 8)
+	const selected = `[...document.querySelectorAll("#fleet [aria-selected=true]")].map(e => e.ariaLabel.split(":").slice(0, 2).join(":")).join()`
+	b.sees(selected, "0:10.0.0.3,0:10.0.0.4")
+	b.sees(`document.getElementById(document.activeElement.getAttribute("aria-activedescendant")).ariaLabel`, "0:10.0.0.4: running and hosted")
+	b.eval(day("The process dies") + ".focus()")
+	b.press("Enter", 0)
+	b.eval(day("The process dies") + ".click()")
+	b.sees(counted("stopped"), "2")
+	sim.Tick()
+	b.sees(counted("stopped"), "0")
+	b.eval(day("A colleague unregisters it") + ".click()")
+	b.sees(counted("unhosted"), "2")
+	b.sees(`document.querySelector("#said").textContent`, "A colleague unregisters it: 2 hosts")
+	b.eval(`document.querySelector("#fleet [role=listbox]").focus()`)
+	b.press("Escape", 0)
+	b.sees(selected, "")
+	b.press("a", 2)
+	b.sees(`document.querySelectorAll("#fleet [aria-selected=true]").length`, "30")
+}
+
+// A call is opened to see both bodies, and no secret is in them.
+func TestPage_opensACall(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	b := look(t, sim, 3)
+	p := sim.Configured(t)
+	if _, end := p.Invoke(t.Context(), providertest.ActionType, providertest.Invocation("restart", 3, nil)); end != "" {
+		t.Fatal(end)
+	}
+	b.sees(`document.querySelectorAll("#calls .change").length`, "1")
+	b.sees(`document.querySelector("#fleet .card").offsetWidth > 200`, "true")
+	b.sees(`[...document.querySelectorAll("#fleet .card")].filter(c => c.textContent.includes("restart done")).length`, "3")
+	b.shoot("three-hosts")
+	b.click(`document.querySelector("#calls .change button")`)
+	b.sees(`document.querySelector("#call-response").textContent.includes('"task_id": "GSETASK')`, "true")
+	b.sees(`/"bk_app_secret": "\*\*\*"/.test(document.querySelector("#call-request").textContent)`, "true")
+	b.sees(fmt.Sprintf(`document.body.textContent.includes(%q)`, simulator.DefaultAppSecret+`"`), "false")
+	b.shoot("call")
+	b.press("Escape", 0)
+	b.sees(`document.querySelector("#call").open`, "false")
+}
+
+// Whatever the control endpoint takes can be typed, and what it refuses is said.
+func TestPage_takesAnyFault(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	b := look(t, sim, 1)
+	inject := func(fault string) {
+		b.eval(`document.querySelector("details").open = true; document.querySelector("textarea").value = ` + "`" + fault + "`; " + `document.querySelector("details button").click()`)
+	}
+	inject(`{"op": 7, "cod": 1}`)
+	b.sees(`document.querySelector("details .error").textContent`, `json: unknown field "cod"`)
+	inject(`{"op": 7, "code": 836}`)
+	b.sees(`document.querySelector("#on b").textContent`, `{"op":7,"code":836}`)
+	b.eval(day("Cached status lags") + ".click()")
+	b.sees(pressed("Cached status lags"), "true")
+	b.eval(`document.querySelector("#good").click()`)
+	b.sees(`document.querySelector("#on").children.length`, "0")
+	b.sees(pressed("Cached status lags"), "false")
+}
+
+// Ten thousand cells are there at once, a change of a thousand is seen soon, and all of it
+// comes by one request.
+func TestPage_tenThousand(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	sim := providertest.NewSimBehind(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			next.ServeHTTP(w, r)
+		})
+	})
+	running(t, sim, 1, 10_000)
+	b := newTab(t)
+	began := time.Now()
+	b.open(sim.URL + "/")
+	b.sees(shown("running"), "10000")
+	t.Logf("10,000 cells are there after %s", time.Since(began))
+	b.shoot("ten-thousand")
+	for n := range 1000 {
+		if err := sim.StopProcess(providertest.Address(n+1), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began = time.Now()
+	b.sees(counted("registered"), "1,000")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a change of 1,000 hosts was seen after %s", took)
+	}
+	b.sees(`JSON.stringify(performance.getEntriesByType("resource").filter(e => !e.name.endsWith("/_sim/stream")).map(e => e.name))`, "[]")
+	if n := asked.Load(); n != 2 {
+		t.Errorf("the page sent %d requests", n)
+	}
+}
+
+// Where CMDB knows the hosts, they are grouped by set and module, those without a process too.
+func TestPage_groupsByModule(t *testing.T) {
+	t.Parallel()
+	topology, err := simulator.ParseTopology([]byte(`{"businesses":[{"name":"shop","sets":[{"name":"gz-[1-12]","modules":[
+		{"name":"gate","hosts":[{"count":3,"ip":"10.1.0.1"}]},{"name":"game","hosts":[{"count":40,"ip":"10.2.0.1"}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim := &simulator.Server{Topology: topology}
+	srv := httptest.NewServer(sim)
+	t.Cleanup(func() { srv.Close(); _ = sim.Close() })
+	for n := range 100 {
+		if err := sim.Register(fmt.Sprintf("0:10.2.0.%d", n+1), "shop", "game", nil, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newTab(t)
+	b.open(srv.URL + "/")
+	const places = `JSON.stringify([...document.querySelectorAll("#fleet .group")].map(g => [g.querySelector("h3").textContent, ...[...g.querySelectorAll(".place")].slice(0, 3).map(p => p.textContent + " " + p.querySelectorAll("[role=option]").length)]))`
+	b.sees(places, `[["shop:game","gz-1 / game 40","gz-2 / game 40","gz-3 / game 20"],["Hosts without a process","gz-1 / gate 3","gz-2 / gate 3","gz-3 / game 20"]]`)
+	b.media("prefers-color-scheme", "dark")
+	b.shoot("modules-dark")
+	if err := sim.CMDB().Add("shop/gz-1/game", simulator.TopologyHosts{IP: "10.9.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	b.sees(counted("empty"), "417")
+}
+
+// With a secret of its own, the simulator shows nothing to those who do not know it. The
+// link has it where no server and no other page sees it, and the page removes it.
+func TestPage_asksForTheSecret(t *testing.T) {
+	t.Parallel()
+	sim := &simulator.Server{AppSecret: "o'wn & only"}
+	sim.AddHost("0:10.0.0.1")
+	srv := httptest.NewServer(sim)
+	t.Cleanup(func() { srv.Close(); _ = sim.Close() })
+	b := newTab(t)
+	b.open(srv.URL + "/")
+	b.sees(`document.querySelector("#login").open`, "true")
+	b.sees(cells+".length", "0")
+	b.eval(`document.querySelector("#login-secret").value = "wrong"; document.querySelector("#login .button").click()`)
+	b.sees(`document.querySelector("#login").open && !document.querySelector("#login-error").hidden`, "true")
+	b.eval(`document.querySelector("#login-secret").value = "o'wn & only"; document.querySelector("#login .button").click()`)
+	b.sees(cells+".length", "1")
+
+	linked := newTab(t)
+	linked.open(srv.URL + "/#app_code=bk_test&app_secret=o%27wn+%26+only")
+	linked.sees(cells+".length", "1")
+	linked.sees("location.href", srv.URL+"/")
+}

@@ -1,0 +1,174 @@
+package control_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// listener reads the events of a stream.
+type listener struct {
+	t  *testing.T
+	in *bufio.Scanner
+}
+
+func listen(c *simtest.Client) *listener {
+	c.T.Helper()
+	req, err := http.NewRequestWithContext(c.T.Context(), http.MethodGet, c.URL+"/_sim/stream", nil)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.T.Cleanup(func() { _ = resp.Body.Close() })
+	if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
+		c.T.Errorf("content type %q", got)
+	}
+	in := bufio.NewScanner(resp.Body)
+	in.Buffer(nil, 1<<20)
+	return &listener{c.T, in}
+}
+
+// next reads up to the next event of a name, and returns its data.
+func (l *listener) next(name string, into any) string {
+	l.t.Helper()
+	for l.in.Scan() {
+		if l.in.Text() != "event: "+name {
+			continue
+		}
+		l.in.Scan()
+		data := strings.TrimPrefix(l.in.Text(), "data: ")
+		if err := json.Unmarshal([]byte(data), into); err != nil {
+			l.t.Fatalf("%s: %v: %s", name, err, data)
+		}
+		return data
+	}
+	l.t.Fatalf("the stream ended before %s: %v", name, l.in.Err())
+	return ""
+}
+
+type fleetEvent struct {
+	Cells []struct {
+		ID         int
+		Host, Name string
+		Running    bool
+		Places     []string
+		Last       struct {
+			Action string
+			Code   int
+		}
+	}
+	Gone []int
+}
+
+// A stream begins with all there is, and goes on with what has changed and no more.
+func TestStream_tellsWhatHasChanged(t *testing.T) {
+	t.Parallel()
+	topology, err := simulator.ParseTopology([]byte(`{"businesses":[{"name":"shop","sets":[{"name":"gz","modules":[{"name":"web","hosts":[{"count":3,"ip":"10.0.0.9"}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim := &simulator.Server{Topology: topology}
+	c := simtest.NewClient(t, sim)
+	c.Call("register_proc_info", "10.0.0.9")
+	l := listen(c)
+
+	var fleet fleetEvent
+	l.next("fleet", &fleet)
+	var hosts []string
+	for _, cell := range fleet.Cells {
+		hosts = append(hosts, cell.Host)
+		if !slices.Equal(cell.Places, []string{"shop/gz/web"}) {
+			t.Errorf("%s is in %v", cell.Host, cell.Places)
+		}
+	}
+	// Those without a process come first, each in the order of its address.
+	if want := []string{"0:10.0.0.10", "0:10.0.0.11", "0:10.0.0.9"}; !slices.Equal(hosts, want) {
+		t.Fatalf("hosts %v, want %v", hosts, want)
+	}
+	registered := fleet.Cells[2]
+	if registered.Name != "nginx" || registered.Last.Action != "register" {
+		t.Errorf("cell %+v", registered)
+	}
+
+	c.Do(simulator.OpStart, "10.0.0.9")
+	l.next("fleet", &fleet)
+	if len(fleet.Cells) != 1 || fleet.Cells[0].ID != registered.ID || !fleet.Cells[0].Running || fleet.Cells[0].Last.Action != "start" {
+		t.Errorf("after a start: %+v", fleet)
+	}
+	var calls struct {
+		Calls []struct {
+			API         string
+			Hosts, Code int
+			Done        bool
+		}
+	}
+	l.next("calls", &calls)
+	if got := calls.Calls; len(got) == 0 || got[0].API != "operate_proc_v2" || got[0].Hosts != 1 || !got[0].Done {
+		t.Errorf("calls: %+v", got)
+	}
+
+	sim.Inject(simulator.Fault{Hosts: []string{"0:10.0.0.10"}, Unreachable: "117"})
+	days := l.next("days", &struct{}{})
+	if want := `"id":1,"fault":{"hosts":["0:10.0.0.10"],"unreachable":"117"},"machines":["0:10.0.0.10"],"struck":0`; !strings.Contains(days, want) {
+		t.Errorf("days: %s", days)
+	}
+	c.Call("register_proc_info", "10.0.0.10")
+	l.next("fleet", &fleet)
+	if len(fleet.Cells) != 1 || fleet.Cells[0].Last.Code != simulator.CodeAgentAbnormal || len(fleet.Gone) != 1 {
+		t.Errorf("after a register that failed: %+v", fleet)
+	}
+	fleet = fleetEvent{}
+	if err := sim.Unregister("0:10.0.0.9", "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	if err := sim.StopProcess("0:10.0.0.9", "web", "nginx"); err != nil {
+		t.Fatal(err)
+	}
+	l.next("fleet", &fleet)
+	if !slices.Contains(fleet.Gone, registered.ID) {
+		t.Errorf("after it went: %+v", fleet)
+	}
+
+	// A simulator that ends does not wait for those who look.
+	if err := sim.Close(); err != nil {
+		t.Error(err)
+	}
+	for l.in.Scan() {
+	}
+}
+
+// One call is shown with both bodies, and without a secret wherever it is.
+func TestControl_showsAnExchange(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Call("register_proc_info", "10.0.0.1")
+	status, body := c.SwitchOn("GET", "calls?seq=1", "")
+	for _, want := range []string{`"api": "register_proc_info"`, `"bk_app_secret": "***"`, `"request": {`, `"response": {`, `"error_code": 0`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("HTTP %d: %s is not in %s", status, want, body)
+		}
+	}
+	c.Sim.Inject(simulator.Fault{HTTPStatus: 200, Body: `{"data":[{"bk_token":"hidden"}]}`})
+	resp, err := c.Post("get_proc_status_v2", "{"+simtest.Credentials+`,"meta":{"namespace":"web","name":"nginx"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if _, body := c.SwitchOn("GET", "calls?seq=2", ""); strings.Contains(body, "hidden") || strings.Contains(body, "s3cret") || !strings.Contains(body, `"bk_token": "***"`) {
+		t.Errorf("a secret: %s", body)
+	}
+	for path, want := range map[string]int{"calls?seq=99": http.StatusNotFound, "calls?seq=x": http.StatusBadRequest} {
+		if status, body := c.SwitchOn("GET", path, ""); status != want {
+			t.Errorf("%s: HTTP %d: %s", path, status, body)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Package page is what the simulator shows a browser at /: the fleet, the calls and the bad
+// days, live. It is one file that loads nothing from elsewhere, and knows no secret: who
+// opens it gives that to the page, which sends it to the control endpoint and keeps it for
+// the tab.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+)
+
+//go:embed page.html
+var html []byte
+
+// policy lets the page run what is in it and talk to where it came from, and nothing else.
+var policy = fmt.Sprintf(
+	"default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	hash("<script>", "</script>"), hash("<style>", "</style>"),
+)
+
+// hash is how the policy names what is between two tags.
+func hash(begin, end string) string {
+	_, after, _ := bytes.Cut(html, []byte(begin))
+	inside, _, _ := bytes.Cut(after, []byte(end))
+	sum := sha256.Sum256(inside)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Serve answers with the page.
+func Serve(w http.ResponseWriter, _ *http.Request) {
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	_, _ = w.Write(html)
+}
