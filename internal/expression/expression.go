@@ -10,8 +10,8 @@ import (
 )
 
 // Forms tells users what an expression looks like.
-const Forms = "`*` stands for any text, `?` for one character, `[a, b]` for one of these words, `[1-100]` for a number, `[a-f]` for a letter, " +
-	"`[!ab]` for a character other than these; several brackets multiply; `[ab]` is the word `ab`"
+const Forms = "`*` stands for any text, `?` for one character, `[a, b]` for one of these words. `[1-100]` stands for a number, `[a-f]` for a letter, " +
+	"`[!ab]` for another character. Several brackets multiply. `[ab]` is the word `ab`"
 
 // Expression says which names are meant.
 type Expression struct {

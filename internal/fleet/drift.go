@@ -42,8 +42,8 @@ type Desired struct {
 	// Earlier are fingerprints that Owner registered before and has replaced since. A row that
 	// shows one of them is an older picture, see [Desired.superseded].
 	Earlier []string
-	// HasSpec is false after an import: a live query needs a spec, so what is on
-	// file must do.
+	// HasSpec is false after an import. A live query needs a spec, so the cached status
+	// decides then.
 	HasSpec bool
 }
 

@@ -86,8 +86,8 @@ var (
 	stableFor      = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 31 * time.Second, 2 * time.Minute, 10 * time.Minute}
 )
 
-// Promised in measurements.md: a wave takes at most a tenth and 0.3 s longer than its operation and `stable_for`: the
-// wait for the operation, as above, and two answers.
+// Promised in measurements.md: a wave takes at most a tenth and 0.3 s longer than its operation and
+// `stable_for`. That is the wait for the operation, as above, and two answers.
 func TestRollout_overhead(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond

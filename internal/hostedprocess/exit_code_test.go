@@ -152,8 +152,8 @@ func TestAccStartOrder(t *testing.T) {
 //
 // Promised in partial-failure.md: hosting or starting on every host, so that a create leaves
 // none as declared | ends with an error, exit code 1
-// Promised in partial-failure.md: it ends with an error and is tainted, unless it took over an
-// earlier registration.
+// Promised in partial-failure.md: It ends with an error and is tainted, unless it took over an earlier
+// registration.
 func TestHostedProcess_startsNowhere(t *testing.T) {
 	t.Parallel()
 	for name, adopts := range map[string]bool{"registered": false, "taken-over": true} {

@@ -350,9 +350,9 @@ func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 // of it. What it has registered again since is, and so is what it never heard of: that looks
 // like its own that somebody has unregistered.
 //
-// Promised in shared-hosts.md: It is not stopped or killed if an apply of yours, with or without changes, or
-// a `terraform apply -refresh-only` has seen the other's registration;.
-// Promised in shared-hosts.md: the warning is *Hosts Last Registered By Another Resource*.
+// Promised in shared-hosts.md: It is not stopped or killed if an apply of yours (`-refresh-only`
+// included) has seen the other's registration.
+// Promised in shared-hosts.md: The warning is *Hosts Last Registered By Another Resource*.
 func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -129,8 +129,8 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 	})
 }
 
-// Promised in drift-in-ci.md: a host that had to be asked and whose agent did not answer counts
-// as it was.
+// Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a
+// warning names it
 func TestHostedProcess_unreachableIsNotDrift(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

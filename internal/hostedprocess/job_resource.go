@@ -104,7 +104,7 @@ func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.Schema
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+
 			"`: operations 1 and 2, which some releases of JOB (3.4 to 3.6, by their code) "+
-			"take for a stop and a query; it counts as done where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"`.")
+			"take for a stop and a query. It counts as done where the agents confirm it. Defaults to `"+string(job.RegisterByOperate)+"`.")
 	attributes["id"] = schema.StringAttribute{
 		MarkdownDescription: "Scope and key of the process, such as `biz:1:/usr/sbin/nginx`.",
 		Computed:            true,

@@ -152,7 +152,8 @@ func TestHostedProcess_importThenApply(t *testing.T) {
 // Hosts whose agents do not answer are no failure, as long as there are no more than
 // max_unreachable_hosts. A plan with nothing else is empty.
 //
-// Promised in drift-in-ci.md: the apply fails, the plan has exit code 2, and the message says which number would have been enough
+// Promised in drift-in-ci.md: The apply fails, the plan has exit code 2, and the message says which
+// number would have been enough.
 // Promised in reference: Defaults to the provider's `max_unreachable_hosts`, and that to `0`
 // Promised in faq.md: Must every apply fail?** No.
 func TestHostedProcess_unreachable(t *testing.T) {

@@ -14,12 +14,13 @@ import (
 // Of two configurations that declare the same process, only the one that registered it
 // last unregisters it.
 //
-// Promised in large-fleets.md: it takes the registration over, which is of the very same
-// declaration, and the other leaves the host alone with a warning.
+// Promised in large-fleets.md: it takes over the registration, which has the same declaration. The
+// other resource leaves the host alone with a warning.
 //
 // Promised in shared-hosts.md: A destroy of the other unregisters nothing, with the warning *Hosts
 // Belong To Another Resource*.
-// Promised in shared-hosts.md: are left alone, hosted and running, with the warning *Hosts Belong To Another Resource*.
+// Promised in shared-hosts.md: are left alone, hosted and running. The warning is *Hosts Belong To
+// Another Resource*.
 func TestOwnership_twoConfigurations(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
@@ -124,7 +125,7 @@ func TestOwnership_stopsWhatWasUnregistered(t *testing.T) {
 
 // A machine that is gone for good can be removed, and not by mistake.
 //
-// Promised in changing-hosts.md: the apply ends with an error, and the host stays in `hosts`
+// Promised in changing-hosts.md: The apply ends with an error, and the host stays in `hosts`.
 // Promised in changing-hosts.md: With it, hosts that leave `hosts` or are destroyed, and whose
 // agents do not answer, go from state with a warning that names them.
 // Promised in reference: Hosts that leave `hosts`, or are destroyed, leave state with a warning, although their agents do not answer.

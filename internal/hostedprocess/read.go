@@ -129,9 +129,9 @@ func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) 
 	return doubt
 }
 
-// agentsTell reports whether agents can tell that nothing is left. A file without a row is
-// no proof: of what is no more than registered, some agents know nothing, and without a
-// spec none can be asked.
+// agentsTell reports whether agents can say that nothing is left. A cached status without a
+// row is not sufficient. Some agents know nothing of a process that is registered and not
+// hosted, and without a spec none can be asked.
 func agentsTell(h hostedProcess) bool {
 	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered)
 }

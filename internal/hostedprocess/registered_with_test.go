@@ -13,8 +13,7 @@ import (
 // A host is unregistered with the supplier id that it was registered with, whatever the
 // provider block says by then.
 //
-// Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was
-// registered with:.
+// Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was registered with.
 func TestHostedProcess_supplierOfBefore(t *testing.T) {
 	t.Parallel()
 	providertest.ESBOnly(t, "the gateway knows no supplier ids")
@@ -52,7 +51,8 @@ func TestHostedProcess_supplierOfBefore(t *testing.T) {
 // The provider's supplier id is for hosts that join: the others keep theirs, also where a later
 // apply, a way back or a host that cannot leave writes state anew.
 //
-// Promised in changing-hosts.md: the provider's setting is for hosts that join, and a change of it changes nothing for the others.
+// Promised in changing-hosts.md: The provider's setting is for hosts that join, and changing it
+// affects no other host.
 func TestHostedProcess_supplierKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb) // the gateway knows no supplier ids
@@ -121,8 +121,9 @@ func TestHostedProcess_opTimeoutReachesTheGateway(t *testing.T) {
 // Labels that the platform adds by itself are no drift; one that was declared and is gone is.
 //
 // Promised in partial-failure.md: Labels that the platform adds by itself are no drift.
-// Promised in drift-in-ci.md: with a declared label missing or changed (`other_labels`), counts
-// as well.
+// Promised in drift-in-ci.md: With the fingerprint label (on by default), two more cases count:
+// another spec was registered (`other_spec`), or a declared label is missing or changed
+// (`other_labels`)
 func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -25,7 +25,7 @@ func (matchFunction) Metadata(_ context.Context, _ function.MetadataRequest, res
 func (matchFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Names that an expression means",
-		MarkdownDescription: "Returns the names that match an expression as GSEKit has them, in their order: " + expression.Forms +
+		MarkdownDescription: "Returns the names that match an expression as GSEKit has them, in their order. " + expression.Forms +
 			". An expression that is a slice and nothing else, such as `[0:10]`, `[:10]` or `[-10:]`, takes names by position, as GSEKit does with process IDs. " +
 			"The whole name has to match, and case matters. The function makes no calls.",
 		Parameters: []function.Parameter{

@@ -28,7 +28,8 @@ func newTwoNamed(t *testing.T) hostile {
 // agent hosts one process, whoever registered it last.
 //
 // Promised in shared-hosts.md: leaves the machine alone, with the warning *Machines Belong To Another Resource*.
-// Promised in shared-hosts.md: or *Machines Belong To Another Resource* if the other one used another name of the machine.
+// Promised in shared-hosts.md: If the other one used another name of the machine, it is *Machines
+// Belong To Another Resource*.
 func TestOvertaken_byTheOtherName(t *testing.T) {
 	t.Parallel()
 	names := map[string]map[string]any{

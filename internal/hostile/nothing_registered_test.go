@@ -10,7 +10,8 @@ import (
 
 // The platform's word that nothing is registered is not the agent's.
 //
-// Promised in changing-hosts.md: otherwise, or where it cannot be asked, the host stays, with an error.
+// Promised in changing-hosts.md: Otherwise, or if the agent cannot be asked, the host stays, with an
+// error.
 func TestLetGo_nothingRegistered(t *testing.T) {
 	t.Parallel()
 	for by, before := range map[providertest.Face]int{ // how often the agents are asked before

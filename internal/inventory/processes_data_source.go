@@ -61,8 +61,8 @@ func (d *processesDataSource) Schema(ctx context.Context, _ datasource.SchemaReq
 	}
 	attributes["processes"] = processesAttribute()
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads from CMDB the processes of a business, as GSEKit and BSCP host them: for the `for_each` of resources, which with " +
-			"`adopt_existing = true` take them over. In paths and commands `${name}` is rendered for the names that GSEKit documents; any other template " +
+		MarkdownDescription: "Reads from CMDB the processes of a business, as GSEKit and BSCP host them. Use it in the `for_each` of resources, which with " +
+			"`adopt_existing = true` take them over. In paths and commands, `${name}` is rendered for the names that GSEKit documents; any other template " +
 			"syntax is an error that names the process and the field. An answer that is not whole is an error, never fewer processes.",
 		Attributes: attributes,
 	}

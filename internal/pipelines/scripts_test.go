@@ -67,7 +67,7 @@ func fleetOf(hosts int, more string) string {
 func TestAccScripts(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	// Promised in pipelines.md: `NOTIFY_URL`, not set by default
+	// Promised in pipelines.md: `NOTIFY_URL` (not set by default)
 	robot := newRobot(t)
 	p := newPipeline(t, sim, fleetOf(3, ""))
 
@@ -81,7 +81,7 @@ func TestAccScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Promised in pipelines.md: only the user that ran the script may read them
+		// Promised in pipelines.md: Only the user that ran the script may read its file.
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s may be read by others: %s", name, info.Mode())
 		}

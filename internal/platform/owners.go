@@ -7,9 +7,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Owners knows which object of this provider registered a process last. The platform's
-// file tells that too, minutes later; within one run two objects may be about the same
-// process (create_before_destroy, a rename without `moved`), and then this decides.
+// Owners knows which object of this provider registered a process last. The cached status
+// shows that minutes later. Within one run two objects may have the same process
+// (create_before_destroy, a rename without `moved`), and then this decides.
 // The zero value is ready to use.
 type Owners struct {
 	mu   sync.Mutex

@@ -104,7 +104,7 @@ func TestBackoff_delay(t *testing.T) {
 
 // The bounds of the default, and of a jitter that is no fraction.
 //
-// Promised in limits.md: then after 0.2 s, and then after pauses that grow by a tenth, up to 5 s.
+// Promised in limits.md: then after 0.2 s. Later pauses grow by a tenth, up to 5 s.
 func TestBackoff_bounds(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -21,9 +21,8 @@ import (
 //
 // Promised in partial-failure.md: If its first run certainly failed on every host, it ends with
 // an error and saves nothing
-// Promised in partial-failure.md: If no host is known to have succeeded but some may have (every
-// answer was lost, or the time was up), it ends with an error as well, and the resource is
-// tainted
+// Promised in partial-failure.md: If some hosts may have succeeded but none is known to (answers were
+// lost, or the time was up), it ends with an error as well. The resource is tainted.
 // Promised in partial-failure.md: If some hosts succeeded, or Ctrl-C ended the run, it ends with
 // a warning.
 func TestProcessOperation_nothingConfirmed(t *testing.T) {

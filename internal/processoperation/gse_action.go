@@ -40,7 +40,7 @@ func (a *gseAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *ac
 	attributes := reference.ActionAttributes(reference.GSEAttributes(reference.Options{Several: true}))
 	maps.Copy(attributes, actionAttributes(ctx))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts when it is invoked, reports its progress, and ends with " +
+		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts when it is invoked. It reports its progress, and ends with " +
 			"the result of each host. It does what the resource of the same name does, and keeps no state.",
 		Attributes: attributes,
 	}

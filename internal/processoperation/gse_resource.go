@@ -41,7 +41,7 @@ func (r *gseResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp
 	maps.Copy(attributes, resourceAttributes(ctx))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts, and waits for the results. It runs when it is " +
-			"created, on every host when `triggers`, `operation` or the process's name (`meta.namespace`, `meta.name`) changes, and on " +
+			"created, and on every host when `triggers`, `operation` or the process's name (`meta.namespace`, `meta.name`) changes. It runs on " +
 			"added hosts only when `hosts` grows. A changed `spec` or label runs nothing by itself: put the `fingerprint` of " +
 			"`bk_hosted_process` into `triggers` for that. A host that is [renamed](../guides/changing-hosts.md#when-a-machine-has-two-names) is the same host. " +
 			"Destroying the resource does nothing unless `on_destroy` says so.",

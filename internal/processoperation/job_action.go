@@ -44,7 +44,7 @@ func (a *jobAction) Schema(ctx context.Context, _ action.SchemaRequest, resp *ac
 	maps.Copy(attributes, actionAttributes(ctx))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts through BlueKing JOB when it is " +
-			"invoked, reports its progress, and ends with the result of each host. It does what the resource of the same name does, and keeps no state.",
+			"invoked. It reports its progress, and ends with the result of each host. It does what the resource of the same name does, and keeps no state.",
 		Attributes: attributes,
 	}
 }

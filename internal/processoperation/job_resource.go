@@ -48,8 +48,8 @@ func (r *jobResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: reference.JobNote + "Starts, stops, restarts, reloads or kills a process, or several by their priorities, on its hosts through BlueKing JOB, and " +
-			"waits for the result of each. It runs when it is created, again on every host when `triggers`, `operation` or the process's name (its `id`) changes, and on added " +
-			"hosts alone when `hosts` grows. Any other change of `process` runs nothing by itself: put what it depends on into `triggers`. " +
+			"waits for the result of each. It runs when it is created, and on every host when `triggers`, `operation` or the process's name (its `id`) changes. It runs on added " +
+			"hosts only when `hosts` grows. Any other change of `process` runs nothing by itself: put what it depends on into `triggers`. " +
 			"Destroying the resource does nothing unless `on_destroy` says so.",
 		Attributes: attributes,
 	}

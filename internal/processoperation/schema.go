@@ -78,8 +78,8 @@ func resourceAttributes(ctx context.Context) map[string]schema.Attribute {
 		Computed: true,
 	}
 	attributes["failed_hosts"] = schema.MapAttribute{
-		MarkdownDescription: "Hosts on which the last run failed or was not tried: host key to a [code](../guides/codes.md) and, after a colon, the reason with the last lines of the command's output. " +
-			"While it is not empty, every plan shows an update that retries those hosts.",
+		MarkdownDescription: "Hosts on which the last run failed or was not tried: host key to a [code](../guides/codes.md#state-codes), a colon and the reason. " +
+			"While it is not empty, every plan shows an update that retries them.",
 		Computed:    true,
 		ElementType: types.StringType,
 	}

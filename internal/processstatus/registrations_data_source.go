@@ -76,7 +76,7 @@ func (d *registrationsDataSource) Schema(ctx context.Context, _ datasource.Schem
 				ElementType: hostsByNameType.ElemType,
 			},
 			"unplaced": schema.ListAttribute{
-				MarkdownDescription: "Names of the processes of which the platform lists registrations without saying on which host; these are not in " +
+				MarkdownDescription: "Names of the processes of which the platform lists registrations without a host. These are not in " +
 					"`registrations`, and a warning names them.",
 				Computed:    true,
 				ElementType: types.StringType,

@@ -183,7 +183,7 @@ func TestRegistrationsDataSource_pages(t *testing.T) {
 
 // What cannot be placed is named, and what cannot be listed is an error.
 //
-// Promised in reference: these are not in `registrations`, and a warning names them.
+// Promised in reference: These are not in `registrations`, and a warning names them.
 func TestRegistrationsDataSource_trouble(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

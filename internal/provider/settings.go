@@ -125,7 +125,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_unreachable_hosts", env: "BK_MAX_UNREACHABLE_HOSTS", kind: newTolerance(&s.maxUnreachable),
-			description: "`max_unreachable_hosts` of the resources and actions that do not set it: how many of their hosts may have agents that do not answer, " +
+			description: "`max_unreachable_hosts` of the resources and actions that do not set it: how many of their hosts may be unreachable, " +
 				"without failing the apply. A number, or a percentage such as `\"5%\"`.",
 		},
 		{
@@ -142,7 +142,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How often a call is repeated after transient faults: HTTP 408, 429, 500, 502, 503 or 504, the ESB's codes for these, a lost connection or answer. " +
+			description: "How often a call is repeated after transient faults. These are HTTP 408, 429, 500, 502, 503 and 504, the ESB's codes for them, and lost connections or answers. " +
 				"Operations only if unsent. An address that has accepted no connection yet is tried once.",
 		},
 		{

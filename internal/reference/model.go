@@ -39,8 +39,8 @@ type Model interface {
 	// HostsMap is the value of hosts, and SetHosts replaces it.
 	HostsMap(ctx context.Context) HostMap
 	SetHosts(ctx context.Context, hosts HostMap)
-	// InOneValue says what would have to be set for other hosts, where a declaration stands
-	// in the place of that; "" where it does not.
+	// InOneValue says what has to be set for other hosts if a declaration is set in place of
+	// the parts. It is empty if none is.
 	InOneValue() string
 	// HasSpec reports whether it says how the process is run.
 	HasSpec(ctx context.Context) bool

@@ -45,8 +45,8 @@ func (r *rollout) wantUnchanged(start string) {
 // When more hosts fail than may, those that were changed get the previous declaration
 // back, the last one first, and are operated once more. Nothing behind them is touched.
 //
-// Promised in rolling-restart.md: The apply fails and names what was tried and where each host
-// stands, state keeps the previous declaration, and the next plan shows the same change again.
+// Promised in rolling-restart.md: The apply fails and names what was tried and how each host ended.
+// State keeps the previous declaration, so the next plan shows the same change again.
 //
 // Promised in reference: the hosts that it changed also get the previous declaration back, and the apply fails
 // Promised in how-it-works.md: Ctrl-C or a deadline stops before the next wave and rolls nothing

@@ -34,7 +34,7 @@ type onFile struct {
 // A state that a release wrote is read, nothing in it differs from what its configuration
 // declares, and who registered is still known: a destroy takes everything away.
 //
-// Promised in upgrades.md: the first plan after an upgrade is empty
+// Promised in upgrades.md: The first plan after an upgrade is empty
 // Promised in upgrades.md: the same declaration keeps its fingerprint.
 func TestAccStates(t *testing.T) {
 	t.Parallel()

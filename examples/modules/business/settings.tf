@@ -20,7 +20,7 @@ variable "on_update" {
 }
 
 variable "rollout" {
-  description = "How a change spreads over the hosts of a process, and `operation` over those of a priority: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. All hosts at once unless given."
+  description = "How a change spreads over the hosts of a process, and `operation` over those of a priority. Fields: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. All hosts at once unless given."
   type        = any
   default     = null
 
@@ -36,7 +36,7 @@ variable "rollout" {
 }
 
 variable "safety" {
-  description = "How far a change may go: `max_removed_hosts` and `max_changed_hosts`, a number or a percentage each, and `deletion_protection`. No limits unless given."
+  description = "How far a change may go: `max_removed_hosts`, `max_changed_hosts` (numbers or percentages) and `deletion_protection`. No limits unless given."
   type        = any
   default     = null
 

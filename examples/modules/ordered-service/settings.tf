@@ -15,7 +15,7 @@ variable "on_update" {
 }
 
 variable "rollout" {
-  description = "How a change spreads over the hosts: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. A field that is not given has the default: first one host, then a quarter at a time, each wave stable for 30 seconds within 3 minutes, and a rollback when a host fails."
+  description = "How a change spreads over the hosts. Fields: `waves` or `batch_size`, `canary`, `pause`, `wave_timeout`, `max_failed_hosts`, `healthy = { stable_for, within, output }`, `on_failure`. By default one host goes first, then a quarter at a time. Each wave must be stable for 30 seconds within 3 minutes, and a failed host causes a rollback."
   type        = any
   default     = {}
   nullable    = false
@@ -32,7 +32,7 @@ variable "rollout" {
 }
 
 variable "safety" {
-  description = "How far a change may go: `max_removed_hosts` and `max_changed_hosts`, a number or a percentage each, and `deletion_protection`. No limits unless given."
+  description = "How far a change may go: `max_removed_hosts`, `max_changed_hosts` (numbers or percentages) and `deletion_protection`. No limits unless given."
   type        = any
   default     = null
 

@@ -1,5 +1,6 @@
-// Command texts writes what the string literals of Go files say to files of their own, each text in
-// the line that it has in the code: Vale reads comments of Go, and no strings.
+// Command texts writes what Go files say to files of their own, which Vale reads as prose: strings to x.go.md, and
+// comments to x.go.comments.md. Each text is in the line that it has in the code. Vale itself reads no strings, and
+// no sentences in comments. Tests are left out.
 //
 // usage: texts FOLDER TO
 package main
@@ -22,29 +23,43 @@ func main() {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		lines, err := texts(path)
-		if err != nil || len(lines) == 0 {
+		positions := token.NewFileSet()
+		file, err := parser.ParseFile(positions, path, nil, parser.ParseComments)
+		if err != nil {
 			return err
 		}
-		file := filepath.Join(to, path+".md")
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		if err := write(filepath.Join(to, path+".md"), messages(file, positions)); err != nil {
 			return err
 		}
-		return os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+		return write(filepath.Join(to, path+".comments.md"), comments(file, positions))
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// texts are the lines of a file with its strings of several words.
-func texts(path string) ([]string, error) {
-	positions := token.NewFileSet()
-	file, err := parser.ParseFile(positions, path, nil, 0)
-	if err != nil {
-		return nil, err
+func write(path string, texts lines) error {
+	if len(texts) == 0 {
+		return nil
 	}
-	var lines []string
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(strings.Join(texts, "\n")+"\n"), 0o600)
+}
+
+// lines are those of a file, the first of which is line 1.
+type lines []string
+
+func (l *lines) add(line int, text string) {
+	for len(*l) < line {
+		*l = append(*l, "")
+	}
+	(*l)[line-1] += text + " "
+}
+
+// messages are the strings of several words in a file.
+func messages(file *ast.File, positions *token.FileSet) (texts lines) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
 		if !ok || literal.Kind != token.STRING {
@@ -54,18 +69,35 @@ func texts(path string) ([]string, error) {
 		if err != nil || strings.Count(text, " ") < 2 {
 			return true
 		}
-		line := positions.Position(literal.Pos()).Line
 		parts := []string{strings.ReplaceAll(text, "\n", " ")}
 		if literal.Value[0] == '`' {
 			parts = strings.Split(text, "\n")
 		}
 		for i, part := range parts {
-			for len(lines) < line+i {
-				lines = append(lines, "")
-			}
-			lines[line+i-1] += part + " "
+			texts.add(positions.Position(literal.Pos()).Line+i, part)
 		}
 		return true
 	})
-	return lines, nil
+	return texts
+}
+
+// comments are the paragraphs of the comments in a file, each in its first line. Code, lists and directives end a
+// paragraph and are left out.
+func comments(file *ast.File, positions *token.FileSet) (texts lines) {
+	for _, group := range file.Comments {
+		first := 0 // line of the paragraph
+		for _, comment := range group.List {
+			text, isLine := strings.CutPrefix(comment.Text, "// ")
+			switch {
+			case !isLine || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") || strings.HasPrefix(text, "nolint"):
+				first = 0
+			default:
+				if first == 0 {
+					first = positions.Position(comment.Pos()).Line
+				}
+				texts.add(first, text)
+			}
+		}
+	}
+	return texts
 }
