@@ -26,7 +26,7 @@ var callCodes = []callCode{
 		1000115, fromGSE,
 		procapi.Words{English: "the task is queued and has no result yet", Chinese: "任务排队中，尚无结果"},
 		procapi.Words{
-			English: "Nothing: the result is asked for until the time of `timeouts` is up. Where it never comes, give the task id to the platform's administrators.",
+			English: "Nothing: the provider asks until `timeouts` is up. If no result comes, give the task id to the platform's administrators.",
 			Chinese: "无需处理：在 `timeouts` 到期之前会一直查询结果。若始终没有结果，请把任务 ID 提供给平台管理员。",
 		},
 	},
@@ -139,7 +139,7 @@ var stateCodes = []stateCode{
 		fleet.NotHosted,
 		procapi.Words{English: "registered, and not hosted", Chinese: "已注册，未托管"},
 		procapi.Words{
-			English: "waits where a hosting may be under way, and hosts it where it is not hosted then",
+			English: "waits for a hosting that may be under way, then hosts it if needed",
 			Chinese: "先等待可能仍在执行的托管任务，之后仍未托管则托管",
 		},
 	},
@@ -147,7 +147,7 @@ var stateCodes = []stateCode{
 		fleet.NotRunning,
 		procapi.Words{English: "registered, and not running", Chinese: "已注册，未运行"},
 		procapi.Words{
-			English: "waits where a start may be under way, and starts it where it does not run then",
+			English: "waits for a start that may be under way, then starts it if needed",
 			Chinese: "先等待可能仍在执行的启动任务，之后仍未运行则启动",
 		},
 	},
@@ -165,7 +165,7 @@ var stateCodes = []stateCode{
 		fleet.OperationUnconfirmed,
 		procapi.Words{English: "registered as declared, and how the operation of `on_update` ended is not known", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
 		procapi.Words{
-			English: "asks the platform for its task and waits for it; where that tells nothing, asks the agent: another pid tells that it worked",
+			English: "asks the platform for its task and waits for it; failing that, asks the agent: another pid means that it worked",
 			Chinese: "先按任务 ID 向平台查询并等待结果；查不到时询问 Agent：pid 变化即表示操作已生效",
 		},
 	},

@@ -22,14 +22,14 @@ var writeGlossary = flag.Bool("write-glossary", false, "let TestGlossary_pages w
 
 // glossaryRow is a row of a table, in both languages.
 type glossaryRow struct {
-	Code                string
-	From, Meaning, Todo procapi.Words
+	Code                      string
+	From, Sure, Meaning, Todo procapi.Words
 }
 
 func hostRows() []glossaryRow {
 	var rows []glossaryRow
 	for _, known := range procapi.KnownCodes() {
-		row := glossaryRow{Code: fmt.Sprint(known.Code), Meaning: known.Meaning, Todo: known.Todo}
+		row := glossaryRow{Code: fmt.Sprint(known.Code), Sure: known.Sure, Meaning: known.Meaning, Todo: known.Todo}
 		if known.Stop {
 			row.From = procapi.Words{English: "stop, kill", Chinese: "停止、强制停止"}
 		}
@@ -41,7 +41,7 @@ func hostRows() []glossaryRow {
 func callRows() []glossaryRow {
 	var rows []glossaryRow
 	for _, known := range callCodes {
-		rows = append(rows, glossaryRow{fmt.Sprint(known.code), known.from, known.meaning, known.todo})
+		rows = append(rows, glossaryRow{Code: fmt.Sprint(known.code), From: known.from, Meaning: known.meaning, Todo: known.todo})
 	}
 	return rows
 }
@@ -98,7 +98,11 @@ func TestGlossary_hasBothLanguages(t *testing.T) {
 	t.Parallel()
 	for table, rows := range map[string][]glossaryRow{"host": hostRows(), "call": callRows(), "state": stateRows()} {
 		for _, row := range rows {
-			for what, words := range map[string]procapi.Words{"meaning": row.Meaning, "what to do": row.Todo} {
+			all := map[string]procapi.Words{"meaning": row.Meaning, "what to do": row.Todo}
+			if table == "host" {
+				all["how sure"] = row.Sure
+			}
+			for what, words := range all {
 				switch {
 				case words.English == "" || strings.ContainsFunc(strings.ReplaceAll(words.English, "(节点管理)", ""), isChinese):
 					t.Errorf("%s code %s: %s in English: %q", table, row.Code, what, words.English)

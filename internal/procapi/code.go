@@ -37,9 +37,17 @@ const meaningNotStarted = "the process was not running when the start was checke
 type KnownCode struct {
 	Code    int64
 	Stop    bool // with a message that begins with "stop"
+	Sure    Words
 	Meaning Words
 	Todo    Words
 }
+
+// How sure the meaning of a code is.
+var (
+	certain   = Words{"certain", "确定"}    // a document, or several clients, have it
+	likely    = Words{"likely", "很可能"}    // one client has it, with a remark
+	uncertain = Words{"uncertain", "不确定"} // one client has it, and says no more
+)
 
 // Words say one thing in the languages of the documentation.
 type Words struct{ English, Chinese string }
@@ -51,14 +59,16 @@ func KnownCodes() []KnownCode { return slices.Clone(knownCodes) }
 var knownCodes = []KnownCode{
 	{
 		Code:    CodeInProgress,
+		Sure:    certain,
 		Meaning: Words{"still in progress", "仍在执行中"},
 		Todo: Words{
-			"Nothing: the result is asked for until the time of `timeouts` is up. Where it never comes, look at the agent of the host.",
+			"Nothing: the provider asks until `timeouts` is up. If no result comes, look at the host's agent.",
 			"无需处理：在 `timeouts` 到期之前会一直查询结果。若始终没有结果，请检查该主机的 Agent。",
 		},
 	},
 	{
 		Code:    CodeAgentAbnormal,
+		Sure:    certain,
 		Meaning: Words{"the agent is abnormal or not found", "Agent 异常或不存在"},
 		Todo: Words{
 			"Look at the agent in NodeMan (节点管理), and apply again. If the machine is gone for good, see `forget_unreachable`.",
@@ -67,6 +77,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeTerminated,
+		Sure:    uncertain,
 		Meaning: Words{"the task was terminated", "任务被终止"},
 		Todo: Words{
 			"Find out who ended the task, by its id in the message, and apply again.",
@@ -75,6 +86,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeAlreadyRunning,
+		Sure:    certain,
 		Meaning: Words{"the process is running already", "进程已在运行"},
 		Todo: Words{
 			"Nothing: a start counts it as done. Restart the process to use a new command or configuration.",
@@ -83,6 +95,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeNotRunning,
+		Sure:    certain,
 		Meaning: Words{"the process is not running", "进程未在运行"},
 		Todo: Words{
 			"Nothing after a stop or a kill: they count it as done if the agent confirms it. After a reload, start the process first.",
@@ -91,6 +104,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeIllegalOp,
+		Sure:    certain,
 		Meaning: Words{"the platform does not know this operation", "平台不支持该操作"},
 		Todo: Words{
 			"Ask the administrators for the release of GSE; it may be older than the operation.",
@@ -99,6 +113,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code: CodeCheckFailed, Stop: true,
+		Sure:    certain,
 		Meaning: Words{"the process was still running when the stop was checked", "停止后检查时进程仍在运行"},
 		Todo: Words{
 			"See on the host whether `stop_cmd` waits until the process has ended. `operation = \"kill\"` runs `kill_cmd`.",
@@ -107,6 +122,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code: CodeCheckFailed,
+		Sure: certain,
 		Meaning: Words{
 			meaningNotStarted,
 			"启动后检查时进程未在运行；若进程其实在运行，则是 start_cmd 没有把 pid 写入 pid_path，或 proc_name 不是可执行文件的名称（readlink /proc/<pid>/exe）",
@@ -119,6 +135,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeRegistered,
+		Sure:    likely,
 		Meaning: Words{"the process is registered already", "进程已被注册"},
 		Todo: Words{
 			"Find out who registered it. `adopt_existing = true` takes it over, and an import brings the whole process under Terraform.",
@@ -127,6 +144,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeCommandFailed,
+		Sure:    certain,
 		Meaning: Words{"the command failed", "命令执行失败"},
 		Todo: Words{
 			"Read the output of the command below the host. Then run it on the host, as the declared user and in `setup_path`.",
@@ -135,6 +153,7 @@ var knownCodes = []KnownCode{
 	},
 	{
 		Code:    CodeStopping,
+		Sure:    uncertain,
 		Meaning: Words{"the process is being stopped", "进程正在停止"},
 		Todo: Words{
 			"Wait until it has stopped, and apply again.",

@@ -34,7 +34,6 @@ func TestAccReadme_configurations(t *testing.T) {
 			t.Errorf("the first plan does not say %s:\n%s", want, plan)
 		}
 	}
-	cli.Write("nginx.conf", "worker_processes 4;\n")
 	cli.Configure(readme(t, `resource "bk_hosted_process" "web" {`))
 	cli.Expect(0, "apply", "-auto-approve")
 	cli.Expect(0, "plan", "-detailed-exitcode")
