@@ -237,6 +237,7 @@ func anchorsOf(page string) []string {
 // Chinese pages that are rendered from tables, and the file of each that is translated by
 // hand, if there is one.
 var fromTables = map[string]string{
+	"zh-beliefs.md.tmpl":   "internal/belief/testdata/zh-beliefs.md.tmpl",
 	"zh-codes.md.tmpl":     "",
 	"zh-ownership.md.tmpl": "internal/ownership/testdata/zh-ownership.md.tmpl",
 	"zh-versions.md.tmpl":  "internal/versions/testdata/zh-versions.md.tmpl",

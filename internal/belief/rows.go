@@ -40,7 +40,7 @@ var rows = []Belief{
 		Holds: Words{"Updating registers a process that is not registered.", "更新会注册尚未注册的进程。"},
 		Otherwise: Words{
 			"An update fails on a host whose registration somebody removed; the next apply registers it. Nothing to set.",
-			"注册已被他人注销的主机上，更新会失败；下一次 apply 会注册。无需设置。",
+			"他人已注销（取消注册）的主机上，更新会失败；下一次 apply 会注册。无需设置。",
 		},
 		Code: []string{codeRegister},
 	},
@@ -129,7 +129,7 @@ var rows = []Belief{
 		Code: []string{codeRules, codeObserve},
 	},
 	{
-		ID: "entry-per-name", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: documents, Sure: Medium,
+		ID: "entry-per-name", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: clients, Sure: Low,
 		Holds: Words{"A machine with two names has one registration.", "有两个标识的机器只有一份注册。"},
 		Otherwise: Words{
 			"A process registered under the other name is not seen. Use the form that registered, or call `upgrade_to_agent_id` first.",
@@ -164,8 +164,8 @@ var rows = []Belief{
 	{
 		ID: "unverified-status-400", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: server, Sure: Medium,
 		Holds:     Words{"Refused credentials have HTTP status 401.", "凭据被拒绝时 HTTP 状态为 401。"},
-		Otherwise: Words{"Nothing: both are read as refused credentials.", "无影响：两者都视为凭据被拒绝。"},
-		Code:      []string{"internal/bkapi/error.go"},
+		Otherwise: Words{"Only the gateway's own words name the credentials. Nothing to set.", "只有网关返回的原文会提到凭据。无需设置。"},
+		Code:      []string{"internal/bkapi/apigw.go"},
 	},
 	{
 		ID: "manage-proc-bug", Faces: []Face{JOB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: server, Sure: Medium,
@@ -258,7 +258,7 @@ var rows = []Belief{
 	{
 		ID: "second-unregister", Faces: gseFaces, Kind: Code, Expected: "829", Settled: SettledByProbe, Source: oneClient, Sure: Medium,
 		Holds:     Words{"Unregistering what is not registered has code 829.", "重复注销的返回码为 829。"},
-		Otherwise: Words{"With 0, nothing. Any other code fails the removal of the host.", "若为 0，无影响；其他返回码会使移除主机失败。"},
+		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
 		Code:      []string{codeRegister, codeVerdicts},
 	},
 	{

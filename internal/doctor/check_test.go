@@ -90,6 +90,9 @@ func turnsAway(api string, status int, body string) func(*world) {
 	}
 }
 
+// Promised in your-platform.md: the first call. If it fails, nothing else is asked
+// Promised in your-platform.md: what the provider would warn about: plain HTTP, a certificate that is not verified
+//
 // Each trouble has a line with what to do, and what cannot be asked then is not.
 func TestCheck_finds(t *testing.T) {
 	t.Parallel()

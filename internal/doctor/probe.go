@@ -176,7 +176,7 @@ func (r *probe) onScratch(ctx context.Context) (err error) {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 		defer cancel()
 		if left := r.remove(bounded); left != nil {
-			err = errors.Join(err, fmt.Errorf("the scratch process %s:%s may be left on %s: %w; stop, unhost and unregister it there; it ends by itself within an hour",
+			err = errors.Join(err, fmt.Errorf("the scratch process %s:%s may be left on %s: %w; stop, unhost and unregister it there; it ends by itself within half an hour",
 				r.meta.Namespace, r.meta.Name, r.host.Address(), left))
 		}
 	}()
@@ -197,7 +197,7 @@ func (r *probe) onScratch(ctx context.Context) (err error) {
 
 // trouble is a line about a step that did not come to its end.
 func (r *probe) trouble(err error) {
-	r.report.add(Line{ID: "trouble", What: "a step ended early", State: Untold, Found: err.Error(), Next: "See bk-doctor check for permissions, and what the agent says."})
+	r.report.add(Line{ID: "trouble", What: "a step ended early", State: Found, Found: err.Error(), Next: "See bk-doctor check for permissions. After a start that failed, a process sleep may run on the host for half an hour."})
 }
 
 // unexpected is the error of a call that a step cannot go on without.

@@ -181,7 +181,7 @@ func TestProbe_tells(t *testing.T) {
 	}{
 		"second-stop":      {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStop), Skip: 1, Code: new(0), Apply: true}, "second-stop", "0", "✗ Stopping what does not run has code 829: no: code 0"},
 		"renamed":          {simulator.Fault{API: "*", Keys: "address"}, "results-renamed", belief.Yes, "some named the host otherwise"},
-		"no-restart":       {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(65535), Message: "no such file"}, "restart-keeps-hosting", belief.Unknown, "? a step ended early: cannot be told: restart: code 65535: no such file"},
+		"no-restart":       {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(65535), Message: "no such file"}, "restart-keeps-hosting", belief.Unknown, "✗ a step ended early: restart: code 65535: no such file"},
 		"forbidden-status": {simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}, "status-lag", belief.Unknown, "get_proc_status_v2: HTTP 403"},
 		"stale-rows":       {simulator.Fault{API: "get_proc_status_v2", Missing: -1}, "status-lag", belief.Unknown, "the cached status did not show a start within 10m0s"},
 	} {
@@ -276,7 +276,7 @@ func TestProbe_left(t *testing.T) {
 	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
 	w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Code: new(117)})
 	_, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
-	if err == nil || !strings.Contains(err.Error(), "may be left on "+agentID+": the agent still has it:") || !strings.Contains(err.Error(), "within an hour") {
+	if err == nil || !strings.Contains(err.Error(), "may be left on "+agentID+": the agent still has it:") || !strings.Contains(err.Error(), "within half an hour") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// scratchSpec is a process that sleeps for an hour at most, whatever becomes of it, and writes
-// nothing but its pid file.
+// scratchSpec is a process that sleeps for half an hour at most, whatever becomes of it, and writes
+// nothing but its pid file. Paths are absolute, since no document says where commands run.
 func scratchSpec(name, user string) *gse.Spec {
 	pidFile := "/tmp/" + name + ".pid"
-	start := "nohup sleep 3600 >/dev/null 2>&1 & echo $! >" + pidFile
+	start := "nohup sleep 1800 >/dev/null 2>&1 & echo $! >" + pidFile
 	stop := "kill $(cat " + pidFile + "); rm -f " + pidFile
 	return &gse.Spec{
 		Identity: gse.Identity{ProcName: "sleep", SetupPath: "/tmp", PIDPath: pidFile, User: user},

@@ -96,6 +96,7 @@ func consoleFaults() []fault {
 			name: "unregistered-during-plan", title: "Somebody unregisters the process on a host while a plan is open", pattern: patternConsoleGone, hit: []int{2},
 			between: unregister, faces: gseFaces,
 		},
+		// Promised in beliefs.md: An update fails on a host whose registration somebody removed
 		{
 			name: "unregistered-during-plan-esb", title: "The same through an ESB that refuses to update what is not registered", says: "process is not registered",
 			pattern: patternConsoleGone, hit: []int{2}, between: unregister, faces: esbOnlyFace, prepare: func(r *faultRun) { r.sim.UpdateRefuses = true },

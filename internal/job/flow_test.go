@@ -183,6 +183,7 @@ func TestFlow_manageProcBug(t *testing.T) {
 	}
 }
 
+// Promised in beliefs.md: The `bk_job_*` objects fail.
 func TestFlow_removed(t *testing.T) {
 	t.Parallel()
 	sim := &simulator.Server{JobRemoved: true}

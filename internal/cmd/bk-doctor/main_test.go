@@ -71,6 +71,7 @@ func command(t *testing.T, c *clock, args ...string) (code int, out, said string
 	return code, stdout.String(), stderr.String()
 }
 
+// Promised in your-platform.md: Exit code 0: all is well. 2: something is to be done, or is otherwise than the provider believes. 1: it could not begin, was interrupted, or left something behind.
 func TestCheck(t *testing.T) {
 	c := serve(t, &simulator.Server{})
 	code, out, said := command(t, c, "check", "-host", "0:10.0.0.9")
