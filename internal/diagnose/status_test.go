@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -211,8 +212,8 @@ func TestInDoubt(t *testing.T) {
 func TestStatuses_supplier(t *testing.T) {
 	t.Parallel()
 	_, hosts := fleettest.Inventory(t, 1)
-	short, faults := fleet.NewInventory(map[string]string{"a": hosts[0].Address()}, 0)
-	spelt, more := fleet.NewInventory(map[string]string{"b": "0:7:" + hosts[0].IP().String()}, 0)
+	short, faults := fleet.NewInventory(maps.All(map[string]string{"a": hosts[0].Address()}), 0)
+	spelt, more := fleet.NewInventory(maps.All(map[string]string{"b": "0:7:" + hosts[0].IP().String()}), 0)
 	if len(faults)+len(more) > 0 {
 		t.Fatal(faults, more)
 	}

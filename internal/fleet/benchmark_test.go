@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -33,7 +34,7 @@ func BenchmarkInventory10000(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		inventory, faults := fleet.NewInventory(addresses, 0)
+		inventory, faults := fleet.NewInventory(maps.All(addresses), 0)
 		if len(faults) > 0 || inventory.Len() != 10000 {
 			b.Fatal(faults)
 		}

@@ -52,16 +52,24 @@ func ParseHost(address string, supplier int) (Host, error) {
 		}
 		return Host{}, notOneWord(address)
 	}
+	host, err := parseIP(address, cloudText, rest, supplier)
+	if err == nil && host.id.ip.Is4() {
+		return host, nil
+	}
 	if meant, why := meantFor(address); meant != "" {
 		return Host{}, fmt.Errorf("%w: %q %s; did you mean %q?", errAddress, address, why, meant)
 	}
+	return host, err
+}
+
+// parseIP reads what follows a bk_cloud_id: an IP, or a supplier id and an IP. An IPv6 address
+// is itself full of colons, which is why it is in brackets behind a supplier id: without them
+// `1:2:3::4` could be read both ways.
+func parseIP(address, cloudText, rest string, supplier int) (Host, error) {
 	cloud, err := parseID(cloudText)
 	if err != nil {
 		return Host{}, fmt.Errorf("%w: %q: bk_cloud_id %w; %s", errAddress, address, err, AddressForms)
 	}
-	// What follows is an IP, or a supplier id and an IP. An IPv6 address is
-	// itself full of colons, which is why it is in brackets behind a
-	// supplier id: without them `1:2:3::4` could be read both ways.
 	supplierText, ipText, found := strings.Cut(rest, ":")
 	bracketed := strings.HasPrefix(ipText, "[") && strings.HasSuffix(ipText, "]")
 	if found && (bracketed || !strings.Contains(ipText, ":")) {
@@ -213,6 +221,9 @@ func (id HostID) Address() string {
 		return id.agentID
 	}
 	short := strconv.Itoa(id.cloud) + ":" + id.ip.String()
+	if id.ip.Is4() {
+		return short
+	}
 	if meant, _ := meantFor(short); meant != "" {
 		return strconv.Itoa(id.cloud) + ":0:[" + id.ip.String() + "]"
 	}

@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -25,29 +25,39 @@ func (e *AddressError) Error() string { return fmt.Sprintf("host %q: %s", e.Key,
 
 func (e *AddressError) Unwrap() error { return e.Err }
 
-// NewInventory parses a map of host key to host address. It reports every entry
+// NewInventory parses host keys and their addresses, in any order. It reports every entry
 // that cannot be parsed and every pair of keys that mean the same host; the
 // inventory holds the others.
-func NewInventory(addresses map[string]string, supplier int) (Inventory, []*AddressError) {
+func NewInventory(addresses iter.Seq2[string, string], supplier int) (Inventory, []*AddressError) {
+	type entry struct{ key, address string }
 	var (
-		n         = len(addresses)
-		inventory = Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[HostID]string, n)}
-		faults    []*AddressError
+		entries []entry
+		byKey   = func(a, b entry) int { return CompareKeys(a.key, b.key) }
+		faults  []*AddressError
 	)
-	for _, key := range slices.SortedFunc(maps.Keys(addresses), CompareKeys) {
-		host, err := ParseHost(addresses[key], supplier)
+	for key, address := range addresses {
+		entries = append(entries, entry{key, address})
+	}
+	if !slices.IsSortedFunc(entries, byKey) { // the order of Terraform often is that of CompareKeys
+		slices.SortFunc(entries, byKey)
+	}
+	n := len(entries)
+	inventory := Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[HostID]string, n)}
+	for _, e := range entries {
+		host, err := ParseHost(e.address, supplier)
 		if err != nil {
-			faults = append(faults, &AddressError{Key: key, Err: err})
+			faults = append(faults, &AddressError{Key: e.key, Err: err})
 			continue
 		}
 		if other, taken := inventory.index[host.WithoutSupplier()]; taken {
-			faults = append(faults, &AddressError{Key: key, Err: fmt.Errorf(
-				"%q is the same host as %q under key %q; name each host once", addresses[key], addresses[other], other)})
+			i, _ := slices.BinarySearchFunc(entries, entry{key: other}, byKey)
+			faults = append(faults, &AddressError{Key: e.key, Err: fmt.Errorf(
+				"%q is the same host as %q under key %q; name each host once", e.address, entries[i].address, other)})
 			continue
 		}
-		inventory.keys = append(inventory.keys, key)
+		inventory.keys = append(inventory.keys, e.key)
 		inventory.hosts = append(inventory.hosts, host)
-		inventory.index[host.WithoutSupplier()] = key
+		inventory.index[host.WithoutSupplier()] = e.key
 	}
 	return inventory, faults
 }

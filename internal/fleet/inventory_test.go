@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // inventory is one without faults.
 func inventory(t *testing.T, addresses map[string]string) fleet.Inventory {
 	t.Helper()
-	r, faults := fleet.NewInventory(addresses, 0)
+	r, faults := fleet.NewInventory(maps.All(addresses), 0)
 	for _, fault := range faults {
 		t.Fatal(fault)
 	}
@@ -95,7 +96,7 @@ func TestNewInventory_faults(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inventory, faults := fleet.NewInventory(test.addresses, 0)
+			inventory, faults := fleet.NewInventory(maps.All(test.addresses), 0)
 			var got, holds []string
 			for _, fault := range faults {
 				got = append(got, fault.Error())
@@ -118,7 +119,7 @@ func TestNewInventory_faults(t *testing.T) {
 
 func TestNewInventory_supplier(t *testing.T) {
 	t.Parallel()
-	r, faults := fleet.NewInventory(map[string]string{"a": "0:10.0.0.1"}, 8)
+	r, faults := fleet.NewInventory(maps.All(map[string]string{"a": "0:10.0.0.1"}), 8)
 	if len(faults) > 0 || r.Hosts()[0].SupplierID() != 8 {
 		t.Errorf("got %v, %v, want the supplier id 8", r.Hosts(), faults)
 	}

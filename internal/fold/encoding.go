@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -19,21 +20,40 @@ var errJSON = errors.New("the value came as JSON; this provider takes MessagePac
 // along: those of a map mean nothing for a string.
 var anUnknown = msgpack.RawMessage{msgpcode.FixExt1, 0, 0}
 
-func reader(text string) *msgpack.Decoder { return msgpack.NewDecoder(strings.NewReader(text)) }
+// cut has the library read one value from the beginning of text, and returns what follows.
+func cut[T any](text string, read func(*msgpack.Decoder) (T, error)) (value T, rest string, err error) {
+	from := strings.NewReader(text)
+	value, err = read(msgpack.NewDecoder(from))
+	return value, text[len(text)-from.Len():], err
+}
 
-// decodeElement reads a string, null or an unknown.
-func decodeElement(from *msgpack.Decoder) (Element, error) {
-	code, err := from.PeekCode()
-	switch {
-	case err != nil:
-		return Element{}, err
-	case code == msgpcode.Nil:
-		return Element{Null: true}, from.DecodeNil()
-	case msgpcode.IsExt(code):
-		return Element{Unknown: true}, from.Skip()
+func cutMapLen(text string) (n int, rest string, err error) {
+	return cut(text, (*msgpack.Decoder).DecodeMapLen)
+}
+
+// cutString reads a string. Those of less than 32 bytes, as keys and addresses are, are cut off
+// without a copy: the library would make one of each.
+func cutString(text string) (value, rest string, err error) {
+	if text != "" && msgpcode.IsFixedString(text[0]) {
+		if end := 1 + int(text[0]&msgpcode.FixedStrMask); end <= len(text) {
+			return text[1:end], text[end:], nil
+		}
 	}
-	text, err := from.DecodeString()
-	return Element{Value: text}, err
+	return cut(text, (*msgpack.Decoder).DecodeString)
+}
+
+// cutElement reads a string, null or an unknown.
+func cutElement(text string) (element Element, rest string, err error) {
+	switch {
+	case text == "":
+		return Element{}, "", io.ErrUnexpectedEOF
+	case text[0] == msgpcode.Nil:
+		return Element{Null: true}, text[1:], nil
+	case msgpcode.IsExt(text[0]):
+		return cut(text, func(from *msgpack.Decoder) (Element, error) { return Element{Unknown: true}, from.Skip() })
+	}
+	element.Value, rest, err = cutString(text)
+	return element, rest, err
 }
 
 // dynamicValues folds and unfolds attributes, and keeps the

@@ -131,7 +131,7 @@ func (m Map) Len() int {
 	if m.ValueString() == "" {
 		return 0
 	}
-	n, err := reader(m.ValueString()).DecodeMapLen()
+	n, _, err := cutMapLen(m.ValueString())
 	if err != nil {
 		return 0
 	}
@@ -145,39 +145,43 @@ type Element struct {
 	Null, Unknown bool
 }
 
-// All yields keys and elements in Terraform's order.
+// All yields keys and elements in Terraform's order. The texts are parts of the folded one:
+// none is copied.
 func (m Map) All() iter.Seq2[string, Element] {
 	return func(yield func(string, Element) bool) {
 		if m.ValueString() == "" {
 			return
 		}
-		from := reader(m.ValueString())
-		n, err := from.DecodeMapLen()
+		n, rest, err := cutMapLen(m.ValueString())
 		for i := 0; i < n && err == nil; i++ {
 			var (
 				key     string
 				element Element
 			)
-			if key, err = from.DecodeString(); err != nil {
+			if key, rest, err = cutString(rest); err != nil {
 				return
 			}
-			if element, err = decodeElement(from); err != nil || !yield(key, element) {
+			if element, rest, err = cutElement(rest); err != nil || !yield(key, element) {
 				return
 			}
 		}
 	}
 }
 
-// Known are the elements that have a value.
-func (m Map) Known() map[string]string {
-	// A length that is not true must not cost memory: an element takes two bytes.
-	known := make(map[string]string, max(0, min(m.Len(), len(m.ValueString())/2)))
-	for key, element := range m.All() {
-		if !element.Null && !element.Unknown {
-			known[key] = element.Value
+// Known yields the elements that have a value, in Terraform's order.
+func (m Map) Known() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for key, element := range m.All() {
+			if !element.Null && !element.Unknown && !yield(key, element.Value) {
+				return
+			}
 		}
 	}
-	return known
+}
+
+// SameAs reports whether both have the same known elements, in whatever order they were folded.
+func (m Map) SameAs(other Map) bool {
+	return m.ValueString() == other.ValueString() || maps.Equal(maps.Collect(m.Known()), maps.Collect(other.Known()))
 }
 
 // IsFullyKnown tells whether neither the map nor an element is unknown.

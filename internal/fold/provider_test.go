@@ -3,6 +3,7 @@ package fold
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func (r testResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *
 func (testResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var model testModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
-	model.Hosts = kept(model.Hosts.Known()["kept"])
+	model.Hosts = kept(maps.Collect(model.Hosts.Known())["kept"])
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 }
 
@@ -98,7 +99,7 @@ func (testResource) UpgradeState(context.Context) map[int64]resource.StateUpgrad
 			StateUpgrader: func(ctx context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse) {
 				var hosts Map
 				resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("hosts"), &hosts)...)
-				resp.Diagnostics.Append(resp.State.Set(ctx, upgraded(kept(hosts.Known()["kept"])))...)
+				resp.Diagnostics.Append(resp.State.Set(ctx, upgraded(kept(maps.Collect(hosts.Known())["kept"])))...)
 			},
 		},
 		1: {
@@ -142,7 +143,7 @@ func (testDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp
 	var among Map
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("among"), &among)...)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("among"), among)...)
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("hosts"), map[string]string{"found": among.Known()["found"]})...)
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("hosts"), map[string]string{"found": maps.Collect(among.Known())["found"]})...)
 }
 
 type testAction struct{}

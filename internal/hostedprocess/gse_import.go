@@ -109,7 +109,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 			diagnose.ProcessTitle(id.namespace, id.name)+" is not registered on any host. "+listedLate)
 		return
 	}
-	named, faults := fleet.NewInventory(found.hosts, r.platform.Supplier)
+	named, faults := fleet.NewInventory(maps.All(found.hosts), r.platform.Supplier)
 	if len(faults) > 0 {
 		resp.Diagnostics.AddError(diagnose.SummaryInvalidImport, diagnose.Sentence(faults[0].Err.Error()))
 		return

@@ -160,7 +160,7 @@ func (u *update) anothers(now, old fleet.Status) bool {
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	const none = -1
-	addresses := hosts.Known()
+	addresses := maps.Collect(hosts.Known())
 	for _, key := range slices.SortedFunc(maps.Keys(addresses), fleet.CompareKeys) {
 		host, err := fleet.ParseHost(addresses[key], none)
 		if err != nil || host.AgentID() != "" || host.SupplierID() == none || !prior.Has(host) || prior.SupplierOf(host) == host.SupplierID() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -139,7 +138,7 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	if operation := fleet.OnUpdate(plan.lifecycle().OnUpdate.ValueString()).Operation(); operation != "" && last.known && known {
 		words = words.operating(operation, r.remains(ctx, state, last, desired))
 	}
-	sameHosts := maps.Equal(plan.HostsMap(ctx).Known(), state.HostsMap(ctx).Known())
+	sameHosts := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
 	if !last.known && (!does.callsNothing() || !same(req.Plan.Raw, req.State.Raw, sameHosts)) {
 		words = words.comparing()
 	}
@@ -162,7 +161,7 @@ func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedMod
 	if repairs {
 		outOfSync = unknown
 	}
-	sameKeys := maps.Equal(plan.HostsMap(ctx).Known(), state.HostsMap(ctx).Known())
+	sameKeys := plan.HostsMap(ctx).SameAs(state.HostsMap(ctx))
 	if away > limit || limit > 0 && (repairs || !predicted || !does.callsNothing() || away > 0 && !sameKeys) {
 		unreachable = unknown
 	}

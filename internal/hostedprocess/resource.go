@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -206,7 +207,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	// Hosts that are done leave the state, so that the next destroy asks only for
 	// the others.
-	model.SetHosts(ctx, reference.NewHostMap(reference.Only(model.HostsMap(ctx).Known(), h.Hosts, stuck)))
+	model.SetHosts(ctx, reference.NewHostMap(reference.Only(maps.Collect(model.HostsMap(ctx).Known()), h.Hosts, stuck)))
 	state.OutOfSync = reference.StringMapValue(reference.Only(reference.StringMap(state.OutOfSync), h.Hosts, stuck))
 	state.Unreachable = reference.StringMapValue(reference.Only(reference.StringMap(state.Unreachable), h.Hosts, stuck))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)

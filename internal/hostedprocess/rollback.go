@@ -78,7 +78,7 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 
 // withJoined adds hosts of the plan to those of state, by their keys where these are free.
 func (u *update) withJoined(hosts, planned reference.HostMap, joined []fleet.Host) reference.HostMap {
-	all, addresses := hosts.Known(), planned.Known()
+	all, addresses := maps.Collect(hosts.Known()), maps.Collect(planned.Known())
 	for _, host := range joined {
 		key := u.h.Hosts.Key(host)
 		all[freeKey(all, key, host)] = addresses[key]

@@ -314,7 +314,7 @@ func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	if len(u.stuck)+len(u.unnamed) == 0 {
 		return hosts
 	}
-	all, was := hosts.Known(), before.Known()
+	all, was := maps.Collect(hosts.Known()), maps.Collect(before.Known())
 	for now, old := range u.unnamed {
 		all[u.h.Hosts.Key(now)] = was[u.prior.Hosts.Key(old)]
 	}

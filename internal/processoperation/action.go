@@ -2,6 +2,7 @@ package processoperation
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/action/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -100,7 +101,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	inOneValue := ""
 	for _, entry := range entries {
 		inOneValue = entry.InOneValue()
-		addresses = append(addresses, entry.HostsMap(ctx).Known())
+		addresses = append(addresses, maps.Collect(entry.HostsMap(ctx).Known()))
 	}
 	resp.Diagnostics.Append(invoked(o, addresses, inOneValue, results)...)
 }

@@ -1,6 +1,7 @@
 package processoperation
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +13,7 @@ import (
 
 func inventoryOf(t *testing.T, addresses map[string]string) fleet.Inventory {
 	t.Helper()
-	inventory, faults := fleet.NewInventory(addresses, 0)
+	inventory, faults := fleet.NewInventory(maps.All(addresses), 0)
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

@@ -2,6 +2,7 @@ package processoperation
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -162,7 +163,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	left := make(map[string]reference.HostMap)
 	for i, m := range o.members {
 		if len(failures[i]) > 0 {
-			left[m.name] = reference.NewHostMap(reference.Only(entries[i].HostsMap(ctx).Known(), m.Hosts, failures[i]))
+			left[m.name] = reference.NewHostMap(reference.Only(maps.Collect(entries[i].HostsMap(ctx).Known()), m.Hosts, failures[i]))
 		}
 	}
 	state.KeepHosts(ctx, left)

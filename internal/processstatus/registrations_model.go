@@ -40,7 +40,7 @@ func expectedHosts(expected types.Map, supplier int) (map[string]fleet.Inventory
 	byName := make(map[string]fleet.Inventory, len(expected.Elements()))
 	for name, element := range expected.Elements() {
 		hosts, _ := element.(types.Map)
-		inventory, faults := fleet.NewInventory(reference.StringMap(hosts), supplier)
+		inventory, faults := fleet.NewInventory(maps.All(reference.StringMap(hosts)), supplier)
 		for _, fault := range faults {
 			reference.AddInvalid(&diags, path.Root("expected").AtMapKey(name).AtMapKey(fault.Key), diagnose.SummaryInvalidHost, fault.Err.Error())
 		}

@@ -36,7 +36,7 @@ func (p parts) encode(ctx context.Context) types.String {
 			if !hosts.IsFullyKnown() {
 				return types.StringUnknown()
 			}
-			plain[name] = hosts.Known()
+			plain[name] = maps.Collect(hosts.Known())
 			continue
 		}
 		raw, err := value.ToTerraformValue(ctx)

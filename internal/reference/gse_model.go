@@ -3,6 +3,7 @@ package reference
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -53,7 +54,7 @@ func GSEOf(ctx context.Context, hosted types.Object) *GSEModel {
 func (m *GSEModel) write(attributes map[string]attr.Value) {
 	attributes["process"] = m.Process
 	if !m.Meta.IsNull() {
-		attributes["hosts"] = StringMapValue(m.Hosts.Known())
+		attributes["hosts"] = StringMapValue(maps.Collect(m.Hosts.Known()))
 	}
 }
 

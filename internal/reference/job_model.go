@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -188,7 +189,7 @@ func JobOf(ctx context.Context, hosted types.Object) *JobModel {
 func (m *JobModel) write(attributes map[string]attr.Value) {
 	attributes[jobDeclaration.name] = m.Declaration
 	if !m.declared() {
-		attributes[hostsPart] = StringMapValue(m.Hosts.Known())
+		attributes[hostsPart] = StringMapValue(maps.Collect(m.Hosts.Known()))
 	}
 }
 

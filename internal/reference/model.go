@@ -2,7 +2,6 @@ package reference
 
 import (
 	"context"
-	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -73,7 +72,7 @@ func SameReference(ctx context.Context, a, b Model) bool {
 		}
 	}
 	hosts := a.HostsMap(ctx)
-	return hosts.IsFullyKnown() && maps.Equal(hosts.Known(), b.HostsMap(ctx).Known())
+	return hosts.IsFullyKnown() && hosts.SameAs(b.HostsMap(ctx))
 }
 
 // DefinitionKnown reports whether everything but the hosts is known.

@@ -3,6 +3,7 @@ package fleettest
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -15,7 +16,7 @@ func Inventory(tb testing.TB, n int) (fleet.Inventory, []fleet.Host) {
 	for i := range n {
 		addresses[fmt.Sprintf("h%02d", i+1)] = fmt.Sprintf("0:10.0.0.%d", i+1)
 	}
-	inventory, faults := fleet.NewInventory(addresses, 0)
+	inventory, faults := fleet.NewInventory(maps.All(addresses), 0)
 	if len(faults) > 0 {
 		tb.Fatal(faults)
 	}
