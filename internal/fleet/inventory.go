@@ -120,11 +120,11 @@ func (r Inventory) Keeping(other Inventory) Inventory {
 	return r
 }
 
-// WithSuppliers is r with the supplier ids of hosts by address.
-func (r Inventory) WithSuppliers(ids map[string]int) Inventory {
+// WithSuppliers is r with the supplier ids of some hosts.
+func (r Inventory) WithSuppliers(ids map[HostID]int) Inventory {
 	r.hosts = slices.Clone(r.hosts)
 	for i, host := range r.hosts {
-		if id, known := ids[host.Address()]; known {
+		if id, known := ids[host.WithoutSupplier()]; known {
 			r.hosts[i] = host.Supplied(id)
 		}
 	}

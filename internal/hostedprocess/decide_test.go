@@ -1,6 +1,7 @@
 package hostedprocess
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -83,5 +84,55 @@ func TestRefreshed(t *testing.T) {
 		if got.Code != c.want || got.Code == c.of.was.Code && got.Text != c.of.was.Text {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// What a ledger says of a host is the same when it is read again beside the hosts that state has
+// then: a destroy that could not finish leaves fewer.
+func TestLedger_encode(t *testing.T) {
+	t.Parallel()
+	of := func(numbers ...int) fleet.Inventory {
+		inventory, _ := fleet.NewInventory(func(yield func(string, string) bool) {
+			for _, n := range numbers {
+				yield(fmt.Sprint(n), fmt.Sprintf("0:10.0.0.%d", n))
+			}
+		}, 0)
+		return inventory
+	}
+	healthy, later := entry{At: 7}, entry{At: 8, Supplier: 3}
+	for name, c := range map[string]struct {
+		known        map[int]entry
+		saved, state []int
+		want         map[int]entry
+		bytes        int // at most
+	}{
+		"all alike":             {map[int]entry{1: healthy, 2: healthy}, []int{1, 2}, []int{1, 2}, map[int]entry{1: healthy, 2: healthy}, 80},
+		"one differs":           {map[int]entry{1: healthy, 2: later, 3: healthy}, []int{1, 2, 3}, []int{1, 2, 3}, map[int]entry{1: healthy, 2: later, 3: healthy}, 130},
+		"fewer in state":        {map[int]entry{1: healthy, 2: later, 3: healthy}, []int{1, 2, 3}, []int{2, 3}, map[int]entry{2: later, 3: healthy}, 130},
+		"one of state is not":   {map[int]entry{1: healthy}, []int{1, 2}, []int{1, 2}, map[int]entry{1: healthy}, 130},
+		"nothing":               {nil, []int{1}, []int{1}, nil, 80},
+		"a host joined by hand": {map[int]entry{1: later}, []int{1, 2}, []int{1, 2, 3}, map[int]entry{1: later}, 130},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := ledger{hosts: map[fleet.HostID]entry{}}
+			for number, e := range c.known {
+				before.hosts[of(number).Hosts()[0].WithoutSupplier()] = e
+			}
+			raw, err := before.encode(of(c.saved...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := decodeLedger(raw, of(c.state...))
+			if err != nil || len(raw) > c.bytes {
+				t.Fatalf("%d bytes %s, %v", len(raw), raw, err)
+			}
+			for _, host := range of(1, 2, 3).Hosts() {
+				number := int(host.IP().As4()[3])
+				if got := after.on(host); got != c.want[number] {
+					t.Errorf("host %d: %+v, want %+v", number, got, c.want[number])
+				}
+			}
+		})
 	}
 }

@@ -27,7 +27,7 @@ type ledger struct {
 	// known is false where nothing was kept: after an import, when state has no spec either,
 	// after a provider died in an update, and in the destroy of a tainted object that is replaced.
 	known bool
-	hosts map[string]entry // by address
+	hosts map[fleet.HostID]entry
 }
 
 // declared is what was last registered. A registration also depends on the provider block
@@ -71,43 +71,67 @@ const ledgerKey = "ledger"
 type group struct {
 	entry
 
-	On []string `json:"on"`
+	On []string `json:"on"` // addresses
 }
 
+// encodedLedger is a ledger in private state.
 type encodedLedger struct {
 	declared
 
-	Hosts []group `json:"hosts"`
+	Hosts []group `json:"hosts,omitempty"`
+	// Rest is the entry of each host in state that no group has: of a healthy fleet all are alike,
+	// and their addresses would be half of what state takes.
+	Rest *entry `json:"rest,omitempty"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (l ledger) MarshalJSON() ([]byte, error) {
+// encode writes the ledger beside a state with these hosts.
+func (l ledger) encode(hosts fleet.Inventory) ([]byte, error) {
+	encoded := encodedLedger{declared: l.declared}
 	on := make(map[entry][]string)
-	for address, e := range l.hosts {
-		on[e] = append(on[e], address)
+	for id, e := range l.hosts {
+		on[e] = append(on[e], id.Address())
 	}
-	groups := make([]group, 0, len(on))
 	for e, addresses := range on {
 		slices.Sort(addresses)
-		groups = append(groups, group{e, addresses})
+		encoded.Hosts = append(encoded.Hosts, group{e, addresses})
 	}
-	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.On[0], b.On[0]) })
-	return json.Marshal(encodedLedger{l.declared, groups})
+	// The largest group comes first.
+	slices.SortFunc(encoded.Hosts, func(a, b group) int {
+		return cmp.Or(cmp.Compare(len(b.On), len(a.On)), cmp.Compare(a.On[0], b.On[0]))
+	})
+	covered := !slices.ContainsFunc(hosts.Hosts(), func(host fleet.Host) bool {
+		_, known := l.hosts[host.WithoutSupplier()]
+		return !known
+	})
+	if covered && len(encoded.Hosts) > 0 {
+		encoded.Rest, encoded.Hosts = &encoded.Hosts[0].entry, encoded.Hosts[1:]
+	}
+	return json.Marshal(encoded)
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *ledger) UnmarshalJSON(raw []byte) error {
+// decodeLedger reads what encode wrote. hosts are those of the state beside it: they may have become
+// fewer since, where a destroy could not finish.
+func decodeLedger(raw []byte, hosts fleet.Inventory) (ledger, error) {
 	var encoded encodedLedger
 	if err := json.Unmarshal(raw, &encoded); err != nil {
-		return err
+		return ledger{}, err
 	}
-	*l = ledger{declared: encoded.declared, known: true, hosts: make(map[string]entry)}
-	for _, g := range encoded.Hosts {
-		for _, address := range g.On {
-			l.hosts[address] = g.entry
+	l := ledger{declared: encoded.declared, known: true, hosts: make(map[fleet.HostID]entry, hosts.Len())}
+	if encoded.Rest != nil {
+		for _, host := range hosts.All {
+			l.hosts[host.WithoutSupplier()] = *encoded.Rest
 		}
 	}
-	return nil
+	for _, g := range encoded.Hosts {
+		for _, address := range g.On {
+			host, err := fleet.ParseHost(address, 0)
+			if err != nil {
+				return ledger{}, err
+			}
+			l.hosts[host.WithoutSupplier()] = g.entry
+		}
+	}
+	return l, nil
 }
 
 // declaredAs is what registering sends.
@@ -135,8 +159,9 @@ type privateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 }
 
-func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
-	raw, err := json.Marshal(l)
+// save keeps the ledger beside a state with these hosts.
+func (l ledger) save(ctx context.Context, to privateWriter, hosts fleet.Inventory) diag.Diagnostics {
+	raw, err := l.encode(hosts)
 	if err != nil {
 		return diag.Diagnostics{diagnose.Bug(err)}
 	}
@@ -145,13 +170,14 @@ func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
 
 // loadLedger gives the ledger of an object. One that cannot be read is as good as none: hosts are
 // looked at anew.
-func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) (ledger, diag.Diagnostics) {
+func loadLedger(ctx context.Context, from privateReader, state hostedModel) (ledger, diag.Diagnostics) {
 	var l ledger
 	raw, diags := from.GetKey(ctx, ledgerKey)
-	if len(raw) == 0 || json.Unmarshal(raw, &l) != nil {
-		l = ledger{}
+	if len(raw) > 0 {
+		hosts, _ := reference.InventoryOf(state.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
+		l, _ = decodeLedger(raw, hosts)
 	}
-	l.owner = state.Owner.ValueString()
+	l.owner = state.lifecycle().Owner.ValueString()
 	return l, diags
 }
 
@@ -210,15 +236,15 @@ func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
 }
 
 // on is the entry of a host.
-func (l ledger) on(host fleet.Host) entry { return l.hosts[host.Address()] }
+func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier()] }
 
 // inventory is the hosts of state with the supplier ids that they are registered with: of those
 // that the ledger does not have, the provider's.
 func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory {
 	inventory, _ := reference.InventoryOf(hosts, supplier) // what cannot be read is reported elsewhere
-	ids := make(map[string]int, len(l.hosts))
-	for address, e := range l.hosts {
-		ids[address] = e.Supplier
+	ids := make(map[fleet.HostID]int, len(l.hosts))
+	for id, e := range l.hosts {
+		ids[id] = e.Supplier
 	}
 	return inventory.WithSuppliers(ids)
 }
@@ -305,7 +331,7 @@ func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet
 		known := ownership.Known{At: e.At, Overtaken: e.Overtaken}
 		if after := known.OvertakenAfter(row, file.RegisterTime, live[host].RegisterTime); after != e.Overtaken {
 			e.Overtaken, changed = after, true
-			l.hosts[host.Address()] = e
+			l.hosts[host.WithoutSupplier()] = e
 		}
 	}
 	return l, changed

@@ -117,12 +117,12 @@ func (u *update) ledger(left fleet.Inventory) ledger {
 
 // entries are those of the ledger for the hosts that are left, each made of the one of before by
 // how the host came out.
-func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[string]entry {
+func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[fleet.HostID]entry {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
 		registered[host] = stands(u.failures[host]) // the zero value where it did not fail: Done
 	}
-	entries := make(map[string]entry, left.Len())
+	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
 		e := u.last.on(host).called(came(host), u.registered, u.running, host, u.ended[host])
 		e.Supplier = host.SupplierID()
@@ -135,7 +135,7 @@ func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outco
 		if !u.leftAlone(host) {
 			e = due(host, e)
 		}
-		entries[host.Address()] = e
+		entries[host.WithoutSupplier()] = e
 	}
 	return entries
 }
