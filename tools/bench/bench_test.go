@@ -21,8 +21,8 @@ func measured(ratio float64) *measurement {
 	for _, s := range []scenario{oneResource(1000), oneResource(10000), manyResources(200, 50)} {
 		for _, step := range s.steps {
 			floor := time.Duration(s.hosts) * time.Millisecond
-			took := sample{usage{wall: time.Duration(ratio * float64(floor)), peak: 50 * mib}, traffic{calls: 12, statusCalls: s.hosts / 1000}}
-			m.rows = append(m.rows, &row{scenario: s.name, step: step.name, hosts: s.hosts, provider: []sample{took}, floor: []time.Duration{floor}})
+			took := sample{usage{wall: time.Duration(ratio * float64(floor)), cpu: floor, peak: 50 * mib, state: int64(50 * s.hosts)}, traffic{calls: 12, statusCalls: s.hosts / 1000}}
+			m.rows = append(m.rows, &row{scenario: s.name, step: step.name, hosts: s.hosts, provider: []sample{took}, floor: []usage{{wall: floor, cpu: floor}}})
 		}
 	}
 	return m
@@ -57,6 +57,13 @@ func TestJudge(t *testing.T) {
 	m.rows[1].provider[0].statusCalls = 2
 	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "status calls") {
 		t.Errorf("one call too many: %v", err)
+	}
+	m = measured(1)
+	for _, r := range m.rows {
+		r.provider[0].state = int64(70 * r.hosts)
+	}
+	if err := m.judge(&bytes.Buffer{}, 1.5); err == nil || !strings.Contains(err.Error(), "state of a created resource") {
+		t.Errorf("state that is too large: %v", err)
 	}
 }
 

@@ -126,7 +126,7 @@ func (b *bench) step(ctx context.Context, s scenario, step step, to *row) error 
 	if err != nil {
 		return err
 	}
-	to.floor = append(to.floor, floor.wall)
+	to.floor = append(to.floor, floor)
 	to.provider = append(to.provider, sample{took, b.platform.take()})
 	return nil
 }

@@ -11,7 +11,7 @@ type row struct {
 	scenario, step string
 	hosts          int
 	provider       []sample
-	floor          []time.Duration
+	floor          []usage
 }
 
 // sample is one run of one step with the provider.
@@ -39,7 +39,29 @@ func (r *row) wall() time.Duration {
 func (r *row) busy() time.Duration {
 	return of(r.provider, func(s sample) time.Duration { return s.busy })
 }
-func (r *row) floorTime() time.Duration { return median(r.floor) }
+func (r *row) floorTime() time.Duration {
+	return floorOf(r, func(u usage) time.Duration { return u.wall })
+}
+
+func floorOf(r *row, value func(usage) time.Duration) time.Duration {
+	values := make([]time.Duration, len(r.floor))
+	for i, u := range r.floor {
+		values[i] = value(u)
+	}
+	return median(values)
+}
+
+// cpuRatio is how many times the floor's CPU time a step took, the CLI's own included: what else the
+// machine does moves it less than the wall time.
+func (r *row) cpuRatio() float64 {
+	took := of(r.provider, func(s sample) time.Duration { return s.cpu })
+	return float64(took) / float64(floorOf(r, func(u usage) time.Duration { return u.cpu }))
+}
+
+// statePerHost is the worst of all runs, in bytes.
+func (r *row) statePerHost() float64 {
+	return float64(worst(r.provider, func(s sample) int64 { return s.state })) / float64(r.hosts)
+}
 
 // own is the wall time without the simulator's.
 func (r *row) own() time.Duration {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -67,8 +68,10 @@ func (w *workspace) close() error { return os.RemoveAll(w.dir) }
 
 // usage is what one run of a CLI took.
 type usage struct {
-	wall time.Duration
-	peak int64 // of the provider, in bytes
+	wall  time.Duration
+	cpu   time.Duration // of the CLI and of all that it started
+	peak  int64         // of the provider, in bytes
+	state int64         // that it left, in bytes, without what a CLI adds to make it readable
 }
 
 // run fails unless the CLI exits with the code.
@@ -96,8 +99,48 @@ func (w *workspace) run(ctx context.Context, code int, args ...string) (usage, e
 		said, _ := os.ReadFile(w.path("output"))
 		return took, fmt.Errorf("%s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, tail(said, 4000))
 	}
+	took.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if took.state, err = w.stateBytes(); err != nil {
+		return took, err
+	}
 	took.peak, err = w.peak()
 	return took, err
+}
+
+// stateBytes is what the resources in state take: attributes and private data, 0 where there is none.
+func (w *workspace) stateBytes() (int64, error) {
+	text, err := os.ReadFile(w.path("terraform.tfstate"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var state struct {
+		Resources []struct {
+			Mode      string
+			Instances []struct {
+				Attributes json.RawMessage
+				Private    string
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &state); err != nil {
+		return 0, err
+	}
+	var bytes int64
+	for _, r := range state.Resources {
+		for _, instance := range r.Instances {
+			if r.Mode == "managed" {
+				compact, err := json.Marshal(instance.Attributes)
+				if err != nil {
+					return 0, err
+				}
+				bytes += int64(len(compact) + len(instance.Private))
+			}
+		}
+	}
+	return bytes, nil
 }
 
 // peak is the largest of the provider's processes: a CLI starts several.
