@@ -1,10 +1,13 @@
 package hostedprocess
 
 import (
+	"bytes"
 	"cmp"
+	"compress/zlib"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -74,64 +77,58 @@ type group struct {
 	On []string `json:"on"` // addresses
 }
 
-// encodedLedger is a ledger in private state.
 type encodedLedger struct {
 	declared
 
-	Hosts []group `json:"hosts,omitempty"`
-	// Rest is the entry of each host in state that no group has: of a healthy fleet all are alike,
-	// and their addresses would be half of what state takes.
-	Rest *entry `json:"rest,omitempty"`
+	Hosts []group `json:"hosts"`
 }
 
-// encode writes the ledger beside a state with these hosts.
-func (l ledger) encode(hosts fleet.Inventory) ([]byte, error) {
-	encoded := encodedLedger{declared: l.declared}
+// MarshalJSON writes a text that is compressed: the addresses of a large fleet, which are in state
+// already, take a fifth of their length then.
+func (l ledger) MarshalJSON() ([]byte, error) {
 	on := make(map[entry][]string)
 	for id, e := range l.hosts {
 		on[e] = append(on[e], id.Address())
 	}
+	encoded := encodedLedger{declared: l.declared}
 	for e, addresses := range on {
 		slices.Sort(addresses)
 		encoded.Hosts = append(encoded.Hosts, group{e, addresses})
 	}
-	// The largest group comes first.
-	slices.SortFunc(encoded.Hosts, func(a, b group) int {
-		return cmp.Or(cmp.Compare(len(b.On), len(a.On)), cmp.Compare(a.On[0], b.On[0]))
-	})
-	covered := !slices.ContainsFunc(hosts.Hosts(), func(host fleet.Host) bool {
-		_, known := l.hosts[host.WithoutSupplier()]
-		return !known
-	})
-	if covered && len(encoded.Hosts) > 0 {
-		encoded.Rest, encoded.Hosts = &encoded.Hosts[0].entry, encoded.Hosts[1:]
+	slices.SortFunc(encoded.Hosts, func(a, b group) int { return cmp.Compare(a.On[0], b.On[0]) })
+	var compressed bytes.Buffer
+	to := zlib.NewWriter(&compressed)
+	if err := errors.Join(json.NewEncoder(to).Encode(encoded), to.Close()); err != nil {
+		return nil, err
 	}
-	return json.Marshal(encoded)
+	return json.Marshal(compressed.Bytes())
 }
 
-// decodeLedger reads what encode wrote. hosts are those of the state beside it: they may have become
-// fewer since, where a destroy could not finish.
-func decodeLedger(raw []byte, hosts fleet.Inventory) (ledger, error) {
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *ledger) UnmarshalJSON(raw []byte) error {
+	var compressed []byte
+	if err := json.Unmarshal(raw, &compressed); err != nil {
+		return err
+	}
+	from, err := zlib.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return err
+	}
 	var encoded encodedLedger
-	if err := json.Unmarshal(raw, &encoded); err != nil {
-		return ledger{}, err
+	if err := json.NewDecoder(from).Decode(&encoded); err != nil {
+		return err
 	}
-	l := ledger{declared: encoded.declared, known: true, hosts: make(map[fleet.HostID]entry, hosts.Len())}
-	if encoded.Rest != nil {
-		for _, host := range hosts.All {
-			l.hosts[host.WithoutSupplier()] = *encoded.Rest
-		}
-	}
+	*l = ledger{declared: encoded.declared, known: true, hosts: make(map[fleet.HostID]entry)}
 	for _, g := range encoded.Hosts {
 		for _, address := range g.On {
 			host, err := fleet.ParseHost(address, 0)
 			if err != nil {
-				return ledger{}, err
+				return err
 			}
 			l.hosts[host.WithoutSupplier()] = g.entry
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // declaredAs is what registering sends.
@@ -159,9 +156,8 @@ type privateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 }
 
-// save keeps the ledger beside a state with these hosts.
-func (l ledger) save(ctx context.Context, to privateWriter, hosts fleet.Inventory) diag.Diagnostics {
-	raw, err := l.encode(hosts)
+func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
+	raw, err := json.Marshal(l)
 	if err != nil {
 		return diag.Diagnostics{diagnose.Bug(err)}
 	}
@@ -170,14 +166,13 @@ func (l ledger) save(ctx context.Context, to privateWriter, hosts fleet.Inventor
 
 // loadLedger gives the ledger of an object. One that cannot be read is as good as none: hosts are
 // looked at anew.
-func loadLedger(ctx context.Context, from privateReader, state hostedModel) (ledger, diag.Diagnostics) {
+func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) (ledger, diag.Diagnostics) {
 	var l ledger
 	raw, diags := from.GetKey(ctx, ledgerKey)
-	if len(raw) > 0 {
-		hosts, _ := reference.InventoryOf(state.HostsMap(ctx), 0) // what cannot be read is reported elsewhere
-		l, _ = decodeLedger(raw, hosts)
+	if len(raw) == 0 || json.Unmarshal(raw, &l) != nil {
+		l = ledger{}
 	}
-	l.owner = state.lifecycle().Owner.ValueString()
+	l.owner = state.Owner.ValueString()
 	return l, diags
 }
 

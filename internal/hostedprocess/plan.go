@@ -53,7 +53,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	last, diags := loadLedger(ctx, req.Private, state)
+	last, diags := loadLedger(ctx, req.Private, state.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

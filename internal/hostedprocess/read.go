@@ -28,7 +28,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
 		return
 	}
-	last, diags := loadLedger(ctx, req.Private, model)
+	last, diags := loadLedger(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	h := r.openAs(ctx, model, last, &resp.Diagnostics)
 	ctx, cancel := reference.WithDeadline(ctx, state.Timeouts.Read, reference.DefaultReadTimeout, &resp.Diagnostics)
@@ -59,7 +59,7 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 	seen, changed := last.seen(h.Desired, h.Hosts.Hosts(), report.Cached, report.Live)
 	seen.overtaken(h, report, statuses)
 	if changed && last.known {
-		resp.Diagnostics.Append(seen.save(ctx, resp.Private, h.Hosts)...)
+		resp.Diagnostics.Append(seen.save(ctx, resp.Private)...)
 	}
 	h.unreachableSince(statuses, report, state.statuses(h.Hosts))
 	state.setStatuses(h.Hosts, h.within(statuses))

@@ -87,7 +87,7 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	plan.setStatuses(h.Hosts, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
 	u := update{h: h, operation: operation, failures: failures, registered: reconciliation.Registered(), running: reconciliation.Running()}
-	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private, h.Hosts)...)
+	resp.Diagnostics.Append(u.ledger(h.Hosts).save(ctx, resp.Private)...)
 	resp.Diagnostics.Append(h.takenOver(results, reconciliation.Taken(), nil)...)
 	failing, warning := h.judge(failures, statuses)
 	switch {
@@ -106,7 +106,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(req.Plan.Get(ctx, model)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, before)...)
 	plan := model.lifecycle()
-	last, diags := loadLedger(ctx, req.Private, before)
+	last, diags := loadLedger(ctx, req.Private, before.lifecycle())
 	resp.Diagnostics.Append(diags...)
 	owner := cmp.Or(last.owner, newOwner())
 	plan.Owner = types.StringValue(owner)
@@ -162,7 +162,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	left = left.Keeping(prior.Hosts)
 	plan.setStatuses(left, h.within(statuses))
 	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	resp.Diagnostics.Append(u.ledger(left).save(ctx, resp.Private, left)...)
+	resp.Diagnostics.Append(u.ledger(left).save(ctx, resp.Private)...)
 	resp.Diagnostics.Append(u.diagnostics(statuses)...)
 }
 
@@ -170,7 +170,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	model := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, model)...)
 	state := model.lifecycle()
-	last, diags := loadLedger(ctx, req.Private, model)
+	last, diags := loadLedger(ctx, req.Private, state)
 	resp.Diagnostics.Append(diags...)
 	// Terraform shows no plan of the destroy of a tainted object to the provider.
 	resp.Diagnostics.Append(destroyed(ctx, model, last).protected(ctx, state.Safety)...)

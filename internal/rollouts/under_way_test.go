@@ -1,6 +1,8 @@
 package rollouts
 
 import (
+	"bytes"
+	"compress/zlib"
 	"context"
 	"encoding/json"
 	"errors"
@@ -309,8 +311,16 @@ func TestRollback_underWay(t *testing.T) {
 func withoutTasks(t *testing.T, private []byte) []byte {
 	t.Helper()
 	var kept map[string][]byte
+	var compressed []byte
 	var ledger map[string]any
-	if err := errors.Join(json.Unmarshal(private, &kept), json.Unmarshal(kept["ledger"], &ledger)); err != nil {
+	if err := errors.Join(json.Unmarshal(private, &kept), json.Unmarshal(kept["ledger"], &compressed)); err != nil {
+		t.Fatal(err)
+	}
+	from, err := zlib.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(from).Decode(&ledger); err != nil {
 		t.Fatal(err)
 	}
 	found := 0
@@ -322,10 +332,13 @@ func withoutTasks(t *testing.T, private []byte) []byte {
 			found++
 		}
 	}
-	raw, err := json.Marshal(ledger)
+	var again bytes.Buffer
+	to := zlib.NewWriter(&again)
+	err = errors.Join(json.NewEncoder(to).Encode(ledger), to.Close())
+	raw, wrong := json.Marshal(again.Bytes())
 	kept["ledger"] = raw
 	private, failed := json.Marshal(kept)
-	if err := errors.Join(err, failed); err != nil || found == 0 {
+	if err := errors.Join(err, wrong, failed); err != nil || found == 0 {
 		t.Fatalf("%d tasks, %v", found, err)
 	}
 	return private
