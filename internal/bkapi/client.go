@@ -107,10 +107,9 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
-// Call posts in, which must marshal to a JSON object, and decodes the data of the
-// answer into out. Out is replaced as a whole, so nothing of an earlier answer
-// survives in it; it stays untouched when the call fails or there is no data, and
-// may be nil when the data is of no interest. Every error is an [*Error].
+// Call posts in, which must marshal to a JSON object, and decodes the data of the answer into out.
+// Out is replaced as a whole, so nothing of an earlier answer survives in it. It is unchanged if
+// the call fails or there is no data, and may be nil. Every error is an [*Error].
 func (c *Client) Call(ctx context.Context, api API, in, out any) (Reply, error) {
 	call := &call{
 		client:    c,

@@ -1,11 +1,10 @@
 // Package bkapi is the one way over HTTP to every BlueKing API: where to send a
 // request, as whom, what to make of the answer, and when to ask again.
 //
-// A [Client] has one method. [Client.Call] takes an [API], posts a JSON object to
-// it and puts the data of the answer into the caller's variable. What the members
-// of either mean is the callers' business (packages gse and job); the status of an
-// answer, the envelope around it and everything that can go wrong on the way is
-// this package's, and comes back as one type, [*Error].
+// A [Client] has one method. [Client.Call] takes an [API], posts a JSON object to it and puts the
+// data of the answer into the caller's variable. The callers know what the members of either mean
+// (packages gse and job). This package handles the status of an answer, the envelope around it and
+// all that can go wrong on the way. It returns one type of error, [*Error].
 //
 // # Two gateways
 //
@@ -65,9 +64,8 @@
 //
 // # Secrets
 //
-// The application secret and the user's token are in no error and in no line of the
-// log, at any level: they are taken out of everything that came from the server or
-// from net/http, in each spelling in which a server may echo them, before anything
-// is shortened. Answers are not logged, and of one that cannot be read an error
-// quotes one short line.
+// The application secret and the user's token are in no error and in no line of the log, at any
+// level. They are removed from everything that came from the server or from net/http, in each
+// spelling in which a server may echo them, before anything is shortened. Answers are not logged.
+// An error quotes one short line of an answer that cannot be read.
 package bkapi

@@ -25,9 +25,9 @@ func encodedForms(secret string) []string {
 // escapedRune is a character that JSON has by its number.
 var escapedRune = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
 
-// jsonForms are s as it stands between the quotes of a JSON string: as Go writes
-// it, with and without care for HTML, as Python does, which is all ASCII, each with
-// numbers in either case, and as PHP does, which escapes slashes.
+// jsonForms are s as it is between the quotes of a JSON string. Go writes it with and without care
+// for HTML, Python in ASCII only, each with hexadecimal numbers in either case. PHP escapes
+// slashes.
 func jsonForms(s string) []string {
 	var forms []string
 	for _, form := range []string{quoteJSON(s, true), quoteJSON(s, false), quoteASCII(s)} {

@@ -5,10 +5,9 @@ import (
 	"unicode"
 )
 
-// Printable returns what somebody else said without anything that steers a terminal
-// or turns round the order in which it is read: control characters, those of C1
-// among them, marks of direction, and whatever else leaves no ink. Line ends and tabs
-// are kept, and what is no UTF-8 becomes U+FFFD.
+// Printable returns a foreign text without anything that steers a terminal or reverses the order in
+// which it is read. It removes control characters (C1 included), marks of direction, and other
+// invisible characters. Line ends and tabs are kept, and invalid UTF-8 becomes U+FFFD.
 func Printable(text string) string {
 	if isASCIIPrint(text) {
 		return text

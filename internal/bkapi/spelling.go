@@ -13,9 +13,8 @@ import (
 // UTF-8 that was read as Latin-1, or spelt byte by byte, counts for one.
 const maxEncodings = 4
 
-// spelling is a text in which any character may be spelt in any way that servers
-// have of quoting what they were sent: JSON, Python and shells by a backslash, URLs
-// by a percent sign, pages by an ampersand.
+// spelling is a text in which any character may be escaped as servers do when they quote what they
+// were sent. JSON, Python and shells use a backslash, URLs a percent sign, pages an ampersand.
 type spelling string
 
 // sign is one character of such a text, and where its spelling ends.

@@ -6,13 +6,12 @@
 //
 // # Never too few, never too many
 //
-// What is missing from an answer here is a machine that a plan will unregister, so each
-// listing is held against what it says of itself. All pages have to be there, as full as
-// the count says, with the same count on each and no row twice; an order by id is asked
-// for, so that pages stay where they are while others are read. A listing that moved
-// meanwhile is read anew, a few times. And as CMDB ignores the members of a request that
-// it does not know, a misspelt filter, or one that an older release lacks, returns the
-// whole business: every row is held against what was asked for.
+// A plan unregisters a machine that is missing from an answer here, so each listing is checked
+// against itself. All pages have to be there, as full as the count says, with the same count on
+// each and no row twice. The request asks for an order by id, so that pages stay in place while
+// others are read. A listing that moved meanwhile is read again, a few times. CMDB ignores members
+// of a request that it does not know. A misspelt filter, or one that an older release lacks,
+// returns the whole business. So every row is checked against the request.
 //
 // # Faces
 //

@@ -40,9 +40,9 @@ func (r Results) asRegistered(p Process) map[Host]Status {
 	return known
 }
 
-// status is how hosts are. Agents are asked, unless they said just before that something is to be
-// done: the cached status may be of a registration before this one, and say of a process that it
-// runs although it was stopped since. run are the hosts on which the process is to run.
+// status is the state of hosts. Agents are asked, unless they just said that something is to be
+// done. The cached status may be of an earlier registration, and show a process as running although
+// it was stopped since. run are the hosts on which the process is to run.
 func (b bringing) status(ctx context.Context, p Process, hosts, run []Host) (map[Host]Status, error) {
 	due, starting := setOf(run), time.Duration(0)
 	if len(run) > 0 {

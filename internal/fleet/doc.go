@@ -1,9 +1,7 @@
-// Package fleet holds what is true of any process on many hosts, whichever API
-// reaches them: how a host is addressed, what became of each host in a call,
-// how a change is rolled out in waves, how a declared process is compared with
-// what the platform says, and how the difference is repaired.
+// Package fleet holds what is true of any process on many hosts, whichever API reaches them. It
+// knows how a host is addressed, and what happened to each host in a call. It rolls out changes in
+// waves, compares a declared process with what the platform says, and repairs the difference.
 //
-// It knows neither Terraform nor HTTP. The clients (packages gse and job)
-// implement Process; the provider turns Results and Drift into state and
-// diagnostics.
+// It knows neither Terraform nor HTTP. The clients (packages gse and job) implement Process. The
+// provider turns Results and Drift into state and diagnostics.
 package fleet

@@ -220,9 +220,10 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 	return differs
 }
 
-// superseded reports whether a row shows what Owner had registered before and has replaced.
-// It says nothing of today's registration, unless the agent knows of one that was made after
-// ours and the row is of that one: live and ours are the agent's time now and then.
+// superseded reports whether a row shows what Owner had registered before and has replaced. Such a
+// row says nothing of today's registration. The exception is a row of a registration that was made
+// after ours, which the agent's times show: live is its time now, ours the one after our
+// registration.
 func (d Desired) superseded(row Status, live, ours int64) bool {
 	another := live != 0 && ours != 0 && live != ours && row.RegisterTime == live
 	carried, _ := d.carried(row)

@@ -12,11 +12,10 @@ import (
 // of the form needs a new version, or every host would look changed.
 const FingerprintVersion = "v1-"
 
-// Fingerprint is FingerprintVersion and the first 16 hexadecimal characters of
-// the SHA-256 of the canonical form of what is registered: the JSON object
-// {"labels": {…}, "spec": {…}} as the register call would send it, with object
-// keys sorted, no white space, absent fields left out, numbers in their shortest
-// form, and labels without the fingerprint itself ({} where there are none).
+// Fingerprint is FingerprintVersion and the first 16 hexadecimal characters of a SHA-256 sum. The
+// sum is that of the JSON object {"labels": {…}, "spec": {…}} as the register call sends it. Object
+// keys are sorted, there is no white space, absent fields are left out, and numbers have their
+// shortest form. The labels are without the fingerprint itself, {} if there are none.
 func Fingerprint(spec any, labels map[string]string) (string, error) {
 	if labels == nil {
 		labels = map[string]string{}

@@ -141,10 +141,9 @@ func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) 
 	}
 }
 
-// Run runs an operation on hosts, wave by wave. unsure holds hosts on which an
-// earlier run of it may have worked although its end was not seen, with its task where
-// that is known: it is asked for how it ended, they are asked how they are, and left alone
-// where they are as wanted.
+// Run runs an operation on hosts, wave by wave. unsure holds hosts on which an earlier run may have
+// worked although its end was not seen, with its task if that is known. The platform is asked for
+// the task and the agents for their state. Hosts that are as wanted are left alone.
 func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[Host]Task, rollout Rollout) Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil

@@ -64,10 +64,9 @@ func (r Results) hosting(want Desired, fresh func(Host) bool) Results {
 func always(Host) bool { return true }
 func never(Host) bool  { return false }
 
-// StillUnderWay asks how operations ended that an earlier run has sent, for so long or for three
-// quarters of the time that is left, and gives the hosts on which they are still under way: they would
-// take place after whatever is done there now. worked gives the hosts whose agents show all the
-// same that they worked.
+// StillUnderWay asks for the end of operations that an earlier run has sent. It asks for at most
+// patience, or three quarters of the remaining time. It returns the hosts on which they may still
+// take effect after what is done now. worked returns the hosts whose agents show that they worked.
 func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks map[Host]Task,
 	worked func(context.Context, []Host) Results, observe Observer,
 ) Results {

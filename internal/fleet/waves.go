@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Waves are the sizes of the waves of a rollout, as people write them: "50" is 50
-// hosts, "10%" a share of all hosts, rounded up, "+50" 50 more than the wave before,
-// "*2" twice as many. The last one repeats. No waves are one wave of all hosts.
+// Waves are the sizes of the waves of a rollout, as users write them. "50" is 50 hosts, "10%" a
+// share of all hosts (rounded up), "+50" 50 more than the wave before, "*2" twice as many. The last
+// one repeats. No sizes are one wave of all hosts.
 type Waves []waveSize
 
 type waveSize struct {

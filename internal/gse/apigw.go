@@ -9,8 +9,8 @@ import (
 )
 
 // apigw is the face behind the bk-gse API gateway of GSE 2.0. No client is known
-// to register a process there; they host it (operation 3 of operate_proc_multi),
-// which is what registering means on this face.
+// to register a process there. They host it (operation 3 of operate_proc_multi), and
+// that is what registering means on this face.
 type apigw struct{}
 
 func (apigw) endpoint(name string, repeatable bool) bkapi.API {

@@ -84,12 +84,11 @@ func (e *UnplacedError) orNil() error {
 // an error.
 const readings = 3
 
-// List yields every process of a namespace, each row once, when all pages are read. Rows move
-// between pages while others come and go, and a row that shows on two pages, or a count that
-// changes from one to the next, tells that another may have slipped past: then all is listed
-// once more, and at last that is an error. So are pages that give fewer rows than they count.
-// Where one row came and another went between two pages, nothing tells. supplier is the
-// supplier id of rows without.
+// List yields every process of a namespace, each row once, after all pages are read. Rows move
+// between pages while others come and go. A row that shows on two pages, or a count that changes,
+// means that another row may be missing. Then all is listed again, and in the end that is an error,
+// as are pages with fewer rows than they count. If one row came and another went between two pages,
+// nothing shows it. supplier is the supplier id of rows without one.
 func (c *Client) List(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier}
 	err := l.list(ctx)
@@ -167,9 +166,9 @@ func (l *lister) list(ctx context.Context) error {
 // reading is what one listing from the first page to the last has shown.
 type reading struct {
 	ids     []entryID
-	rows    int     // without those that stood on an earlier page
+	rows    int     // without those of earlier pages
 	count   float64 // by the last page, 0 where it is not known
-	moved   bool    // a row stood on two pages, or the count changed
+	moved   bool    // a row was on two pages, or the count changed
 	starved bool    // a page that was to have more rows had none that is new
 }
 

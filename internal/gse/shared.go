@@ -20,9 +20,9 @@ const (
 	// sharedFrom is how many calls a namespace takes before it is looked into whether
 	// listing it would do for all. Below, nobody has anything to gain.
 	sharedFrom = 5
-	// sharedFor is how long a listing answers for the processes that ask next: long
-	// enough for those of one refresh, which follow each other in milliseconds, and
-	// far less than the minutes by which the cached status lags behind the agents.
+	// sharedFor is how long a listing answers for other processes. It is long enough for those of
+	// one refresh, which follow each other in milliseconds. It is far less than the minutes by
+	// which the cached status lags.
 	sharedFor = 10 * time.Second
 	// sharedPatience is the longest that a listing may take.
 	sharedPatience = 10 * time.Second

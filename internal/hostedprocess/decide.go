@@ -93,9 +93,9 @@ type refreshed struct {
 	owner      string // that the cached status names
 }
 
-// status is what state says of the host then. It keeps the longer story of the same drift, and all
-// that a refresh cannot know better: hosts that could not be asked, owners who were there before,
-// and registrations that failed where nothing proves that they were made good.
+// status is what state says of the host then. For the same drift it keeps the longer text. It also
+// keeps what a refresh cannot know better: hosts that could not be asked, earlier owners, and
+// failed registrations that nothing shows as repaired.
 func (r refreshed) status() diagnose.HostStatus {
 	var (
 		drifted  = r.found.Code != ""

@@ -119,8 +119,9 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 	}
 }
 
-// takenOver warns of hosts that an apply has taken over: results are its own, taken is what the cached
-// status showed of hosts before, and back is what state said of those that another object had taken over.
+// takenOver warns of hosts that an apply has taken over. results are the outcomes of the apply, and
+// taken is what the cached status showed before. back is what state said of hosts that another
+// object had taken over.
 func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fleet.Status, back map[fleet.Host]diagnose.HostStatus) diag.Diagnostics {
 	rows := make(fleet.Results)
 	for host, s := range taken {

@@ -136,9 +136,9 @@ func agentsTell(h hostedProcess) bool {
 	return h.Desired.HasSpec && (h.Process.HostingRegisters() || h.Desired.Ensure != fleet.EnsureRegistered)
 }
 
-// allGone reports whether nothing is left on any host. An agent that does not say whether it
-// hosts the process has not said that it does not, and where to register is not to host, none
-// says that a registration whose answer was lost did not happen.
+// allGone reports whether nothing is left on any host. An agent must say that it does not host the
+// process. If registering is not hosting, no agent can say that a registration whose answer was
+// lost did not happen.
 func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h hostedProcess) bool {
 	return !slices.ContainsFunc(h.Hosts.Hosts(), func(host fleet.Host) bool {
 		doubtful := known[host.WithoutSupplier()].Code == fleet.Unconfirmed && !h.Process.HostingRegisters()

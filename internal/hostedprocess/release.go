@@ -160,9 +160,9 @@ func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fl
 	return results
 }
 
-// spared are the hosts on which nothing is to be stopped before they go. What never came to
-// be registered was not started by us, and is not ours to stop; a host that moves to another
-// object runs on; and a machine that state has by both of its names is stopped by one of them.
+// spared are the hosts on which nothing is stopped before they leave. A process that was never
+// registered was not started by this object. A host that moves to another object runs on. A machine
+// that state has under both of its names is stopped under one of them.
 func (l letting) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
 	spared := make(map[fleet.Host]bool)
 	for _, host := range ours {

@@ -15,9 +15,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// rollsBack reports whether the hosts that the update has changed are to get the previous
-// declaration back: too many have failed, there is another one to go back to, and nobody
-// and no deadline has ended the update.
+// rollsBack reports whether the hosts that the update has changed get the previous declaration
+// back. Too many must have failed, there must be another declaration, and no interrupt or deadline
+// may have ended the update.
 func (u *update) rollsBack(ctx context.Context, r *fleet.Reconciliation, results fleet.Results) bool {
 	return u.h.rollback && ctx.Err() == nil && !r.OutOfTime() && r.TooManyFailed(results) &&
 		u.prior.Desired.HasSpec && !u.last.registeredAs(u.h.Desired)

@@ -23,14 +23,14 @@ type update struct {
 	leave       leave
 	operation   fleet.Operation // of on_update, "" for none
 
-	// What came of it.
+	// The outcome.
 	did      fleet.Change
 	results  fleet.Results
 	failures fleet.Results // those of them that are not as declared
 	gone     released      // hosts that left
 	stuck    fleet.Results // those of them that could not
-	// renamed are the old names of hosts by the new ones, unnamed those of them that are still
-	// registered by the old one; dropped is what became of the old names.
+	// renamed are the old names of hosts by the new ones. unnamed are those of them that are still
+	// registered by the old one. dropped is the outcome of the old names.
 	renamed, unnamed map[fleet.Host]fleet.Host
 	dropped          released
 	due              map[fleet.Host]fleet.Due // on which the operation was to run

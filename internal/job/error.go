@@ -49,9 +49,9 @@ const (
 	meaningNoAgent = "JOB knows hosts by bk_cloud_id and IP, and not by agent id"
 )
 
-// reread corrects the verdict on a request that failed by what only JOB's errors
-// tell: with an endpoint that is gone nothing can have begun, however doubtful the
-// ESB sounds; and where GSE is in trouble anything can.
+// reread corrects the verdict on a failed request by what only JOB's errors show. If the endpoint
+// is gone, nothing can have begun, whatever the ESB says. If GSE is in trouble, anything can have
+// begun.
 func reread(o fleet.Outcome, repeatable bool) fleet.Outcome {
 	switch {
 	case o.Err == nil || o.TaskID != "": // it was accepted

@@ -17,9 +17,9 @@ type Registration string
 const (
 	// RegisterByOperate is operate_process with operations 3 and 4.
 	RegisterByOperate Registration = apiOperate
-	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose
-	// code is public (3.4 to 3.6) hand these numbers on to GSE as they are, where 1
-	// stops the process and 2 asks for its status, and answer as if all was well.
+	// RegisterByManage is manage_proc with operations 1 and 2. The servers whose code is public
+	// (3.4 to 3.6) pass these numbers on to GSE. There, 1 stops the process and 2 asks for its
+	// status, and the answer looks as if all was well.
 	RegisterByManage Registration = apiManage
 )
 

@@ -1,7 +1,7 @@
-// Package pipelines holds the tests of examples/pipelines: the scripts are run, and the
-// policies asked, about real plans against the simulator. What no test can show is that a
-// BK-CI, a GitLab or an Atlantis takes the YAML files as they are meant: these are parsed,
-// their keys compared with the documented ones, and the scripts that they name looked for.
+// Package pipelines holds the tests of examples/pipelines. They run the scripts and the policies on
+// real plans against the simulator. No test runs the YAML files in BK-CI, GitLab or Atlantis. The
+// files are parsed, their keys are compared with the documented ones, and the scripts that they
+// name must exist.
 //
 // OPA is built from tools/policy.
 package pipelines

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Backoff says how long to wait between checks. The first check is made at
-// once; the delay after check n, counted from 0, is First × Factor^n and never
-// more than Max. Each delay is then shortened at random by up to the fraction
-// Jitter, so that many waits begun together do not stay in step; it is never
-// lengthened, so the bounds hold with jitter as they do without.
+// Backoff says how long to wait between checks. The first check is made at once. The delay after
+// check n, counted from 0, is First × Factor^n and never more than Max. Each delay is then
+// shortened at random by up to the fraction Jitter, so that waits begun together get out of step.
+// It is never lengthened, so the bounds hold with and without jitter.
 //
-// The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max
-// below First as First: a delay never shrinks.
+// The zero value means [DefaultBackoff]. A Factor below 1 counts as 1, and a Max below First as
+// First: a delay never shrinks.
 type Backoff struct {
 	First  time.Duration
 	Max    time.Duration

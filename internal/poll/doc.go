@@ -1,10 +1,9 @@
 // Package poll waits for work that goes on elsewhere.
 //
-// BlueKing answers a process operation with a task id and nothing else, so
-// whoever wants the outcome has to ask, and ask again. [Until] is the one loop
-// that does: it asks at once, then after growing delays, and it ends for one of
-// four reasons only: the check says it is done, the check fails, the context is
-// cancelled, or the context's deadline passes.
+// BlueKing answers a process operation with a task id only, so the outcome has to be asked for
+// repeatedly. [Until] is the one loop that does so. It asks at once, then after growing delays. It
+// ends for one of four reasons only: the check says it is done, the check fails, the context is
+// cancelled, or its deadline passes.
 //
 // The loop knows nothing of tasks or hosts. What counts as pending, and which
 // errors are worth another look, is the check's to say; how long to wait in all

@@ -1,7 +1,6 @@
-// Package procapi is what the process APIs of BlueKing have in common, whichever
-// server answers: the operations and their numbers, the codes and what each of
-// them means for which call, the lenient reading of results, and the way from an
-// operation over its task to an outcome per host.
+// Package procapi is what BlueKing's process APIs have in common, whichever server answers. It has
+// the operations and their numbers, and the codes with their meaning for each call. It reads
+// results leniently, and takes an operation over its task to an outcome for each host.
 //
 // GSE's API (package gse) and JOB's (package job) end at the same agents. They
 // differ in endpoints, in how requests name hosts and in the keys of results,
@@ -9,10 +8,9 @@
 //
 // # What is waited for
 //
-// A queued task (envelope code 1000115), a host that is missing from a result,
-// a host in progress (115) and a passing transport error are all pending, until
-// the one deadline of the caller's context. A host's first final verdict is
-// kept, whatever later answers say.
+// A queued task (envelope code 1000115), a host missing from a result and a host in progress (115)
+// are pending until the one deadline of the caller's context. So is a transport error that may
+// pass. A host's first final verdict is kept, whatever later answers say.
 //
 // # What is sent again
 //

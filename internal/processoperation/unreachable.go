@@ -111,8 +111,8 @@ func (o operation) judge(failures outcome, before unreachable) (outcome, unreach
 	return failing, away
 }
 
-// tooMany are the failures of a run together with the hosts that were left out of it because their
-// agents had not answered: there are more of these than may be, so that they have failed as well.
+// tooMany are the failures of a run, together with the hosts that it left out because their agents
+// had not answered. There are more of these than allowed, so they have failed as well.
 func (o operation) tooMany(failures outcome, before unreachable) outcome {
 	all := make(outcome, len(failures))
 	for i, m := range o.members {

@@ -106,9 +106,9 @@ func (d *processStatusDataSource) Read(ctx context.Context, req datasource.ReadR
 	}
 }
 
-// liveStatus is what the agents say. An agent cannot tell a process that is not registered
-// from one that is stopped, so of those that it neither runs nor hosts the cached status
-// is read: a row lags at times, which is why it does not count for others.
+// liveStatus is what the agents say. An agent cannot distinguish a process that is not registered
+// from one that is stopped. So the cached status is read for processes that the agent neither runs
+// nor hosts. A row may lag, and does not count for others.
 func liveStatus(p fleet.Process, ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) { //nolint:revive // as methods of fleet.Process are
 	statuses, err := p.LiveStatus(ctx, hosts)
 	if err != nil {

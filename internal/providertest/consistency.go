@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// invalidPlan is what Terraform holds against a plan ("Provider produced invalid plan"), as
-// its objchange.AssertPlanValid does: what is configured is planned as it is, or stays as it
-// was; what is not configured is null, or computed.
+// invalidPlan is what Terraform objects to in a plan ("Provider produced invalid plan"), as its
+// objchange.AssertPlanValid does. What is configured must be planned as it is, or stay as it was.
+// What is not configured must be null or computed.
 func invalidPlan(tb testing.TB, attributes []*tfprotov6.SchemaAttribute, prior, config, planned tftypes.Value, at string) []string {
 	tb.Helper()
 	was, wanted, will := AttributesOf(tb, prior), AttributesOf(tb, config), AttributesOf(tb, planned)

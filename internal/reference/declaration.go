@@ -186,7 +186,7 @@ func (d declaration) replaced() string { return d.plainly() + " in the place of 
 
 // computed declares the attribute of the resource that computes it. It is sensitive for two
 // reasons. A start command may hold a secret that the configuration marks as sensitive, and
-// a provider is not told; and a value that nobody wants to read prints as one short line,
+// Terraform does not pass that mark to a provider. And a long value then prints as one short line,
 // however many hosts there are.
 func (d declaration) computed() schema.StringAttribute {
 	return schema.StringAttribute{
@@ -196,10 +196,10 @@ func (d declaration) computed() schema.StringAttribute {
 	}
 }
 
-// accepted declares the attribute of an object that takes one in place of its parts.
-// Those that are optional may be missing all the same. It is as sensitive as what it is given,
-// which Terraform sees to: an attribute that is always sensitive makes the object so where it
-// is null as well, and no output could hold the whole object.
+// accepted declares the attribute of an object that takes a declaration in place of its parts.
+// optional are the parts that may be missing. Terraform makes it as sensitive as its value. An
+// attribute that is always sensitive would make the object so even if it is null, and no output
+// could hold the object.
 func (d declaration) accepted(optional ...string) schema.StringAttribute {
 	return schema.StringAttribute{
 		MarkdownDescription: "The process and its hosts in one sensitive value: the `" + d.name + "` of a `" + d.from + "`. Set it in place of " + d.instead + ".",

@@ -1,14 +1,13 @@
 // Package simulator is BlueKing's process service on one machine: a stand-in
 // for GSE that tests, examples and newcomers run against.
 //
-// The real server is closed source and needs a whole platform around it. What
-// is known of it comes from its API documents, from the public code of its
-// clients and from issue threads; this package turns that knowledge into an
-// http.Handler. It refuses what the platform refuses, with the JSON path of the
-// offending field, and lets pass what the platform lets pass: members that it does
-// not know, null for what is not set, and whatever else real clients send. What no
-// document describes is kept in [Server.Violations] either way, so that a test can
-// fail on a mistake of its own client that the platform would not mind.
+// The real server is closed source and needs a whole platform around it. What is known of it comes
+// from its API documents, from the public code of its clients and from issue threads. This package
+// turns that knowledge into an http.Handler. It refuses what the platform refuses, with the JSON
+// path of the offending field. It accepts what the platform accepts: unknown members, null for what
+// is not set, and whatever else real clients send. [Server.Violations] keeps everything that no
+// document describes. So a test can fail on a mistake of its own client that the platform would not
+// mind.
 //
 // # A first look
 //
@@ -36,14 +35,13 @@
 //
 // # Who may use it
 //
-// Programs on this machine that have the credentials. A local host runs what it is
-// told, and the default credentials are no secret, so every request from elsewhere
-// is refused before anything is read of it: from another address, under a name that
-// is not this machine's (which is how a web page gets around its browser), and with
-// the mark of a web page. Only the simulator's own page (package page, at /) reaches the
-// control endpoint, and no face. The control endpoint wants the credentials as well once
-// they are not the default ones. On a machine with other users, choose some, as the
-// command does.
+// Programs on this machine that have the credentials. A local host runs what it is told, and the
+// default credentials are no secret. So every request from elsewhere is refused before anything is
+// read of it. That is a request from another address, with the mark of a web page, or under a name
+// that is not this machine's (DNS rebinding). Only the simulator's own page (package page, at /)
+// reaches the control endpoint, and no face. The control endpoint also requires the credentials
+// once they are not the default ones. On a machine with other users, choose some, as the command
+// does.
 //
 // # What is modelled
 //
@@ -112,9 +110,8 @@
 //   - Permissions: an application may do all or nothing, except that CMDB may keep it from
 //     a business.
 //
-// Where nothing is known, something had to be invented. Each invention is
-// marked as one where it is made; the codes among them are [CodeNotRegistered]
-// and [CodeFailed]. That the gateway refuses a body which does not fit with
-// [CodeInvalidArgs], as its request validation would, is another, and so is the
-// path of the offending field in JOB's refusals, which really name none.
+// Where nothing is known, something had to be invented. Each invention is marked as one where it is
+// made. The codes among them are [CodeNotRegistered] and [CodeFailed]. It is another that the
+// gateway refuses a malformed body with [CodeInvalidArgs], as its request validation would. So is
+// the path of the offending field in JOB's refusals, which really name none.
 package simulator

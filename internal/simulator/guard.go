@@ -9,14 +9,11 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 )
 
-// stranger says why a request is not answered at all, nothing if it is. A
-// simulator runs commands for whoever reaches it, and its credentials are in its
-// documentation, so nothing but a program on this machine may reach it: neither
-// another machine, nor a page in this machine's browser. A page gives itself away
-// by its origin, or by the name that led here if that was made to point to this
-// machine (DNS rebinding). A form with JSON in it needs nobody's leave to be sent.
-// The simulator's own page may use the control endpoint, and no face: its origin is the
-// address of this machine that was asked for.
+// stranger says why a request is not answered at all, or nothing if it is. A simulator runs
+// commands for every caller, and its credentials are in its documentation. So only a program on
+// this machine may reach it, and neither another machine nor a page in this machine's browser. A
+// page shows by its origin, or by a host name that was made to point to this machine (DNS
+// rebinding). A browser sends a form with JSON in it without asking first.
 func stranger(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
 		return "the simulator answers this machine only"

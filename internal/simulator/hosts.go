@@ -21,11 +21,10 @@ func (s *Server) AddHost(addrs ...string) {
 	must(s.core.AddHost(addrs...))
 }
 
-// AddAgent declares a host that is known by an agent id and by an address: what
-// is done to it under one name is seen under the other, though with EntryPerName
-// each name has a registration of its own. Without it, an agent id is another host.
-// It is for the time before the first request,
-// since it moves nothing, and panics on a bad agent id or address.
+// AddAgent declares a host that has an agent id and an address: what is done to it under one name
+// is seen under the other. With EntryPerName each name has a registration of its own. Without
+// AddAgent, an agent id is another host. Call it before the first request, since it moves nothing.
+// It panics on a bad agent id or address.
 func (s *Server) AddAgent(agentID, addr string) {
 	s.init()
 	must(s.core.AddAgent(agentID, addr))

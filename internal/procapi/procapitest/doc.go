@@ -1,6 +1,6 @@
-// Package procapitest is what the tests of the process APIs' clients share: a
-// server that knows the requests to come, the answers that any of the platforms may
-// give, ways to end a context at a known moment, and hosts by number.
+// Package procapitest is what the tests of the process APIs' clients share. It has a server that
+// knows the requests to come, and the answers that any platform may give. It also has ways to end a
+// context at a known moment, and hosts by number.
 //
 // What one API alone says stays with its client: the names and paths of its
 // endpoints, its requests, the keys of its results.

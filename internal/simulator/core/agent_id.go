@@ -16,12 +16,10 @@ var agentIDPattern = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 // has is for resolveLocked to say.
 func AgentTarget(id string) Target { return Target{Key: HostKey(id), Machine: HostKey(id), Agent: id} }
 
-// AddAgent declares a host that is known by an agent id and by an address: what
-// is done to it under one name is seen under the other. Without it, an agent id
-// is a host of its own, and a process that was registered under the address of
-// the same machine is another process; so it is with the real server until
-// upgrade_to_agent_id is called. It is for the time before the first request,
-// since it moves nothing.
+// AddAgent declares a host that has an agent id and an address: what is done to it under one name
+// is seen under the other. Without it, an agent id is a host of its own. A process registered under
+// the address of the same machine is then another process. The real server does the same until
+// upgrade_to_agent_id is called. Call it before the first request, since it moves nothing.
 func (g *GSE) AddAgent(agentID, addr string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -26,9 +26,8 @@ func livePID(path string) int {
 // reuseSlack allows for the coarse clocks that the two times below come from.
 const reuseSlack = 2 * time.Second
 
-// isReused reports whether the process with a pid started after its pid file was
-// written: after a reboot the number in an old file belongs to somebody else,
-// who must not be killed in place of a daemon.
+// isReused reports whether the process with a pid started after its pid file was written. After a
+// reboot, the number in an old file belongs to another process, which must not be killed.
 func isReused(pid int, path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {

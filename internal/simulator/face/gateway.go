@@ -9,16 +9,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// gatewayFace is GSE 2.0 behind the API gateway: credentials travel in a header,
-// hosts may be named by agent ids, an answer of GSE has no result, and what the
-// gateway itself refuses has an HTTP status. The refusals are those of the open
-// source gateway (TencentBlueKing/blueking-apigateway-apisix); that bk-gse's
-// gateway answers a body that does not fit its documents through the gateway's
-// own bk-request-validation is an invention.
+// gatewayFace is GSE 2.0 behind the API gateway. Credentials travel in a header, hosts may be named
+// by agent ids, and an answer of GSE has no result. What the gateway itself refuses has an HTTP
+// status. The refusals are those of the open source gateway
+// (TencentBlueKing/blueking-apigateway-apisix). It is an invention that bk-gse's gateway answers a
+// malformed body through its own bk-request-validation.
 //
-// There is no register_proc_info and no unregister_proc_info: clients call op 3
-// and op 4 in their place. So op 3 registers and hosts, replacing the spec and
-// the labels, and op 4 takes away the registration with the hosting.
+// There is no register_proc_info and no unregister_proc_info: clients call op 3 and op 4 in their
+// place. So op 3 registers and hosts, replacing the spec and the labels. Op 4 removes the
+// registration with the hosting.
 type gatewayFace struct{ Settings }
 
 // gatewayPrefix is what a path has behind the address of the gateway's stage.

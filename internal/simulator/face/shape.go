@@ -14,9 +14,8 @@ import (
 // names regardless of case, lets null pass for anything and cannot name the
 // path of an unknown field.
 //
-// What the platform refuses is a problem. What it lets pass although no document has it
-// (a field that it does not know, null for one that was not set) is a finding: the
-// mistake of a client that means something by it.
+// What the platform refuses is a problem. A finding is what it accepts although no document has it:
+// an unknown field, or null for one that was not set. It is likely a mistake of the client.
 type shape struct {
 	kind   kind
 	fields map[string]field // of an object

@@ -57,11 +57,10 @@ type Fault struct {
 	// With an API that names get_proc_status_v2 or sync_proc_status, it leaves
 	// the row of every match out of the answer.
 	Missing int `json:"missing,omitempty"`
-	// Pending answers 115 for the host so many times, -1 for ever; after
-	// Missing, if both are given. An operation with a task takes effect when it
-	// is accepted and is only reported late; a first generation call takes
-	// effect when it settles, or at once with Apply, and the repeated call then
-	// finds its own work done.
+	// Pending answers 115 for the host so many times, -1 for ever; after Missing, if both are
+	// given. An operation with a task takes effect when it is accepted, and is only reported late.
+	// A first generation call takes effect when it settles, or at once with Apply. The repeated
+	// call then finds its own work done.
 	Pending int `json:"pending,omitempty"`
 	// Code is the host's verdict. The operation then does not happen, unless
 	// Apply is true. Message and Content go with it; Content is any JSON value.
@@ -72,17 +71,15 @@ type Fault struct {
 	// StillHosts hosts the process although its start failed by Code: a client saw
 	// isAuto true after such a start, and the agent may revive it later.
 	StillHosts bool `json:"still_hosts,omitempty"`
-	// Dies lets the process of a virtual host die at the so-many-th query (op 2) after
-	// an operation that left it running; Revived has the agent start it again at once
-	// if it is hosted, with another pid, to die again after as many. Health is what its
-	// health_cmd prints from then on.
+	// Dies lets the process of a virtual host die at the given query (op 2) after an operation that
+	// left it running. With Revived the agent starts it again at once if it is hosted, with another
+	// pid. It dies again after as many queries. Health is what its health_cmd prints from then on.
 	Dies    int    `json:"dies,omitempty"`
 	Revived bool   `json:"revived,omitempty"`
 	Health  string `json:"health,omitempty"`
-	// ContentShape changes the content: "object" is the JSON unpacked, "null"
-	// is null, "broken" is cut in half, "empty" is "", "no-instance" is a query's
-	// content with an empty instance list, and "no-isauto" is one that does not
-	// say whether the process is hosted.
+	// ContentShape changes the content. "object" is the JSON unpacked, "null" is null, "broken" is
+	// cut in half, and "empty" is "". "no-instance" is a query's content with an empty instance
+	// list. "no-isauto" does not say whether the process is hosted.
 	ContentShape string `json:"content_shape,omitempty"`
 	// Unreachable is how an agent that is away looks: "117" at once, or
 	// "pending", 115 for ever. The operation does not happen, and the cached
@@ -137,19 +134,18 @@ type Fault struct {
 	// FirstKeys are in a result map before its own results, also under a key that
 	// follows once more: who submits a host twice gets its key twice.
 	FirstKeys map[string]any `json:"first_keys,omitempty"`
-	// Keys names the hosts of a result map in another way than the request did,
-	// as far as another is known: "supplier" (cloud:supplier:ip) and "no-supplier"
-	// (cloud:ip) at the ESB; "address" and "agent" at the gateway; from JOB "path"
-	// (setup_path/proc_name for a process with a value_key) and "host-first"
-	// (cloud:ip:value_key).
+	// Keys names the hosts of a result map in another way than the request did, if another is
+	// known. At the ESB these are "supplier" (cloud:supplier:ip) and "no-supplier" (cloud:ip), and
+	// at the gateway "address" and "agent". From JOB they are "path" (setup_path/proc_name for a
+	// process with a value_key) and "host-first" (cloud:ip:value_key).
 	Keys string `json:"keys,omitempty"`
 	// Rows says by which names the gateway's cached status tells hosts, whatever the
 	// platform does otherwise: "both", "host", "agent" or "none".
 	Rows string `json:"rows,omitempty"`
-	// Page says how a list of CMDB's is answered: "repeat" is the page before once more,
-	// "shrink" half a page, "empty" none of it, "larger" twice what was asked for,
-	// "unfiltered" what a filter should have kept out as well, and "shuffled" another
-	// order than asked for. The count stays, or is off by CountOff.
+	// Page says how a list of CMDB's is answered. "repeat" is the page before once more, "shrink"
+	// half a page, "empty" none of it, "larger" twice the size asked for. "unfiltered" includes
+	// what a filter should have kept out, and "shuffled" has another order. The count stays, or is
+	// off by CountOff.
 	Page     string `json:"page,omitempty"`
 	CountOff int    `json:"count_off,omitempty"`
 	// JobStatus is the status beside JOB's results, which says nothing about them.

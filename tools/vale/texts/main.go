@@ -82,12 +82,25 @@ func messages(file *ast.File, positions *token.FileSet) (texts lines) {
 }
 
 // comments are the paragraphs of the comments in a file, each in its first line. Code, lists and directives end a
-// paragraph and are left out.
+// paragraph and are left out. A comment behind code is a paragraph of its own.
 func comments(file *ast.File, positions *token.FileSet) (texts lines) {
+	hasCode := make(map[int]bool) // by line
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n.(type) {
+		case nil, *ast.Comment, *ast.CommentGroup:
+			return false
+		}
+		hasCode[positions.Position(n.Pos()).Line] = true
+		hasCode[positions.Position(n.End()).Line] = true
+		return true
+	})
 	for _, group := range file.Comments {
 		first := 0 // line of the paragraph
 		for _, comment := range group.List {
 			text, isLine := strings.CutPrefix(comment.Text, "// ")
+			if hasCode[positions.Position(comment.Pos()).Line] {
+				first, text = 0, "- "+text // an item of a list ends with its line
+			}
 			switch {
 			case !isLine || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") || strings.HasPrefix(text, "nolint"):
 				first = 0
