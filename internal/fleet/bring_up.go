@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// brought is what came of bringing hosts up.
+// brought is the result of bringing hosts up.
 type brought struct {
 	results Results
 	started []Host
-	// before is what the agents said, and seen that of hosts to which nothing was done after it.
+	// before is what the agents said. seen is the same, for hosts to which nothing was done after
+	// it.
 	before, seen map[Host]Status
 }
 
@@ -27,9 +28,9 @@ type bringing struct {
 	later time.Duration // what the steps after it need
 }
 
-// asRegistered are the hosts of which it is known how they are once they were registered,
-// because their agents were asked just before. Whether to register has hosted one is left
-// open by the documents of the ESB; to host it once more does no harm.
+// asRegistered are the hosts whose state after registering is known, because their agents were
+// asked just before. The documents of the ESB do not say whether registering hosts the process. To
+// host it once more does no harm.
 func (r Results) asRegistered(p Process) map[Host]Status {
 	known := make(map[Host]Status)
 	for h, o := range r {
@@ -95,8 +96,7 @@ func bringUp(ctx context.Context, p Process, want Desired, hosts []Host, as brin
 	return b
 }
 
-// start starts the process where it does not run. It may run where that is not known: a start is
-// for where it is known not to.
+// start starts the process where it is known not to run. If that is not known, it may run.
 func (b *brought) start(ctx context.Context, p Process, hosts []Host, later time.Duration) {
 	for _, h := range hosts {
 		switch s := b.before[h]; s.State {

@@ -23,7 +23,7 @@ const (
 // Ensures are all of them, each asking for more than the one before.
 func Ensures() []Ensure { return []Ensure{EnsureRegistered, EnsureHosted, EnsureRunning} }
 
-// Desired is what a host is to be brought to, and is compared with.
+// Desired is the state that a host is compared with and brought to.
 type Desired struct {
 	Ensure Ensure
 	// FingerprintLabel is the label that carries Fingerprint. With "" neither the
@@ -35,7 +35,7 @@ type Desired struct {
 	// Spec is a fingerprint of the spec alone.
 	Spec string
 	// OwnerLabel is the label that carries Owner, the id of the object that registers.
-	// With "" nobody can tell whose a registration is.
+	// With "" the owner of a registration is not known.
 	OwnerLabel, Owner string
 	// Uncounted is what registering sends beyond what the fingerprint counts.
 	Uncounted string
@@ -64,12 +64,12 @@ func (d Desired) AllLabels() map[string]string {
 	return labels
 }
 
-// startedSuffix follows the fingerprint of a registration that a start has made of less than is
+// startedSuffix follows the fingerprint of a registration that a start made with less than is
 // declared.
 const startedSuffix = "-started"
 
-// StartLabels are AllLabels for a start that does not carry all that is registered. Where it
-// replaces the registration, the labels tell.
+// StartLabels are AllLabels for a start that does not carry all that is registered. They show
+// whether it has replaced the registration.
 func (d Desired) StartLabels() map[string]string {
 	d.Fingerprint += startedSuffix
 	return d.AllLabels()
@@ -95,11 +95,11 @@ type Report struct {
 	Live map[Host]Status
 }
 
-// Inspect compares hosts with what is desired. One cached query comes first,
-// because it is cheap; it may lag by minutes, so what looks wrong there is only
-// suspected, and asked of the agents before it counts. So are the hosts in doubt, and those of
-// which another object is named as the owner, however they look. registered is when the hosts
-// were registered as desired, by their agents' time, where that is known.
+// Inspect compares hosts with what is desired. One query of the cached status comes first, because
+// it is cheap. It may lag by minutes, so what looks wrong there is only suspected, and the agents
+// are asked before it counts. They are also asked about hosts in doubt and hosts that name another
+// owner, however these look. registered is when the hosts were registered as desired, by their
+// agents' time, if that is known.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt map[Host]bool, registered map[Host]int64) (Report, error) {
 	report := Report{Drift: make(map[Host]Code), Differs: make(map[Host][]Code), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
@@ -201,7 +201,7 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 	case carried == "":
 		differs = append(differs, Anew)
 	case !strings.HasPrefix(carried, FingerprintVersion):
-		// Written by a release that counts otherwise: it says nothing of the spec.
+		// Another version of the fingerprint: it says nothing of the spec.
 		return nil
 	default:
 		differs = append(differs, OtherSpec)
@@ -212,8 +212,8 @@ func (d Desired) differentLabels(labels map[string]string) []Code {
 			return append(differs, OtherLabels)
 		}
 	}
-	// An operation that replaced the labels had no owner to send. What names nobody may be
-	// unregistered by whoever had it before.
+	// An operation that replaced the labels had no owner to send. A registration without an owner
+	// may be unregistered by whoever had it before.
 	if len(differs) == 0 && d.OwnerLabel != "" && d.Owner != "" && labels[d.OwnerLabel] == "" {
 		return append(differs, OtherLabels)
 	}
@@ -230,8 +230,8 @@ func (d Desired) superseded(row Status, live, ours int64) bool {
 	return d.Owns(row) && carried != d.Fingerprint && slices.Contains(d.Earlier, carried) && !another
 }
 
-// OwnedByOther reports whether a registration names an owner that is not d's. One that
-// names nobody, as after a console registered it, tells nothing.
+// OwnedByOther reports whether a registration names an owner that is not d's. One that names none,
+// as after a console registered it, does not.
 func (d Desired) OwnedByOther(s Status) bool {
 	if d.OwnerLabel == "" || s.State == Unregistered {
 		return false
@@ -245,15 +245,14 @@ func (d Desired) Owns(s Status) bool {
 	return d.OwnerLabel != "" && d.Owner != "" && s.State != Unregistered && s.Labels[d.OwnerLabel] == d.Owner
 }
 
-// Ours reports whether a registration is the very one that is desired. One that names no
-// owner, where registrations do, is none: an operation that hosted the process by itself
-// has left the fingerprint there, perhaps beside what somebody else registered.
+// Ours reports whether a registration is the very one that is desired. If registrations name
+// owners, one without an owner is not: an operation that hosted the process has left the
+// fingerprint there, perhaps beside another's registration.
 func (d Desired) Ours(s Status) bool {
 	return d.Carries(s) && (d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != "")
 }
 
-// Made reports whether a registration is the very one that is desired, and made by d's
-// object.
+// Made reports whether a registration is the desired one, and was made by d's object.
 func (d Desired) Made(s Status) bool {
 	return d.Ours(s) && (d.OwnerLabel == "" || d.Owner == "" || d.Owns(s))
 }
@@ -265,7 +264,7 @@ func (d Desired) Carries(s Status) bool {
 	return d.FingerprintLabel != "" && s.State != Unregistered && carried == d.Fingerprint
 }
 
-// CarryOne reports whether two registrations carry one fingerprint, whichever that is.
+// CarryOne reports whether two registrations have the same fingerprint.
 func (d Desired) CarryOne(a, b Status) bool {
 	d.Fingerprint, _ = d.carried(a)
 	return d.Fingerprint != "" && d.Carries(b)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MaxExpanded is how many addresses a range may stand for: one more digit than
-// meant makes a plan that nobody can read.
+// MaxExpanded is how many addresses a range may have. One digit too many makes a plan that nobody
+// can read.
 const MaxExpanded = 65536
 
 // RangeForms tells users what a range looks like; error messages end with it.
@@ -51,8 +51,7 @@ func ExpandIPs(pattern string) ([]netip.Addr, error) {
 	return ips, nil
 }
 
-// splitRange gives what stands around the brackets, and the numbers that each
-// bracket names.
+// splitRange returns the text around the brackets, and the numbers that each bracket names.
 func splitRange(pattern string) (texts []string, numbers [][]int, err error) {
 	rest := pattern
 	for {
@@ -77,8 +76,7 @@ func splitRange(pattern string) (texts []string, numbers [][]int, err error) {
 	}
 }
 
-// numbersOf reads `1`, `1-20` and lists of them. A number that stands twice would
-// make one host two.
+// numbersOf reads `1`, `1-20` and lists of them. A repeated number would make one host two.
 func numbersOf(inside string) ([]int, error) {
 	var (
 		list []int

@@ -24,8 +24,8 @@ func Fingerprint(spec any, labels map[string]string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encoding the spec: %w", err)
 	}
-	// Through a map, because that is what sorts the keys of a struct, and with
-	// numbers as they are spelt, because a float64 rounds the large ones.
+	// Decoded into a map, because that sorts the keys of a struct. Numbers stay as they are
+	// written, because a float64 rounds large ones.
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()

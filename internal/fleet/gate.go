@@ -10,9 +10,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// Gate is what a host has to show after it was operated on: that its process goes on
-// running. The platform's own check of a start looks once; it lets pass what dies a moment
-// later and is revived, again and again.
+// Gate is what a host has to show after it was operated on: that its process goes on running. The
+// platform's own check of a start looks once. It misses a process that dies a moment later and is
+// restarted again and again.
 type Gate struct {
 	// StableFor is for how long the process has to run with one pid.
 	StableFor time.Duration
@@ -23,16 +23,16 @@ type Gate struct {
 	Output *regexp.Regexp
 }
 
-// Bounds of the time between two looks, which is a tenth of StableFor. It does not grow: what
-// dies and is revived has to be seen.
+// Bounds of the time between two looks, which is a tenth of StableFor. It does not grow, so that a
+// process which dies and is restarted is seen.
 const (
 	leastBetweenLooks = 100 * time.Millisecond
 	mostBetweenLooks  = 30 * time.Second
 )
 
-// next is how long after a look, which took so long, these hosts are looked at again. The
-// look at which a host may pass comes just then: one a little before it would only be waited
-// for.
+// next is how long after a look these hosts are looked at again; took is how long the look took.
+// The look at which a host may pass comes at exactly that time. One a little earlier would be in
+// vain.
 func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took time.Duration) time.Duration {
 	first := time.Duration(math.MaxInt64)
 	for _, h := range hosts {
@@ -46,12 +46,12 @@ func (g *Gate) next(hosts []Host, seen map[Host]*sightings, now time.Time, took 
 	return first
 }
 
-// patience is how long a look waits for agents. It leaves room for another one, so that
-// an agent that says nothing does not keep the others from passing.
+// patience is how long a look waits for agents. It leaves time for another look, so that a silent
+// agent does not keep the others from passing.
 func (g *Gate) patience() time.Duration { return min((g.Within-g.StableFor)/4, aftermath) }
 
-// pass watches hosts until each has passed or cannot pass any more. reached is what became
-// of them before. passed is given those that leave.
+// pass watches hosts until each has passed or cannot pass any more. reached are their outcomes
+// before. passed is called with those that leave.
 func (g *Gate) pass(ctx context.Context, p Process, clock poll.Clock, hosts []Host, reached Results, passed Observer) Results {
 	results := make(Results, len(hosts))
 	if len(hosts) == 0 {
@@ -111,9 +111,9 @@ type sightings struct {
 	err   error // why the last look found nothing out
 }
 
-// add takes a look that was begun and over at these times, and returns for how long the
-// process is known to have been as it should. What a look could not find out proves
-// nothing, neither way: the next one may see the same process.
+// add adds a look with the times of its begin and end. It returns for how long the process is known
+// to have been as it should. A look without an answer shows nothing: the next one may see the same
+// process.
 func (s *sightings) add(status Status, err error, healthy bool, asked, answered time.Time) time.Duration {
 	s.last, s.err = status, err
 	if err != nil || status.State == Unknown || status.State == "" {
@@ -147,7 +147,7 @@ func (s *sightings) well() bool {
 	return s.err == nil && s.last.State == Running && !s.since.IsZero()
 }
 
-// couldPass is from when on the host may turn out to have been stable, at the best.
+// couldPass is the earliest time from which the host may turn out to have been stable.
 func (s *sightings) couldPass(now time.Time) time.Time {
 	if s.since.IsZero() {
 		return now
@@ -174,7 +174,7 @@ func (g *Gate) failed(reached Outcome, s *sightings) Outcome {
 	return o
 }
 
-// reason says what was seen, in words that are the same for hosts that fare alike.
+// reason says what was seen, in the same words for hosts with the same outcome.
 func (g *Gate) reason(s *sightings) string {
 	died := ""
 	switch {

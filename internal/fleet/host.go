@@ -17,8 +17,8 @@ type Host struct {
 	supplier int
 }
 
-// HostID is what tells hosts apart: an agent id, or a bk_cloud_id and an IP. The
-// operate and status APIs carry no more than that of a host.
+// HostID identifies a host: an agent id, or a bk_cloud_id and an IP. The operate and status APIs
+// have no more of a host.
 type HostID struct {
 	agentID string
 	cloud   int
@@ -31,12 +31,12 @@ const AddressForms = "an address is `<bk_cloud_id>:<ip>` (`0:10.0.0.1`, `0:2001:
 	"or a GSE 2.0 agent id (16 to 64 characters without a colon, in their own case)"
 
 var (
-	// Of an agent id nothing is known but that it is one word: the bounds are our own, wide
-	// around the ids that samples show. What cannot be seen, or
-	// was no text to begin with, is no part of one.
+	// The bounds of an agent id are our own, wide around the ids that samples show. It is one word.
+	// Invisible characters, and what was no text to begin with, are refused.
 	agentIDForm = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 	errAddress  = errors.New("not a host address")
-	// A domain name is longer than the shortest agent id, and none was ever seen to be one.
+	// A domain name can be longer than the shortest agent id, and no agent id was ever seen to be
+	// one.
 	domainName = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}$`)
 )
 
@@ -118,9 +118,9 @@ func spaced(address string, supplier int) error {
 	return fmt.Errorf("%w: %q has a space in it; did you mean %q?", errAddress, address, meant)
 }
 
-// meantFor is the spelling that was probably meant by an address with a port, or one of IPv6 whose
-// colons lead astray, and what is wrong with it; "" for any other. `2001:db8::1` would be a host of
-// cloud 2001, and `0:0:2001:db8::1` one whose IP begins with a 0.
+// meantFor is the spelling that was probably meant, and what is wrong with the address. It knows
+// addresses with a port, and those of IPv6 whose colons are misread; it is "" for others.
+// `2001:db8::1` would be a host of cloud 2001, and `0:0:2001:db8::1` one whose IP begins with a 0.
 func meantFor(address string) (meant, why string) {
 	cloud, rest, _ := strings.Cut(address, ":")
 	supplier, behind, _ := strings.Cut(rest, ":")
@@ -158,8 +158,8 @@ func withoutPort(address string, ends ...string) string {
 	return ""
 }
 
-// inUse reports whether a text is an address of IPv6, in brackets or not, from a range that
-// hosts have addresses of: 2000::/3, fc00::/7 and fe80::/10.
+// inUse reports whether a text is an IPv6 address, in brackets or not, from a range of host
+// addresses. The ranges are 2000::/3, fc00::/7 and fe80::/10.
 func inUse(text string) bool {
 	ip, err := netip.ParseAddr(unbracketed(text))
 	if err != nil || !ip.Is6() {
@@ -193,10 +193,10 @@ func (h Host) SupplierID() int { return h.supplier }
 // IP is the zero Addr for a host that is addressed by agent id.
 func (h Host) IP() netip.Addr { return h.id.ip }
 
-// WithoutSupplier is the key of maps in which a supplier id makes no other host.
+// WithoutSupplier is the key of maps in which another supplier id is the same host.
 func (h Host) WithoutSupplier() HostID { return h.id }
 
-// Named is the host by another name of its machine.
+// Named is the host under another name of its machine.
 func (h Host) Named(other HostID) Host {
 	h.id = other
 	return h

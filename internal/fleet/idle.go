@@ -10,8 +10,8 @@ func foundIdle(results Results, hosts []Host) []Host {
 	return pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone })
 }
 
-// askIdle asks the agents of such hosts, and gives what they say and the outcome of those on
-// which the process is not known to be at rest.
+// askIdle asks the agents of such hosts. It returns their answers, and the outcome of hosts on
+// which the process is not known to be stopped.
 func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later time.Duration) (map[Host]Status, Results) {
 	if len(hosts) == 0 {
 		return nil, nil
@@ -35,9 +35,9 @@ func askIdle(ctx context.Context, p Process, found Results, hosts []Host, later 
 	return status, results
 }
 
-// unhostIdle removes hosting from hosts whose process was found not running: a
-// stop that has nothing to stop leaves hosting on (observed in a client's logs),
-// and the agent would start the process again.
+// unhostIdle ends the hosting on hosts whose process was found not running. A stop that finds
+// nothing to stop leaves hosting on (observed in a client's logs), and the agent would start the
+// process again.
 func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Results {
 	status, results := askIdle(ctx, p, found, hosts, Quick)
 	// Where the answer does not speak of hosting, unhosting does no harm.
@@ -51,8 +51,8 @@ func unhostIdle(ctx context.Context, p Process, found Results, hosts []Host) Res
 	return results
 }
 
-// unhost ends the hosting on hosts whose agents said so much before. Where one said that it
-// hosts the process, and the platform finds nothing to end, it is asked again.
+// unhost ends the hosting on hosts whose agents report it. If an agent reports hosting and the
+// platform finds nothing to end, the agent is asked again.
 func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status) Results {
 	results := operateBefore(ctx, p, Unsupervise, hosts, nil, Quick)
 	doubted := pickFunc(hosts, func(h Host) bool { return results[h].OK() && results[h].AlreadyDone && before[h].Hosted })
@@ -66,8 +66,9 @@ func unhost(ctx context.Context, p Process, hosts []Host, before map[Host]Status
 	return results
 }
 
-// unhosted is the outcome of an unhosting once the agent was asked. Where it does not say,
-// that the platform has ended the hosting will do, and that it found nothing to end will not.
+// unhosted is the outcome of an unhosting once the agent was asked. If the agent does not say, it
+// is enough that the platform has ended the hosting. It is not enough that the platform found
+// nothing to end.
 func (o Outcome) unhosted(s Status) Outcome {
 	known := s.State != Unknown && s.HostedKnown
 	switch {

@@ -42,9 +42,8 @@ func sameChunks(a, b string) int {
 	return n
 }
 
-// Ranges names keys in few words, in the order of CompareKeys: three or more that count
-// up by one in one place are written as web-021…web-050. A range holds the keys that were
-// given and no others.
+// Ranges names keys in few words, in the order of CompareKeys. Three or more that count up by one
+// in one place are written as web-021…web-050. A range holds the given keys and no others.
 func Ranges(keys []string) []string {
 	keys = slices.SortedFunc(slices.Values(keys), CompareKeys)
 	var ranges []string

@@ -22,14 +22,13 @@ const (
 // OnDestroys are all of them, the gentlest first.
 func OnDestroys() []OnDestroy { return []OnDestroy{DestroyUnregister, DestroyStop, DestroyKill} }
 
-// Release unregisters the hosts of a wave, after stopping or killing the process where that
-// is asked for; on the spared hosts it goes on running all the same. A host whose process
-// did not stop stays registered. Of hosts that could not be stopped the agents are asked, see
-// askStuck, of those that could not be unregistered as well, see settleStuck, and of those
-// that could, see unhostUnregistered.
+// Release unregisters the hosts of a wave, after stopping or killing the process if that is asked
+// for. On the spared hosts it goes on running. A host whose process did not stop stays registered.
+// Then the agents are asked about three kinds of hosts: not stopped (see askStuck), not
+// unregistered (see settleStuck), and unregistered (see unhostUnregistered).
 //
-// registered is when the process was registered on hosts, as their agents said before, where
-// that is known: what is hosted by another registration afterwards is somebody else's.
+// registered is when the process was registered on hosts, as their agents said before, if that is
+// known. Hosting by another registration afterwards is another object's.
 func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spared map[Host]bool, registered map[Host]int64) Results {
 	if err := poll.Pause(ctx, 0); err != nil {
 		return Same(hosts, Outcome{Verdict: NotTried, Err: err, Meaning: stopReason(err)})
@@ -70,11 +69,11 @@ func unregister(ctx context.Context, p Process, hosts []Host) Results {
 	return p.Unregister(ctx, hosts)
 }
 
-// unhostUnregistered ends the hosting that is left on hosts where nothing is registered any
-// more. Where registering is more than hosting, a process may be hosted without: its agent
-// would go on reviving it, and nobody would know whose it is. Elsewhere that was to unhost
-// it, and an agent that goes on hosting it shows that it did not. Where the platform
-// unregistered nothing, an agent that cannot be asked leaves it open.
+// unhostUnregistered ends the hosting that is left on hosts where nothing is registered any more.
+// If registering is more than hosting, a process may be hosted without a registration. Its agent
+// would go on restarting it, with no owner. If registering is hosting, an agent that goes on
+// hosting shows that unregistering failed. If the platform unregistered nothing, and the agent
+// cannot be asked, the outcome is open.
 func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered map[Host]int64, results Results) {
 	if len(gone) == 0 {
 		return
@@ -127,11 +126,10 @@ func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map
 	return live
 }
 
-// settleStuck says of hosts that could not be unregistered what their agents say.
-// Where registering is no more than hosting, one that neither hosts nor runs the
-// process has nothing to unregister. Elsewhere the failure stands: an agent cannot tell
-// what is registered and neither hosted nor running from what is not, and a file without
-// a row may lag.
+// settleStuck settles hosts that could not be unregistered by what their agents say. If registering
+// is hosting, a host that neither hosts nor runs the process has nothing to unregister. Otherwise
+// the failure stays. An agent cannot distinguish a process that is registered, but neither hosted
+// nor running, from none, and a cached status without a row may lag.
 func settleStuck(ctx context.Context, p Process, hosts []Host, results Results) {
 	for h, s := range askStuck(ctx, p, hosts, results) {
 		known := s.State != Unknown && s.HostedKnown
@@ -267,9 +265,8 @@ func start(ctx context.Context, p Process, hosts []Host, observe Observer, later
 	return results
 }
 
-// sayWhatIsLeft says of hosts where a start failed what it left behind: one whose command
-// or check fails hosts the process all the same (observed), and the agent then goes on
-// trying.
+// sayWhatIsLeft says what a failed start has left behind. If its command or check fails, the
+// process is hosted all the same (observed), and the agent then goes on trying.
 func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host) {
 	failed := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Ran })
 	if len(failed) == 0 {
@@ -288,9 +285,9 @@ func sayWhatIsLeft(ctx context.Context, p Process, results Results, hosts []Host
 	}
 }
 
-// askHosted asks where a one-shot process is hosted, which running it leaves as it was: a
-// start hosts, and the agent would run again what has ended (observed). It does not run
-// where the agent does not say.
+// askHosted asks where a one-shot process is hosted, because running it should leave that as it
+// was. A start hosts it, and the agent would run it again when it has ended (observed). It does not
+// run where the agent does not say.
 func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	before, err := askedBefore(ctx, t.process, t.due, later)
 	if err != nil {

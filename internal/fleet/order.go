@@ -56,10 +56,10 @@ func Stages(order Order, priorities []int64) [][]int {
 	return stages
 }
 
-// RunInOrder is Run for several processes. Those of one priority go together, wave by
-// wave of machines, and those of the next only when no more than MaxFailed machines in all
-// have failed; on one that has, nothing more is done. all has each machine once, in the
-// order of the waves. The results are those of the members, in their order.
+// RunInOrder is Run for several processes. Processes of one priority go together, wave by wave of
+// machines. The next priority begins only if no more than MaxFailed machines in all have failed.
+// Nothing more is done on machines that have failed. all has each machine once, in the order of the
+// waves. The results are those of the members, in their order.
 func RunInOrder(ctx context.Context, op Operation, order Order, members []Member, all []Host, rollout Rollout) []Results {
 	if !op.LeavesRunning() {
 		rollout.Healthy = nil

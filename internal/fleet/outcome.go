@@ -28,9 +28,8 @@ const (
 // Outcome is what became of one host in one call.
 type Outcome struct {
 	Verdict Verdict
-	// Code is the platform's per-host code (0 where there is none), Meaning says
-	// it in words, Message is the platform's own text, which for a failed command
-	// is the command's output.
+	// Code is the platform's per-host code, 0 if there is none. Meaning says it in words. Message
+	// is the platform's own text. For a failed command that is the command's output.
 	Code    int64
 	Meaning string
 	Message string
@@ -71,8 +70,8 @@ type Outcome struct {
 	PID       int64
 	TaskID    string
 	RequestID string
-	// Underway is the operation whose end was not seen, by which the next run asks for it;
-	// zero where there is none, or nothing to ask by.
+	// Underway is the operation whose end was not seen. The next run asks for it. It is zero if
+	// there is none, or nothing to ask by.
 	Underway Task
 	// Err is set where the whole call failed and the platform said nothing of
 	// this host in particular. Hosts of one call share the same Err.
@@ -82,8 +81,8 @@ type Outcome struct {
 // OK reports whether the host is as it was asked to be.
 func (o Outcome) OK() bool { return o.Verdict == Done }
 
-// Untold is the outcome of a host whose agent was asked and did not tell what decides about
-// it: s is what it said, err why it could not be asked.
+// Untold is the outcome of a host whose agent was asked and did not answer the question. s is its
+// answer, err says why it could not be asked.
 func Untold(s Status, err error, meaning string) Outcome {
 	return Outcome{
 		Verdict: Failed, Err: err, Code: s.Code, Message: s.Message, Meaning: meaning,

@@ -85,16 +85,15 @@ type Status struct {
 // Silent reports whether nothing came of the agent that was asked.
 func (s Status) Silent() bool { return s.State == Unknown && !s.Unread && !s.Refused }
 
-// olderThan reports whether the cached status is from before a registration that the agent
-// knows of, by its time: its labels are another registration's then.
+// olderThan reports whether the cached status is from before a registration that the agent knows
+// of, by its time. Its labels are then another registration's.
 func (s Status) olderThan(registered int64) bool {
 	return s.RegisterTime > 0 && s.RegisterTime < registered
 }
 
-// Process is one process, with a name and a spec, on a platform. Every method
-// returns an outcome or a status for each host that it was given, waits until
-// the platform has settled or ctx ends, and splits what is too large for one
-// request.
+// Process is one process, with a name and a spec, on a platform. Every method returns an outcome or
+// a status for each host that it was given. It waits until the platform has settled or ctx ends,
+// and splits what is too large for one request.
 type Process interface {
 	// Register makes the platform know the process on these hosts. A host where
 	// it is registered already comes back Failed and AlreadyDone; where that cannot be
@@ -106,10 +105,10 @@ type Process interface {
 	Unregister(ctx context.Context, hosts []Host) Results
 	// Operate runs an operation once. It is never sent twice.
 	Operate(ctx context.Context, op Operation, hosts []Host, observe Observer) Results
-	// Resume asks how operations ended that were sent before, each by its task, and sends
-	// nothing. It looks once, or waits as Operate does. A host that has no verdict yet comes
-	// back Pending; one of which the platform tells nothing by the task, however often it is
-	// asked, Lost.
+	// Resume asks for the end of operations that were sent before, each by its task, and sends
+	// nothing. It looks once, or waits as Operate does. A host without a verdict comes back
+	// Pending. If the platform says nothing of it by the task, however often it is asked, it comes
+	// back Lost.
 	Resume(ctx context.Context, tasks map[Host]Task, wait bool, observe Observer) Results
 	// CachedStatus is the platform's cached status, which may lag by minutes.
 	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
@@ -127,16 +126,15 @@ type Process interface {
 	// HostingRegisters reports whether to register is to host, so that what is not
 	// hosted is not registered.
 	HostingRegisters() bool
-	// OtherNames are the other names of hosts, an agent id for an address and an
-	// address for an agent id, of those of which the platform tells one. An error says
-	// that it could not be asked.
+	// OtherNames are the other names of hosts that the platform knows: an agent id for an address,
+	// and an address for an agent id. An error says that it could not be asked.
 	OtherNames(ctx context.Context, hosts []Host) (map[Host]HostID, error)
 	// KnownNames are those of OtherNames that the platform has told already. It asks nobody.
 	KnownNames(hosts []Host) map[Host]HostID
 }
 
-// LiveStatusWithin is LiveStatus for so long, or for half of the time that is left: an
-// agent that has not answered by then is not known.
+// LiveStatusWithin is LiveStatus for at most patience, or half of the remaining time. An agent that
+// has not answered by then is not known.
 func LiveStatusWithin(ctx context.Context, p Process, patience time.Duration, hosts []Host) (map[Host]Status, error) {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		patience = min(patience, time.Until(deadline)/2)

@@ -26,9 +26,9 @@ func (p *Progress) add(v Verdict, n int) {
 	}
 }
 
-// Observer is told the verdicts on hosts while others of the same call still wait for
-// theirs: as soon as there are some, as often as the client likes, and from several
-// goroutines. It keeps no results. A nil Observer is nobody.
+// Observer gets the verdicts on hosts while others of the same call still wait for theirs. It is
+// called as soon as there are some, as often as the client likes, and from several goroutines. It
+// keeps no results. A nil Observer is not called.
 type Observer func(Results)
 
 // Tell tells an observer, if there is one, what is new.

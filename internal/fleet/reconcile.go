@@ -9,14 +9,14 @@ import (
 
 // Change says what is not yet as desired.
 type Change struct {
-	// Register holds hosts on which the process is not known to be registered,
-	// Reregister those where it is registered with something else, Settle those
-	// where only hosting or running may be missing.
+	// Register holds hosts on which the process is not known to be registered. Reregister holds
+	// those where something else is registered. Settle holds those where only hosting or running
+	// may be missing.
 	Register, Reregister, Settle []Host
 	// Adopt takes over registrations that somebody else made.
 	Adopt bool
-	// Leaving gives those of hosts on which another object has registered the process that this
-	// one is leaving in the same run: they are taken over. Nil gives none.
+	// Leaving returns those of hosts that another object has registered and is leaving in the same
+	// run. They are taken over. Nil returns none.
 	Leaving func(ctx context.Context, found map[Host]Owned) []Host
 	// Stopped are hosts of Register on which the process ran until another object stopped it in
 	// the same run. It is started again.
@@ -46,8 +46,8 @@ type Change struct {
 	Rollout Rollout
 }
 
-// Owned is a registration that another object made: its id, "" where the cached status is late or
-// cannot be read, and the agent's time of it, 0 where it is not known.
+// Owned is a registration that another object made. It has the object's id, "" if the cached status
+// is late or cannot be read, and the agent's time, 0 if that is not known.
 type Owned struct {
 	Owner string
 	At    int64
@@ -156,8 +156,8 @@ func (r *Reconciliation) wave(ctx context.Context, wave Wave) Results {
 	return results
 }
 
-// look asks the agents of hosts that were not asked since something was done there. Who does not
-// answer is not known: nothing that was done depends on it.
+// look asks the agents of hosts that were not asked since something was done there. A host that
+// does not answer is not known, and nothing that was done depends on it.
 func (r *Reconciliation) look(ctx context.Context, hosts []Host, seen map[Host]Status) map[Host]Status {
 	unseen := pickFunc(hosts, func(h Host) bool { _, known := seen[h]; return !known })
 	if len(unseen) == 0 || !r.agentsKnow() {
@@ -172,16 +172,16 @@ func (r *Reconciliation) look(ctx context.Context, hosts []Host, seen map[Host]S
 	return all
 }
 
-// agentsKnow reports whether agents know something that is kept: when the process was registered,
-// of which nothing depends where registrations have no labels, or by what pid it runs.
+// agentsKnow reports whether agents know something that is kept. That is the time of the
+// registration (of no use without labels), or the pid.
 func (r *Reconciliation) agentsKnow() bool {
 	return r.want.FingerprintLabel != "" || r.change.Operation != ""
 }
 
-// keepTimes keeps when hosts were registered, and what ran there after the last call. made are those
-// that were registered here: what an agent has where that failed may be another object's. To host or
-// to start may be to register: where the agent had the time of this object's registration before,
-// what it has afterwards is this object's as well.
+// keepTimes keeps when hosts were registered, and what ran there after the last call. made are the
+// hosts that were registered here. If that failed, the agent's time may be another object's. To
+// host or to start may register again: if the agent had the time of this object's registration
+// before, its time afterwards is this object's as well.
 func (r *Reconciliation) keepTimes(hosts, made []Host, before map[Host]Status, brought brought, last map[Host]Status) {
 	registered := setOf(made)
 	for _, h := range hosts {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// registerAll registers, and decides what a registration that is there already means:
-// it is taken over where it is our own, adopted or about to leave another object, and left to
-// its owner otherwise.
+// registerAll registers, and decides about a registration that is there already. It takes over its
+// own, one that is adopted, and one that another object is about to leave. It leaves others to
+// their owner.
 func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later time.Duration) Results {
 	if len(hosts) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later ti
 	return results
 }
 
-// claims are those of the hosts on which the process was registered before that are taken over: this
-// object's own, and those that another object leaves in the same run. What the others are is noted.
+// claims are those of the already registered hosts that are taken over: this object's own, and
+// those that another object leaves in the same run. It notes the outcome of the others.
 func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Results, later time.Duration) []Host {
 	onFile, err := cachedBefore(ctx, r.process, taken, later+Quick)
 	dateByOtherName(ctx, r.process, taken, results)
@@ -87,9 +87,9 @@ func (r *Reconciliation) noteTaken(hosts []Host, onFile map[Host]Status) {
 // status showed of them before.
 func (r *Reconciliation) Taken() map[Host]Status { return r.taken }
 
-// dateByOtherName looks after registrations of which the agents told no time. Where the
-// platform keeps an entry for each name of a machine, one may have been made by the other name,
-// and the row of this one is older then.
+// dateByOtherName handles registrations without an agent's time. If the platform keeps an entry for
+// each name of a machine, one may have been made under the other name. The row of this name is then
+// older.
 func dateByOtherName(ctx context.Context, p Process, taken []Host, results Results) {
 	others := p.KnownNames(pickFunc(taken, func(h Host) bool { return results[h].RegisterTime == 0 }))
 	if len(others) == 0 {
@@ -117,8 +117,8 @@ func (d Desired) meet(o Outcome, onFile Status, err error) (met Outcome, claim b
 	sent := d.Ours(onFile) || d.Owns(onFile)
 	switch {
 	case o.Repeated && d.FingerprintLabel == "" && o.RegisterTime == 0:
-		// The first time did it, as far as anybody can tell. Where the agent knew of a
-		// registration before that, it did not.
+		// As far as is known, the first request registered it. If the agent knew of an earlier
+		// registration, it did not.
 		return Outcome{Verdict: Done, AlreadyDone: true}, false
 	case o.Repeated && (unread || o.RegisterTime == 0 && !sent):
 		return o.undecided(err), false
@@ -159,16 +159,16 @@ func (d Desired) madeBefore(s Status) bool {
 	return d.Ours(s) && (d.OwnerLabel == "" || d.Owns(s)) && !started
 }
 
-// undecided is the outcome of a host that was registered before a repeated request: by somebody, by
-// this object before, or by the first request. An old picture proves neither, so the next apply
-// asks again.
+// undecided is the outcome of a host that was registered before a repeated request: by another
+// object, by this one earlier, or by the first request. An old row does not show which, so the next
+// apply asks again.
 func (o Outcome) undecided(err error) Outcome {
 	o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
 	o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"
 	return o
 }
 
-// namesNobody reports whether a row says nothing of who registered.
+// namesNobody reports whether a row has no owner.
 func (s Status) namesNobody() bool {
 	return s.State == Unregistered || s.State == Unknown || s.Labels == nil
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Task is an operation that was sent and whose end was not seen. By its id the platform
-// tells how it ended.
+// Task is an operation that was sent and whose end was not seen. The platform reports the end by
+// its id.
 type Task struct {
 	ID        string    `json:"id"`
 	Operation Operation `json:"operation"`
 	// Bare: a one-shot process was not hosted before, and is not to be afterwards.
 	Bare bool `json:"bare,omitempty"`
-	// As is the name by which the operation was sent to its host, where the host has another
-	// one now: results come under that, and nothing may tell it any more.
+	// As is the name by which the operation was sent to its host, if the host has another name now.
+	// Results come under the old name, which may not be known elsewhere any more.
 	As string `json:"as,omitempty"`
 	// Fingerprint is that of the declaration which a hosting was sent with. Fresh: the process
 	// was not hosted before; Over is when it was registered before, by its agent's time, 0 where
@@ -23,9 +23,9 @@ type Task struct {
 	Over        int64  `json:"over,omitempty"`
 }
 
-// CameAbout reports whether a host is hosted by the task: its agent reports a registration
-// that was not there before, and that is in the cached status as what want's owner sent. Without labels nobody
-// can tell whose it is.
+// CameAbout reports whether a host is hosted by the task. Its agent reports a registration that was
+// not there before, and the cached status shows it as sent by want's owner. Without labels its
+// owner is not known.
 func (t Task) CameAbout(want Desired, live, onFile Status) bool {
 	want.Fingerprint = t.Fingerprint
 	since := t.Fresh || t.Over != 0 && live.RegisterTime != 0 && live.RegisterTime != t.Over
@@ -84,8 +84,8 @@ func StillUnderWay(ctx context.Context, p Process, patience time.Duration, tasks
 	return still
 }
 
-// CameAbout gives the hosts on which what was sent has taken effect, as their agents say, although
-// its task does not: the process runs, or is hosted by the task.
+// CameAbout returns the hosts on which a task has taken effect, as their agents say, although the
+// task itself does not. The process runs there, or is hosted by the task.
 func CameAbout(ctx context.Context, p Process, want Desired, tasks map[Host]Task, hosts []Host, live map[Host]Status) Results {
 	hosted := pickFunc(hosts, func(h Host) bool { return tasks[h].Operation == Supervise && live[h].Hosted })
 	var onFile map[Host]Status
@@ -102,11 +102,10 @@ func CameAbout(ctx context.Context, p Process, want Desired, tasks map[Host]Task
 	return results
 }
 
-// resume asks how operations ended that an earlier run has sent, before any of them is sent
-// again. Those that the platform says are still under way are waited for, unless their
-// agents show that they worked: worked is asked for such hosts. Who comes back Done or
-// Failed has ended so, and who comes back Pending goes on; of the others, which are Lost,
-// their tasks tell nothing.
+// resume asks for the end of operations that an earlier run has sent, before any of them is sent
+// again. It waits for those that the platform says are still under way, unless their agents show
+// that they worked (worked asks them). Done and Failed hosts have ended so, and Pending ones go on.
+// Of the others, which are Lost, the tasks say nothing.
 func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(context.Context, []Host) Results, observe Observer) Results {
 	if len(tasks) == 0 {
 		return nil

@@ -15,9 +15,9 @@ type Rollout struct {
 	Canary map[Host]bool
 	// Waves are the sizes of the waves of the other hosts.
 	Waves Waves
-	// Silent are hosts whose agents did not answer when they were last asked. They go right
-	// behind the first wave: there they count while most hosts are still to come, and the
-	// first wave shows what the change is worth.
+	// Silent are hosts whose agents did not answer when they were last asked. They go right after
+	// the first wave. There they count while most hosts are still to come, and the first wave shows
+	// whether the change is good.
 	Silent map[HostID]bool
 	// Pause is how long to wait between two waves.
 	Pause time.Duration
@@ -38,7 +38,7 @@ type Rollout struct {
 	// every wave, and whenever a count changes. It is never called twice at once,
 	// and not after Run has returned; the hosts wait while it runs.
 	Watch func(Progress)
-	// Clock is what pauses and gates go by; nil is the one on the wall.
+	// Clock is the clock of pauses and gates. Nil is the real one.
 	Clock poll.Clock
 }
 
@@ -55,10 +55,10 @@ type Wave struct {
 	timed bool
 }
 
-// Run calls act for one wave of hosts after the other. A wave starts only when
-// every host of the one before has settled, the pause is over, no more than
-// MaxFailed hosts have failed, and ctx goes on. Hosts of waves that did not
-// start come back NotTried, with the reason as their message.
+// Run calls act for one wave of hosts after the other. A wave starts only when every host of the
+// previous one has settled and the pause is over. No more than MaxFailed hosts may have failed, and
+// ctx must go on. Hosts of waves that did not start come back NotTried, with the reason as their
+// message.
 func (r Rollout) Run(ctx context.Context, hosts []Host, act func(context.Context, Wave) Results) Results {
 	r.Healthy = nil
 	return r.gated(ctx, nil, hosts, act, nil)
@@ -183,8 +183,8 @@ func (r Rollout) hold(ctx context.Context, started int, results Results, all int
 	return "", nil
 }
 
-// Failed is how many hosts have failed. Those whose agents do not answer are among them where there
-// are more of these than may be, together with those of before.
+// Failed is how many hosts have failed. Hosts whose agents do not answer are among them if there
+// are more of these than allowed, earlier ones included.
 func (r Rollout) Failed(results Results) int {
 	failed, away := len(results.Failures()), len(results.Away())
 	if r.Unreached+away > r.MaxUnreachable {

@@ -41,18 +41,18 @@ type Due struct {
 	// PID is that of the process before an earlier try, 0 if there was none. A try may have
 	// taken the process down, so it is started then.
 	PID int64 `json:"pid,omitempty"`
-	// InDoubt: the earlier try may have worked, which another pid tells. It was of the same
+	// InDoubt: the earlier try may have worked, which another pid shows. It was of the same
 	// declaration.
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Operated: the earlier try worked, and the process was not seen to go on running. It is
 	// operated again only if it does not run. It was of the same declaration.
 	Operated bool `json:"operated,omitempty"`
-	// Task is that of a try in doubt, where it is known. It tells before the pid does.
+	// Task is that of a try in doubt, if it is known. It is asked before the pid.
 	Task Task `json:"task,omitzero"`
 }
 
-// hindered asks how hostings and starts ended that an earlier run has sent. It gives the hosts
-// on which one is still under way. What the others have come to their agents tell.
+// hindered asks for the end of hostings and starts that an earlier run has sent. It returns the
+// hosts on which one is still under way. For the others, the agents are asked.
 func (r *Reconciliation) hindered(ctx context.Context, hosts []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
@@ -76,9 +76,9 @@ func (r *Reconciliation) came(ctx context.Context, hosts []Host) Results {
 	return CameAbout(ctx, r.prior(), r.want, r.change.Underway, hosts, live)
 }
 
-// resume asks how earlier tries ended of which the tasks are known. It gives the hosts on
-// which one is still under way; where one worked, the host is in resumed from then on, and
-// where one failed, it is not in doubt any more.
+// resume asks for the end of earlier tries whose tasks are known. It returns the hosts on which one
+// is still under way. If one worked, the host is in resumed from then on. If one failed, the host
+// is not in doubt any more.
 func (r *Reconciliation) resume(ctx context.Context, due []Host, later time.Duration, observe Observer) Results {
 	tasks := make(map[Host]Task)
 	for _, h := range due {
@@ -182,8 +182,8 @@ func (r *Reconciliation) judge(h Host, live Status) {
 	}
 }
 
-// NotTold are the hosts of Due on which the operation was not run, because an apply that was
-// cut off may have run it and the platform does not tell.
+// NotTold are the hosts of Due on which the operation was not run. An apply that was cut off may
+// have run it, and the platform does not say.
 func (r *Reconciliation) NotTold() []Host { return r.notTold }
 
 // operate runs the operation on hosts that are due and run, and starts what an earlier try
@@ -298,12 +298,11 @@ func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) b
 	return results
 }
 
-// Trace is what may show that an apply which was cut off has already run the operation of an
-// update on a host. State is from before such an apply, and the agent is asked in the host's
-// wave.
+// Trace is what may show that an apply which was cut off has already run the operation of an update
+// on a host. State is from before such an apply. The agent is asked in the host's wave.
 type Trace struct {
-	// PID and RegisterTime are what the agent told after the last apply that is in state, 0
-	// where that is not known.
+	// PID and RegisterTime are what the agent said after the last apply that is in state, 0 if that
+	// is not known.
 	PID, RegisterTime int64
 	// Lost: nothing is known of the last apply, because the provider was killed in one.
 	Lost bool
@@ -311,7 +310,7 @@ type Trace struct {
 	File Status
 }
 
-// standing is how a host stands to the operation of an update.
+// standing says whether the operation of an update is still due on a host.
 type standing int
 
 const (
@@ -320,9 +319,9 @@ const (
 	notTold // the platform does not tell which of the two
 )
 
-// standing decides by what the agent answers now and by the file. A process that was started
-// after its host was registered as declared runs that. The reverse does not hold: a start may
-// renew the time of the registration. Times are compared only where they are one agent's.
+// standing decides by the agent's current answer and the cached status. A process that was started
+// after its host was registered as declared runs that declaration. The reverse does not hold: a
+// start may renew the time of the registration. Times are compared only if one agent gave both.
 func (t Trace) standing(operation Operation, want, before Desired, live Status) standing {
 	file := t.File
 	if slices.Contains(before.Earlier, want.Fingerprint) {

@@ -152,17 +152,17 @@ func (t Tolerance) Of(all int) int {
 	return t.count
 }
 
-// A wave is a row of steps, each of which waits for its slowest host: its agents are asked,
-// it is registered, operated, and looked at. A host that does not answer fails at the step
-// that waits for it, and what was not sent to it then is not sent at all. So that it fails
-// alone, no step uses up the time that the steps after it need for the other hosts.
+// A wave is a row of steps, each of which waits for its slowest host. Agents are asked, and hosts
+// are registered, operated and looked at. A host that does not answer fails at the step that waits
+// for it, and later steps send it nothing. So that it fails alone, no step uses the time that later
+// steps need for the other hosts.
 
 // Quick is how long a step may take that runs no command on hosts, such as asking agents or
 // registering.
 const Quick = 30 * time.Second
 
-// Besides is what a wave needs besides its operation: to ask agents before it, to register,
-// to look at what came of it, and to host what is not hosted.
+// Besides is the time that a wave needs besides its operation: to ask agents before it, to
+// register, to look at the outcome, and to host what is not hosted.
 const Besides = 4 * Quick
 
 // Takes is how long an operation may take on a host.
@@ -177,9 +177,8 @@ func Takes(p Process, op Operation) time.Duration {
 	return command
 }
 
-// Share bounds a step: own is the time that it needs, later the time that the steps after it
-// need. It gets all that those do not need, and where there is too little for all, its
-// share of that.
+// Share bounds a step. own is the time that it needs, later the time that the steps after it need.
+// It gets all that those do not need. If there is too little for all, it gets its share.
 func Share(ctx context.Context, own, later time.Duration) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
