@@ -28,10 +28,10 @@ type wanted struct {
 type standing struct {
 	code      fleet.Code
 	overtaken bool
-	// away: its agent does not answer, and that is no reason for an apply.
+	// away: its agent does not answer. That is no reason for an apply.
 	away bool
-	// looked: nothing is kept of the last apply, so the cached status was read. absent and other are
-	// what it shows, no row or not what is declared.
+	// looked: nothing is kept of the last apply, so the cached status was read. absent: it has no
+	// row. other: its row is not as declared.
 	looked, absent, other bool
 }
 
@@ -74,8 +74,8 @@ func unproven(code fleet.Code) bool {
 	return code == fleet.NotRegistered || code == fleet.Unconfirmed || code == fleet.RegisteredByOther
 }
 
-// unheld reports whether nothing of this object's is known to be registered on a host of that
-// code, outdated whether it is with something else than is declared.
+// unheld reports whether no registration of this object is known on a host of that code. outdated
+// says that it is not as declared.
 func unheld(code fleet.Code) bool { return unproven(code) || code == fleet.NoLongerRegistered }
 
 func outdated(code fleet.Code) bool {
@@ -117,8 +117,8 @@ func (r refreshed) status() diagnose.HostStatus {
 	}
 }
 
-// doubted is the status of a host of which it was not known whether it is registered, and on which
-// something is: not by this object, or with what it sent before. An old picture shows neither.
+// doubted is the status of a host whose registration was uncertain, and on which something is
+// registered: by another object, or with an earlier declaration. An old row does not show which.
 func (r refreshed) doubted() diagnose.HostStatus {
 	switch {
 	case r.file.State == fleet.Unregistered, r.file.State == fleet.Unknown, r.file.Labels == nil:
@@ -132,8 +132,8 @@ func (r refreshed) doubted() diagnose.HostStatus {
 
 // kept is the status of a host that differs in another way than before, or not any more.
 func (r refreshed) kept(missing bool) diagnose.HostStatus {
-	// That it is registered as declared, and not hosted, not running or not operated, is less, and
-	// is repaired along with the rest.
+	// Registered, but not hosted, not running or not operated, is a lesser difference. It is
+	// repaired along with the rest.
 	lesser := r.found.Code == "" || registeredOnly[r.found.Code]
 	keep := false
 	switch r.was.Code {

@@ -13,7 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// createFailed is a create of which nothing stands.
+// createFailed is a create after which nothing is registered.
 func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	todo := "Fix the cause and apply again. Nothing was saved, so the next apply begins anew."
 	if advice := takenAdvice(failures); advice != "" {
@@ -23,9 +23,8 @@ func createFailed(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures), todo))
 }
 
-// createPartial is a create that did some hosts. It is a warning by default,
-// because Terraform would answer an error by unregistering the hosts that are
-// well.
+// createPartial is a create that failed on some hosts. It is a warning by default: after an error,
+// Terraform would unregister the hosts on which it worked.
 func createPartial(h hostedProcess, failures fleet.Results, as reference.OnPartialCreate, raise string) diag.Diagnostic {
 	what := fmt.Sprintf("%s is not as declared on %s, which are in out_of_sync.\n\n%s\n",
 		h.Title, diagnose.CountFailures(failures, h.Hosts.Len()), diagnose.Rows(h.Hosts, failures))
@@ -39,9 +38,9 @@ func createPartial(h hostedProcess, failures fleet.Results, as reference.OnParti
 		"The next plan shows an update that retries these hosts alone."+taken)
 }
 
-// createNowhere is a create after which no host is as declared, although some may be
-// registered. It is an error, as there is nothing to go on with; and what is there has to
-// be remembered, so Terraform taints the resource.
+// createNowhere is a create after which no host is as declared, although some may be registered. It
+// is an error, since there is nothing to keep. State must remember what is there, so Terraform
+// taints the resource.
 func createNowhere(h hostedProcess, failures fleet.Results) diag.Diagnostic {
 	taken := takenAdvice(failures)
 	return diag.NewErrorDiagnostic("Unable to Create Hosted Process", fmt.Sprintf("%s is not as declared on any of its %d hosts, as far as is known.\n\n%s\n"+
@@ -56,8 +55,8 @@ func updateFailed(h hostedProcess, tried int, failures fleet.Results, operation 
 		h.Title, diagnose.CountFailures(failures, tried), diagnose.Rows(h.Hosts, failures), todo))
 }
 
-// unconfirmedAdvice is what the next apply does about hosts on which nobody saw how the
-// operation of on_update ended, "" where there are none.
+// unconfirmedAdvice is what the next apply does on hosts on which the end of the operation of
+// on_update was not seen. It is "" if there are none.
 func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string {
 	for _, o := range failures {
 		if o.Left == fleet.OperationUnconfirmed {
@@ -72,15 +71,16 @@ func unconfirmedAdvice(failures fleet.Results, operation fleet.Operation) string
 	return ""
 }
 
-// Ways out where a machine is gone for good, of a host that was to leave and of a destroy.
-// After a destroy the hosts that are done are in the configuration still, and not in state.
+// What to do about a machine that is gone for good: for a host that was to leave, and for a
+// destroy. After a destroy, the hosts that are done are still in the configuration, and no longer
+// in state.
 const (
 	goneLeaves    = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent."
 	goneDestroyed = "\n\nIf a machine is gone for good, set forget_unreachable = true to remove it from state without an answer of its agent: reduce hosts to " +
 		"the hosts named above, apply, and destroy again. With all of its hosts, that apply would register the others anew."
 )
 
-// goneAnswered is in their place where forget_unreachable is set already.
+// goneAnswered replaces them if forget_unreachable is set already.
 const goneAnswered = "\n\nforget_unreachable is set, and forgets no host whose agent answers when it is asked once more, or cannot be asked because the platform fails."
 
 // wayOut is what to do about machines that may be gone for good, gone where that was not said yet.
@@ -102,8 +102,8 @@ func releaseFailed(h hostedProcess, keys fleet.Inventory, tried int, stuck fleet
 		h.Title, diagnose.CountFailures(stuck, tried), purpose, diagnose.Rows(keys, stuck), todo))
 }
 
-// judge gives the failures that fail an apply, and the warning of hosts whose agents do not answer
-// where there are no more than may be. statuses are what is known of all hosts.
+// judge returns the failures that fail an apply, and the warning of unreachable hosts if there are
+// no more than allowed. statuses are what is known of all hosts.
 func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]diagnose.HostStatus) (fleet.Results, diag.Diagnostics) {
 	away := diagnose.CountUnreachable(statuses)
 	if away == 0 || away > h.unreachable.Hosts {
@@ -183,8 +183,8 @@ func unreachable(h hostedProcess, hosts map[fleet.Host]fleet.Status, known map[f
 		h.Title, looks, diagnose.CountHosts(len(hosts), h.Hosts.Len()), so, diagnose.Rows(h.Hosts, failures), raise))
 }
 
-// takenAdvice is what to do about hosts on which the process was registered already, in
-// paragraphs of their own; "" where there are none.
+// takenAdvice is what to do about hosts on which the process was registered already, each in a
+// paragraph. It is "" if there are none.
 func takenAdvice(failures fleet.Results) string {
 	var taken, unread bool
 	for _, o := range failures {
@@ -219,8 +219,7 @@ func importMissing(title string, named fleet.Inventory, missing []fleet.Host) di
 		"Somebody else's is not replaced, unless adopt_existing is set.", title, diagnose.CountHosts(len(missing), named.Len()), keysOf(named, missing)))
 }
 
-// importUnplaced is an import that would leave hosts out, or may. What is not in
-// state would be left to run by a destroy.
+// importUnplaced is an import that leaves hosts out, or may. A destroy would leave those running.
 func importUnplaced(f foundProcess, unplaced *gse.UnplacedError) diag.Diagnostic {
 	title := diagnose.ProcessTitle(f.namespace, f.name)
 	return diag.NewErrorDiagnostic("Unable to Import Hosted Process", title+" may be on hosts that the platform does not name: "+

@@ -20,21 +20,21 @@ import (
 type effect struct {
 	id          string
 	prior, next fleet.Inventory
-	// register, reregister and settle are those of a fleet.Change, removed hosts leave. unowned
-	// are registered unless another owner has them still, adopted are taken over from one.
-	// coming and going hosts may be one machine by two names.
+	// register, reregister and settle are those of a fleet.Change; removed hosts leave. unowned
+	// hosts are registered unless another owner still has them, and adopted ones are taken over.
+	// coming and going hosts may be one machine with two names.
 	register, unowned, adopted, coming, reregister, settle, removed, going []fleet.Host
 	// compared are hosts of whose last registration nothing is kept: the update looks at them.
 	compared []fleet.Host
-	// adopts: what somebody else has registered on hosts that come is taken over.
+	// adopts: registrations of others are taken over on hosts that join.
 	adopts bool
 	// changed hosts stay, and what is declared for them is something else than before.
 	changed []fleet.Host
 	// ensure is how far those that stay are brought up, leaving how the others are unregistered.
 	ensure  fleet.Ensure
 	leaving fleet.OnDestroy
-	// unsure are the removed hosts on which the registration may not be ours, refused those
-	// on which we never came to register.
+	// unsure are the removed hosts whose registration may be another object's. refused are those on
+	// which registering was refused.
 	unsure, refused []fleet.Host
 	// operation, if there is one, runs on the operated ones of these where the process runs.
 	operation fleet.Operation
@@ -348,8 +348,8 @@ func (e effect) owned(adopt types.Bool, statuses map[fleet.HostID]diagnose.HostS
 // fewHosts is how many hosts may be changed at once without a warning.
 const fewHosts = 100
 
-// manyAtOnce warns of a change of many hosts without waves: the agents have a new spec
-// before the first host has shown that it is any good.
+// manyAtOnce warns of a change of many hosts without waves. All agents get the new spec before the
+// first host has shown that it works.
 func (e effect) manyAtOnce(plan *lifecycleModel) diag.Diagnostics {
 	hosts, inventory, does := e.changed, e.next, "registered with something else"
 	if ends := fleet.OnDestroy(plan.OnDestroy.ValueString()); len(hosts) <= fewHosts && (ends == fleet.DestroyStop || ends == fleet.DestroyKill) {
@@ -372,8 +372,7 @@ func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
 	return e.unlimited(plan.Safety, limitRemoved)
 }
 
-// unlimited warns of more than one host that leaves where no safety says how many may. limit
-// says what to set.
+// unlimited warns if more than one host leaves and no safety limits that. limit says what to set.
 func (e effect) unlimited(safety types.Object, limit string) diag.Diagnostics {
 	if len(e.removed) < 2 || !safety.IsNull() {
 		return nil
@@ -388,8 +387,8 @@ const (
 	limitDestroyed = `with safety = { deletion_protection = true }, applied before, a destroy is refused.`
 )
 
-// replaced warns of a replacement: what it does, and what becomes of the process meanwhile. next is
-// what is created.
+// replaced warns of a replacement. It says what is done, and whether the process runs meanwhile.
+// next is the effect of the create.
 func (e effect) replaced(next effect) diag.Diagnostics {
 	if len(e.removed) == 0 {
 		return nil

@@ -85,7 +85,7 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 			return
 		}
 		processes, err := l.whole(ctx, config)
-		// First, since nobody reads on behind the limit.
+		// Warnings first: nobody reads results beyond the limit.
 		if !pushTrouble(push, config, err) {
 			return
 		}
@@ -97,8 +97,8 @@ func (l *hostedProcessListResource) List(ctx context.Context, req list.ListReque
 	}
 }
 
-// names yields each process at its first row: what is needed of it stands there,
-// so nobody waits for pages that the limit leaves unread.
+// names yields each process at its first row, which has all that is needed. So pages beyond the
+// limit stay unread.
 func (l *hostedProcessListResource) names(ctx context.Context, config hostedProcessListModel, yield func(*foundProcess) bool) error {
 	seen := make(map[string]bool)
 	return l.platform.GSE.Each(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {
@@ -110,9 +110,8 @@ func (l *hostedProcessListResource) names(ctx context.Context, config hostedProc
 	})
 }
 
-// whole returns processes with their hosts, sorted by name. Any page may hold one
-// more host of any process, so all are read first. Beside a gse.UnplacedError they
-// are those whose hosts are known.
+// whole returns processes with their hosts, sorted by name. Any page may hold another host of any
+// process, so all are read first. With a gse.UnplacedError it returns those whose hosts are known.
 func (l *hostedProcessListResource) whole(ctx context.Context, config hostedProcessListModel) ([]*foundProcess, error) {
 	byName := make(map[string]*foundProcess)
 	err := l.platform.GSE.List(ctx, config.Namespace.ValueString(), l.platform.Supplier, func(row gse.Row) bool {

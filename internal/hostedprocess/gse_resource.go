@@ -98,8 +98,8 @@ func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.Mod
 	r.hostedResource.ModifyPlan(ctx, req, resp)
 }
 
-// checkESBHosts refuses addresses of IPv6: the ESB's calls that register do not take them
-// (those that operate do), and what else of a host they could be told, nobody knows.
+// checkESBHosts refuses IPv6 addresses. The ESB's calls that register do not take them (those that
+// operate do), and no document has another name for such a host.
 func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
 	var diags diag.Diagnostics
 	refused := make(map[string]fleet.Host)

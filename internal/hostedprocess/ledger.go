@@ -20,15 +20,16 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// ledger is what an object did on its machines, and knows of them. It is kept in private state:
-// DESIGN.md says why. The zero value is an object of which nothing is known.
+// ledger is what an object did on its machines. It is kept in private state; DESIGN.md says why.
+// The zero value is an object of which nothing is known.
 type ledger struct {
 	declared
 
 	// owner is the id of the object, which its registrations carry: the attribute.
 	owner string
-	// known is false where nothing was kept: after an import, when state has no spec either,
-	// after a provider died in an update, and in the destroy of a tainted object that is replaced.
+	// known is false if nothing was kept. That is so after an import (state then has no spec
+	// either), after a provider was killed in an update, and in the destroy of a tainted object
+	// that is replaced.
 	known bool
 	hosts map[fleet.HostID]entry
 }
@@ -41,8 +42,8 @@ type declared struct {
 	Labels           map[string]string `json:"labels"`
 	// Uncounted is what registering sent beyond the fingerprint.
 	Uncounted string `json:"uncounted,omitempty"`
-	// Earlier are fingerprints that this object sent before, kept until the cached status shows
-	// Fingerprint on every host. One that is Fingerprint again is among them.
+	// Earlier are fingerprints that this object sent before. They are kept until the cached status
+	// shows Fingerprint on every host. They may include Fingerprint itself.
 	Earlier []string `json:"earlier,omitempty"`
 }
 
@@ -50,21 +51,21 @@ type declared struct {
 type entry struct {
 	// Supplier is the bk_supplier_id that it is registered with.
 	Supplier int `json:"supplier,omitempty"`
-	// At is the agent's time of the registration after this object's last call, 0 where it is not
-	// known. It proves whose a registration is while the cached status is old.
+	// At is the agent's time of the registration after this object's last call, 0 if it is not
+	// known. It shows who owns a registration while the cached status is old.
 	At int64 `json:"at,omitempty"`
 	// Overtaken is the time of a later registration by another object, 0 for none. When that is
-	// gone, nothing of this object's is left.
+	// gone, nothing of this object is left.
 	Overtaken int64 `json:"overtaken,omitempty"`
-	// PID is that of the process at the end of the last apply, kept where on_update is an
-	// operation: another one shows that the process was started since.
+	// PID is that of the process at the end of the last apply. It is kept if on_update is an
+	// operation: another pid shows that the process was started since.
 	PID int64 `json:"pid,omitempty"`
 	// Task is a hosting or a start whose end was not seen.
 	Task fleet.Task `json:"task,omitzero"`
-	// IsDue: the operation of on_update is still due, and Due is what of it was tried.
+	// IsDue: the operation of on_update is still due, and Due is what was tried.
 	IsDue bool      `json:"is_due,omitempty"`
 	Due   fleet.Due `json:"due,omitzero"`
-	// Runs is the fingerprint of the spec that a host runs which did not get the declaration.
+	// Runs is the fingerprint of the spec that a host runs if it did not get the declaration.
 	Runs string `json:"runs,omitempty"`
 }
 
@@ -136,7 +137,7 @@ func declaredAs(d fleet.Desired) declared {
 	return declared{FingerprintLabel: d.FingerprintLabel, Fingerprint: d.Fingerprint, Labels: d.Labels, Uncounted: d.Uncounted}
 }
 
-// orElse is the ledger with what state and today's provider block say where nothing was kept.
+// orElse is the ledger. If nothing was kept, it is what state and today's provider block say.
 func (l ledger) orElse(d fleet.Desired, fingerprint string) ledger {
 	if !l.known {
 		l.declared = declaredAs(d)
@@ -164,8 +165,8 @@ func (l ledger) save(ctx context.Context, to privateWriter) diag.Diagnostics {
 	return to.SetKey(ctx, ledgerKey, raw)
 }
 
-// loadLedger gives the ledger of an object. One that cannot be read is as good as none: hosts are
-// looked at anew.
+// loadLedger returns the ledger of an object. If it cannot be read, it is empty, and hosts are
+// looked at again.
 func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) (ledger, diag.Diagnostics) {
 	var l ledger
 	raw, diags := from.GetKey(ctx, ledgerKey)
@@ -180,7 +181,7 @@ func loadLedger(ctx context.Context, from privateReader, state *lifecycleModel) 
 // address. They are no drift, and no reason for a plan; only waves take them into account.
 const silentKey = "silent"
 
-// saveSilent keeps them. Where there are none and before kept none, nothing is written.
+// saveSilent keeps them. If there are none and before kept none, it writes nothing.
 func saveSilent(ctx context.Context, before privateReader, to privateWriter, unreachable map[fleet.Host]fleet.Status) diag.Diagnostics {
 	addresses := make([]string, 0, len(unreachable))
 	for host := range unreachable {
@@ -214,8 +215,8 @@ func loadSilent(ctx context.Context, from privateReader, hosts ...[]fleet.Host) 
 	return silent
 }
 
-// soleOwner is the one owner whom all registrations name, "" where there is none or more
-// than one. Whoever imports goes on as the object that registered.
+// soleOwner is the one owner that all registrations name, "" if there is none or more than one. An
+// import goes on as the object that registered.
 func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
 	sole := ""
 	for _, status := range onFile {
@@ -279,9 +280,8 @@ func (l ledger) times(hosts []fleet.Host) map[fleet.Host]int64 {
 
 func (l ledger) isOvertaken(host fleet.Host) bool { return l.on(host).Overtaken != 0 }
 
-// called is the entry after an apply in which a host came out as o: at and pid are what its agent
-// said at the end, and seen whether it was asked then. ended is whether the task of before has
-// come to an end.
+// called is the entry after an apply with the outcome o. at and pid are what the agent said at the
+// end, and seen is whether it was asked then. ended is whether the earlier task has ended.
 func (e entry) called(o fleet.Outcome, registered map[fleet.Host]int64, running map[fleet.Host]int64, host fleet.Host, ended bool) entry {
 	before := e
 	if at, seen := registered[host]; seen {
@@ -302,9 +302,9 @@ func (e entry) called(o fleet.Outcome, registered map[fleet.Host]int64, running 
 	return e
 }
 
-// seen is the ledger after a look at the cached status, which may be older than this object's own
-// registrations: the agents say when those were made. It reports whether anything changed by which
-// something is decided.
+// seen is the ledger after a look at the cached status. That may be older than this object's own
+// registrations, whose times the agents know. It reports whether anything changed that decides
+// something.
 func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet.Host]fleet.Status) (ledger, bool) {
 	before, held := l.declared, l.held(d)
 	if !slices.Contains(l.Earlier, l.Fingerprint) && !slices.ContainsFunc(hosts, func(host fleet.Host) bool { return !held.Made(onFile[host]) }) {
@@ -332,14 +332,14 @@ func (l ledger) seen(d fleet.Desired, hosts []fleet.Host, onFile, live map[fleet
 	return l, changed
 }
 
-// registeredAs reports whether a declaration is what was last registered. It goes by what
-// registering sends and not by attributes, so that a change of anything else makes no call.
+// registeredAs reports whether a declaration is what was last registered. It compares what
+// registering sends and not attributes, so that a change of anything else makes no call.
 func (a declared) registeredAs(d fleet.Desired) bool {
 	return a.FingerprintLabel == d.FingerprintLabel && a.Fingerprint == d.Fingerprint && maps.Equal(a.Labels, d.Labels) && a.Uncounted == d.Uncounted
 }
 
 // after is what is declared now, once that was sent after a. A declaration that comes back stays
-// among the earlier ones: an old picture may show it too.
+// among the earlier ones, because an old row may show it too.
 func (a declared) after(d fleet.Desired) declared {
 	now := declaredAs(d)
 	now.Earlier = a.Earlier
@@ -349,8 +349,8 @@ func (a declared) after(d fleet.Desired) declared {
 	return now
 }
 
-// held puts what was last registered in the place of what is declared now: drift is a difference
-// from what was applied, a plan shows the rest.
+// held is d with what was last registered. Drift is a difference from what was applied, and a plan
+// shows the rest.
 func (l ledger) held(d fleet.Desired) fleet.Desired {
 	d.FingerprintLabel, d.Fingerprint, d.Labels, d.Owner, d.Earlier = l.FingerprintLabel, l.Fingerprint, l.Labels, l.owner, l.Earlier
 	d.OwnerLabel = platform.OwnerLabel(l.FingerprintLabel)
@@ -365,8 +365,8 @@ func (l ledger) namesAnother(d fleet.Desired, s fleet.Status) bool {
 	return held.OwnedByOther(s) || held.OwnerLabel != "" && d.OwnedByOther(s)
 }
 
-// ours reports whether a registration is one that this object sent. An object that does not know
-// its own id, as after an import, goes by the fingerprint.
+// ours reports whether this object sent a registration. An object that does not know its own id, as
+// after an import, compares the fingerprint.
 func (l ledger) ours(d fleet.Desired, s fleet.Status) bool {
 	held := l.held(d)
 	if l.namesAnother(d, s) && (l.owner != "" || !held.Ours(s)) {

@@ -26,8 +26,8 @@ type hostedModel interface {
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
 	// replaces reports whether it is another object than the one in state.
 	replaces(ctx context.Context, state hostedModel) bool
-	// vanishes reports whether a process that is registered nowhere is gone, so that
-	// the next plan creates it, and not just in need of an update.
+	// vanishes reports whether a process that is registered nowhere is gone, so that the next plan
+	// creates it. Otherwise the next plan is an update.
 	vanishes() bool
 	// complete adds what a first refresh after an import learnt.
 	complete(ctx context.Context, p *platform.Platform, h hostedProcess, report fleet.Report) diag.Diagnostics
@@ -108,7 +108,7 @@ func (m *lifecycleModel) checkResident(attribute string, kind types.Int64, resid
 	return diags
 }
 
-// checkGate refuses a gate that nothing could pass, or that nothing has to.
+// checkGate refuses a gate that no host could pass, or that applies to none.
 func checkGate(ctx context.Context, m hostedModel, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	ensure, onUpdate, gate := m.lifecycle().Ensure, m.lifecycle().OnUpdate, reference.GateOf(m.lifecycle().Rollout)
@@ -187,8 +187,7 @@ func (h hostedProcess) now() time.Time {
 	return h.platform.Clock.Now()
 }
 
-// hold keeps other objects of this provider from changing the process on its hosts
-// meanwhile.
+// hold keeps other objects of this provider from changing the process on its hosts in the meantime.
 func (h hostedProcess) hold(ctx context.Context, more ...fleet.Host) (release func(), err error) {
 	if h.owners == nil {
 		return func() {}, nil

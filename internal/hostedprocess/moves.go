@@ -9,16 +9,15 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// A host may move between two objects of one process in one apply. Terraform runs both at the
-// same time, and either may hold the host first, so each announces what it is about to do
-// before that.
+// A host may move between two objects of one process in one apply. Terraform runs both at the same
+// time, in any order. So each announces what it is about to do before it does so.
 
 // looksForLeaver is how often an object that finds a host registered by another looks whether
 // that one is leaving it. With the default backoff that takes three seconds.
 const looksForLeaver = 10
 
-// announce says which hosts this object registers the process on, and which leave it. A host on
-// which the registration may not be its own it can give to nobody.
+// announce says on which hosts this object registers the process, and which leave it. It does not
+// offer a host whose registration may not be its own.
 func (h hostedProcess) announce(joins, leaves []fleet.Host, how leave) {
 	if h.owners == nil {
 		return
@@ -32,8 +31,8 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, how leave) {
 	h.owners.Announce(h.ID, h.Desired.Owner, joins, at)
 }
 
-// taking gives those of hosts with another's registration that the other one is leaving. It may
-// not have said so yet; how often that is looked for counts for all waves together.
+// taking returns those of hosts with another's registration that the other object is leaving. That
+// object may not have announced it yet. How often this looks counts for all waves together.
 func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned) []fleet.Host {
 	looked := 0
 	return func(ctx context.Context, found map[fleet.Host]fleet.Owned) []fleet.Host {
@@ -101,14 +100,14 @@ func (h hostedProcess) registrant(host fleet.HostID) string {
 	return h.owners.Of(h.ID, host)
 }
 
-// notReplaced leaves out the hosts that another object has registered in this run. That
-// takes no label, and no file. The configuration moves them there, so nothing is said of it.
+// notReplaced leaves out the hosts that another object has registered in this run. It needs no
+// label and no cached status. The configuration moves them, so no message says so.
 func (l letting) notReplaced(hosts []fleet.Host) []fleet.Host {
 	return keep(hosts, func(host fleet.Host) bool { return !l.replaced(host.WithoutSupplier()) })
 }
 
-// notRenamed leaves out the hosts that another object has registered in this run by the
-// other name of the machine. To unregister one name may be to unregister both.
+// notRenamed leaves out the hosts that another object has registered in this run by the other name
+// of the machine. To unregister one name may unregister both.
 func (l letting) notRenamed(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	if l.owners == nil {
 		return hosts

@@ -21,9 +21,9 @@ type before struct {
 	statuses map[fleet.HostID]diagnose.HostStatus
 }
 
-// renames are hosts that stay under a name of the other form, an agent id for an address or an
-// address for an agent id: their old names by the new ones. A rename is refused where anything else
-// is to be done to the host, and so is what may be one where the platform does not say.
+// renames are hosts whose name changes form, between agent id and address: their old names by the
+// new ones. It refuses a rename if anything else is to be done to the host. It also refuses what
+// may be a rename if the platform does not say.
 func (h hostedProcess) renames(ctx context.Context, b before) (map[fleet.Host]fleet.Host, diag.Diagnostics) {
 	removed, added := b.hosts.Without(h.Hosts), h.Hosts.Without(b.hosts)
 	suspects := otherForm(removed, h.Hosts.Hosts())
@@ -155,8 +155,8 @@ func (u *update) anothers(now, old fleet.Status) bool {
 	return now.State != fleet.Unregistered && now.Labels != nil && !same && !u.last.ours(u.h.Desired, now)
 }
 
-// checkSuppliers refuses an address that names another supplier id than its host is registered
-// with: that is another registration, and nothing takes the one for the other.
+// checkSuppliers refuses an address with another supplier id than its host is registered with. That
+// is another registration, and the platform takes neither for the other.
 func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	const none = -1

@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// patience is how long agents are asked before their hosts are released. One that does not
-// answer does not hold up the others.
+// patience is how long agents are asked before their hosts are unregistered. A silent agent does
+// not delay the others longer.
 const patience = 2 * time.Minute
 
 // looks is how often the cached status is read while it is older than a registration. With the
@@ -33,7 +33,7 @@ const (
 	meaningSilent = meaningUnread + ": its agent did not answer, or did not say when that was"
 )
 
-// sight is what is known of a host that is to be released.
+// sight is what is known of a host that is to be unregistered.
 type sight struct {
 	ownership.Known
 	evidence ownership.Evidence
@@ -41,14 +41,14 @@ type sight struct {
 	liveErr  error
 	file     fleet.Status
 	fileErr  error
-	// twin is the machine by its other name, where the platform has said that it has one, and
-	// beside its row.
+	// twin is the machine by its other name, if the platform has said that it has one. beside is
+	// its row.
 	twin   fleet.Host
 	beside fleet.Status
 }
 
-// observation is what is known of hosts that are to be released, as far as the decision about
-// them asked for it.
+// observation is what is known of hosts that are to be unregistered, as far as the decision needs
+// it.
 type observation struct {
 	letting
 
@@ -57,8 +57,8 @@ type observation struct {
 	looked int
 }
 
-// observe asks agents, and reads the cached status, as far as whose the registrations are depends
-// on it. Where the cached status is older than a registration it is awaited.
+// observe asks agents and reads the cached status, as far as ownership depends on it. If the cached
+// status is older than a registration, it waits.
 func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, error) {
 	o := observation{letting: l, hosts: hosts, sights: make(map[fleet.Host]*sight, len(hosts))}
 	face := ownership.ESB
@@ -74,7 +74,7 @@ func (l letting) observe(ctx context.Context, hosts []fleet.Host) (observation, 
 		s.evidence = ownership.Evidence{Face: face, Claim: s.Claim, Answer: ownership.Unasked, Row: ownership.Unread}
 		o.sights[host] = s
 	}
-	// No more than half of the time that is left: what is decided has to go yet.
+	// At most half of the remaining time: what is decided must still be sent.
 	waits, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, bounded := ctx.Deadline(); bounded {
 		waits, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
@@ -206,8 +206,7 @@ func (o *observation) place(host fleet.Host) {
 	}
 }
 
-// stillOurs are the hosts on which the registration is this object's. What has become of the
-// others is noted.
+// stillOurs are the hosts whose registration is this object's. It notes the outcome of the others.
 func (l letting) stillOurs(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	o, err := l.observe(ctx, l.notReplaced(hosts))
 	return keep(o.hosts, func(host fleet.Host) bool {
@@ -243,8 +242,7 @@ func (l letting) nobodys(host fleet.Host, claim ownership.Claim) {
 	}
 }
 
-// held is the outcome of a host of which it cannot be known whose the registration is. err is why
-// that was not awaited.
+// held is the outcome of a host whose owner cannot be determined. err is why that was not awaited.
 func (s *sight) held(why ownership.Reason, err error) fleet.Outcome {
 	if s.evidence.Answer == ownership.Silent {
 		return fleet.Untold(s.live, s.liveErr, meanings[why])

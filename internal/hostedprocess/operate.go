@@ -14,11 +14,11 @@ var registeredOnly = map[fleet.Code]bool{
 	fleet.NotHosted: true, fleet.NotRunning: true, fleet.Unhealthy: true, fleet.NotOperated: true, fleet.OperationUnconfirmed: true,
 }
 
-// stands reports whether a host came out registered as declared, whatever else is left to do.
+// stands reports whether a host is registered as declared, whatever else is left to do.
 func stands(o fleet.Outcome) bool { return o.OK() || registeredOnly[o.Left] }
 
-// specChanges reports whether the agents are to run something else. A changed label or
-// limit of the operation's time is nothing that they run.
+// specChanges reports whether the agents are to run something else. A changed label or op_timeout
+// is nothing that they run.
 func (u *update) specChanges() bool {
 	return u.prior.Desired.HasSpec && u.prior.Desired.Spec != u.h.Desired.Spec
 }
@@ -41,8 +41,8 @@ func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
 	return all
 }
 
-// remains tells where the operation of on_update is due: what was left of it, and whether
-// there is a new reason.
+// remains says where the operation of on_update is due: what was left of it, and whether there is a
+// new reason.
 type remains struct {
 	last     ledger
 	statuses map[fleet.HostID]diagnose.HostStatus
@@ -80,8 +80,8 @@ func (r remains) on(host fleet.Host) (fleet.Due, bool) {
 const meaningCutOff = "registered and not operated: since the last apply that is in state it was started, or registered, and whether an apply that was " +
 	"cut off has operated it already is not known; apply once more to operate it, or once with on_update = \"register\" if you know that it has been"
 
-// traces are those of the hosts on which the operation is due, and of which state knows of no
-// try. The file is read for them.
+// traces are those of the hosts on which the operation is due, and of which state knows no try. It
+// reads the cached status for them.
 func (u *update) traces(ctx context.Context) (map[fleet.Host]fleet.Trace, error) {
 	fresh := u.h.Hosts.Pick(func(host fleet.Host) bool {
 		_, is := u.due[host]
@@ -141,7 +141,7 @@ func (u *update) dueAfter(host fleet.Host, e entry) entry {
 	return e
 }
 
-// triedOnce is what is due on a host after a try that came out as o.
+// triedOnce is what is due on a host after a try with the outcome o.
 func triedOnce(due fleet.Due, o fleet.Outcome) fleet.Due {
 	due.PID = cmp.Or(o.PID, due.PID)
 	due.InDoubt = o.Left == fleet.OperationUnconfirmed || due.InDoubt && o.Left != fleet.NotOperated

@@ -73,11 +73,12 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	r.planUpdate(ctx, req, resp, planned{plan, state, last, desired, known, settled})
 }
 
-// refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform plans twice: first
-// as without it, and then with no state, with this alone. Of what the second one says it prints errors only.
+// refusedKey is where a plan keeps why its object must not be replaced. With -replace Terraform
+// plans twice: first as without it, and then with no state but this. It prints only errors of the
+// second plan.
 const refusedKey = "replace_refused"
 
-// saveRefused keeps that. Where there is no reason and before kept none, nothing is written.
+// saveRefused keeps that. If there is no reason and before kept none, it writes nothing.
 func saveRefused(ctx context.Context, before privateReader, to privateWriter, refused diag.Diagnostics) diag.Diagnostics {
 	reasons := make([][2]string, 0, len(refused))
 	for _, d := range refused.Errors() {
@@ -145,11 +146,10 @@ func (r *hostedResource) planUpdate(ctx context.Context, req resource.ModifyPlan
 	resp.Diagnostics.Append(planRollout(ctx, words, plan, state.lifecycle().RolloutPlan, settled, sameHosts, req, resp)...)
 }
 
-// planStatuses plans out_of_sync and unreachable. What is out of sync is repaired by an update:
-// Terraform plans one where a planned value differs from state, and unknown differs from anything.
-// An update that registers anew may find that it cannot. Hosts whose agents do not answer are no
-// reason for one, as long as there are no more than may be. What is not predicted is decided by what
-// the update finds.
+// planStatuses plans out_of_sync and unreachable. Terraform plans an update if a planned value
+// differs from state, and unknown differs from anything. So out_of_sync is unknown if hosts are to
+// be repaired, or if an update registers again and may fail. Unreachable hosts are no reason for an
+// update, as long as there are no more than allowed. The update decides what is not predicted.
 func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedModel, does effect, changes, predicted bool) (outOfSync, unreachable types.Map) {
 	before, unknown := state.lifecycle(), types.MapUnknown(types.StringType)
 	outOfSync, unreachable = before.OutOfSync, before.Unreachable
@@ -168,8 +168,8 @@ func (r *hostedResource) planStatuses(ctx context.Context, plan, state hostedMod
 	return outOfSync, unreachable
 }
 
-// planRollout writes the effect of a plan into rollout_plan, unless that is not known yet. before is
-// what is in state, of the change before: it stays where nothing changes.
+// planRollout writes the effect of a plan into rollout_plan, unless it is not known yet. before is
+// the value in state, of the change before. It stays if nothing changes.
 func planRollout(ctx context.Context, e effect, plan hostedModel, before types.String, known, sameHosts bool, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at := path.Root("rollout_plan")
 	if !known {
@@ -209,7 +209,7 @@ func (r *hostedResource) remains(ctx context.Context, state hostedModel, last le
 	return remains{last, state.lifecycle().statuses(prior.Hosts), desired.Spec, prior.Desired.Spec != desired.Spec}
 }
 
-// planDestroy refuses a destroy that goes beyond what is safe, and says what a large one does.
+// planDestroy refuses a destroy beyond the safety limits, and says what a large one does.
 func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
 	state := r.newModel()
 	diags := req.State.Get(ctx, state)
@@ -268,8 +268,8 @@ func (r *hostedResource) planSent(ctx context.Context, plan hostedModel, resp *r
 	return desired, known
 }
 
-// keysRenamed warns of the first plan after an import, in which hosts that get another key
-// look like hosts that leave.
+// keysRenamed warns of the first plan after an import, in which hosts with a new key look like
+// hosts that leave.
 func keysRenamed(ctx context.Context, plan, state hostedModel) diag.Diagnostics {
 	next, _ := reference.InventoryOf(plan.HostsMap(ctx), 0)
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)

@@ -21,8 +21,8 @@ func (r *hostedResource) Read(ctx context.Context, req resource.ReadRequest, res
 		return
 	}
 	state := model.lifecycle()
-	// First of all, because a state without identity (an older Terraform, or
-	// OpenTofu before 1.12) must not fail where the resource turns out to be gone.
+	// First, because a state without identity (an older Terraform, or OpenTofu before 1.12) must
+	// not fail if the resource turns out to be gone.
 	resp.Diagnostics.Append(saveIdentity(ctx, resp.Identity, model)...)
 	if r.platform != nil && len(r.platform.Unknown) > 0 {
 		resp.Diagnostics.Append(diagnose.NotRefreshed(r.platform.Unknown))
@@ -87,8 +87,8 @@ func (h hostedProcess) unreachableSince(statuses map[fleet.HostID]diagnose.HostS
 	}
 }
 
-// overtaken adds to statuses the hosts that are as declared, and that another object has registered
-// since with the very same declaration.
+// overtaken adds to statuses the hosts that are as declared, but were registered by another object
+// since with the same declaration.
 func (l ledger) overtaken(h hostedProcess, report fleet.Report, statuses map[fleet.HostID]diagnose.HostStatus) {
 	for host, file := range report.Cached {
 		_, out := statuses[host.WithoutSupplier()]
@@ -111,15 +111,15 @@ func (l ledger) heldBy(h hostedProcess) fleet.Desired {
 	return held
 }
 
-// gone reports whether the process is registered on no host, and nothing is to be done before it
-// goes.
+// gone reports whether the process is registered on no host, and nothing needs to be done before it
+// is removed from state.
 func gone(ctx context.Context, h hostedProcess, report fleet.Report, state *lifecycleModel, last ledger) bool {
 	first := fleet.OnDestroy(state.OnDestroy.ValueString())
 	return (first == "" || first == fleet.DestroyUnregister) && agentsTell(h) && allGone(report, state.statuses(h.Hosts), h) && !mayCome(ctx, h, last)
 }
 
 // inDoubt are the hosts whose registration is unproven, and those whose agents did not answer. A
-// cached status that lags may still show a registration of ours from before.
+// cached status that lags may still show an earlier registration of this object.
 func inDoubt(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.Host]bool {
 	doubt := make(map[fleet.Host]bool)
 	for _, host := range hosts {
@@ -146,8 +146,8 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 	})
 }
 
-// mayCome reports whether something that an earlier run has sent may host or start the process
-// yet, or has since the agents were asked.
+// mayCome reports whether something that an earlier run has sent may still host or start the
+// process, or has done so since the agents were asked.
 func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	tasks := last.underway(h.Hosts.Hosts())
 	if len(tasks) == 0 {
@@ -188,7 +188,7 @@ func driftStatuses(report fleet.Report, held fleet.Desired, last ledger, known m
 			r.file, r.made, r.ours, r.owner = file, held.Made(file), last.ours(held, file), file.Labels[held.OwnerLabel]
 			found[id] = r
 		}
-		// What turns out to be registered as declared all the same has not been operated.
+		// Registered as declared after all, and not operated.
 		if e := last.on(host); e.IsDue && !e.Due.Operated && r.status().Code == "" {
 			found[id] = refreshed{found: diagnose.StillDue(e.Due)}
 		}

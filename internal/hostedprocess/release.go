@@ -21,14 +21,14 @@ type leave struct {
 	forget   bool // forget_unreachable
 }
 
-// released is what became of hosts that were to be unregistered.
+// released is the outcome of hosts that were to be unregistered.
 type released struct {
 	// results hold those that needed a call, and those that could not go.
 	results fleet.Results
 	// owned belong to another object now, and were left alone.
 	owned []fleet.Host
-	// beside were left alone because another object has registered since by the other name of
-	// the machine, which is that name.
+	// beside were left alone because another object has registered since by the machine's other
+	// name, which is the value.
 	beside map[fleet.Host]fleet.HostID
 	// registered is when their agents said that the process was registered.
 	registered map[fleet.Host]int64
@@ -38,7 +38,7 @@ type released struct {
 	lapsed []fleet.Host
 	// unstopped were to be stopped or killed, and were unregistered without.
 	unstopped []fleet.Host
-	// unseen may have been registered by what nobody can ask the platform for any more.
+	// unseen may have been registered by a task whose id is lost.
 	unseen []fleet.Host
 	// forgotten could not be asked, and were to be forgotten then.
 	forgotten fleet.Results
@@ -56,15 +56,15 @@ func silent(o fleet.Outcome) bool {
 	return !o.OK() && (o.Unreachable || (o.Verdict == fleet.Pending && !fleet.Interrupted(o.Err)))
 }
 
-// letting is hosts of a process being unregistered: how, and what has become of them.
+// letting is the unregistering of hosts: how it is done, and its outcome.
 type letting struct {
 	hostedProcess
 	leave
 	gone *released
 }
 
-// release unregisters hosts. Only what is ours is touched: what was never registered by
-// this object, and what another owns by now, is left as it is.
+// release unregisters hosts, and only those that this object owns. It leaves alone what this object
+// never registered, and what another owns by now.
 func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leave, rollout fleet.Rollout) released {
 	gone := newReleased()
 	rollout.MaxUnreachable = 0 // forget_unreachable is the rule for hosts that leave
@@ -93,8 +93,8 @@ func (h hostedProcess) release(ctx context.Context, hosts []fleet.Host, how leav
 const meaningHindered = "not unregistered, because an earlier apply has sent what would host or start it there, and the platform has not said that this is over. " +
 	"Do this again once it is"
 
-// unhindered leaves out the hosts on which something that an earlier run has sent is still under
-// way: it would host or start the process once they were unregistered.
+// unhindered leaves out the hosts on which something from an earlier run is still under way. It
+// would host or start the process after they were unregistered.
 func (l letting) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
 	tasks := l.last.underway(hosts)
 	if len(tasks) == 0 {
@@ -119,8 +119,8 @@ type underway struct {
 	silent map[fleet.Host]bool // whose agents do not answer
 }
 
-// came gives the hosts whose agents show that it has taken effect. An operation of on_update has
-// where the process runs with another pid than before.
+// came returns the hosts whose agents show that it has taken effect. An operation of on_update has
+// if the process runs with another pid than before.
 func (u underway) came(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	live, err := fleet.LiveStatusWithin(ctx, u.Process, patience, hosts)
 	results := fleet.CameAbout(ctx, u.Process, u.last.held(u.Desired), u.tasks, hosts, live)
@@ -142,8 +142,8 @@ func wordsOf(first fleet.OnDestroy) string {
 	return "unregister"
 }
 
-// releaseWave unregisters the hosts of one wave. Whose the later ones are is looked at once more:
-// between two waves somebody else may have registered there.
+// releaseWave unregisters the hosts of one wave. It asks again who owns the hosts of later waves,
+// because another object may register there between two waves.
 func (l letting) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
 	ours := wave.Hosts
 	if wave.Number > 1 {
@@ -264,8 +264,8 @@ func keep(hosts []fleet.Host, wanted func(fleet.Host) bool) []fleet.Host {
 // patienceAfter is how long agents are asked once the time for the rest is up.
 const patienceAfter = 15 * time.Second
 
-// answering are those of the hosts whose agents answer, or could not be asked, although what
-// was sent to them came to no end: the platform is slow, and no machine is gone.
+// answering are those of the hosts whose agents answer, or could not be asked, although their tasks
+// came to no end. The platform is slow then, and no machine is gone.
 func (h hostedProcess) answering(ctx context.Context, results fleet.Results) map[fleet.Host]bool {
 	var pending []fleet.Host
 	for host, o := range results {

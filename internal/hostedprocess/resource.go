@@ -110,8 +110,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	resp.Diagnostics.Append(diags...)
 	owner := cmp.Or(last.owner, newOwner())
 	plan.Owner = types.StringValue(owner)
-	// Hosts that leave are released as they were registered. Where that cannot be
-	// read any more nothing is begun, or they would be forgotten.
+	// Hosts that leave are unregistered as they were registered. If that cannot be read any more,
+	// nothing is begun, or the hosts would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
 	h := r.open(ctx, model, owner, prior.Hosts, &resp.Diagnostics)
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
@@ -214,7 +214,7 @@ func (r *hostedResource) Delete(ctx context.Context, req resource.DeleteRequest,
 	resp.Diagnostics.Append(releaseFailed(h, h.Hosts, len(gone.results), stuck, "be destroyed", diagnose.DestroyedAlone, l.wayOut(goneDestroyed)))
 }
 
-// reconcile makes hosts as declared, and notes whose they are now.
+// reconcile makes hosts as declared, and notes who owns them now.
 func (h hostedProcess) reconcile(ctx context.Context, operation string, change fleet.Change) (*fleet.Reconciliation, fleet.Results) {
 	var reconciliation *fleet.Reconciliation
 	logged := platform.Run{Process: h.ID, Operation: operation, Keys: h.Hosts, Rollout: change.Rollout}
@@ -265,8 +265,8 @@ func saveIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, model hostedM
 	return append(diags, to.Set(ctx, identity)...)
 }
 
-// doubt has the agents of hosts asked whose registration was refused. Where one has the process
-// all the same, it may have taken effect.
+// doubt asks the agents of hosts on which registering was refused. If one has the process all the
+// same, it may have taken effect.
 func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	refused := h.Hosts.Pick(func(host fleet.Host) bool {
 		o := results[host]
@@ -284,8 +284,8 @@ func (h hostedProcess) doubt(ctx context.Context, results fleet.Results) {
 	}
 }
 
-// anyRegistered reports whether a create left anything that state must remember:
-// what is registered, and what may be.
+// anyRegistered reports whether a create left anything that state must remember: hosts that are
+// registered, or may be.
 func anyRegistered(results fleet.Results) bool {
 	for _, o := range results {
 		if o.OK() || (o.Left != fleet.NotRegistered && o.Left != fleet.RegisteredByOther) || o.Verdict == fleet.Pending || o.Verdict == fleet.Lost {
@@ -304,8 +304,8 @@ func anyTakenOver(results fleet.Results) bool {
 	return false
 }
 
-// statusesOf are what state says of failures: what is left to do, by which the next
-// update chooses its call, and why the last attempt failed. was is what it said before.
+// statusesOf are what state says of failures. They say what is left to do, by which the next update
+// chooses its call, and why the last attempt failed. was is what state said before.
 func (h hostedProcess) statusesOf(failures fleet.Results, was map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus, len(failures))
 	for host, o := range failures {

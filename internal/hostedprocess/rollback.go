@@ -44,8 +44,8 @@ func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 	}
 }
 
-// saveRolledBack saves the previous declaration, with the hosts that joined: what was
-// registered there is ours.
+// saveRolledBack saves the previous declaration, with the hosts that joined: this object owns what
+// was registered there.
 func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, resp *resource.UpdateResponse) diag.Diagnostics {
 	unconfirmed := maps.Clone(u.failures)
 	maps.DeleteFunc(unconfirmed, func(host fleet.Host, o fleet.Outcome) bool {
@@ -109,8 +109,8 @@ func (u *update) dueBack(host fleet.Host, e entry) entry {
 	return e
 }
 
-// failedAtLast are the failures of the update, but for hosts that are well again, and with
-// what going back has sent in the place of what came before.
+// failedAtLast are the failures of the update without the hosts that are well again. What going
+// back has sent replaces what came before.
 func (u *update) failedAtLast() fleet.Results {
 	failures := maps.Clone(u.failures)
 	for host, o := range u.back {
@@ -124,7 +124,7 @@ func (u *update) failedAtLast() fleet.Results {
 	return failures
 }
 
-// rolledBack tells what was tried, and where each host stands.
+// rolledBack says what was tried, and how each host ended.
 func (u *update) rolledBack(joined []fleet.Host) diag.Diagnostic {
 	failures := u.back.Failures()
 	summary, where := "Hosted Process Rolled Back", ""

@@ -34,14 +34,14 @@ type update struct {
 	renamed, unnamed map[fleet.Host]fleet.Host
 	dropped          released
 	due              map[fleet.Host]fleet.Due // on which the operation was to run
-	// back is what became of the hosts that were to get the previous declaration back, nil
-	// where the update was not rolled back.
+	// back is the outcome of the hosts that were to get the previous declaration back, nil if the
+	// update was not rolled back.
 	back fleet.Results
-	// ended are the hosts, by each of their names, on which what an earlier update had sent has
-	// come to an end.
+	// ended are the hosts, by each of their names, on which the task of an earlier update has
+	// ended.
 	ended map[fleet.Host]bool
-	// registered is when hosts were registered, by their agents' time, and running is the pid of the
-	// process, as of the end of the update where they were asked then.
+	// registered is when hosts were registered, by their agents' time. running is the pid of the
+	// process at the end of the update, if the agents were asked then.
 	registered, running map[fleet.Host]int64
 	// taken are hosts that were taken over, as the cached status showed them before.
 	taken map[fleet.Host]fleet.Status
@@ -94,8 +94,8 @@ func (u *update) run(ctx context.Context, diags *diag.Diagnostics) error {
 	return nil
 }
 
-// beforeRelease bounds what comes before hosts leave: where waves have no time of their own,
-// that of the update is left to these as well.
+// beforeRelease bounds the steps before hosts leave. If waves have no time of their own, they share
+// that of the update.
 func (u *update) beforeRelease(ctx context.Context) (context.Context, context.CancelFunc) {
 	if u.h.rollout.WaveTimeout > 0 || len(u.prior.Hosts.Without(u.h.Hosts)) == 0 {
 		return context.WithCancel(ctx)
@@ -104,7 +104,7 @@ func (u *update) beforeRelease(ctx context.Context) (context.Context, context.Ca
 	return fleet.Share(ctx, wave, wave)
 }
 
-// raises reports whether a process is to be looked after further than it was.
+// raises reports whether ensure asks for more than before.
 func raises(from, to fleet.Ensure) bool {
 	return slices.Index(fleet.Ensures(), to) > slices.Index(fleet.Ensures(), from)
 }
@@ -115,8 +115,8 @@ func (u *update) ledger(left fleet.Inventory) ledger {
 	return ledger{declared: u.last.after(u.h.Desired), hosts: u.entries(left, came, u.dueAfter)}
 }
 
-// entries are those of the ledger for the hosts that are left, each made of the one of before by
-// how the host came out.
+// entries are those of the ledger for the remaining hosts, each made of the previous one and the
+// host's outcome.
 func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outcome, due func(fleet.Host, entry) entry) map[fleet.HostID]entry {
 	registered := make(map[fleet.Host]bool)
 	for _, host := range slices.Concat(u.did.Register, u.did.Reregister) {
@@ -140,8 +140,8 @@ func (u *update) entries(left fleet.Inventory, came func(fleet.Host) fleet.Outco
 	return entries
 }
 
-// keepDoubt leaves hosts in doubt whose registration may be the one that they are in
-// doubt about: what could not be read makes it nobody else's.
+// keepDoubt keeps hosts in doubt whose cached status could not be read. The registration there may
+// be the uncertain one, and need not be another object's.
 func (u *update) keepDoubt(results fleet.Results) {
 	for host, o := range results {
 		if code := u.statuses[host.WithoutSupplier()].Code; o.Unread && (code == fleet.Unconfirmed || code == fleet.NotRegistered) {
@@ -150,8 +150,8 @@ func (u *update) keepDoubt(results fleet.Results) {
 	}
 }
 
-// change is the difference that the update has to bring about. What is as declared is
-// not in it, and so not called.
+// change is the difference that the update has to make. Hosts that are as declared are not in it,
+// and so are not called.
 func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	change := fleet.Change{
 		// New hosts are judged as at create, and so are new names.
@@ -213,8 +213,8 @@ func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host
 	return onFile, nil
 }
 
-// release unregisters the hosts that left, as they were registered. What the update has
-// used up of the rollout's patience counts here as well.
+// release unregisters the hosts that left, as they were registered. Failures of the update count
+// for the rollout's limits here as well.
 func (u *update) release(ctx context.Context, done fleet.Results) released {
 	removed := leaving(u.prior.Hosts.Without(u.h.Hosts), u.renamed)
 	rollout := u.h.rollout
@@ -239,9 +239,9 @@ func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Ho
 	return keep(removed, func(host fleet.Host) bool { return !old[host] })
 }
 
-// stuckStatuses is what state says of hosts that could not leave, and might come back.
-// Where there was nothing of ours, that goes on to decide what may be done to them.
-// The others did not get a declaration that has changed.
+// stuckStatuses is what state says of hosts that could not leave, and might come back. If this
+// object had nothing there, that still decides what may be done to them. The others did not get a
+// changed declaration.
 func (u *update) stuckStatuses() map[fleet.HostID]diagnose.HostStatus {
 	statuses := make(map[fleet.HostID]diagnose.HostStatus)
 	changed := !u.last.registeredAs(u.h.Desired)
@@ -306,10 +306,9 @@ func (u *update) takenBack() map[fleet.Host]diagnose.HostStatus {
 	return back
 }
 
-// withStuck keeps hosts in state that could not be unregistered, so that the
-// next plan shows them leaving again. A key that the plan gave to another host
-// is not theirs any more; their address is a key then. A host that could not be renamed
-// keeps its old name.
+// withStuck keeps hosts in state that could not be unregistered, so that the next plan shows them
+// leaving again. If the plan gave their key to another host, their address is the key. A host that
+// could not be renamed keeps its old name.
 func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	if len(u.stuck)+len(u.unnamed) == 0 {
 		return hosts
@@ -325,8 +324,8 @@ func (u *update) withStuck(hosts, before reference.HostMap) reference.HostMap {
 	return reference.NewHostMap(all)
 }
 
-// freeKey is a key for a host that stays in state: its own, or one made of its address where
-// another host has that.
+// freeKey is a key for a host that stays in state: its own, or one made of its address if another
+// host has that.
 func freeKey(taken map[string]string, key string, host fleet.Host) string {
 	if _, found := taken[key]; !found {
 		return key
