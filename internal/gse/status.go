@@ -79,15 +79,10 @@ type procRow struct {
 }
 
 // rowNames are the members of a content that name its host, which are those of a row
-// or of a row's host. The platform sends a content as a document inside a string; some
-// of its faces as an object.
-func rowNames(content json.RawMessage) procRow {
-	var document string
-	if json.Unmarshal(content, &document) == nil {
-		content = json.RawMessage(document)
-	}
+// or of a row's host.
+func rowNames(content string) procRow {
 	var row procRow
-	_ = json.Unmarshal(content, &row.Host) // what cannot be read names nothing
+	_ = json.Unmarshal([]byte(content), &row.Host) // what cannot be read names nothing
 	return row
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func BenchmarkParseStatus(b *testing.B) {
-	content := json.RawMessage(asText(one(`{"pid":42,"isAuto":true,"version":"1.25.3\n","cpuUsage":1.5,"register_time":1600000000}`)))
+	content := one(`{"pid":42,"isAuto":true,"version":"1.25.3\n","cpuUsage":1.5,"register_time":1600000000}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if s := parseStatus(content, "nginx", bkapi.Printable); s.State != fleet.Running {

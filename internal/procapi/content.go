@@ -28,21 +28,15 @@ type process struct {
 	Instances []instance
 }
 
-// parseStatus reads the content of a finished query about the process of this name. The
-// platform sends it as a JSON document inside a string; some of its faces as an object.
-// What is quoted of it goes through redact.
-func parseStatus(content json.RawMessage, name string, redact func(string) string) fleet.Status {
-	var document string
-	if json.Unmarshal(content, &document) == nil {
-		content = json.RawMessage(document)
-	}
+// parseStatus reads the content of a finished query about the process of this name. What is quoted of it goes through redact.
+func parseStatus(content, name string, redact func(string) string) fleet.Status {
 	processes, err := processesIn(content)
 	if err != nil {
-		return unreadable("is not JSON", redact(string(content)))
+		return unreadable("is not JSON", redact(content))
 	}
 	instances, told := instancesOf(name, processes)
 	if !told {
-		return unreadable("is about other processes", redact(string(content)))
+		return unreadable("is about other processes", redact(content))
 	}
 	var found *instance
 	hosted := false
@@ -55,7 +49,7 @@ func parseStatus(content json.RawMessage, name string, redact func(string) strin
 	// A query answers with an instance even for a process that is neither hosted
 	// nor started, so none at all is no answer.
 	if found == nil {
-		return unreadable("names no instance with a pid", redact(string(content)))
+		return unreadable("names no instance with a pid", redact(content))
 	}
 	if !found.IsAuto.Known {
 		found.IsAuto = found.IsAutoSnake
@@ -79,7 +73,7 @@ func parseStatus(content json.RawMessage, name string, redact func(string) strin
 }
 
 // processesIn are the processes that a content is about.
-func processesIn(content json.RawMessage) ([]process, error) {
+func processesIn(content string) ([]process, error) {
 	// As a rule there are lists where there should be; looking for more takes three times
 	// as long.
 	var listed struct {
@@ -89,7 +83,7 @@ func processesIn(content json.RawMessage) ([]process, error) {
 		} `json:"process"`
 	}
 	var processes []process
-	if json.Unmarshal(content, &listed) == nil {
+	if json.Unmarshal([]byte(content), &listed) == nil {
 		for _, p := range listed.Process {
 			processes = append(processes, process{p.Name, p.Instance})
 		}
@@ -101,7 +95,7 @@ func processesIn(content json.RawMessage) ([]process, error) {
 			Instance Many[instance] `json:"instance"`
 		}] `json:"process"`
 	}
-	err := json.Unmarshal(content, &wire)
+	err := json.Unmarshal([]byte(content), &wire)
 	for _, p := range wire.Process {
 		processes = append(processes, process{p.Name, p.Instance})
 	}

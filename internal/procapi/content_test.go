@@ -1,7 +1,6 @@
 package procapi
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +19,13 @@ func one(instance string) string {
 
 // asText is a JSON document inside a JSON string, as the platform sends it.
 func asText(document string) string { return strconv.Quote(document) }
+
+// contentOf is the content of a result in which it is spelt so.
+func contentOf(raw []byte) string {
+	var content Text
+	_ = content.UnmarshalJSON(raw)
+	return string(content)
+}
 
 func TestParseStatus(t *testing.T) {
 	t.Parallel()
@@ -106,7 +112,7 @@ func TestParseStatus(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, parseStatus(json.RawMessage(test.content), "nginx", bkapi.Printable)); diff != "" {
+			if diff := cmp.Diff(test.want, parseStatus(contentOf([]byte(test.content)), "nginx", bkapi.Printable)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -121,7 +127,7 @@ func FuzzParseStatus(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		status := parseStatus(content, "nginx", bkapi.Printable)
+		status := parseStatus(contentOf(content), "nginx", bkapi.Printable)
 		procapitest.WantSound(t, status)
 		if status.State == fleet.Running && status.PID <= 0 {
 			t.Errorf("running with pid %d", status.PID)

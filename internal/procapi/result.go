@@ -12,7 +12,8 @@ import (
 type HostResult struct {
 	Code    int64
 	Message string
-	Content json.RawMessage
+	// Content is a document. The platform sends it inside a string; some of its faces as an object.
+	Content string
 
 	silent     bool // neither code nor message nor content
 	unreadable bool // no code, and so no verdict
@@ -22,7 +23,7 @@ type HostResult struct {
 // unreadable host must not fail the others. It quotes all of it, since half of a
 // secret would not be known for one.
 func (r *HostResult) UnmarshalJSON(raw []byte) error {
-	var wire wireResult
+	var wire wireResult[Text]
 	if err := json.Unmarshal(raw, &wire); err != nil {
 		*r = HostResult{Code: -1, Message: "unreadable result: " + onOneLine(string(raw)), unreadable: true}
 		return nil //nolint:nilerr // one unreadable host must not fail the others
@@ -35,17 +36,18 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// wireResult is a result as it is spelt.
-type wireResult struct {
-	ErrorCode Code            `json:"error_code"`
-	ErrCode   Code            `json:"errcode"`
-	ErrorMsg  Text            `json:"error_msg"`
-	ErrMsg    Text            `json:"errmsg"`
-	Content   json.RawMessage `json:"content"`
+// wireResult is a result as it is spelt. C is string where a content has to be one, and Text where
+// it may be an object.
+type wireResult[C ~string] struct {
+	ErrorCode Code `json:"error_code"`
+	ErrCode   Code `json:"errcode"`
+	ErrorMsg  Text `json:"error_msg"`
+	ErrMsg    Text `json:"errmsg"`
+	Content   C    `json:"content"`
 }
 
 // result is nothing where there is no code. Of two, one that is no success counts.
-func (w wireResult) result() (result HostResult, known bool) {
+func (w wireResult[C]) result() (result HostResult, known bool) {
 	code := w.ErrorCode
 	if !code.Known || code.Value == CodeOK && w.ErrCode.Known {
 		code = w.ErrCode
@@ -54,7 +56,7 @@ func (w wireResult) result() (result HostResult, known bool) {
 	if message == "" {
 		message = w.ErrMsg
 	}
-	return HostResult{Code: code.Value, Message: string(message), Content: w.Content}, code.Known
+	return HostResult{Code: code.Value, Message: string(message), Content: string(w.Content)}, code.Known
 }
 
 // saysNothing reports whether a result is a place that is kept for one, rather than one
@@ -87,7 +89,7 @@ func (m *ResultMap) UnmarshalJSON(raw []byte) error {
 // readable are results where each of them can be read, which is the rule. Each by itself
 // takes twice as long.
 func readable(raw []byte) (results ResultMap, all bool) {
-	var wire map[string]wireResult
+	var wire map[string]wireResult[string]
 	if json.Unmarshal(raw, &wire) != nil {
 		return nil, false
 	}

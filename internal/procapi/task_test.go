@@ -2,7 +2,6 @@ package procapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -60,7 +59,7 @@ func (p *platform) tasks() Tasks {
 			p.asked++
 			results := make(ResultMap)
 			for key, code := range now.codes {
-				results[key] = HostResult{Code: code, Content: json.RawMessage(`{"process":{"instance":{"pid":42}}}`)}
+				results[key] = HostResult{Code: code, Content: `{"process":{"instance":{"pid":42}}}`}
 			}
 			return results, bkapi.Reply{RequestID: "req-1"}, now.err
 		},
