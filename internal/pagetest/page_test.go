@@ -188,6 +188,28 @@ func TestPage_takesAnyFault(t *testing.T) {
 	b.sees(pressed("Cached status lags"), "false")
 }
 
+// A scenario shows its steps, and the next one can be done at once.
+func TestPage_playsAScenario(t *testing.T) {
+	t.Parallel()
+	sim := providertest.NewSim(t)
+	scenario, err := simulator.ParseScenario("x.json", []byte(`{"title":"Two steps","steps":[{"say":"away","after":"1h","name":"away","fault":{"unreachable":"117"}},{"say":"back","after":"1h","end":"away"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim.Scenario = scenario
+	b := look(t, sim, 20)
+	const steps = `document.querySelector("#scenario-title").textContent + ": " + [...document.querySelectorAll("#steps li")].map(s => s.textContent).join()`
+	b.sees(steps, "Two steps: away (next),back")
+	b.click(`document.querySelector("#next")`)
+	b.sees(steps, "Two steps: away (done),back (next)")
+	b.sees(shown("away"), "20")
+	b.shoot("scenario")
+	b.click(`document.querySelector("#next")`)
+	b.sees(steps, "Two steps: away (done),back (done)")
+	b.sees(shown("away"), "0")
+	b.sees(`document.querySelector("#next").hidden`, "true")
+}
+
 // Ten thousand cells are there at once, a change of a thousand is seen soon, and all of it
 // comes by one request.
 func TestPage_tenThousand(t *testing.T) {

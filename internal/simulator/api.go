@@ -6,6 +6,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/face"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/scenario"
 )
 
 // What users of the simulator see of the packages below it.
@@ -30,6 +31,8 @@ type (
 	Topology = cmdb.Topology
 	// TopologyHosts are hosts of a topology.
 	TopologyHosts = cmdb.Hosts
+	// Scenario is what goes wrong by itself; see [ParseScenario].
+	Scenario = scenario.Scenario
 	// TaskInfo is a copy of what the simulator holds about one task.
 	TaskInfo = core.TaskInfo
 )
@@ -83,6 +86,9 @@ const (
 
 // ParseTopology reads a topology from JSON.
 func ParseTopology(data []byte) (*Topology, error) { return cmdb.ParseTopology(data) }
+
+// ParseScenario reads a scenario from JSON. The file is named where it is wrong.
+func ParseScenario(file string, data []byte) (*Scenario, error) { return scenario.Parse(file, data) }
 
 // CheckHost says what is wrong with a host's address, for those who got it from
 // a user and do not want AddHost to panic.

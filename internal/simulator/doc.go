@@ -30,7 +30,8 @@
 // to one core; the core (package core) holds hosts, processes and tasks and knows no
 // HTTP. Beside it, package cmdb is what CMDB knows. Faults (package fault) bend the answers: the core asks for what goes wrong
 // through an interface. The record (package record) keeps what was asked, and the
-// control endpoint (package control) lets another process do both. This package puts
+// control endpoint (package control) lets another process do both; a page (package page)
+// shows it to people, and a scenario (package scenario) does it by itself. This package puts
 // them together: a [Server] takes each request through face, faults and core.
 //
 // # Who may use it
@@ -89,6 +90,7 @@
 //     errors, a cached status that lags, lacks rows or names, or has labels that
 //     nobody declared; see [Fault], [Server.SetLag], [Server.FreezeStatus] and
 //     [Server.SetRowLabels].
+//     [Server.Scenario] has them come and go by themselves.
 //     Any of them may strike at random ([Fault.Chance], [Server.Seed]), and what a
 //     host really did is kept apart from what was asked and answered
 //     ([Server.Executions]).

@@ -181,6 +181,7 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 // left.
 func (s *Server) complete(call *record.Call, status, code int, message string) {
 	told := s.record.Complete(call, status, code, message, s.now())
+	s.play.Saw(told)
 	if s.OnCall != nil {
 		s.OnCall(told)
 	}

@@ -125,6 +125,12 @@ func (s *Server) SetRowLabels(labels map[string]string) {
 	s.core.SetRowLabels(labels)
 }
 
+// NextStep does the next step of the scenario now, whatever it waits for.
+func (s *Server) NextStep() error {
+	s.begin()
+	return s.play.Next()
+}
+
 // Tick is one round of supervision, and returns when its commands are done:
 // hosted processes of auto_type 1 that died are started again, as often as
 // start_retries allows; local ones over their limits are stopped. Virtual

@@ -13,6 +13,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/fault"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/page"
 	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/scenario"
 )
 
 // controlPrefix is the path of the control endpoint, which no BlueKing has.
@@ -145,6 +146,10 @@ type Server struct {
 	// sends the same requests in the same order, if non-zero.
 	Seed uint64
 
+	// Scenario is what goes wrong by itself, from the first request or from Start on, if
+	// non-nil.
+	Scenario *Scenario
+
 	// StateFile is loaded by Start and written after changes, if non-empty.
 	StateFile string
 	// OnCall is given each call before its answer is sent, if non-nil. It
@@ -163,6 +168,7 @@ type Server struct {
 	cmdb   *cmdb.CMDB
 	// started is when the settings were handed out.
 	started time.Time
+	play    *scenario.Run
 	faces   face.Settings
 }
 
@@ -199,6 +205,9 @@ func (s *Server) begin() {
 			RowsWithoutHost: s.RowsWithoutHost, RowsWithoutAgentID: s.RowsWithoutAgentID, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
 			OldCMDB: s.OldCMDB,
 		}
+		if s.Scenario != nil {
+			s.play = scenario.NewRun(s.Scenario, s.endpoint(), s.ErrorLog)
+		}
 	})
 }
 
@@ -225,7 +234,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the simulator has a secret of its own: curl -u <app code>:<app secret>", http.StatusUnauthorized)
 		return
 	}
-	control.Endpoint{Core: s.core, CMDB: s.cmdb, Faults: s.faults, Record: s.record, Started: s.started, Now: s.now}.ServeHTTP(w, r)
+	s.endpoint().ServeHTTP(w, r)
+}
+
+func (s *Server) endpoint() control.Endpoint {
+	return control.Endpoint{Core: s.core, CMDB: s.cmdb, Faults: s.faults, Record: s.record, Started: s.started, Now: s.now, Scenario: s.play}
 }
 
 // Start loads the state file and begins supervision and saving, as far as
@@ -241,6 +254,7 @@ func (s *Server) Start() error {
 // StopProcesses asks for it.
 func (s *Server) Close() error {
 	s.begin()
+	s.play.Close()
 	return s.core.Close()
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type options struct {
 	hosts     []string
 	admit     []netip.Prefix
 	topology  *simulator.Topology
+	scenario  *simulator.Scenario
 	local     bool
 	root      string
 	state     string
@@ -60,6 +62,8 @@ this machine only, and answers no web page but its own.
   bk-simulator -hosts 0:10.0.0.1,0:10.0.0.2        two virtual hosts
   bk-simulator -admit 10.0.0.0/16                  65,536 virtual hosts
   bk-simulator -topology topology.json             what CMDB knows, and its hosts
+  bk-simulator -scenario examples/scenarios/silent-agents/scenario.json
+                                                   what goes wrong by itself
   bk-simulator -local -root ./sandbox -state ./sandbox/state.json
                                                    127.0.0.1, 127.0.0.2, ... run
                                                    their commands for real
@@ -102,6 +106,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.tenant, "tenant", "", "the only X-Bk-Tenant-Id that the gateway lets in; any if empty")
 	fs.Func("with", "`switches` in which platforms differ, separated by commas (see below)", o.addQuirks)
 	fs.Func("platform", "`file` that bk-doctor probe wrote: behave like that platform; -with adds to it", o.readPlatform)
+	fs.Func("scenario", "`file` of what goes wrong by itself, such as those of examples/scenarios, which declare their hosts", func(file string) error { return o.readScenario(fs, file) })
 	fs.Func("row-label", "`name=value` that the platform adds to the labels of every status row; may be repeated", o.addRowLabel)
 	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
 	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
@@ -137,6 +142,29 @@ func (o *options) readTopology(file string) error {
 	}
 	o.topology, err = simulator.ParseTopology(text)
 	return err
+}
+
+// scenarioFlags are those that a scenario may set: what differs between platforms, and nothing
+// that is this machine's.
+var scenarioFlags = []string{"admit", "hosts", "row-label", "with"}
+
+func (o *options) readScenario(fs *flag.FlagSet, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if o.scenario, err = simulator.ParseScenario(file, text); err != nil {
+		return err
+	}
+	for name, value := range o.scenario.Simulator {
+		if !slices.Contains(scenarioFlags, name) {
+			return fmt.Errorf("%s: simulator: a scenario cannot set %q, only %s", file, name, strings.Join(scenarioFlags, ", "))
+		}
+		if err := fs.Set(name, value); err != nil {
+			return fmt.Errorf("%s: simulator: %s: %w", file, name, err)
+		}
+	}
+	return nil
 }
 
 func (o *options) readSecret(file string) error {
@@ -211,6 +239,7 @@ func (o *options) server(stderr io.Writer) (*simulator.Server, error) {
 		Local: o.local, Root: o.root,
 		Supervise: o.supervise, StopProcesses: o.stop,
 		Topology:  o.topology,
+		Scenario:  o.scenario,
 		StateFile: o.state,
 		MaxCalls:  keptCalls, MaxTasks: keptTasks,
 		ErrorLog: stderr,

@@ -4,7 +4,6 @@ package control
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -27,6 +26,22 @@ type Endpoint struct {
 	// Started is when the simulator began, Now its clock.
 	Started time.Time
 	Now     func() time.Time
+	// Scenario is what happens by itself.
+	Scenario Scenario
+}
+
+// Scenario is a list of what goes wrong, step by step.
+type Scenario interface {
+	Progress() Progress
+	// Next does the next step now, whatever it waits for.
+	Next() error
+}
+
+// Progress is how far a scenario has got.
+type Progress struct {
+	Title string   `json:"title,omitempty"`
+	Steps []string `json:"steps,omitempty"` // in words
+	Done  int      `json:"done"`
 }
 
 // ServeHTTP answers a request whose path begins with /_sim/.
@@ -76,6 +91,10 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]any{"modules": e.CMDB.Modules()})
 	case "POST /_sim/cmdb":
 		e.change(w, r)
+	case "GET /_sim/scenario":
+		writeJSON(w, e.Scenario.Progress())
+	case "POST /_sim/scenario":
+		answer(w, e.Scenario.Next())
 	case "PUT /_sim/agents":
 		e.agent(w, r)
 	case "POST /_sim/status":
@@ -135,50 +154,15 @@ func (e Endpoint) clear(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e Endpoint) act(w http.ResponseWriter, r *http.Request) {
-	var act struct {
-		Action    string            `json:"action"`
-		Host      string            `json:"host"`
-		Hosts     []string          `json:"hosts"` // in place of host
-		Namespace string            `json:"namespace"`
-		Name      string            `json:"name"`
-		Labels    map[string]string `json:"labels"`
-		Spec      json.RawMessage   `json:"spec"`
-		TaskID    string            `json:"task_id"`
-		AgentID   string            `json:"agent_id"`
+	var act Act
+	if readControl(w, r, &act) {
+		answer(w, e.Act(act))
 	}
-	if !readControl(w, r, &act) {
-		return
-	}
-	do := map[string]func(addr, namespace, name string) error{
-		"unregister": e.Core.Unregister,
-		"host":       e.Core.Host,
-		"unhost":     e.Core.Unhost,
-		"start":      e.Core.StartProcess,
-		"stop":       e.Core.StopProcess,
-		"kill":       e.Core.KillProcess,
-		"register": func(addr, namespace, name string) error {
-			return e.Core.Register(addr, namespace, name, act.Labels, string(act.Spec))
-		},
-		"upgrade": func(addr, _, _ string) error {
-			return e.Core.UpgradeToAgentID(act.AgentID, addr)
-		},
-		"expire": func(string, string, string) error {
-			e.Core.ExpireTask(act.TaskID)
-			return nil
-		},
-	}[act.Action]
-	if do == nil {
-		http.Error(w, fmt.Sprintf("action: %q is unknown", act.Action), http.StatusBadRequest)
-		return
-	}
-	if act.Hosts == nil {
-		act.Hosts = []string{act.Host}
-	}
-	var errs []error
-	for _, host := range act.Hosts {
-		errs = append(errs, do(host, act.Namespace, act.Name))
-	}
-	if err := errors.Join(errs...); err != nil {
+}
+
+// answer says what was wrong, if anything was.
+func answer(w http.ResponseWriter, err error) {
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -209,26 +193,11 @@ func (e Endpoint) agent(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e Endpoint) status(w http.ResponseWriter, r *http.Request) {
-	var status struct {
-		Frozen *bool             `json:"frozen"`
-		Lag    *int              `json:"lag"`
-		Labels map[string]string `json:"labels"`
+	var status Status
+	if readControl(w, r, &status) {
+		e.Bend(status)
+		writeJSON(w, struct{}{})
 	}
-	if !readControl(w, r, &status) {
-		return
-	}
-	if status.Frozen != nil && *status.Frozen {
-		e.Core.FreezeStatus()
-	} else if status.Frozen != nil {
-		e.Core.ThawStatus()
-	}
-	if status.Lag != nil {
-		e.Core.SetLag(*status.Lag)
-	}
-	if status.Labels != nil {
-		e.Core.SetRowLabels(status.Labels)
-	}
-	writeJSON(w, struct{}{})
 }
 
 // limit is far beyond any switch, a spec included.

@@ -42,6 +42,10 @@ LOOK
   All of this live in a browser: $SIM/, which listens to
     curl -sN $SIM/_sim/stream
 
+  The scenario (-scenario): its steps, and how many are done; and the next one, now
+    curl -s $SIM/_sim/scenario
+    curl -s -X POST $SIM/_sim/scenario
+
 ACT AS SOMEBODY ELSE
 
   The process dies (and is brought back if it is hosted)

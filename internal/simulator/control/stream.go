@@ -75,6 +75,7 @@ type viewer struct {
 	lastCall int
 	open     map[int]bool // calls that were under way
 	days     daysEvent
+	done     int // steps of the scenario
 	beat     time.Time
 }
 
@@ -105,12 +106,13 @@ func (v *viewer) tell() error {
 		data any
 		news bool
 	}{
-		{name: "fleet"}, {name: "calls"}, {name: "days"}, {name: "stats"},
+		{name: "fleet"}, {name: "calls"}, {name: "days"}, {name: "stats"}, {name: "scenario"},
 	}
 	events[0].data, events[0].news = v.fleet()
 	events[1].data, events[1].news = v.calls()
 	events[2].data, events[2].news = v.badDays()
 	events[3].data, events[3].news = v.stats(events[1].news)
+	events[4].data, events[4].news = v.scenario()
 	for _, event := range events {
 		if !event.news && !first {
 			continue
@@ -197,6 +199,13 @@ func (v *viewer) badDays() (daysEvent, bool) {
 	news := !reflect.DeepEqual(event, v.days)
 	v.days = event
 	return event, news
+}
+
+func (v *viewer) scenario() (Progress, bool) {
+	progress := v.Scenario.Progress()
+	news := progress.Done != v.done
+	v.done = progress.Done
+	return progress, news
 }
 
 func (v *viewer) stats(news bool) (statsEvent, bool) {

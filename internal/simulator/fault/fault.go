@@ -211,7 +211,8 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (f Fault) validate() error {
+// Validate says what cannot be of a fault.
+func (f Fault) Validate() error {
 	if _, err := path.Match(f.API, ""); err != nil {
 		return fmt.Errorf("api: %w", err)
 	}

@@ -32,7 +32,7 @@ func NewList(seed uint64, names Names) *List {
 
 // Inject adds a fault and returns its number.
 func (l *List) Inject(f Fault) (int, error) {
-	if err := f.validate(); err != nil {
+	if err := f.Validate(); err != nil {
 		return 0, err
 	}
 	added := &fault{Fault: f, dice: l.dice}

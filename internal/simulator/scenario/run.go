@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator/control"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/record"
+)
+
+// Run does the steps of a scenario, each when it is due. A nil Run has none.
+type Run struct {
+	scenario *Scenario
+	by       control.Endpoint
+	log      io.Writer
+
+	mu     sync.Mutex
+	next   int
+	seen   int // calls that the next step waits for
+	timer  *time.Timer
+	faults map[string]int // numbers by name
+	ended  bool
+}
+
+// NewRun begins a scenario. What happens is written to log, if that is not nil.
+func NewRun(s *Scenario, by control.Endpoint, log io.Writer) *Run {
+	if log == nil {
+		log = io.Discard
+	}
+	r := &Run{scenario: s, by: by, log: log, faults: make(map[string]int)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.goOn()
+	return r
+}
+
+// Saw takes note of a call that has been carried out, before it is answered.
+func (r *Run) Saw(call record.Call) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || r.next == len(r.scenario.Steps) || r.timer != nil {
+		return
+	}
+	when := r.scenario.Steps[r.next].When
+	if when == nil || !when.matches(call) {
+		return
+	}
+	if r.seen++; r.seen >= max(when.Calls, 1) {
+		r.await()
+	}
+}
+
+func (w *When) matches(call record.Call) bool {
+	named, err := path.Match(w.API, call.API)
+	return (w.API == "" || named && err == nil) && (w.Op == nil || *w.Op == call.Op) &&
+		(w.Namespace == "" || w.Namespace == call.Namespace) && (w.Name == "" || w.Name == call.Name)
+}
+
+// goOn turns to the next step, which may be due.
+func (r *Run) goOn() {
+	r.seen = 0
+	if r.next < len(r.scenario.Steps) && r.scenario.Steps[r.next].When == nil {
+		r.await()
+	}
+}
+
+// await does the next step when its time has come.
+func (r *Run) await() {
+	step, number := r.scenario.Steps[r.next], r.next
+	if step.After == 0 {
+		r.do()
+		return
+	}
+	r.timer = time.AfterFunc(time.Duration(step.After), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.ended && r.next == number {
+			r.do()
+		}
+	})
+}
+
+// do does the next step now.
+func (r *Run) do() {
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+	step := r.scenario.Steps[r.next]
+	r.next++
+	what := step.Say
+	if err := r.perform(step); err != nil {
+		what += ": " + err.Error()
+	}
+	_, _ = fmt.Fprintf(r.log, "scenario: %d of %d: %s\n", r.next, len(r.scenario.Steps), what)
+	r.goOn()
+}
+
+func (r *Run) perform(step Step) error {
+	switch {
+	case step.Fault != nil:
+		id, err := r.by.Faults.Inject(*step.Fault)
+		r.faults[step.Name] = id
+		return err
+	case step.End != "":
+		r.by.Faults.Remove(r.faults[step.End])
+		return nil
+	case step.Act != nil:
+		return r.by.Act(*step.Act)
+	case step.Status != nil:
+		r.by.Bend(*step.Status)
+		return nil
+	default:
+		return r.by.CMDB.Apply(*step.CMDB)
+	}
+}
+
+// Next does the next step now, whatever it waits for.
+func (r *Run) Next() error {
+	if r == nil {
+		return errors.New("no scenario is played; start the simulator with -scenario")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || r.next == len(r.scenario.Steps) {
+		return errors.New("the scenario is over")
+	}
+	r.do()
+	return nil
+}
+
+// Progress is how far it has got.
+func (r *Run) Progress() control.Progress {
+	if r == nil {
+		return control.Progress{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	progress := control.Progress{Title: r.scenario.Title, Done: r.next}
+	for _, step := range r.scenario.Steps {
+		progress.Steps = append(progress.Steps, step.Say)
+	}
+	return progress
+}
+
+// Close ends it.
+func (r *Run) Close() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+}
