@@ -110,7 +110,7 @@ func writeMirror(name, version, dist string, archives []archive) (err error) {
 	zipped := gzip.NewWriter(file)
 	p := packer{tar: tar.NewWriter(zipped), root: strings.TrimSuffix(filepath.Base(name), ".tar.gz") + "/"}
 
-	if err := errors.Join(p.handouts(version), p.modules()); err != nil {
+	if err := errors.Join(p.handouts(version), p.modules(), p.doctors(dist)); err != nil {
 		return err
 	}
 	sums := "terraform-provider-bk_" + version + "_SHA256SUMS"
@@ -172,6 +172,25 @@ func (p *packer) modules() error {
 			return err
 		}
 		p.file("modules/"+filepath.ToSlash(strings.TrimPrefix(name, filepath.FromSlash(modules+"/"))), content, 0o644)
+	}
+	return nil
+}
+
+// doctors writes the archives of bk-doctor, which belong to no registry.
+func (p *packer) doctors(dist string) error {
+	names, err := filepath.Glob(filepath.Join(dist, "bk-doctor_*.zip"))
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s has no archives of bk-doctor", dist)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		p.file("doctor/"+filepath.Base(name), content, 0o644)
 	}
 	return nil
 }

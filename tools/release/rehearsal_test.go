@@ -262,6 +262,33 @@ func TestAccInstallScript(t *testing.T) {
 	})
 }
 
+// The doctor of this release is in the tarball, and runs.
+func TestInstallScript_doctor(t *testing.T) {
+	t.Parallel()
+	if rehearsed.dist == "" {
+		t.Skip("RELEASE_DIST is not set")
+	}
+	if _, err := exec.LookPath("unzip"); err != nil {
+		t.Skip("there is no unzip")
+	}
+	home := t.TempDir()
+	w := workspace{t: t, home: home, dir: home}
+	bin := filepath.Join(home, "a bin")
+	if said := w.must("sh", filepath.Join(rehearsed.mirror, "install.sh"), "--doctor", bin); !strings.Contains(said, "bk-doctor "+rehearsed.version+" is in") {
+		t.Errorf("it says %q", said)
+	}
+	doctor := filepath.Join(bin, "bk-doctor")
+	if said := w.must(doctor, "version"); said != "bk-doctor "+rehearsed.version+"\n" {
+		t.Errorf("it says %q", said)
+	}
+	if said := w.must(doctor, "check", "-host", "0:10.0.0.1"); !strings.Contains(said, "✓ agent of 0:10.0.0.1: it answers") {
+		t.Errorf("it says %q", said)
+	}
+	if left := filesBelow(t, filepath.Join(home, ".terraform.d")); len(left) != 0 {
+		t.Errorf("there is %q", left)
+	}
+}
+
 // A broken tarball installs nothing.
 func TestInstallScript_brokenArchive(t *testing.T) {
 	t.Parallel()

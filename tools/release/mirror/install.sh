@@ -5,12 +5,13 @@
 #
 # usage: ./install.sh                 for you: into ~/.terraform.d/plugins
 #        ./install.sh --to DIR        for all who name DIR as their filesystem_mirror, for all platforms
+#        ./install.sh --doctor DIR    put bk-doctor, which finds out what your platform does, into DIR
 #        ./install.sh --undo          take it away again
 #        ./install.sh --undo --to DIR
 set -eu
 cd "$(dirname "$0")"
 version='VERSION'
-to='' undo=''
+to='' undo='' doctor=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--undo) undo=yes ;;
@@ -18,6 +19,11 @@ while [ $# -gt 0 ]; do
 		[ $# -gt 1 ] || { echo "install.sh: --to needs a directory" >&2; exit 2; }
 		shift
 		to=$1
+		;;
+	--doctor)
+		[ $# -gt 1 ] || { echo "install.sh: --doctor needs a directory" >&2; exit 2; }
+		shift
+		doctor=$1
 		;;
 	*)
 		sed -n 's/^# \{0,1\}//p' "$0" | sed 1d >&2
@@ -27,6 +33,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+to_given=$to
 if [ -n "$to" ]; then
 	platforms='*'
 	case $to in /*) ;; *) echo "install.sh: $to: give the whole path, from /" >&2; exit 2 ;; esac
@@ -71,6 +78,18 @@ check() { # FILE
 		exit 1
 	fi
 }
+
+if [ -n "$doctor" ]; then
+	archive=doctor/bk-doctor_${version}_$platforms.zip
+	[ -z "$to_given" ] || { echo "install.sh: give --doctor or --to, and not both" >&2; exit 2; }
+	[ -f "$archive" ] || { echo "install.sh: this tarball has no $archive" >&2; exit 1; }
+	check "$archive"
+	command -v unzip >/dev/null 2>&1 || { echo "install.sh: there is no unzip here; unpack $archive by other means" >&2; exit 1; }
+	mkdir -p "$doctor"
+	unzip -oq "$archive" -d "$doctor"
+	echo "bk-doctor $version is in $doctor. Run: $doctor/bk-doctor help"
+	exit 0
+fi
 
 found=''
 for registry in registry.terraform.io registry.opentofu.org; do
@@ -132,5 +151,6 @@ of the configuration:
 
   terraform providers lock -fs-mirror="$PWD/providers" -platform=linux_amd64 -platform=darwin_arm64
 
+To find out what your platform does: ./install.sh --doctor DIR, and DIR/bk-doctor help.
 To take it away again: ./install.sh --undo$([ "$platforms" = '*' ] && echo " --to $to" || true)
 END
