@@ -128,6 +128,6 @@ func (w *world) trial() doctor.Trial {
 func (w *world) expectNothing() {
 	w.Helper()
 	for _, p := range w.sim.Processes() {
-		w.Errorf("left: %+v", p)
+		w.Errorf("left: %s:%s on %s, registered %t, hosted %t, running %t", p.Namespace, p.Name, p.Host, p.Registered, p.Hosted, p.Running)
 	}
 }

@@ -36,7 +36,7 @@ type Trial struct {
 }
 
 // cleanup is how long it may take to remove the scratch process.
-const cleanup = 3 * time.Minute
+const cleanup = 5 * time.Minute
 
 // apart is how long two registrations are apart, so that their times are not the same second.
 const apart = 2 * time.Second

@@ -280,3 +280,34 @@ func TestProbe_left(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A start that takes effect after an interrupt, or after its answer was lost, is waited for and
+// undone.
+func TestProbe_lateStart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		interrupts bool
+		drop       string
+	}{"interrupted": {true, ""}, "lost": {false, "after"}, "lost-and-interrupted": {true, "after"}} {
+		for _, gateway := range bkapi.Gateways() {
+			t.Run(name+"/"+string(gateway), func(t *testing.T) {
+				t.Parallel()
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				w := newWorld(t, gateway, &simulator.Server{OnCall: func(call simulator.Call) {
+					if c.interrupts && call.Op == simulator.OpStart && call.API == "operate_proc_v2" {
+						interrupt()
+					}
+				}})
+				start := simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Takes: time.Minute}
+				w.sim.Inject(start)
+				w.sim.Inject(simulator.Fault{API: start.API, Op: start.Op, Drop: c.drop})
+				if _, err := w.platform.Probe(ctx, w.trial(), &doctor.Report{}); (err != nil) != c.interrupts || err != nil && strings.Contains(err.Error(), "may be left") {
+					t.Errorf("got %v", err)
+				}
+				_ = w.clock.Pause(t.Context(), time.Hour)
+				w.expectNothing()
+			})
+		}
+	}
+}

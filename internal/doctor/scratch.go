@@ -88,13 +88,23 @@ func (s *scratch) registration(ctx context.Context, api string, supplier int) (r
 	var got result
 	err := s.until(ctx, func(ctx context.Context) (bool, error) {
 		var answers procapi.ResultMap
-		if _, err := s.p.Raw.Call(ctx, s.p.gseAPI(api, true), body, &answers); err != nil {
-			s.doubtful = s.doubtful || bkapi.MayHaveActed(err)
-			return false, err
-		}
-		return s.find(answers, &got), nil
+		err := s.send(ctx, s.p.gseAPI(api, true), body, &answers)
+		return err == nil && s.find(answers, &got), err
 	})
+	s.doubtful = s.doubtful || ctx.Err() != nil // it may have been in progress
 	return got, err
+}
+
+// send sends what may have an effect. An interrupt does not end it: what was sent has to be known.
+func (s *scratch) send(ctx context.Context, api bkapi.API, body, out any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), taskPatience)
+	defer cancel()
+	_, err := s.p.Raw.Call(sending, api, body, out)
+	s.doubtful = s.doubtful || bkapi.MayHaveActed(err)
+	return err
 }
 
 // operate sends an operation once, with the labels of meta, and waits for its result.
@@ -122,8 +132,7 @@ func (s *scratch) operate(ctx context.Context, op int) (result, error) {
 	var accepted struct {
 		ID procapi.TaskID `json:"task_id"`
 	}
-	if _, err := s.p.Raw.Call(ctx, api, body, &accepted); err != nil {
-		s.doubtful = s.doubtful || bkapi.MayHaveActed(err)
+	if err := s.send(ctx, api, body, &accepted); err != nil {
 		return result{}, err
 	}
 	if accepted.ID == "" {
@@ -259,6 +268,10 @@ func (s *scratch) labelled(value string) {
 // ownLabel tells what a registration came of.
 const ownLabel = "bk_doctor"
 
+// late is how long what was sent may take to have its effect: op_timeout, the check after it, and
+// more.
+const late = 75 * time.Second
+
 // remove takes away everything of the process, whatever was done to it, and looks whether
 // nothing is left.
 func (s *scratch) remove(ctx context.Context) error {
@@ -267,7 +280,7 @@ func (s *scratch) remove(ctx context.Context) error {
 		s.task = ""
 	}
 	if s.doubtful {
-		_ = s.p.pause(ctx, 10*time.Second)
+		_ = s.p.pause(ctx, late)
 	}
 	var failed error
 	for range 3 {
