@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -20,8 +21,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	plan, state := r.newModel(), r.newModel()
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-		ends := state.values().OnDestroy
-		resp.Diagnostics.Append(manyAtOnce(ctx, state, ends, fleet.Operation(ends.ValueString()).Order())...)
+		resp.Diagnostics.Append(planDestroy(ctx, state)...)
 		return // a destroy has nothing to compute
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -211,6 +211,22 @@ func (m *resourceValues) recordRun(o operation, number int, duties []duty) {
 	if m.RolloutPlan.IsUnknown() {
 		m.RolloutPlan = types.StringValue(run{number: number, operation: o.name, order: o.order, members: o.members, duties: duties, rollout: o.rollout}.String())
 	}
+}
+
+// planDestroy says what on_destroy runs.
+func planDestroy(ctx context.Context, state resourceModel) diag.Diagnostics {
+	values, members := state.values(), membersOf(ctx, state, 0)
+	ends := fleet.Operation(values.OnDestroy.ValueString())
+	if ends == "" {
+		return nil
+	}
+	if many := manyAtOnce(ctx, state, values.OnDestroy, ends.Order()); len(many) > 0 {
+		return many
+	}
+	rollout, diags := rolloutOf(ctx, members, ends, values.Rollout)
+	does := run{operation: ends, order: ends.Order(), members: members, duties: everyHost(members), rollout: rollout}.String()
+	return append(diags, diagnose.About(path.Root("on_destroy"), diag.NewWarningDiagnostic("Operation On Destroy", fmt.Sprintf(
+		"%s: the destroy of this operation runs: %s\n\nTo run nothing, take on_destroy out and apply that first.", identifier(ctx, state).ValueString(), strings.ReplaceAll(does, "run 0: ", "")))))
 }
 
 // fewHosts is how many hosts may be taken down at once without a warning.

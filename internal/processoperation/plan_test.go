@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/blueking/terraform-provider-bk/internal/providertest"
@@ -185,6 +186,29 @@ func TestProcessOperation_runOnCreate(t *testing.T) {
 			maps.Copy(config, c.more)
 			resource.Applied(config)
 			sim.Changed(t, c.want...)
+		})
+	}
+}
+
+// The plan of a destroy says what on_destroy runs, on which hosts and in which waves.
+func TestProcessOperation_planOfDestroy(t *testing.T) {
+	t.Parallel()
+	stops := map[string]any{"on_destroy": "stop", "run_on_create": false, "rollout": map[string]any{"batch_size": 1}}
+	for name, c := range map[string]struct {
+		config map[string]any
+		want   string
+	}{
+		"nothing": {restartConfig(providertest.FaceESB, 2, map[string]any{"run_on_create": false}), ""},
+		"stop":    {restartConfig(providertest.FaceESB, 2, stops), "web:nginx: the destroy of this operation runs: stop on 2 hosts in 2 waves of 1: web-1, web-2 To run nothing, take on_destroy out"},
+		"several": {operation("start", stack(), stops), "runs: stop priority 5, log, web, on 3 hosts in 3 waves of 1: web-1…web-3 then priority 1, db, on 2 hosts in 2 waves of 1: web-1, web-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resource := operationOf(t, providertest.NewSim(t), providertest.FaceESB)
+			resource.Applied(c.config)
+			if _, said := resource.Plan(nil); said.Failed() || (len(said) > 0) != (c.want != "") || !strings.Contains(strings.Join(strings.Fields(said.String()), " "), c.want) {
+				t.Errorf("said: %s", said)
+			}
 		})
 	}
 }

@@ -248,7 +248,7 @@ func (c *Core) ApplyUnrefreshed(config map[string]any) (PlanKind, Diagnostics) {
 }
 
 // notices are warnings of what a plan or an apply does to hosts, with nothing wrong.
-var notices = []string{"Hosts Leave Without A Limit", "Hosted Process Is Replaced", "Hosts Taken Over"}
+var notices = []string{"Hosts Leave Without A Limit", "Hosted Process Is Replaced", "Hosts Taken Over", "Operation On Destroy"}
 
 // ApplyResolved is ApplyUnrefreshed of a configuration with values that are not known before
 // the apply. It returns what was planned. Notices are kept apart.
