@@ -33,6 +33,7 @@ type effect struct {
 	// ensure is how far those that stay are brought up, leaving how the others are unregistered.
 	ensure  fleet.Ensure
 	leaving fleet.OnDestroy
+	forgets bool // forget_unreachable
 	// unsure are the removed hosts whose registration may be another object's. refused are those on
 	// which registering was refused.
 	unsure, refused []fleet.Host
@@ -51,14 +52,15 @@ func created(ctx context.Context, plan hostedModel) effect {
 // destroyed is the effect of a destroy.
 func destroyed(ctx context.Context, state hostedModel, last ledger) effect {
 	prior, _ := reference.InventoryOf(state.HostsMap(ctx), 0)
-	e := effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaving: fleet.OnDestroy(state.lifecycle().OnDestroy.ValueString())}
-	return e.removing(prior.Hosts(), state.lifecycle().statuses(prior), last)
+	values := state.lifecycle()
+	e := effect{id: state.Identifier(ctx).ValueString(), prior: prior, leaving: fleet.OnDestroy(values.OnDestroy.ValueString()), forgets: values.ForgetUnreachable.ValueBool()}
+	return e.removing(prior.Hosts(), values.statuses(prior), last)
 }
 
 // updated is the effect of an update, in which what is registered changes or not.
 func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
-	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString())}
+	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures(), leaving: fleet.OnDestroy(after.OnDestroy.ValueString()), forgets: after.ForgetUnreachable.ValueBool()}
 	e.prior = last.inventory(state.HostsMap(ctx), r.supplier())
 	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
 	e.next = e.next.Keeping(e.prior)
@@ -234,6 +236,9 @@ func (e effect) brings() []part {
 func (e effect) lets() []part {
 	const ours = " what is this resource's on"
 	ends, unregister := wordsOf(e.leaving), wordsOf(fleet.DestroyUnregister)
+	if e.forgets {
+		ends, unregister = ends+" or forget", unregister+" or forget"
+	}
 	unsure := setOf(slices.Concat(e.unsure, e.refused))
 	sure := keep(e.removed, func(host fleet.Host) bool { return !unsure(host) })
 	going := part{ends + " what is not renamed on", e.going}

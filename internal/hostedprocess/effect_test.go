@@ -316,6 +316,7 @@ func TestHostedProcess_rolloutPlan(t *testing.T) {
 		"removed-one-by-one": {fleetOf(by, 4, nil), fleetOf(by, 2, map[string]any{"on_destroy": "stop", "rollout": map[string]any{"batch_size": 1}}), "stop and unregister 2 hosts: web-3, web-4\nin 2 waves of 1"},
 		"killed":             {fleetOf(by, 3, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "kill")), "kill and unregister 2 hosts: web-2, web-3"},
 		"stopped-now":        {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, with(one, "on_destroy", "stop")), "stop and unregister 1 host: web-2"},
+		"forgotten":          {fleetOf(by, 2, one), fleetOf(by, 1, with(with(one, "on_destroy", "stop"), "forget_unreachable", true)), "stop and unregister or forget 1 host: web-2"},
 		"no-longer-killed":   {fleetOf(by, 2, with(one, "on_destroy", "kill")), fleetOf(by, 1, one), "unregister 1 host: web-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
