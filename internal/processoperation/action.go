@@ -85,15 +85,15 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	}
 
 	report := newProgress(a.platform.Pace, string(o.name)+" "+o.subject(), func(message string) {
-		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) turns away at
-		// the next message and never reads how the action ended.
+		// After an interrupt Terraform (1.15.9, stopHook.ProgressAction) stops at the next message,
+		// and never reads how the action ended.
 		if ctx.Err() == nil {
 			resp.SendProgress(action.InvokeProgressEvent{Message: message})
 		}
 	})
 	o.rollout.Watch = report.update
 	results := o.run(limited, everyHost(o.members))
-	// Nobody listens any more once this method has returned.
+	// Terraform reads no message once this method has returned.
 	report.stop()
 
 	entries, _ := model.Entries(ctx)

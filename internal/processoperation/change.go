@@ -21,7 +21,7 @@ type place struct {
 type change struct {
 	// everywhere: the operation runs again on every host.
 	everywhere bool
-	// records: hosts that join are recorded, and the operation does not run there.
+	// records: hosts that join are only recorded, and the operation does not run there.
 	records bool
 	next    []member
 	prior   map[string][]fleet.Host // by process
@@ -74,7 +74,7 @@ func newChange(next, prior []member, failed map[string]string) *change {
 	return c
 }
 
-// moved are the hosts of a process that came, and those that went.
+// moved are the hosts of a process that joined, and those that left.
 func (c *change) moved(process string) (added, removed []fleet.Host) {
 	stays := make(map[fleet.HostID]bool)
 	for _, m := range c.next {
@@ -96,14 +96,13 @@ func (c *change) moved(process string) (added, removed []fleet.Host) {
 	return added, removed
 }
 
-// sameTriggers takes null and empty for the same: neither says anything.
+// sameTriggers treats null and empty as the same.
 func sameTriggers(a, b types.Map) bool {
 	return a.Equal(b) || (len(a.Elements()) == 0 && len(b.Elements()) == 0 && !a.IsUnknown() && !b.IsUnknown())
 }
 
-// findRenamed asks for the other names of hosts that came and went, where a machine may
-// have done both: an address gave way to an agent id, or the other way round. members are
-// those of next, as the platform knows them.
+// findRenamed asks for the other names of hosts that joined and left, if a machine may have changed
+// from its address to its agent id, or back. members are those of next, as the platform knows them.
 func (c *change) findRenamed(ctx context.Context, members []member) error {
 	c.renamed = make(map[fleet.HostID]fleet.HostID)
 	asked := make(map[string]bool)
@@ -131,13 +130,13 @@ func (c *change) findRenamed(ctx context.Context, members []member) error {
 	return nil
 }
 
-// mayRename reports whether hosts that came may be hosts that went.
+// mayRename reports whether hosts that joined may be hosts that left.
 func (c *change) mayRename() bool {
 	return slices.ContainsFunc(c.next, func(m member) bool { return mayRename(c.moved(m.ID)) })
 }
 
-// mayRename reports whether a host of one list may be one of the other by another name:
-// only an address and an agent id can be the same machine.
+// mayRename reports whether a host of one list may be one of the other by another name. Only an
+// address and an agent id can be the same machine.
 func mayRename(a, b []fleet.Host) bool {
 	agents, addresses := byForm(a)
 	otherAgents, otherAddresses := byForm(b)
@@ -155,8 +154,7 @@ func byForm(hosts []fleet.Host) (agents, addresses bool) {
 	return agents, addresses
 }
 
-// inState is where state may hold a process on a host: by the other name of the host, if
-// it has that.
+// inState is where state may hold a process on a host: under the host's other name, if it has one.
 func (c *change) inState(process string, host fleet.Host) place {
 	if before, renamed := c.renamed[host.WithoutSupplier()]; renamed && c.held[place{process, before}] {
 		return place{process, before}
@@ -174,9 +172,9 @@ func (c *change) retries() bool {
 	})
 }
 
-// due is where the operation has to run: everywhere, or on what was added and where the
-// last run failed. With run_on_create = false what was added is no more than recorded, as by
-// a create. Unsure is where that may have worked, silent where no agent said so.
+// due is where the operation has to run: everywhere, or on added hosts and where the last run
+// failed. With run_on_create = false added hosts are only recorded, as in a create. unsure are the
+// hosts on which it may have worked. silent are those whose agents did not answer.
 func (c *change) due() []duty {
 	duties := make([]duty, len(c.next))
 	for i, m := range c.next {

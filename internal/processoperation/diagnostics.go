@@ -12,14 +12,14 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// runFailed is the error for a run that failed on some hosts. todo says what to do, and
-// what the next run does; again, what that does where the outcome is not known.
+// runFailed is the error for a run that failed on some hosts. todo says what to do, and what the
+// next run does. again says what that does if the outcome is not known.
 func runFailed(o operation, results outcome, todo, again string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, again)+todo)
 }
 
-// createdInPart is how a first run ends that succeeded on some hosts, or was interrupted
-// when it may have.
+// createdInPart is the end of a first run that succeeded on some hosts, or was interrupted when it
+// may have.
 func createdInPart(o operation, results outcome, as reference.OnPartialCreate) diag.Diagnostic {
 	if as == reference.PartialError {
 		return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
@@ -30,19 +30,18 @@ func createdInPart(o operation, results outcome, as reference.OnPartialCreate) d
 		"The next plan shows an update that retries these hosts alone."+o.raise(results))
 }
 
-// nothingConfirmed is the error for a first run that may have worked, and of which no
-// host said so.
+// nothingConfirmed is the error for a first run that may have worked, although no host confirmed
+// it.
 func nothingConfirmed(o operation, results outcome) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary(o.name), o.failed(results, "")+
 		"No host is known to have succeeded, so Terraform now taints the resource, and the next apply runs on every host again without asking. "+
 		"`terraform untaint` of this resource makes the next apply ask first.")
 }
 
-// invoked is how an action ends: with nothing to say; with a warning, if no more hosts
-// failed than may; or else with an error.
-// What an action leaves undone is nowhere but in its message, so that names every host.
-// addresses are those of the configuration, by key, of each process; inOneValue is what has
-// to be set for others to be taken.
+// invoked is the end of an action: nothing; a warning, if no more hosts failed than allowed; or
+// else an error. Only its message has what an action leaves undone, so it names every host.
+// addresses are those of the configuration, by key, of each process. inOneValue is what has to be
+// set in place of a declaration.
 func invoked(o operation, addresses []map[string]string, inOneValue string, results outcome) diag.Diagnostics {
 	failures := results.failures()
 	if failures.count() == 0 {
@@ -83,9 +82,8 @@ func summary(name fleet.Operation) string {
 	return "Unable to " + diagnose.Sentence(string(name))[:len(name)] + " Process"
 }
 
-// failed says how the hosts came out of the operation, on which it failed, and why: of
-// several processes, each in its turn. again is what the next run does
-// where the outcome is not known.
+// failed says on which hosts the operation failed, and why, for one process after the other. again
+// is what the next run does if the outcome is not known.
 func (o operation) failed(results outcome, again string) string {
 	if !o.several() {
 		return o.members[0].failed(o.name, results[0], again)
@@ -128,8 +126,8 @@ func stagesOf(order fleet.Order, members []member) [][]int {
 	return fleet.Stages(order, priorities)
 }
 
-// applied is what the next apply does where the outcome is not known, destroyed what the
-// next destroy does.
+// applied is what the next apply does if the outcome is not known, destroyed what the next destroy
+// does.
 func (o operation) applied() string {
 	if fleet.AsksFirst(o.name) {
 		return " The next apply asks the platform and the agent there first, and acts only where it must."

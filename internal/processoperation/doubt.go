@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// doubtKey holds in private state what failed_hosts does not say of operations that may
-// have worked.
+// doubtKey holds in private state what failed_hosts does not say of operations that may have
+// worked.
 const doubtKey = "doubt"
 
 // doubt are the operations whose end was not seen, by process and address, with their tasks
@@ -22,8 +22,8 @@ type doubt map[string]map[string]inDoubt
 // inDoubt is one of them.
 type inDoubt struct {
 	fleet.Task
-	// Watched is the fingerprint of the spec where the operation has worked, and its host was
-	// not watched for as long as rollout.healthy wants: with another spec, that is no use.
+	// Watched is the fingerprint of the spec with which the operation has worked, if its host was
+	// not watched for as long as rollout.healthy requires. With another spec it does not count.
 	Watched string `json:"watched,omitempty"`
 }
 
@@ -33,7 +33,7 @@ func (d doubt) at(p place) (inDoubt, bool) {
 	return known, found
 }
 
-// asDeclared is the doubt without what has worked with another spec than the members'.
+// asDeclared is the doubt without operations that have worked with another spec than the members'.
 func (d doubt) asDeclared(members []member) doubt {
 	rest := d.without(nil, nil)
 	for _, m := range members {
@@ -42,7 +42,7 @@ func (d doubt) asDeclared(members []member) doubt {
 	return rest
 }
 
-// without is the doubt of hosts that there are no results of.
+// without is the doubt of hosts without results.
 func (d doubt) without(members []member, results outcome) doubt {
 	rest := make(doubt)
 	for process, tasks := range d {
@@ -56,8 +56,7 @@ func (d doubt) without(members []member, results outcome) doubt {
 	return rest
 }
 
-// doubtOf is what a run leaves in doubt. Where its turn did not come, what was in doubt
-// before still is.
+// doubtOf is what a run leaves in doubt. Hosts whose turn did not come keep their earlier doubt.
 func doubtOf(o operation, duties []duty, results outcome) doubt {
 	d := make(doubt)
 	for i, m := range o.members {
@@ -85,7 +84,7 @@ func doubtOf(o operation, duties []duty, results outcome) doubt {
 	return d
 }
 
-// loadDoubt gives nothing where nothing was kept.
+// loadDoubt returns nil if nothing was kept.
 func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, doubtKey)
 	var d doubt
@@ -95,7 +94,7 @@ func loadDoubt(ctx context.Context, from privateReader) (doubt, diag.Diagnostics
 	return d, diags
 }
 
-// saveDoubt writes nothing where there is none and was none.
+// saveDoubt writes nothing if there is none and was none.
 func saveDoubt(ctx context.Context, to privateWriter, before, now doubt) diag.Diagnostics {
 	if len(before) == 0 && len(now) == 0 {
 		return nil

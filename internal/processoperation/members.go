@@ -20,8 +20,8 @@ type member struct {
 	priority int64
 }
 
-// duty is what an operation does for a member: on which hosts it runs, and on which of
-// them it may have worked before, with its task where that is known.
+// duty is what an operation does for a member: on which hosts it runs, and on which of them it may
+// have worked before. Those have their task, if it is known.
 type duty struct {
 	hosts   []fleet.Host
 	unsure  map[fleet.Host]fleet.Task
@@ -44,7 +44,7 @@ func membersOf(ctx context.Context, m reference.Processes, supplier int) []membe
 	var members []member
 	entries, _ := m.Entries(ctx)
 	for _, entry := range entries {
-		// Addresses were checked by the plan; what cannot be read is left out there.
+		// The plan checked the addresses. Those that cannot be read are left out there.
 		inventory, _ := reference.InventoryOf(entry.HostsMap(ctx), supplier)
 		target := reference.Target{ID: entry.Identifier(ctx).ValueString(), Hosts: inventory}
 		members = append(members, member{Target: target, name: entry.Name, priority: entry.Priority})

@@ -45,8 +45,8 @@ func (m *inputValues) order() fleet.Order {
 	return cmp.Or(fleet.Order(m.Order.ValueString()), m.operation().Order())
 }
 
-// checkInputs refuses an operation without its command, an order of one process, and a gate
-// that nothing could pass. What is not known yet passes.
+// checkInputs refuses an operation without its command, an order of one process, and a gate that no
+// host could pass. What is not known yet passes.
 func checkInputs(ctx context.Context, m model, config tfsdk.Config) diag.Diagnostics {
 	var diags diag.Diagnostics
 	operation, rollout := m.inputs().Operation, m.inputs().Rollout
@@ -134,7 +134,7 @@ func (o operation) id() string {
 	return joinedIDs(ids)
 }
 
-// title is how a sentence about the operation begins.
+// title begins a sentence about the operation.
 func (o operation) title() string {
 	if o.several() {
 		return fmt.Sprintf("%d processes", len(o.members))
@@ -142,7 +142,7 @@ func (o operation) title() string {
 	return o.members[0].Title
 }
 
-// subject is what it is called where there is little room.
+// subject is a short name of it.
 func (o operation) subject() string {
 	if o.several() {
 		return o.title()
@@ -202,10 +202,10 @@ func (o operation) run(ctx context.Context, duties []duty) outcome {
 	})
 }
 
-// outcome is what became of a run: the results of each member.
+// outcome is the outcome of a run: the results of each member.
 type outcome []fleet.Results
 
-// failures are those that did not come out well.
+// failures are the results that are not done.
 func (o outcome) failures() outcome {
 	failures := make(outcome, len(o))
 	for i, results := range o {
@@ -227,7 +227,7 @@ func (o outcome) but(away unreachable, members []member) outcome {
 	return others
 }
 
-// mayHaveRun are those of operations that did not come out well and may have done something.
+// mayHaveRun are those of failed operations that may have done something.
 func (o outcome) mayHaveRun() outcome {
 	ran := make(outcome, len(o))
 	for i, results := range o {
@@ -248,7 +248,7 @@ func (o outcome) count() int {
 	return n
 }
 
-// machines counts those that there are results of.
+// machines counts those with results.
 func (o outcome) machines() int {
 	ids := make(map[fleet.HostID]bool)
 	for _, results := range o {
@@ -271,7 +271,7 @@ func (o outcome) anyOf(is func(fleet.Outcome) bool) bool {
 	return false
 }
 
-// inDoubt reports whether any result leaves open that the operation worked.
+// inDoubt reports whether the operation may have worked in spite of any result.
 func (o outcome) inDoubt() bool { return slices.ContainsFunc(o, diagnose.InDoubt) }
 
 // interrupted reports whether the user ended the run.
@@ -279,8 +279,8 @@ func (o outcome) interrupted() bool {
 	return o.anyOf(func(one fleet.Outcome) bool { return fleet.Interrupted(one.Err) })
 }
 
-// cutShort reports whether the run ended before it was through: however few hosts are
-// left, that is not what max_failed_hosts allows.
+// cutShort reports whether the run ended early. max_failed_hosts does not allow that, however few
+// hosts are left.
 func (o outcome) cutShort() bool {
 	return o.anyOf(func(one fleet.Outcome) bool {
 		return fleet.Interrupted(one.Err) || (one.Verdict == fleet.NotTried && !one.Blocked)

@@ -46,7 +46,7 @@ func (o operation) keyOf(process string, host fleet.Host) string {
 	return host.Address()
 }
 
-// twins are hosts of a process that are another of it by a second name, with that one.
+// twins are hosts of a process that are the same machine as another of its hosts, with that host.
 func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	twins, hosts, process := make(map[place]fleet.Host), make(map[string][]fleet.Host), make(map[string]fleet.Process)
 	for _, m := range o.members {
@@ -75,8 +75,8 @@ func (o operation) twins(ctx context.Context) (map[place]fleet.Host, error) {
 	return twins, nil
 }
 
-// namesUnknown is the error for hosts of which nobody tells whether they are the same
-// machines as others.
+// namesUnknown is the error for hosts that may be the same machines as others, if the platform
+// cannot be asked.
 func namesUnknown(o operation, err error) diag.Diagnostic {
 	return diagnose.CallFailed(summary(o.name), o.title()+": "+string(o.name)+" was not run on any host. Hosts are given by address and by agent id, "+
 		"and whether two of them are the same machine could not be asked.", err)

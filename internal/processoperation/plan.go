@@ -83,7 +83,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("unreachable"), unreachable)...)
 	}
 	if settled && nothing {
-		// Nothing changes, and the last run is what state tells.
+		// Nothing changes, so state has the last run.
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("rollout_plan"), state.values().RolloutPlan)...)
 		return
 	}
@@ -98,7 +98,7 @@ func (r *baseResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	resp.Diagnostics.Append(planned.plan(ctx, plan, settled, state.values().RolloutPlan.ValueString(), resp)...)
 }
 
-// sameInputs reports whether a plan says what state says.
+// sameInputs reports whether a plan has the values of state.
 func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 	to, from := plan.values(), state.values()
 	return reference.SameProcesses(ctx, plan, state) && to.Operation.Equal(from.Operation) && to.Order.Equal(from.Order) && to.Triggers.Equal(from.Triggers) && to.Rollout.Equal(from.Rollout) && to.MaxUnreachable.Equal(from.MaxUnreachable) &&
@@ -107,7 +107,7 @@ func sameInputs(ctx context.Context, plan, state resourceModel) bool {
 
 // run is what an apply does, in the words of rollout_plan.
 type run struct {
-	// number counts the runs of a resource. With it the same run twice is a line of the
+	// number counts the runs of a resource. So the same run twice changes rollout_plan in the
 	// second plan as well.
 	number    int
 	operation fleet.Operation
@@ -190,8 +190,8 @@ func (s step) keys() []string {
 	return keys
 }
 
-// plan writes the run into rollout_plan, unless that is not known yet, and warns of one
-// that takes down many hosts at once. told is what is in state, of the run before.
+// plan writes the run into rollout_plan, unless it is not known yet, and warns of one that takes
+// down many hosts at once. told is the value in state, of the run before.
 func (r run) plan(ctx context.Context, plan resourceModel, known bool, told string, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	at, values := path.Root("rollout_plan"), plan.values()
 	r.operation, r.order = values.operation(), values.order()
@@ -238,8 +238,8 @@ func manyAtOnce(ctx context.Context, m model, operation types.String, order flee
 	return manyInStep(identifier(ctx, m), m.inputs().Rollout, operation, stepsOf(order, members, everyHost(members)))
 }
 
-// manyInStep warns of an operation that takes down many hosts without waves. A reload is
-// left out: the process goes on running. Waves say that somebody thought of it.
+// manyInStep warns of an operation that takes down many hosts without waves. A reload is left out,
+// since the process goes on running. Waves show that somebody thought of it.
 func manyInStep(id types.String, rollout types.Object, operation types.String, steps []step) diag.Diagnostics {
 	switch fleet.Operation(operation.ValueString()) {
 	case fleet.Stop, fleet.Restart, fleet.Kill:

@@ -9,8 +9,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/platform"
 )
 
-// progress reports how far a rollout has come: when something changes, but no more often
-// than the pace allows, and after a silence as long as the pace allows.
+// progress reports how far a rollout has come. It reports each change, but no more often than the
+// pace allows. Without a change it repeats the last message after a while.
 type progress struct {
 	pace  platform.Pace
 	title string
@@ -54,8 +54,8 @@ func (p *progress) stop() {
 	}
 }
 
-// repeat sends what came too soon after another message, and sends the same again when
-// nothing changes for long.
+// repeat sends what came too soon after another message. It sends the same again if nothing changes
+// for long.
 func (p *progress) repeat() {
 	ticker := time.NewTicker(max(p.pace.MinInterval, time.Millisecond))
 	defer ticker.Stop()

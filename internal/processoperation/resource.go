@@ -140,7 +140,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	o.rollout.MaxUnreachable, o.unreachable.Hosts = 0, 0 // what is destroyed is not brought up to date later
 	o.order = o.name.Order()
 
-	// State may hold one machine by two names that nobody told apart when they came.
+	// State may hold one machine by two names that were not known to be one when they were added.
 	twins, err := o.twins(ctx)
 	if err != nil {
 		resp.Diagnostics.Append(namesUnknown(o, err))
@@ -175,7 +175,7 @@ func (r *baseResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	resp.Diagnostics.Append(runFailed(o, results, diagnose.DestroyedAlone, o.destroyed()))
 }
 
-// record writes what became of a run into the model.
+// record writes the outcome of a run into the model.
 func (m *resourceValues) record(o operation, failures outcome, away unreachable) {
 	m.ID = types.StringValue(o.id())
 	failed := make(map[string]string)
@@ -188,8 +188,8 @@ func (m *resourceValues) record(o operation, failures outcome, away unreachable)
 	m.Unreachable = reference.StringMapValue(away.byKey(o.members))
 }
 
-// recordDestroy writes what a destroy has left undone into the model. If it is given up, the
-// operation is due where it was before, and where on_destroy may have undone it.
+// recordDestroy writes what a destroy has left undone into the model. If the user keeps the
+// resource, the operation is due where it was before, and where on_destroy may have undone it.
 func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	before := reference.StringMap(m.FailedHosts)
 	m.record(o, left.mayHaveRun(), unreachableOf(o.members, reference.StringMap(m.Unreachable)).leftOf(o, left))
@@ -205,7 +205,7 @@ func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	m.FailedHosts = reference.StringMapValue(failed)
 }
 
-// addTwins gives hosts that are others by a second name the results of those.
+// addTwins adds the results of hosts that are others by a second name.
 func (o operation) addTwins(results outcome, twins map[place]fleet.Host) {
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {

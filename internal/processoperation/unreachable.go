@@ -89,8 +89,8 @@ func maxUnreachable(p *platform.Platform, m model, members []member) reference.M
 	return reference.MaxUnreachableOf(p, m.inputs().MaxUnreachable, len(machinesOf(members, everyHost(members))))
 }
 
-// judge parts the failures of a run from the hosts whose agents do not answer, where these are,
-// together with before, no more than may be. Where there are more, they have failed as any other.
+// judge separates the failures of a run from the unreachable hosts, if these (with before) are no
+// more than allowed. If there are more, they have failed like any other.
 func (o operation) judge(failures outcome, before unreachable) (outcome, unreachable) {
 	away := maps.Clone(before)
 	if away == nil {
@@ -146,7 +146,7 @@ func (o operation) raise(failures outcome) string {
 	return diagnose.RaiseUnreachable(len(machines), o.unreachable.Hosts, o.unreachable.Set)
 }
 
-// warn warns of the hosts whose agents do not answer, once. so is what follows from that.
+// warn warns of the unreachable hosts, once. so is what follows from that.
 func (u unreachable) warn(o operation, so string) diag.Diagnostics {
 	if len(u) == 0 {
 		return nil
@@ -160,13 +160,13 @@ func (u unreachable) warn(o operation, so string) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Agents Not Reachable", text+diagnose.AllowedUnreachable(o.unreachable.Set, so))}
 }
 
-// ranLater is what becomes of hosts whose agents do not answer.
+// ranLater says what happens to unreachable hosts.
 func (o operation) ranLater() string {
 	return diagnose.KeptUnreachable + " The " + string(o.name) + " runs on such a host in the first apply after its agent answers."
 }
 
 // Read asks the agents that did not answer when the operation was to run. It asks nothing else: an
-// operation is an event, and bk_process_status reports how the process is now.
+// operation is an event, and bk_process_status reports the state of the process.
 func (r *baseResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	state := r.newModel()
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)

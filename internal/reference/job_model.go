@@ -38,7 +38,7 @@ type JobModel struct {
 	at path.Path
 }
 
-// jobParts are what a process is to JOB, however the configuration gives it.
+// jobParts are what JOB knows of a process, in whichever way the configuration gives it.
 type jobParts struct {
 	scope   types.Object
 	bizID   types.Int64
@@ -201,7 +201,7 @@ func (m *JobModel) HostsMap(ctx context.Context) HostMap {
 	return parts.hosts
 }
 
-// SetHosts replaces them where they stand.
+// SetHosts replaces them in the attribute that has them.
 func (m *JobModel) SetHosts(ctx context.Context, hosts HostMap) {
 	parts, _ := m.parts(ctx)
 	parts.hosts = hosts
@@ -278,8 +278,8 @@ func (m *JobModel) Open(ctx context.Context, p *platform.Platform, owner string)
 	if diags.HasError() {
 		return Target{}, diags
 	}
-	// JOB has no labels to carry a fingerprint; it tells one declaration from
-	// another all the same.
+	// JOB has no labels to carry a fingerprint. It distinguishes one declaration from another all
+	// the same.
 	fingerprint, err := fleet.Fingerprint(info, nil)
 	if err != nil {
 		diags.Append(diagnose.Bug(err))

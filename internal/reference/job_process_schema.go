@@ -19,9 +19,9 @@ import (
 const JobNote = "For platforms whose JOB is older than 3.7. Later releases no longer have these APIs: there, use the object without `job` in its " +
 	"name. "
 
-// JobAttributes are scope, bk_biz_id, process and hosts, which say what a process is
-// to JOB, and declaration, which the object that registers computes. Any other object takes
-// a declaration in place of the four, or several of either.
+// JobAttributes are scope, bk_biz_id, process and hosts, which identify a process for JOB, and
+// declaration. The object that registers computes declaration. Any other object takes a declaration
+// in place of the four, or several of either.
 func JobAttributes(o Options) map[string]schema.Attribute {
 	hosts := jobHostsAttribute()
 	hosts.Required, hosts.Optional = o.Registers, !o.Registers

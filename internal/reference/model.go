@@ -21,8 +21,7 @@ type Model interface {
 	Open(ctx context.Context, p *platform.Platform, owner string) (Target, diag.Diagnostics)
 	// Identifier is the object's id, unknown while any part of it is.
 	Identifier(ctx context.Context) types.String
-	// onHost is what tells the process from others on a host, unknown while any part of it
-	// is.
+	// onHost identifies the process among others on a host. It is unknown while any part of it is.
 	onHost(ctx context.Context) types.String
 	// Check reports what the platform would refuse or silently change. p is nil while
 	// only the configuration is known.

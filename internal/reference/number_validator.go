@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// WholeNumber is the type of attributes that take whole numbers. The framework's own takes
-// a fraction for a bug of the provider and asks for a report of it.
+// WholeNumber is the type of attributes that take whole numbers. The framework's own type reports a
+// fraction as a bug of the provider.
 type WholeNumber struct{ basetypes.Int64Type }
 
 // Equal implements attr.Type. Values are those of the framework's type.
@@ -24,7 +24,7 @@ func (WholeNumber) Equal(other attr.Type) bool {
 	return same || basetypes.Int64Type{}.Equal(other)
 }
 
-// ValueFromTerraform makes an unknown value of a fraction, about which Validate has its say.
+// ValueFromTerraform makes an unknown value of a fraction. Validate reports that.
 func (t WholeNumber) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
 	if fractionOf(in) != nil {
 		return basetypes.NewInt64Unknown(), nil

@@ -26,7 +26,8 @@ type Processes interface {
 	// Entries are the processes, in the order of their names. known is false while it is
 	// not known which there are, or in which order they go.
 	Entries(ctx context.Context) (entries []Entry, known bool)
-	// KeepHosts leaves these hosts of each process, by its name, and no process without.
+	// KeepHosts keeps these hosts of each process, by its name, and removes processes without
+	// hosts.
 	KeepHosts(ctx context.Context, hosts map[string]HostMap)
 }
 
@@ -101,8 +102,7 @@ type several struct {
 // element is a Model that is in processes.
 type element interface {
 	Model
-	// read takes the values of an element that stands at a path, and write gives them back
-	// with the hosts that it has by then.
+	// read takes the values of an element at a path. write returns them with its current hosts.
 	read(ctx context.Context, at path.Path, attributes map[string]attr.Value)
 	write(attributes map[string]attr.Value)
 }
@@ -131,7 +131,7 @@ func (s several) entries(ctx context.Context) (entries []Entry, known bool) {
 	return entries, known
 }
 
-// keepHosts gives what is left of processes.
+// keepHosts returns the processes that are left.
 func (s several) keepHosts(ctx context.Context, hosts map[string]HostMap) types.Map {
 	if s.processes.IsNull() {
 		s.one.SetHosts(ctx, hosts[""])
@@ -225,7 +225,7 @@ func processesAttribute(d declaration, parts map[string]schema.Attribute, togeth
 	}
 }
 
-// nestedHosts declares hosts where they do not stand at the root.
+// nestedHosts declares hosts that are not at the root.
 func nestedHosts() schema.MapAttribute {
 	return schema.MapAttribute{
 		MarkdownDescription: "Map of host key to host address, as the `hosts` of an object with one process.",
@@ -244,8 +244,8 @@ func (d declaration) orSeveral() schema.StringAttribute {
 	return process
 }
 
-// insteadValidator wants an attribute that stands for a declaration and for its parts, or what is
-// needed of those.
+// insteadValidator requires an attribute that replaces a declaration and its parts, or those of the
+// parts that are needed.
 type insteadValidator struct {
 	declarationValidator
 
@@ -272,7 +272,7 @@ func (v insteadValidator) ValidateString(ctx context.Context, req validator.Stri
 	}
 }
 
-// entryNames wants processes, each with a name.
+// entryNames requires processes, each with a name.
 type entryNames struct{}
 
 func (entryNames) Description(context.Context) string {
@@ -307,7 +307,7 @@ func (entryHosts) ValidateMap(ctx context.Context, req validator.MapRequest, res
 	resp.Diagnostics.Append(diags...)
 }
 
-// entryValidator wants the process of an entry, or its parts.
+// entryValidator requires the process of an entry, or its parts.
 type entryValidator struct{ declaration }
 
 func (v entryValidator) Description(context.Context) string {

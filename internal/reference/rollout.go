@@ -80,7 +80,7 @@ func ToleranceAttribute(description string) schema.StringAttribute {
 // ToleranceValidator refuses what is no number or percentage of hosts.
 func ToleranceValidator() validator.String { return toleranceValidator{} }
 
-// OnFailure is what happens to a rollout once more hosts have failed than it bears.
+// OnFailure is what happens to a rollout once more hosts have failed than it allows.
 type OnFailure string
 
 const (
@@ -107,8 +107,8 @@ func RollsBack(rollout types.Object) bool {
 	return onFailure.ValueString() == string(OnFailureRollback)
 }
 
-// noRollbackValidator refuses a rollback where there is nothing to go back to. Without the
-// attribute, Terraform would drop it and say nothing.
+// noRollbackValidator refuses a rollback if there is nothing to go back to. Without the attribute,
+// Terraform would drop it silently.
 type noRollbackValidator struct{}
 
 func (noRollbackValidator) Description(context.Context) string { return `must be "stop"` }

@@ -33,8 +33,8 @@ const (
 	maxFileName = 255
 )
 
-// textValidator refuses texts about which fault has something to say: what is wrong, and
-// what would be right, without a full stop.
+// textValidator refuses texts with a fault. fault says what is wrong and what would be right,
+// without a full stop; it returns "" for a valid text.
 type textValidator struct {
 	summary, description string
 	fault                func(text string) string
@@ -130,9 +130,9 @@ func blankOrPadded(text, wanted string) string {
 	return ""
 }
 
-// absolutePathValidator accepts absolute paths of Linux and of Windows: which of the two
-// a host runs, only the host knows. With file, a path that ends as a directory is refused;
-// with optional, an empty one is as good as none.
+// absolutePathValidator accepts absolute paths of Linux and of Windows, because the provider does
+// not know which one a host runs. With file, a path that ends as a directory is refused. With
+// optional, an empty path counts as not set.
 type absolutePathValidator struct{ file, optional bool }
 
 var windowsAbsolute = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)

@@ -17,7 +17,7 @@ func MaxUnreachableAttribute(more string) schema.StringAttribute {
 		more + "Defaults to the provider's `max_unreachable_hosts`, and that to `0`.")
 }
 
-// UnreachableAttribute declares unreachable; more says what stands there.
+// UnreachableAttribute declares unreachable; more says what its values are.
 func UnreachableAttribute(more string) schema.MapAttribute {
 	return schema.MapAttribute{MarkdownDescription: "Unreachable hosts that `max_unreachable_hosts` allows: host key to " + more, Computed: true, ElementType: types.StringType}
 }
