@@ -23,8 +23,8 @@ func (apigw) hostingRegisters() bool { return true }
 
 func (apigw) limitsOperations() bool { return true }
 
-// place prefers the agent id: a process that was registered by it is another than
-// the one of the same machine's address, although its row may carry both.
+// place prefers the agent id. A process registered by agent id is another one than that of the same
+// machine's address, although its row may have both.
 func (apigw) place(row procRow, supplier int) (fleet.Host, bool) {
 	if h, ok := row.agent(); ok {
 		return h, true
@@ -40,9 +40,9 @@ func (apigw) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return p.hostAgain(ctx, hosts)
 }
 
-// unregister learns the other names of hosts first, because results may come under those: once a
-// host is unhosted, no row has them any more. The result of a question comes under the same name
-// as that of any operation.
+// unregister first learns the other names of hosts, because results may come under those. Once a
+// host is unhosted, no row has them any more. The result of a query comes under the same name as
+// that of any operation.
 func (f apigw) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if unnamed := p.client.unanswered(hosts); len(unnamed) > 0 && p.spec != nil {
 		_, _ = p.file(ctx, unnamed) // results may still come under the names that were asked for

@@ -45,8 +45,8 @@ func (c *Client) Process(meta Meta, spec *Spec) *Process {
 	return &Process{client: c, meta: meta, spec: spec}
 }
 
-// WithStartLabels is the process whose starts have these labels where they do not carry the limits:
-// a start may replace what is registered.
+// WithStartLabels is the process with these labels for starts that do not carry the limits: a start
+// may replace what is registered.
 func (p *Process) WithStartLabels(labels map[string]string) *Process {
 	started := *p
 	started.startLabels = labels
@@ -58,7 +58,7 @@ type Process struct {
 	client *Client
 	meta   Meta
 	spec   *Spec
-	// startLabels are those of a start that does not carry the limits, nil for the same.
+	// startLabels are those of a start that does not carry the limits, nil if they are the same.
 	startLabels map[string]string
 }
 
@@ -91,11 +91,11 @@ func (p *Process) Settles() (command, startCheck time.Duration) { return p.spec.
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return p.client.face.hostingRegisters() || p.unlimited() }
 
-// unlimited reports whether a process has no limits: 0 is none to the agent, and so is
-// nothing, but register_proc_info takes neither.
+// unlimited reports whether a process has no limits. 0 and nothing mean none to the agent, but
+// register_proc_info accepts neither.
 func (p *Process) unlimited() bool { return p.spec != nil && p.spec.Resource == nil }
 
-// changed is called when a change is over: whatever was listed until then is old.
+// changed is called when a change is over. All listings until then are old.
 func (p *Process) changed() { p.client.namespace(p.meta.Namespace).changes.Add(1) }
 
 // batches are hosts cut to what one request takes, each named in one way.

@@ -21,18 +21,16 @@ const (
 	apiSync       = "sync_proc_status"
 )
 
-// face is how one face of the platform is written to.
+// face is one face of the platform.
 type face interface {
-	// endpoint says where an API lives and whether calling it twice is as good
-	// as calling it once.
+	// endpoint says where an API is, and whether calling it twice does no harm.
 	endpoint(name string, repeatable bool) bkapi.API
 	// register, reregister and unregister are fleet.Process's, whose endpoints
 	// differ most between the faces.
 	register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
 	unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results
-	// host has a process hosted, or no longer (operation 3 or 4), where that is what
-	// registering means.
+	// host hosts or unhosts a process (operation 3 or 4), if that is what registering means.
 	host(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host) fleet.Results
 	// place is the host of a listed row, as requests on this face name it.
 	place(row procRow, supplier int) (fleet.Host, bool)
@@ -92,9 +90,9 @@ func keyV1(h fleet.Host, m Meta) string {
 	return strings.Join([]string{strconv.Itoa(h.CloudID()), strconv.Itoa(h.SupplierID()), h.IP().String(), m.Namespace, m.Name}, ":")
 }
 
-// otherKey is the key of the other generation, none where there is no other: whether
-// the supplier's id is in a key is not to be relied on. With IPv6 one text may be
-// the first form of one host and the second of another, so there the document decides.
+// otherKey is the key of the other generation, "" if there is none: platforms differ in whether the
+// supplier's id is in a key. With IPv6 one text may be the first form of one host and the second of
+// another, so there the document decides.
 func otherKey(h fleet.Host, other string) []string {
 	if !h.IP().Is4() {
 		return nil

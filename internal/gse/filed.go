@@ -52,7 +52,7 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 	for batch := range p.client.batches(hosts) {
 		group.Go(func() error {
 			var answer statusAnswer
-			// The labels play no part in the question.
+			// The labels do not matter in the query.
 			meta := Meta{Namespace: p.meta.Namespace, Name: p.meta.Name}
 			ctx := bkapi.WithLogFields(ctx, procapi.HostsField(batch))
 			if _, err := p.client.api.Call(ctx, api, statusRequest{Meta: meta, target: targetOf(batch)}, &answer); err != nil {
@@ -81,8 +81,8 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 	return files, nil
 }
 
-// placeAll gives the status of every host, and the hosts without a row of which a row
-// that could not be placed may be.
+// placeAll returns the status of every host, and the hosts without a row to which a row that could
+// not be placed may belong.
 func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []fleet.Host) {
 	statuses = make(map[fleet.Host]fleet.Status)
 	for _, f := range files {
@@ -105,9 +105,9 @@ func placeAll(files []filed) (statuses map[fleet.Host]fleet.Status, unplaced []f
 	return statuses, unplaced
 }
 
-// place finds the hosts of rows by the names that requests have for them. A row that
-// has the very name goes before one whose name is the host's other one. lost reports
-// whether there is a row that may be of any host that was asked for.
+// place finds the hosts of rows by the names that requests have for them. A row with that very name
+// goes before one with the host's other name. lost reports whether there is a row that may belong
+// to any host of the request.
 func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	asked := make(map[fleet.HostID]bool, len(f.hosts))
 	for _, h := range f.hosts {
@@ -138,8 +138,8 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	return placed, lost
 }
 
-// later is the status of a host of which a row may be placed already. The later registration
-// counts; of two at one time that differ, nobody knows which does, unless one is what is left
+// later is the status of a host for which a row may be placed already. The later registration
+// counts. Of two different ones at one time, neither is known to be later, unless one is the rest
 // of a registration.
 func later(placed map[fleet.HostID]fleet.Status, host fleet.HostID, status fleet.Status) fleet.Status {
 	before, twice := placed[host]

@@ -9,12 +9,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// Where hosting is all that registering means: at the API gateway, and at the ESB for a
-// process without limits, which register_proc_info would not take.
+// Here hosting is all that registering means. That is so at the API gateway, and at the ESB for a
+// process without limits, which register_proc_info would not accept.
 
-// hostAnew asks first: hosting a process that somebody else hosts replaces theirs
-// without a word, where register_proc_info would answer 850. An agent that does not say
-// whether it hosts the process may host anybody's.
+// hostAnew asks first. Hosting a process that another object hosts replaces that silently, while
+// register_proc_info would answer 850. If an agent does not say whether it hosts the process, it
+// may host anybody's.
 func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	if p.spec == nil || len(hosts) == 0 {
 		return p.client.face.host(ctx, p, fleet.Supervise, hosts)
@@ -35,8 +35,8 @@ func (p *Process) hostAnew(ctx context.Context, hosts []fleet.Host) fleet.Result
 	return results
 }
 
-// hostAgain replaces by hosting again, except where the platform says that it is
-// hosted already: there it is unhosted first.
+// hostAgain replaces by hosting again. If the platform says that it is hosted already, it is
+// unhosted first.
 func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := hostBefore(ctx, p, fleet.Supervise, hosts, fleet.Quick)
 	kept := slices.DeleteFunc(slices.Clone(hosts), func(h fleet.Host) bool { return !refused(results[h]) })
@@ -47,15 +47,13 @@ func (p *Process) hostAgain(ctx context.Context, hosts []fleet.Host) fleet.Resul
 	return results
 }
 
-// hostBefore hosts or unhosts, and leaves time for what else is to be done on hosts where that
-// has worked.
+// hostBefore hosts or unhosts, and leaves time for the next step on hosts on which that has worked.
 func hostBefore(ctx context.Context, p *Process, op fleet.Operation, hosts []fleet.Host, later time.Duration) fleet.Results {
 	ctx, cancel := fleet.Share(ctx, 2*fleet.Quick, later)
 	defer cancel()
 	return p.client.face.host(ctx, p, op, hosts)
 }
 
-// refused reports whether the platform left a hosting as it was (850). Where our own
-// request went out twice, the first one may have made it so, and may as well never have
-// arrived.
+// refused reports whether the platform left a hosting as it was (850). If our own request was sent
+// twice, the first one may have caused that, or may never have arrived.
 func refused(o fleet.Outcome) bool { return o.OK() && o.AlreadyDone }

@@ -54,8 +54,8 @@ func (p *Process) OperateJointly(ctx context.Context, op fleet.Operation, parts 
 	return results
 }
 
-// requests cuts parts to what one request takes, as full as it may be. others are the
-// parts that are not this client's.
+// requests cuts parts to what fits one request, as full as possible. others are the parts that are
+// not this client's.
 func (c *Client) requests(parts []fleet.Part) (requests [][]share, others []int) {
 	var (
 		request []share

@@ -30,18 +30,18 @@ type Row struct {
 	Name   string
 	Host   fleet.Host
 	Status fleet.Status
-	// Other is the other name of the host, its address or its agent id, the zero HostID
-	// where the platform has told none.
+	// Other is the other name of the host, its address or its agent id. It is the zero HostID if
+	// the platform has not given one.
 	Other fleet.HostID
 }
 
-// UnplacedError says that a namespace has rows of which nobody knows the host. All
-// others have been yielded by then.
+// UnplacedError says that a namespace has rows without a known host. All others have been yielded
+// by then.
 type UnplacedError struct {
 	Namespace string
 	// Processes are the names in such rows, each once.
 	Processes []string
-	// Unreadable says that there are rows of which not even that is known.
+	// Unreadable says that some rows do not even have a name.
 	Unreadable bool
 }
 
@@ -66,7 +66,7 @@ func (e *UnplacedError) MayHavePrefix(prefix string) bool {
 	return e.may(func(p string) bool { return strings.HasPrefix(p, prefix) })
 }
 
-// may takes a row without a name for one of any process.
+// may treats a row without a name as one of any process.
 func (e *UnplacedError) may(is func(process string) bool) bool {
 	return e.Unreadable || slices.ContainsFunc(e.Processes, func(p string) bool { return p == "" || is(p) })
 }
@@ -80,8 +80,7 @@ func (e *UnplacedError) orNil() error {
 	return e
 }
 
-// readings is how often a namespace that changes while it is listed is listed before that is
-// an error.
+// readings is how often a namespace that changes meanwhile is listed before that is an error.
 const readings = 3
 
 // List yields every process of a namespace, each row once, after all pages are read. Rows move
@@ -103,21 +102,21 @@ func (c *Client) List(ctx context.Context, namespace string, supplier int, yield
 	return err
 }
 
-// Each yields the rows of List as their pages come in, for who may need no more than the first
-// ones. What has changed since is not taken back.
+// Each yields the rows of List as their pages come in, for callers that may need only the first
+// ones. Rows that change later stay as they were yielded.
 func (c *Client) Each(ctx context.Context, namespace string, supplier int, yield func(Row) bool) error {
 	l := lister{client: c, namespace: namespace, supplier: supplier, yield: yield}
 	return l.list(ctx)
 }
 
-// rowID is what tells rows apart.
+// rowID identifies a row.
 type rowID struct {
 	namespace, name, ip, agent string
 	cloud, supplier            int64
 	placed                     bool
 }
 
-// entryID tells the entries of a machine apart that a platform has for each of its names.
+// entryID identifies an entry of a machine, if the platform has one for each of its names.
 type entryID struct {
 	rowID
 
@@ -204,8 +203,8 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 		count := answer.Count.Value // 0 where it is not known
 		r.moved = r.moved || start > 0 && count != r.count
 		r.count = count
-		// A full page may not be the last, whatever it counts. A server that pays no heed to
-		// the page's start would go on for ever.
+		// A full page may not be the last, whatever it counts. With a server that ignores the
+		// page's start, the loop would never end.
 		last := answer.Count.Known && float64(start+pageLimit) >= count && len(answer.ProcInfos.rows) < pageLimit
 		if fresh && !last {
 			continue
@@ -215,7 +214,7 @@ func (l *lister) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// tell yields or keeps a row that was not told yet, or notes that nobody knows whose it is.
+// tell yields or keeps a row that was not yielded yet, or notes that its host is not known.
 func (l *lister) tell(info procRow) rowID {
 	l.client.names(info)
 	host, placed := l.client.face.place(info, l.supplier)

@@ -10,13 +10,13 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
-// learn keeps that the platform gave two names to one host.
+// learn remembers two names that the platform gave to one host.
 func (c *Client) learn(agent, address fleet.HostID) {
 	c.aliases.Store(agent, address)
 	c.aliases.Store(address, agent)
 }
 
-// names are those that a row has for its host. Where it has two, they are learnt.
+// names are the names of a row's host. If it has two, they are learned.
 func (c *Client) names(row procRow) []fleet.Host {
 	agent, byAgent := row.agent()
 	address, byAddress := row.host(0)
@@ -34,7 +34,7 @@ func (c *Client) names(row procRow) []fleet.Host {
 	return nil
 }
 
-// alias is the other name of a host, where the platform has told it.
+// alias is the other name of a host, if the platform has given one.
 func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	other, known := c.aliases.Load(id)
 	if !known {
@@ -44,8 +44,8 @@ func (c *Client) alias(id fleet.HostID) (fleet.HostID, bool) {
 	return alias, ok
 }
 
-// unanswered are the hosts whose other name is not known, and whose agents have not answered by
-// the name that they are called by.
+// unanswered are the hosts whose other name is not known, and whose agents have not answered under
+// their own.
 func (c *Client) unanswered(hosts []fleet.Host) []fleet.Host {
 	return slices.DeleteFunc(c.unnamed(hosts), func(h fleet.Host) bool {
 		_, answers := c.answersBy.Load(h.WithoutSupplier())
@@ -73,7 +73,7 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 		}
 	}
 	if unnamed := p.client.unnamed(hosts); len(unnamed) > 0 && p.spec != nil {
-		// Agents that keep silent tell no name.
+		// Silent agents give no name.
 		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, unnamed)
 		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
 			return nil, err
@@ -96,9 +96,9 @@ func (p *Process) KnownNames(hosts []fleet.Host) map[fleet.Host]fleet.HostID {
 	return others
 }
 
-// learnFrom takes the names of hosts from what their agents said: the key of a result
-// has one, and its content may have the other. What stands under the id of one agent and is
-// said by another is no answer of the first.
+// learnFrom learns the names of hosts from their agents' answers. The key of a result has one, and
+// its content may have the other. A result under the id of one agent with the content of another is
+// no answer of the first.
 func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	process := ":" + p.meta.Namespace + ":" + p.meta.Name
 	for key, answer := range answers {
@@ -132,9 +132,8 @@ func (p *Process) learnFrom(answers procapi.ResultMap, asked []fleet.Host) {
 	}
 }
 
-// among gives a row that does not tell its cloud area that of the hosts that were asked.
-// 0 is one like any other, so an address without it is a host's only where one host alone
-// was asked that has it.
+// among completes a row without a cloud area by that of the hosts in the request. 0 is an area like
+// any other. So such an address is a host's only if just one host of the request has it.
 func (r procRow) among(asked []fleet.Host) procRow {
 	if r.Host.CloudID.Known || !r.ip().IsValid() {
 		return r

@@ -59,8 +59,8 @@ func (p *Process) request(op fleet.Operation, hosts []fleet.Host) operateRequest
 		request.Meta.Labels = p.startLabels
 	}
 	if op == fleet.Supervise || op.LeavesRunning() && p.client.face.limitsOperations() {
-		// The documents have no limits here, and clients send them. Hosting makes the
-		// agent enforce them, so it must not do without.
+		// The documents have no limits here, and clients send them. Hosting makes the agent enforce
+		// them, so it must send them.
 		request.Spec.Resource = p.spec.Resource
 	}
 	return request
@@ -112,15 +112,15 @@ func (t *taskResults) keys(h fleet.Host) []string {
 	if t.as != "" {
 		keys = append(keys, strings.Join([]string{t.as, t.meta.Namespace, t.meta.Name}, ":"))
 	}
-	// The gateway falls back to the address for an agent id at times.
+	// The gateway sometimes answers with the address for an agent id.
 	if other, known := t.client.alias(h.WithoutSupplier()); known && t.claims[other] == 1 {
 		keys = append(keys, keyV2(other, t.meta))
 	}
 	return append(keys, otherKey(h, keyV1(h, t.meta))...)
 }
 
-// count counts the hosts that have each name. The cached status of a machine that was
-// installed anew may have its address for two agents: a result by that is neither's.
+// count counts the hosts that have each name. For a reinstalled machine, the cached status may give
+// its address to two agents. A result under that address is neither's.
 func (t *taskResults) count() {
 	t.claims = make(map[fleet.HostID]int)
 	for _, h := range t.hosts {
@@ -131,8 +131,8 @@ func (t *taskResults) count() {
 	}
 }
 
-// look looks for the names of hosts, the first time that an answer seems to speak of some
-// by names that are not known.
+// look asks for the names of hosts, the first time that an answer seems to have some under unknown
+// names.
 func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	defer t.count()
 	if t.query && t.client.face.renames() {
@@ -147,8 +147,8 @@ func (t *taskResults) look(ctx context.Context, answers procapi.ResultMap) {
 	}
 }
 
-// unnamed are the hosts that an answer may speak of by a name that is not known yet:
-// it has results that are nobody's, and none for them.
+// unnamed are the hosts that an answer may have under a name that is not known yet. It has results
+// that belong to no host, and none for these.
 func (t *taskResults) unnamed(answers procapi.ResultMap) []fleet.Host {
 	if !t.client.face.renames() || len(answers) == 0 {
 		return nil

@@ -41,8 +41,8 @@ func (esb) hostingRegisters() bool { return false }
 
 func (esb) limitsOperations() bool { return false }
 
-// register asks first: what somebody hosted without registering it is on no file, so the
-// platform would register over it without a word. What is registered it answers with 850.
+// register asks first. A process that was hosted without being registered is in no cached status,
+// so the platform would silently replace it. It answers 850 for one that is registered.
 func (esb) register(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	if p.unlimited() {
 		return p.hostAnew(ctx, hosts)
@@ -67,8 +67,8 @@ func (esb) reregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet
 	return p.registration(ctx, callUpdate, p.spec, hosts)
 }
 
-// unregister takes away what hosting has left too, where that registered: no document
-// says that unregister_proc_info does. A process may have had limits before.
+// unregister also ends the hosting, if that registered: no document says that unregister_proc_info
+// does. A process may have had limits before.
 func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fleet.Results {
 	switch {
 	case p.spec == nil:
@@ -87,9 +87,10 @@ func (f esb) unregister(ctx context.Context, p *Process, hosts []fleet.Host) fle
 	return results
 }
 
-// doubt keeps hosts where the platform knew of no registration: a process that was only hosted is
-// none to unregister_proc_info, and to ask its agent, or to unhost it, takes a spec. A missing row
-// may be an old picture. It will do only where the call was repeated, and so did it itself.
+// doubt keeps hosts if the platform knew of no registration. unregister_proc_info does not count a
+// process that was only hosted, and to ask its agent, or to unhost it, takes a spec. A missing row
+// may be outdated. It is sufficient only if the call was repeated, and the first one may have done
+// it.
 func (p *Process) doubt(ctx context.Context, results fleet.Results) {
 	var absent []fleet.Host
 	for h, o := range results {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// sharedFrom is how many calls a namespace takes before it is looked into whether
-	// listing it would do for all. Below, nobody has anything to gain.
+	// sharedFrom is how many calls a namespace takes before listing is considered. With fewer
+	// calls, listing saves nothing.
 	sharedFrom = 5
 	// sharedFor is how long a listing answers for other processes. It is long enough for those of
 	// one refresh, which follow each other in milliseconds. It is far less than the minutes by
@@ -48,8 +48,8 @@ func (p *Process) SharedStatus(ctx context.Context, hosts []fleet.Host) (map[fle
 		case !found, status.State == fleet.Unknown:
 			rest = append(rest, h)
 		case !status.HostedKnown, status.Labels == nil:
-			// The documents of the listing know fewer members than those of the status.
-			// Where it says less, it saves no call.
+			// The listing has fewer documented members than the status. If it says less, it saves
+			// no call.
 			n.off.Store(true)
 			rest = append(rest, h)
 		default:
@@ -78,12 +78,12 @@ type namespace struct {
 
 	latest  atomic.Pointer[listing]
 	changes atomic.Int64 // that this client has made
-	// asked holds the names of the processes that asked without a listing, in calls
-	// about hosts. One that asks again counts once: alone it has nobody to share with.
-	// due is how many calls a listing of the known size has to save.
+	// asked holds the names of the processes that asked without a listing, in calls about hosts. A
+	// process that asks again counts once, since it has nobody to share with. due is how many calls
+	// a listing of the known size must save.
 	asked             sync.Map
 	calls, hosts, due atomic.Int64
-	// off: the platform would not list, or its listing says too little.
+	// off: the platform refused to list, or its listing says too little.
 	off atomic.Bool
 }
 
@@ -104,8 +104,8 @@ func (c *Client) namespace(name string) *namespace {
 	return n.(*namespace) //nolint:forcetypeassert // nothing else is stored
 }
 
-// share gives what is listed, nil where a process had better ask by itself. Of those
-// who want a listing, the first makes it and the others wait.
+// share returns what is listed, nil if a process had better ask by itself. Of those who want a
+// listing, the first makes it and the others wait.
 func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, error) {
 	for {
 		changes := n.changes.Load()
@@ -115,7 +115,8 @@ func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, erro
 		if !n.pays() {
 			return nil, nil
 		}
-		// The key keeps who asks after a change out of a listing that began before it.
+		// With the key, a process that asks after a change does not join a listing that began
+		// before it.
 		flight := n.flights.DoChan(strconv.FormatInt(changes, 10), func() (any, error) { return n.list(ctx, changes) })
 		select {
 		case <-ctx.Done():
@@ -127,7 +128,7 @@ func (n *namespace) share(ctx context.Context) (map[processOn]fleet.Status, erro
 			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) {
 				return nil, ctx.Err()
 			}
-			// Whoever made the listing was interrupted: the next one makes it.
+			// The maker of the listing was interrupted, so the next one makes it.
 		}
 	}
 }
@@ -141,21 +142,21 @@ func (n *namespace) fresh() *listing {
 	return l
 }
 
-// pays reports whether a listing does: once the calls have cost half as much, since
-// nobody knows who will ask yet; and not for processes that fill half of their
+// pays reports whether a listing saves calls. That is so once the calls have cost half as much,
+// since it is not known who will ask yet. It is not so for processes that fill half of their
 // requests or more.
 func (n *namespace) pays() bool {
 	calls := n.calls.Load()
 	return !n.off.Load() && calls >= max(sharedFrom, n.due.Load()) && 2*n.hosts.Load() <= pageLimit*calls
 }
 
-// list makes a listing, unless somebody has made one since the caller looked. It is
-// nil where its first page shows that the others do not pay.
+// list makes a listing, unless another process has made one since the caller looked. It is nil if
+// its first page shows that the others do not pay.
 func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
 	if latest := n.fresh(); latest != nil || !n.pays() {
 		return latest, nil
 	}
-	// It is there to save time, and whoever waits for it has a deadline of its own.
+	// It saves time, so it has a deadline of its own besides that of the waiting processes.
 	patience := n.client.patience
 	if deadline, bounded := ctx.Deadline(); bounded {
 		patience = min(patience, time.Until(deadline)/4)
@@ -165,8 +166,7 @@ func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
 	pages, err := n.pages(bounded)
 	switch {
 	case err != nil:
-		// Sharing is an economy. Where it fails everybody asks by himself, and hears
-		// then what is wrong.
+		// Sharing is an economy. If it fails, each process asks by itself, and gets the error then.
 		n.client.opts.Logger.DebugContext(ctx, "namespace not listed", "namespace", n.name, "reason", err.Error())
 		if ctx.Err() == nil {
 			n.off.Store(true)
@@ -180,8 +180,8 @@ func (n *namespace) list(ctx context.Context, changes int64) (*listing, error) {
 	return made, nil
 }
 
-// pages gets the first page, which says how many there are, and where those pay the
-// others. None is asked for twice where that fails: others wait.
+// pages gets the first page, which says how many there are, and the others if they pay. A page that
+// fails is not asked for again, because others wait.
 func (n *namespace) pages(ctx context.Context) ([]statusAnswer, error) {
 	api := n.client.face.endpoint(apiSync, false)
 	first, err := n.client.page(ctx, api, n.name, 0)
@@ -211,9 +211,9 @@ func (n *namespace) pages(ctx context.Context) ([]statusAnswer, error) {
 	return pages, nil
 }
 
-// rows puts those of all pages together. At the gateway a process that was registered
-// by agent id and once more by address has two rows for one machine. Which is asked
-// for, only a call of its own can say.
+// rows puts those of all pages together. At the gateway, a process that was registered by agent id
+// and again by address has two rows for one machine. Only a call of its own can say which one is
+// meant.
 func (n *namespace) rows(pages []statusAnswer) map[processOn]fleet.Status {
 	rows := make(map[processOn]fleet.Status)
 	for _, page := range pages {

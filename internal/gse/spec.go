@@ -24,9 +24,8 @@ type Spec struct {
 	OpTimeout *int64 `json:"-"`
 }
 
-// Settles is how long the command of an operation may take on a host, and the check after
-// it where that starts the process. What is not set is the documented default, 60 and 5
-// seconds.
+// Settles is how long the command of an operation may take on a host, with the check after it if it
+// starts the process. Unset values are the documented defaults, 60 and 5 seconds.
 func (s *Spec) Settles() (command, startCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if s != nil && s.OpTimeout != nil {

@@ -23,8 +23,8 @@ type statusAnswer struct {
 	ProcInfos procRows       `json:"proc_infos"`
 }
 
-// procRows are the rows that could be read, and whether any could not: then a host
-// without a row may well have one.
+// procRows are the rows that could be read, and whether any could not. Then a host without a row
+// may have one.
 type procRows struct {
 	rows       []procRow
 	unreadable bool
@@ -86,9 +86,8 @@ func rowNames(content string) procRow {
 	return row
 }
 
-// host is where a row belongs by its address, which is one together with its cloud area.
-// The gateway may leave the address out, put the agent id inside it, or give it in place
-// of the agent id.
+// host is the host of a row by its address together with its cloud area. The gateway may leave the
+// address out, put the agent id inside it, or give it in place of the agent id.
 func (r procRow) host(supplier int) (fleet.Host, bool) {
 	ip, cloud := r.ip(), r.Host.CloudID
 	if whole := cloud.Known && cloud.Value == float64(cloud.Int()); !whole || !ip.IsValid() {
@@ -107,7 +106,7 @@ func (r procRow) ip() netip.Addr {
 	return ip.Unmap()
 }
 
-// agent is where a row belongs by its agent id.
+// agent is the host of a row by its agent id.
 func (r procRow) agent() (fleet.Host, bool) {
 	h, err := fleet.ParseHost(r.agentID(), 0)
 	return h, err == nil && h.AgentID() != ""
@@ -144,7 +143,7 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 	return s
 }
 
-// read gives the status of a row under every name that it has for its host.
+// read returns the status of a row under every name that it has for its host.
 func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
 	status := c.statusOf(row)
 	under := make(map[fleet.HostID]fleet.Status, 2)

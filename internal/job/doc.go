@@ -8,27 +8,25 @@
 //
 // # Registered means hosted
 //
-// JOB keeps no file of processes. To register is to host ("register a hosted
-// process", operation 3), to unregister is to unhost (operation 4), and nobody can
-// be asked for a list. What can be observed is what an agent answers to a query:
-// whether the process runs and, on most platforms, whether it is hosted (isAuto).
-// So CachedStatus asks the agents as LiveStatus does, and says:
+// JOB keeps no list of processes. To register is to host ("register a hosted process", operation
+// 3), to unregister is to unhost (operation 4), and there is no listing. Only an agent's answer to
+// a query can be observed: whether the process runs and, on most platforms, whether it is hosted
+// (isAuto). So CachedStatus asks the agents as LiveStatus does, and says:
 //
 //	the agent's answer     state         why
 //	hosted                 as it runs    hosted is registered
 //	not hosted             unregistered  even where it runs: nobody would revive it
 //	does not mention it    as it runs    nothing speaks against the registration
 //
-// The last row is JOB's own sample of an answer. On a platform that answers so, a
-// registration that somebody removed cannot be noticed while a process that does
-// not run is noticed as such. There are no labels, and so no fingerprint: that a
-// process is hosted with another spec cannot be noticed on any platform.
+// The last row is JOB's own sample of an answer. On a platform that answers so, a removed
+// registration cannot be noticed, but a process that does not run can. There are no labels, and so
+// no fingerprint. That a process is hosted with another spec cannot be noticed on any platform.
 //
 // # What is repeated
 //
-// Queries and operations 3 and 4 of operate_process can be repeated without harm,
-// and are. Start, stop, restart, reload and kill are sent once, and so is anything
-// through manage_proc: published servers run operation 1 of it as a stop.
+// Queries and operations 3 and 4 of operate_process can be repeated without harm, and are. Start,
+// stop, restart, reload and kill are sent once. So is anything through manage_proc, because
+// published servers run its operation 1 as a stop.
 //
 // Sources: the ESB API documents of the endpoints (job and jobv3), and the code of
 // JOB before 3.7 (TencentBlueKing/bk-job).

@@ -10,8 +10,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// codeGSEError is all that JOB says of any trouble with GSE, be it a refusal or
-// an answer that did not come in time.
+// codeGSEError is all that JOB says of any trouble with GSE, whether a refusal or a late answer.
 const codeGSEError = 1210001
 
 // Codes of the ESB for what is not there. Source: paas2/esb/common/errors.py and
@@ -25,9 +24,8 @@ const (
 	esbBackendMissing = "Status Code: 404"
 )
 
-// IsRemoved reports whether err says that the platform does not have the endpoint,
-// as it is with JOB from 3.7 on. The GSE objects are what is left there. A wrong
-// job_api or job_endpoint looks the same.
+// IsRemoved reports whether err says that the platform does not have the endpoint, as with JOB from
+// 3.7 on. Only the GSE objects work there. A wrong job_api or job_endpoint looks the same.
 func IsRemoved(err error) bool {
 	var failure *bkapi.Error
 	if !errors.As(err, &failure) || !slices.Contains([]string{apiManage, apiOperate, apiResult}, failure.API) {

@@ -6,8 +6,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// Scope is the set of hosts that JOB lets a request touch: Type ("biz" or
-// "biz_set") and ID, or BizID alone, which is all that older documents have.
+// Scope is the set of hosts that JOB allows a request to touch: Type ("biz" or "biz_set") and ID,
+// or BizID only, which is all that older documents have.
 type Scope struct {
 	Type  string `json:"bk_scope_type,omitempty"`
 	ID    string `json:"bk_scope_id,omitempty"`
@@ -35,8 +35,8 @@ type Info struct {
 	PIDPath   string  `json:"pid_path"`
 	CfgPath   *string `json:"cfg_path,omitempty"`
 	LogPath   *string `json:"log_path,omitempty"`
-	// Account runs the commands. The document of manage_proc does not have it, its
-	// server does: left out, the process would run as root.
+	// Account runs the commands. The document of manage_proc does not have it, but its server does:
+	// without it the process would run as root.
 	Account    *string `json:"account,omitempty"`
 	StartCmd   *string `json:"start_cmd,omitempty"`
 	StopCmd    *string `json:"stop_cmd,omitempty"`
@@ -45,7 +45,7 @@ type Info struct {
 	KillCmd    *string `json:"kill_cmd,omitempty"`
 	FuncID     *string `json:"func_id,omitempty"`
 	InstanceID *string `json:"instance_id,omitempty"`
-	// ValueKey tells apart processes with the same SetupPath and ProcName.
+	// ValueKey distinguishes processes with the same SetupPath and ProcName.
 	ValueKey *string `json:"value_key,omitempty"`
 	Type     *int64  `json:"type,omitempty"`
 	// CPULmt and MemLmt are percent. The server takes a limit that is not within
@@ -59,9 +59,9 @@ type Info struct {
 	StartCheckEndTime   *int64 `json:"start_check_end_time,omitempty"`
 }
 
-// Settles is how long the command of an operation may take on a host, and the check after
-// it where that starts the process. JOB documents no defaults; what is not set is what GSE's
-// documents say, 60 and 5 seconds.
+// Settles is how long the command of an operation may take on a host, with the check after it if it
+// starts the process. JOB documents no defaults. Unset values are the defaults of GSE's documents,
+// 60 and 5 seconds.
 func (i Info) Settles() (command, startCheck time.Duration) {
 	opTimeout, check := int64(60), int64(5)
 	if i.OpTimeout != nil {

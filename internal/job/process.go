@@ -52,11 +52,11 @@ var (
 func (p *Process) Register(ctx context.Context, hosts []fleet.Host) fleet.Results {
 	results := p.register(ctx, hosts)
 	for h, o := range results {
-		// For the ESB, a backend that is gone is in trouble, and could have acted.
+		// The ESB reports a missing backend as one in trouble, which could have acted.
 		if IsRemoved(o.Err) && (bkapi.HasCode(o.Err, esbBackendError) || !bkapi.MayHaveActed(o.Err)) {
 			continue
 		}
-		// Of trouble with GSE, JOB does not say which: it may have begun.
+		// JOB does not say which trouble GSE had, so the operation may have begun.
 		inTrouble := bkapi.HasCode(o.Err, codeGSEError)
 		results.Merge(procapi.Unconfirmed(fleet.Results{h: o}, inTrouble))
 	}
@@ -104,8 +104,8 @@ func (p *Process) Settles() (command, startCheck time.Duration) { return p.info.
 // HostingRegisters implements fleet.Process.
 func (p *Process) HostingRegisters() bool { return true }
 
-// meaningManageBug is the one explanation for a manage_proc that worked and did
-// nothing of the kind, meaningManageUnseen of one that nobody saw work.
+// meaningManageBug explains a manage_proc that succeeded without the effect of its document.
+// meaningManageUnseen is for one whose effect was not seen.
 const (
 	meaningManageBug = "JOB answered as if manage_proc had worked, and it had not: this release runs its operations 1 and 2 as stop and query; " +
 		"set registration_api to operate_process"
@@ -113,8 +113,8 @@ const (
 		"set registration_api to operate_process"
 )
 
-// readBack asks the agents whether manage_proc did what its document says, which
-// the servers whose code is public do not. What JOB says is not sufficient.
+// readBack asks the agents whether manage_proc did what its document says. The servers whose code
+// is public do not, so JOB's answer is not sufficient.
 func (p *Process) readBack(ctx context.Context, results fleet.Results, hosts []fleet.Host, hosted bool) fleet.Results {
 	for _, h := range hosts {
 		if o := results[h]; hosted && o.Code == procapi.CodeNotRunning && !o.OK() {
@@ -214,7 +214,7 @@ func (p *Process) runBefore(ctx context.Context, s step, hosts []fleet.Host) fle
 	return p.run(ctx, s, hosts, procapi.Request{})
 }
 
-// split tells hosts with an address from those with an agent id.
+// split separates hosts with an address from those with an agent id.
 func split(hosts []fleet.Host) (addressed, other []fleet.Host) {
 	for _, h := range hosts {
 		if h.AgentID() == "" {

@@ -20,8 +20,8 @@ type resultAnswer struct {
 	Result procapi.ResultMap `json:"result"`
 }
 
-// queued reports whether the task has not begun, the one thing that Status says: JOB
-// turns GSE's 1000115 into a success with this status and no result.
+// queued reports whether the task has not begun. That is the only use of Status: JOB turns GSE's
+// 1000115 into a success with this status and no result.
 func (a resultAnswer) queued() bool {
 	return a.Status.Int() == procapi.CodeInProgress && len(a.Result) == 0
 }

@@ -12,17 +12,17 @@ import (
 // and a process that is not hosted counts as not registered (see the package
 // documentation).
 //
-// Who reads a file has more to do then, so one agent that says nothing does not take all the
-// time there is.
+// A caller that reads the cached status has more to do then. So a silent agent does not take all
+// the time there is.
 func (p *Process) CachedStatus(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	statuses, err := fleet.LiveStatusWithin(ctx, p, patience, hosts)
 	return hostedOnly(statuses), err
 }
 
-// patience is how long agents are asked in place of a file.
+// patience is how long agents are asked in place of a cached status.
 const patience = 2 * time.Minute
 
-// hostedOnly takes what is not hosted for not registered.
+// hostedOnly treats a process that is not hosted as not registered.
 func hostedOnly(statuses map[fleet.Host]fleet.Status) map[fleet.Host]fleet.Status {
 	for h, s := range statuses {
 		if s.State != fleet.Unknown && s.HostedKnown && !s.Hosted {
@@ -53,8 +53,8 @@ func (p *Process) LiveStatus(ctx context.Context, hosts []fleet.Host) (map[fleet
 		return nil, err
 	}
 	for h, s := range statuses {
-		// It tells a file that is out of date from one that is not, and that there is
-		// a registration. JOB has no file, and only hosting is a registration.
+		// The registration time shows whether a cached status is outdated, and that there is a
+		// registration. JOB has no cached status, and only hosting is a registration.
 		s.RegisterTime = 0
 		statuses[h] = s
 	}

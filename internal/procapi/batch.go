@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// InBatches calls act for each batch of hosts, side by side: how many requests
-// are on the wire at once is the request path's business.
+// InBatches calls act for each batch of hosts, at the same time. The request path limits how many
+// requests are sent at once.
 func InBatches(ctx context.Context, batches iter.Seq[[]fleet.Host], act func(context.Context, []fleet.Host) fleet.Results) fleet.Results {
 	var (
 		results = make(fleet.Results)

@@ -18,8 +18,8 @@ type Call struct {
 	MustTrack     bool    // what it may have done must not be forgotten
 }
 
-// CallOf is the call of an operation. oneShot decides about 836: a one-shot
-// process has ended when its start or restart is checked, which is what it is for.
+// CallOf is the call of an operation. oneShot decides about 836: a one-shot process should have
+// ended when its start or restart is checked.
 func CallOf(op fleet.Operation, oneShot bool) Call {
 	c := Call{Name: string(op), RunOnce: !Repeatable(op), MustTrack: op == fleet.Supervise}
 	switch op {
@@ -56,8 +56,8 @@ func (c Call) Outcome(r HostResult) (o fleet.Outcome, final bool) {
 	case slices.Contains(c.ConflictCodes, r.Code):
 		o.Verdict, o.AlreadyDone = fleet.Failed, true
 	case r.unreadable && (c.RunOnce || c.MustTrack):
-		// Nobody said that it failed, and so it must not be run again unasked, nor
-		// what it did be forgotten.
+		// The platform did not say that it failed. So it must not be run again unasked, and its
+		// effect not be forgotten.
 		o = fleet.Outcome{Verdict: fleet.Lost, Message: r.Message, Meaning: "the platform's result could not be read"}
 	default:
 		o.Verdict, o.Ran = fleet.Failed, r.Code == CodeCheckFailed || r.Code == CodeCommandFailed
@@ -80,10 +80,9 @@ func Unfinished(err error, sent bool, last fleet.Outcome) fleet.Outcome {
 	return last
 }
 
-// Unconfirmed marks registrations of which nobody knows whether they had their
-// effect. They may be repeated, but not be forgotten: what is registered and in no
-// state is nobody's. accepted says that the platform took an earlier request for
-// the hosts that have no verdict.
+// Unconfirmed marks registrations whose effect is not known. They may be repeated, but not be
+// forgotten, or a registration would be in no state. accepted says that the platform took an
+// earlier request for the hosts that have no verdict.
 func Unconfirmed(results fleet.Results, accepted bool) fleet.Results {
 	for h, o := range results {
 		if o.Verdict == fleet.Failed && o.Err != nil && (accepted || bkapi.MayHaveActed(o.Err) || errors.Is(o.Err, errNoTask)) {

@@ -27,8 +27,8 @@ const (
 // CodeTaskQueued is the envelope code of a task whose result is not there yet.
 const CodeTaskQueued = 1000115
 
-// meaningNotStarted has the causes that people met who saw their process run all the
-// same: the agent looks for it by its pid file and by the name of its executable.
+// meaningNotStarted has the causes that users found although their process ran. The agent looks for
+// it by its pid file and by the name of its executable.
 const meaningNotStarted = "the process was not running when the start was checked; where it does run, start_cmd did not write its pid to pid_path, " +
 	"or proc_name is not the name of its executable (readlink /proc/<pid>/exe)"
 
@@ -174,8 +174,8 @@ func Meaning(code int64, message string) string {
 	return ""
 }
 
-// Repeats reports whether a message says a meaning, or its first clause, once more, in its words but
-// for small ones. It is about what people read twice, and decides nothing.
+// Repeats reports whether a message says a meaning, or its first clause, again, apart from small
+// words. It avoids repetition in messages, and decides nothing.
 func Repeats(message, meaning string) bool {
 	words, clause := wordsOf(message), meaning
 	if end := strings.IndexAny(meaning, ",;:"); end >= 0 {

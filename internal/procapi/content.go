@@ -46,8 +46,8 @@ func parseStatus(content, name string, redact func(string) string) fleet.Status 
 			found = candidate
 		}
 	}
-	// A query answers with an instance even for a process that is neither hosted
-	// nor started, so none at all is no answer.
+	// A query answers with an instance even for a process that is neither hosted nor started, so no
+	// instance is no answer.
 	if found == nil {
 		return unreadable("names no instance with a pid", redact(content))
 	}
@@ -102,8 +102,8 @@ func processesIn(content string) ([]process, error) {
 	return processes, err
 }
 
-// instancesOf are the instances of the process of this name. Where there is one name
-// only, it is taken for the one that was asked about, whatever it is.
+// instancesOf are the instances of the process of this name. A single name is taken for the
+// requested one, whatever it is.
 func instancesOf(name string, processes []process) (instances []instance, told bool) {
 	several := slices.ContainsFunc(processes, func(p process) bool { return p.Name != processes[0].Name })
 	for _, p := range processes {
@@ -114,8 +114,8 @@ func instancesOf(name string, processes []process) (instances []instance, told b
 	return instances, told || !several
 }
 
-// unreadable quotes a content, whole and redacted: a quotation may end in the middle of
-// a secret, which would not be known for one then.
+// unreadable quotes a content, redacted as a whole: a quotation may end in the middle of a secret,
+// which would then not be recognized.
 func unreadable(why, content string) fleet.Status {
 	message := "the agent's answer " + why
 	if content = excerpt(content); content != "" {

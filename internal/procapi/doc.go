@@ -2,9 +2,8 @@
 // the operations and their numbers, and the codes with their meaning for each call. It reads
 // results leniently, and takes an operation over its task to an outcome for each host.
 //
-// GSE's API (package gse) and JOB's (package job) end at the same agents. They
-// differ in endpoints, in how requests name hosts and in the keys of results,
-// and that is all that those packages have to say.
+// GSE's API (package gse) and JOB's (package job) end at the same agents. They differ in endpoints,
+// in how requests name hosts and in the keys of results. Those packages have only that.
 //
 // # What is waited for
 //
@@ -14,7 +13,7 @@
 //
 // # What is sent again
 //
-// [Tasks.Submit] sends an operation once, and a wait that fails never sends it
-// again. Whether the request path may repeat it after a lost answer is what
-// [Repeatable] reports: a query, hosting and unhosting yes, a command no.
+// [Tasks.Submit] sends an operation once, and a wait that fails never sends it again. [Repeatable]
+// reports whether the request path may repeat it after a lost answer. It may repeat a query,
+// hosting and unhosting, and no command.
 package procapi

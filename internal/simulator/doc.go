@@ -26,13 +26,13 @@
 //
 // # How it is built
 //
-// Arrows go one way. A face (package face) reads and lints one dialect and translates it
-// to one core; the core (package core) holds hosts, processes and tasks and knows no
-// HTTP. Beside it, package cmdb is what CMDB knows. Faults (package fault) bend the answers: the core asks for what goes wrong
-// through an interface. The record (package record) keeps what was asked, and the
-// control endpoint (package control) lets another process do both; a page (package page)
-// shows it to people, and a scenario (package scenario) does it by itself. This package puts
-// them together: a [Server] takes each request through face, faults and core.
+// Arrows go one way. A face (package face) reads and lints one dialect and translates it to one
+// core. The core (package core) holds hosts, processes and tasks, and knows no HTTP. Beside it,
+// package cmdb is what CMDB knows. Faults (package fault) change the answers: the core asks for
+// what goes wrong through an interface. The record (package record) keeps what was asked. The
+// control endpoint (package control) lets another process do both. A page (package page) shows it
+// to people, and a scenario (package scenario) does it by itself. This package puts them together:
+// a [Server] takes each request through face, faults and core.
 //
 // # Who may use it
 //
