@@ -231,7 +231,7 @@ func (b *tab) eval(expression string) string {
 func (b *tab) sees(expression, want string) {
 	b.t.Helper()
 	got := ""
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); b.eval("new Promise(done => setTimeout(done, 50))") {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); b.eval("new Promise(done => setTimeout(done, 50))") {
 		if got = b.eval("(() => { try { return String(" + expression + "); } catch (error) { return String(error); } })()"); got == want {
 			return
 		}

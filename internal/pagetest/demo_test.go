@@ -10,8 +10,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
-
-	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"time"
 )
 
 var link = regexp.MustCompile(`(?m)^Its page: +(http://\S+)$`)
@@ -35,12 +34,25 @@ func TestAccPage_demo(t *testing.T) {
 	if err := demo.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- demo.Wait() }()
-	t.Cleanup(func() { _ = demo.Process.Signal(syscall.SIGTERM) })
+	ended := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(ended)
+		failed = demo.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = demo.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
 
-	var url string
-	providertest.Eventually(t, "the simulator has started", func() bool {
+	// It builds the provider and the simulator first, which takes as long as it takes.
+	url := ""
+	for url == "" {
+		select {
+		case <-ended:
+			t.Fatalf("the demo: %v\n%s", failed, out.String())
+		case <-time.After(100 * time.Millisecond):
+		}
 		files, _ := filepath.Glob(filepath.Join(dir, "bk-demo.*", "greeting"))
 		for _, file := range files {
 			greeting, _ := os.ReadFile(file)
@@ -48,8 +60,7 @@ func TestAccPage_demo(t *testing.T) {
 				url = string(found[1])
 			}
 		}
-		return url != ""
-	})
+	}
 	b.size(1280, 640)
 	b.open(url)
 	b.sees(`document.querySelector("#nothing h3").textContent`, "Nothing is registered here yet")
@@ -62,7 +73,7 @@ func TestAccPage_demo(t *testing.T) {
 	b.shoot("simulator-demo")
 	b.sees(shown("running"), "3")
 	b.sees(connection, "the simulator does not answer")
-	if err := <-ended; err != nil {
-		t.Errorf("the demo: %v\n%s", err, out.String())
+	if <-ended; failed != nil {
+		t.Errorf("the demo: %v\n%s", failed, out.String())
 	}
 }

@@ -39,9 +39,10 @@ type Scenario interface {
 
 // Progress is how far a scenario has got.
 type Progress struct {
-	Title string   `json:"title,omitempty"`
-	Steps []string `json:"steps,omitempty"` // in words
-	Done  int      `json:"done"`
+	Title   string   `json:"title,omitempty"`
+	Teaches string   `json:"teaches,omitempty"`
+	Steps   []string `json:"steps,omitempty"` // in words
+	Done    int      `json:"done"`
 }
 
 // ServeHTTP answers a request whose path begins with /_sim/.

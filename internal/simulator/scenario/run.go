@@ -143,7 +143,7 @@ func (r *Run) Progress() control.Progress {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	progress := control.Progress{Title: r.scenario.Title, Done: r.next}
+	progress := control.Progress{Title: r.scenario.Title, Teaches: r.scenario.Teaches, Done: r.next}
 	for _, step := range r.scenario.Steps {
 		progress.Steps = append(progress.Steps, step.Say)
 	}
