@@ -46,7 +46,7 @@ func (p params) with(more params) params {
 	return merged
 }
 
-// call asks an API. Everything that is asked of CMDB may be asked twice.
+// call calls an API. All calls to CMDB may be repeated.
 func (c *Client) call(ctx context.Context, to endpoint, p params, out any) error {
 	if strings.Contains(to.path, "{bk_supplier_account}") {
 		p = p.with(params{"bk_supplier_account": supplierAccount})
@@ -74,8 +74,8 @@ func (e endpoint) native(p params) (path string, body params) {
 // codeNoPermission is CCNoPermission of src/common/errInfo.go.
 const codeNoPermission = 9900403
 
-// IsNoPermission reports whether CMDB refused because nobody granted it. The error names
-// the API.
+// IsNoPermission reports whether CMDB refused because the call is not granted. The error names the
+// API.
 func IsNoPermission(err error) bool {
 	return bkapi.HasCode(err, codeNoPermission)
 }

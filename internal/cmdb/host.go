@@ -13,7 +13,7 @@ import (
 // Host is a host of a business.
 type Host struct {
 	ID int64
-	// CloudID is nil where nobody filled it in.
+	// CloudID is nil if it is not filled in.
 	CloudID *int64
 	// IP and IPv6 are the first of its inner addresses, "" where it has none.
 	IP, IPv6 string
@@ -22,7 +22,7 @@ type Host struct {
 	// Dynamic says that others may have its addresses at other times.
 	Dynamic bool
 	Name    string
-	// OS is CMDB's number: "1" for Linux, "" where nobody filled it in.
+	// OS is CMDB's number: "1" for Linux, "" if it is not filled in.
 	OS string
 	// Places are all modules that it is in.
 	Places []Place
@@ -92,7 +92,7 @@ func firstOf(addresses string) string {
 	return strings.TrimSpace(first)
 }
 
-// BeyondError says that CMDB returned what was not asked for: it ignored the filter.
+// BeyondError says that CMDB returned more than was asked for: it ignored the filter.
 type BeyondError struct {
 	API string
 	// What was returned.
@@ -140,9 +140,8 @@ func (c *Client) HostsByID(ctx context.Context, biz int64, ids []int64) ([]Host,
 	return found, nil
 }
 
-// hosts asks for those of which a field is one of these values, many values in several
-// requests, and merges what it hears. of is the value that a place has; nil where the
-// field is the host's id.
+// hosts asks for those with one of these values in a field, many values in several requests, and
+// merges the answers. of is the value that a place has, nil if the field is the host's id.
 func (c *Client) hosts(ctx context.Context, biz int64, filter, field string, values []int64, of func(Place) int64) ([]Host, error) {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
 	var (

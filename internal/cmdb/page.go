@@ -10,20 +10,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readings is how often a listing that moves while it is read is read before that is an
-// error.
+// readings is how often a listing that moves meanwhile is read before that is an error.
 const readings = 3
 
-// maxRows is how many rows a list may count. No business comes near it, and a count that
-// is not true must not have a million pages asked for.
+// maxRows is how many rows a list may count. No business comes near it, and a wrong count must not
+// cause a million pages.
 const maxRows = 1_000_000
 
-// listing is how to read a list of an API to its end. T are its rows, which K tells apart.
+// listing says how to read a list of an API to its end. T are its rows, and K identifies one.
 type listing[T any, K comparable] struct {
 	endpoint endpoint
 	params   params
-	// limit is the largest page by the documents, sort the field of the order, which
-	// must be unique: while rows tie their order is another one on each page.
+	// limit is the largest page by the documents. sort is the field of the order, which must be
+	// unique: equal rows change their order from page to page.
 	limit int
 	sort  string
 	id    func(T) K
@@ -48,8 +47,7 @@ func (r *rows[T]) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// ListError says that the pages of a list do not make one: rows are missing, too many, or
-// there twice.
+// ListError says that the pages of a list do not fit: rows are missing, too many, or repeated.
 type ListError struct {
 	API string
 	// Start is that of the page.
@@ -110,7 +108,7 @@ func (l listing[T, K]) page(ctx context.Context, c *Client, start int) (rows[T],
 	return page, err
 }
 
-// check holds a page against the count of the first.
+// check compares a page with the count of the first.
 func (l listing[T, K]) check(page rows[T], start, count int) error {
 	want := min(l.limit, count-start)
 	switch {

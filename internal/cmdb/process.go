@@ -80,7 +80,7 @@ func (r processRow) process() Process {
 	}
 }
 
-// Processes are those of a scope, in the order of their ids. What lost its module is left
+// Processes are those of a scope, in the order of their ids. Processes without a module are left
 // out, as GSEKit does.
 func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 	to, err := c.resolve(ctx, s)
@@ -109,8 +109,8 @@ func (c *Client) Processes(ctx context.Context, s Scope) ([]Process, error) {
 }
 
 // processes asks for those in some modules or sets, many in several requests.
-// list_process_related_info has its own form of filter; the one by process that its
-// document has is ignored, so there is none here.
+// list_process_related_info has its own form of filter. CMDB ignores the documented filter by
+// process, so there is none here.
 func (c *Client) processes(ctx context.Context, biz int64, object, field string, ids []int64) ([]Process, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	var (

@@ -28,12 +28,12 @@ type Topology struct {
 	Set, Module *expression.Expression
 }
 
-// target is what a scope comes to: the ids of modules, of sets or of hosts.
+// target is the result of a scope: the ids of modules, of sets or of hosts.
 type target struct{ modules, sets, hosts []int64 }
 
-// Select returns the hosts of a scope, in the order of their ids. Their places are those
-// that the scope means, and all of them where it means hosts. A scope without hosts is no
-// error here; one that names what does not exist is an [UnknownError].
+// Select returns the hosts of a scope, in the order of their ids. Their places are those of the
+// scope, or all of them if it names hosts. A scope without hosts is no error here. One that names
+// what does not exist is an [UnknownError].
 func (c *Client) Select(ctx context.Context, s Scope) ([]Host, error) {
 	to, err := c.resolve(ctx, s)
 	switch {
@@ -62,8 +62,8 @@ func (c *Client) resolve(ctx context.Context, s Scope) (target, error) {
 	return target{hosts: s.HostIDs}, nil
 }
 
-// knownHosts are hosts by their ids. A business that does not exist has none of them
-// either, which is the better thing to say.
+// knownHosts are hosts by their ids. A business that does not exist is reported as such, and not by
+// its missing hosts.
 func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, error) {
 	hosts, err := c.HostsByID(ctx, s.Business, ids)
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *Client) knownHosts(ctx context.Context, s Scope, ids []int64) ([]Host, 
 	return hosts, nil
 }
 
-// selectModules are the modules that a topology's expressions mean. What matches nothing
-// is an error that says which of them it is.
+// selectModules are the modules that match a topology's expressions. An expression that matches
+// nothing is an error that names it.
 func (c *Client) selectModules(ctx context.Context, s Scope) ([]int64, error) {
 	sets, err := c.Topology(ctx, s.Business)
 	if err != nil {
@@ -186,8 +186,7 @@ func (c *Client) selectTemplate(ctx context.Context, s Scope) ([]int64, error) {
 // named is something that has an id and a name.
 type named struct{ id, name string }
 
-// find returns the one that has this id, or else this name. Two of a name are an error:
-// nobody knows which is meant.
+// find returns the one with this id, or else with this name. Two with one name are an error.
 func find(what, wanted string, biz int64, all []named) (int, error) {
 	var (
 		exist []string

@@ -21,8 +21,8 @@ type Module struct {
 	Name string
 }
 
-// node is one of the tree, which has a business at its top, sets and modules at its ends,
-// and whatever levels a platform has in between.
+// node is one of the tree. A business is at its top, modules are at its ends, and a platform may
+// have any levels in between.
 type node struct {
 	Object   string `json:"bk_obj_id"`
 	ID       int64  `json:"bk_inst_id"`
@@ -81,8 +81,8 @@ type business struct {
 	Name string `json:"bk_biz_name"`
 }
 
-// orUnknown tells a business that does not exist from another error, or from none that
-// says why there was nothing. The question costs a call, and is asked only then.
+// orUnknown distinguishes a business that does not exist from another error, or from an empty
+// result. That costs a call, so it is only asked then.
 func (c *Client) orUnknown(ctx context.Context, biz int64, err error) error {
 	if IsNoPermission(err) {
 		return err

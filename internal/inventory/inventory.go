@@ -16,7 +16,7 @@ const (
 	byIP      = "ip"
 )
 
-// naming is how hosts are called: their keys and their addresses.
+// naming says how hosts are named: their keys and their addresses.
 type naming struct {
 	key keyFormat
 	by  string
@@ -30,8 +30,8 @@ type inventory struct {
 	keys         map[int64]string // by the id of the host
 	byModule     map[string]map[string]string
 	withoutAgent []string
-	// unusable are hosts that have no key or no address, clashes those that share one with
-	// another. A row of either names the hosts.
+	// unusable are hosts without a key or an address, clashes those that share one with another. A
+	// row of either names the hosts.
 	unusable, clashes []string
 }
 

@@ -39,7 +39,7 @@ func keyFieldList() string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// keyFormat is text and fields by turns, which begins and ends with text.
+// keyFormat is text and fields in turn, and begins and ends with text.
 type keyFormat struct {
 	texts  []string
 	fields []int // of keyFields
@@ -79,8 +79,7 @@ func parseKey(text string) (keyFormat, error) {
 	return format, nil
 }
 
-// of is the key of a host. A field that CMDB has no value for is an error: keys would come
-// out alike.
+// of is the key of a host. A field without a value in CMDB is an error, or keys would be alike.
 func (f keyFormat) of(h cmdb.Host) (string, error) {
 	var key strings.Builder
 	for i, text := range f.texts {

@@ -17,7 +17,7 @@ type processInstance struct {
 	declared declaration
 }
 
-// declaration is what has to be equal for hosts to be one resource.
+// declaration is what must be equal for hosts to be one resource.
 type declaration struct {
 	spec     processSpec
 	priority int64
@@ -35,13 +35,12 @@ type processGroup struct {
 // processGroups are groups by the key of a for_each.
 type processGroups struct {
 	groups map[string]*processGroup
-	// unusable are processes that cannot be rendered, clashes those that GSE could not
-	// tell apart.
+	// unusable are processes that cannot be rendered, clashes those that GSE could not distinguish.
 	unusable, clashes []string
 }
 
-// newProcessGroups renders processes and groups them. found has the names of their hosts;
-// processes of hosts that have none are left out, as that is an error already.
+// newProcessGroups renders processes and groups them. found has the names of their hosts. Processes
+// of hosts without a name are left out, as that is an error already.
 func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[string]int64) *processGroups {
 	g := &processGroups{groups: make(map[string]*processGroup)}
 	byName := make(map[string][]processInstance)
@@ -79,9 +78,9 @@ func newProcessGroups(processes []cmdb.Process, found *inventory, instIDs map[st
 	return g
 }
 
-// labels are ways to tell groups of one name apart, from the shortest. A key should stay
-// what it is when a process changes, or for_each would destroy and create; so it is made
-// of where a process is, and not of how it is declared.
+// labels are ways to distinguish groups of one name, the shortest first. A key should not change
+// when a process does, or for_each would destroy and create. So it is made of where a process is,
+// and not of how it is declared.
 var labels = []func(cmdb.Process) string{
 	func(cmdb.Process) string { return "" },
 	func(p cmdb.Process) string { return "@" + p.Place.ModuleName },

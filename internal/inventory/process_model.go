@@ -49,8 +49,8 @@ type policyModel struct {
 	OpTimeout      int64 `tfsdk:"op_timeout"`
 }
 
-// model is the group for Terraform. The label bk_process_id of GSEKit's is left out: hosts
-// of one group have different ones.
+// model is the group for Terraform. GSEKit's label bk_process_id is left out, because hosts of one
+// group have different ones.
 func (g *processGroup) model(biz int64) processModel {
 	spec := g.declared.spec
 	return processModel{

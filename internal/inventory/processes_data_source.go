@@ -113,8 +113,8 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 	return diags
 }
 
-// wanted are the processes that the configuration names. As with hosts, CMDB is not
-// trusted with the filter.
+// wanted are the processes that the configuration names. CMDB may ignore the filter, so it is
+// applied here as well.
 func (m *processesModel) wanted(biz int64, all []cmdb.Process) ([]cmdb.Process, error) {
 	names, err := parseExpression(m.ProcessName)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// question is what either data source asks of CMDB, and how it names the hosts.
+// question is what both data sources ask of CMDB, and how they name the hosts.
 type question struct {
 	scopeModel
 	namingModel

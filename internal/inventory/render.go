@@ -11,8 +11,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/cmdb"
 )
 
-// renderNames are what GSEKit's templates of paths and commands may name (apps/gsekit/
-// pipeline_plugins/components/collections/gse.py), the second half in its older
+// renderNames are the names that GSEKit's templates of paths and commands may use
+// (apps/gsekit/pipeline_plugins/components/collections/gse.py). The second half has the older
 // spelling. FuncID is the name of the process, and not its bk_func_name.
 func renderNames(p cmdb.Process, local int64) map[string]string {
 	names := map[string]string{
@@ -26,8 +26,8 @@ func renderNames(p cmdb.Process, local int64) map[string]string {
 	return names
 }
 
-// addInstID adds the names of an instance's number among those of all hosts, which GSEKit
-// keeps in a database of its own.
+// addInstID adds the names of an instance's number among those of all hosts. GSEKit keeps these
+// numbers in its own database.
 func addInstID(names map[string]string, id int64) {
 	text, before := strconv.FormatInt(id, 10), strconv.FormatInt(id-1, 10)
 	maps.Copy(names, map[string]string{"inst_id": text, "inst_id_0": before, "InstID": text, "InstID0": before})
@@ -42,8 +42,8 @@ var (
 	makoForms = regexp.MustCompile(`<%|%>|</%|\$\{|(?m:^[ \t]*%)|(?m:^[ \t]*##)|\\\r?\n`)
 )
 
-// render puts values in the place of ${name}. Any other syntax of Mako's is refused: what
-// it comes to is not known here.
+// render replaces ${name} by values. It refuses any other syntax of Mako, whose result is not known
+// here.
 func render(text string, names map[string]string) (string, error) {
 	var fault error
 	rendered := placeForm.ReplaceAllStringFunc(text, func(place string) string {

@@ -118,8 +118,8 @@ func expressionAttribute(description string) schema.StringAttribute {
 	return schema.StringAttribute{MarkdownDescription: description, Optional: true, Validators: []validator.String{expressionValidator{}}}
 }
 
-// expressionValidator accepts what expression.Parse does, apart from the empty one, which
-// is nobody's name.
+// expressionValidator accepts what expression.Parse does, except an empty expression, which matches
+// no name.
 type expressionValidator struct{}
 
 func (expressionValidator) Description(context.Context) string {
@@ -174,8 +174,8 @@ func filterAttribute() schema.Attribute {
 	}
 }
 
-// hosts are those that pass. The filter is applied here and not by CMDB, which ignores what
-// it does not know.
+// hosts are those that match the filter. It is applied here and not by CMDB, which ignores what it
+// does not know.
 func (f *filterModel) hosts(all []cmdb.Host) ([]cmdb.Host, error) {
 	if f == nil {
 		return all, nil

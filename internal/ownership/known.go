@@ -1,15 +1,15 @@
 package ownership
 
-// Known is what state and ledger have of a machine.
+// Known is what state and ledger know of a machine.
 type Known struct {
 	Claim Claim
-	// At is the agent's time of the registration after this object's last call, 0 where it is
-	// not known. Overtaken is the time of another object's later one in the cached status.
+	// At is the agent's time of the registration after this object's last call, 0 if it is not
+	// known. Overtaken is the time of another object's later registration in the cached status.
 	At, Overtaken int64
 }
 
-// Compare classifies the time at which an agent says that the process was registered, 0 where it
-// says none. idle is where it says that it does not host the process.
+// Compare classifies the agent's time of the registration, 0 if the agent gives none. idle says
+// that the agent does not host the process.
 func (k Known) Compare(at int64, idle bool) Answer {
 	switch {
 	case at == 0 && idle:
@@ -27,9 +27,9 @@ func (k Known) Compare(at int64, idle bool) Answer {
 	}
 }
 
-// Aged is a row that names somebody or nobody, or the same as an old one. at is the time of the
-// row, and live that of the agent, each 0 where it is not known. The clocks of platform and
-// agent may differ, so where the ledger has a time only the very same one is current.
+// Aged is a row, or its old form. at is the time of the row, and live that of the agent, each 0 if
+// it is not known. The clocks of platform and agent may differ. So if the ledger has a time, only
+// that very time is current.
 func (k Known) Aged(r Row, at, live int64) Row {
 	if r&(Own|Others|Unlabelled) == 0 {
 		return r
@@ -41,15 +41,15 @@ func (k Known) Aged(r Row, at, live int64) Row {
 	return r
 }
 
-// regained reports whether an own row of that time is later than another object's registration.
-// Where a registration does not renew the time, both have the same.
+// regained reports whether an own row of that time is later than another object's registration. If
+// a registration does not renew the time, both have the same.
 func (k Known) regained(at int64) bool {
 	return at > k.Overtaken || k.At != 0 && at == k.At && k.Overtaken <= k.At
 }
 
 // OvertakenAfter is Overtaken after a look at the cached status, which may be older than this
-// object's own registration. at is the time of the row, and live that of the agent, each 0 where
-// it is not known. A row that is missing has no owner and changes nothing.
+// object's own registration. at is the time of the row, and live that of the agent, each 0 if it is
+// not known. A missing row has no owner and changes nothing.
 func (k Known) OvertakenAfter(r Row, at, live int64) int64 {
 	since := live != 0 && k.At != 0 && live != k.At
 	switch {

@@ -1,11 +1,11 @@
-// Package ownership decides whose the registration of a process on a machine is: this object's,
-// another's or nobody's. It decides from values alone: what state and ledger know of the
-// machine, what its agent answers, and what the cached status shows. It calls nobody and knows
-// neither Terraform nor HTTP, so one table serves every apply and destroy, the test of all small
-// worlds, and the page of rules in the documentation.
+// Package ownership decides who owns the registration of a process on a machine: this object,
+// another or nobody. It decides from values only: what state and ledger know of the machine, what
+// its agent answers, and what the cached status shows. It calls nobody and knows neither Terraform
+// nor HTTP. So one table serves every apply and destroy, the test of all small worlds, and the page
+// of rules in the documentation.
 //
 // The cached status may be any earlier picture. Agents know when the process was registered, and
-// by that time an old picture is told from a new one.
+// that time shows whether a picture is old.
 package ownership
 
 // Claim is what state knows of an object's registration on a machine.
@@ -17,7 +17,7 @@ const (
 	Registered Claim = 1 << iota
 	// Overtaken: another object has registered it since.
 	Overtaken
-	// Foreign: it was another's when this object was to register it.
+	// Foreign: it belonged to another object when this object was to register it.
 	Foreign
 	// Refused: registering it was refused.
 	Refused
@@ -31,7 +31,7 @@ type Answer uint16
 // The answers of an agent.
 const (
 	Unasked Answer = 1 << iota
-	// Mute: agents cannot be asked, because there is no spec to ask by.
+	// Mute: agents cannot be asked without a spec.
 	Mute
 	// Silent: it did not answer.
 	Silent
@@ -65,7 +65,7 @@ const (
 	Unplaced
 	// Absent: there is no row.
 	Absent
-	// Own rows name this object, Others' rows another one, and Unlabelled rows nobody. The same
+	// Own rows name this object, Others' rows another one, and Unlabelled rows none. The same
 	// shifted by one is an old row.
 	Own
 	OwnOld
@@ -74,7 +74,7 @@ const (
 	Unlabelled
 	UnlabelledOld
 	// Beside: another object has registered the machine since, by its other name. An agent hosts
-	// one process, so to unregister it by one name may be to end what is hosted by the other.
+	// one process, so unregistering one name may end the hosting of the other.
 	Beside
 
 	anyOthers     = Others | OthersOld
@@ -102,7 +102,7 @@ type Evidence struct {
 	Row    Row
 }
 
-// Verdict is whose the registration on a machine is, or what is needed to know it.
+// Verdict is who owns the registration on a machine, or what is needed to know it.
 type Verdict uint8
 
 // The verdicts.
@@ -116,8 +116,8 @@ const (
 	// AskAgent and AskFile: not decided before that is known.
 	AskAgent
 	AskFile
-	// Wait: the cached status may be older than the registration, and may catch up. Where it
-	// does not in time, the machine is held.
+	// Wait: the cached status may be older than the registration, and may catch up. If it does not
+	// in time, the machine is held.
 	Wait
 	// Hold: it cannot be known, so nothing is done.
 	Hold
@@ -154,7 +154,7 @@ var doubtful = Overtaken | Refused | Unconfirmed
 
 // rules are read from the top, and the first that matches decides.
 var rules = []rule{
-	// Without labels nobody can say whose a registration is, and what was registered is ours.
+	// Without labels the owner is not known, and what this object registered counts as its own.
 	{face: Blind, claim: Foreign, then: Theirs},
 	{face: Blind, claim: Registered | Overtaken | Unconfirmed, then: Ours},
 	{face: Blind, answer: Unasked, then: AskAgent},
@@ -171,39 +171,39 @@ var rules = []rule{
 	{row: Beside, answer: Silent, then: Hold, why: NoAnswer},
 	{row: Beside, then: Theirs},
 
-	// Where the agent has the very registration that the ledger has, it is ours, however old the
-	// cached status is. One that names another object with that very time may be of a registration
-	// that did not renew it.
+	// If the agent has the very time that the ledger has, the registration is this object's,
+	// however old the cached status is. A row of another object with that very time may be of a
+	// registration that did not renew it.
 	{claim: Registered, answer: SameTime, row: Others, then: Wait, why: Outdated},
 	{claim: Registered, answer: SameTime, then: Ours},
 
-	// What was another's is another's, unless the cached status names this object.
+	// What was another object's stays so, unless the cached status names this object.
 	{claim: Foreign, row: Absent | Unplaced | anyOthers | anyUnlabelled, then: Theirs},
 
 	// Everything else depends on the agent as well.
 	{answer: Unasked, then: AskAgent},
 
-	// A row that names another object. Where the agent has the time of the ledger, another may
-	// have registered without renewing it.
+	// A row that names another object. If the agent has the time of the ledger, another may have
+	// registered without renewing it.
 	{row: anyOthers, answer: Silent, then: Hold, why: Unreadable},
 	{row: anyOthers, answer: SameTime | TimeLost, then: Wait, why: Outdated},
 	{row: OthersOld, then: Wait, why: Outdated},
 	{row: Others, then: Theirs},
 
-	// A row that names nobody is ours where the registration was.
+	// A row without an owner is this object's if the registration was.
 	{claim: doubtful, row: anyUnlabelled, answer: Silent, then: Hold, why: Unreadable},
 	{claim: doubtful, row: anyUnlabelled, answer: TimeLost, then: Wait, why: NoAnswer},
 	{claim: doubtful, row: UnlabelledOld, then: Wait, why: Outdated},
 	{claim: doubtful, row: Unlabelled, then: Theirs},
 
-	// No row: what the agent has may be anybody's.
+	// No row: the agent may have anybody's registration.
 	{claim: Refused, row: Absent, answer: Idle | Silent | Mute, then: Nobodys},
 	{claim: Refused, row: Absent, then: Hold, why: TookEffect},
 	{face: ESB, claim: doubtful, row: Unplaced, then: Hold, why: Unreadable},
 	{claim: doubtful, row: Absent | Unplaced, answer: Idle, then: Nobodys},
 	{claim: doubtful, row: Absent | Unplaced, then: Hold, why: Unreadable},
 
-	// A row that names this object, or a claim that nothing speaks against.
+	// A row that names this object, or a claim that nothing contradicts.
 	{answer: Silent, then: Hold, why: NoAnswer},
 	{answer: TimeLost, then: Wait, why: NoAnswer},
 	{claim: Overtaken, row: OwnOld, then: Wait, why: Outdated},
@@ -211,14 +211,14 @@ var rules = []rule{
 	{then: Ours},
 }
 
-// matches reports whether a rule says something of the evidence.
+// matches reports whether a rule applies to the evidence.
 func (r rule) matches(e Evidence) bool {
 	return (r.face == 0 || r.face&e.Face != 0) && (r.claim == 0 || r.claim&e.Claim != 0) &&
 		(r.answer == 0 || r.answer&e.Answer != 0) && (r.row == 0 || r.row&e.Row != 0)
 }
 
-// Decide gives whose the registration on a machine is, or what is to be asked to know it; and
-// where it is to wait or hold, why.
+// Decide returns who owns the registration on a machine, or what is to be asked first. If it is to
+// wait or hold, it also returns why.
 func Decide(e Evidence) (Verdict, Reason) { return decide(rules, e) }
 
 func decide(table []rule, e Evidence) (Verdict, Reason) {

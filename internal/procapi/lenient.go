@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// The types here read JSON leniently: other clients of the platform have
-// met numbers as strings, lists as single objects, and documents inside strings.
-// What cannot be read becomes the zero value with Known = false; it never fails
-// the answer of the other hosts.
+// The types here read JSON leniently. Other clients have seen numbers as strings, lists as single
+// objects, and documents inside strings. A value that cannot be read becomes zero with Known =
+// false, and never fails the answer of the other hosts.
 
 // Number is a JSON number, or a string that holds one.
 type Number struct {
@@ -65,7 +64,7 @@ func (f *Flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Text is a JSON string, or whatever else stands there as it is spelt.
+// Text is a JSON string, or any other value as it is written.
 type Text string
 
 // UnmarshalJSON never fails.
@@ -92,8 +91,8 @@ func isPlain(raw []byte) bool {
 // It goes back as a string.
 type TaskID string
 
-// UnmarshalJSON fails for what is neither, so that it reads as an answer that got lost:
-// the operation was accepted.
+// UnmarshalJSON fails for any other value, so that it counts as a lost answer: the operation was
+// accepted.
 func (id *TaskID) UnmarshalJSON(raw []byte) error {
 	var number json.Number // takes a string only where that holds a number
 	if json.Unmarshal(raw, &number) == nil {
@@ -103,8 +102,8 @@ func (id *TaskID) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(id))
 }
 
-// Texts is a JSON object of texts. null is an empty one, which is how some
-// servers write it; anything else, and nothing at all, is nil.
+// Texts is a JSON object of texts. null is an empty one, as some servers write it. Anything else,
+// and no value, is nil.
 type Texts map[string]string
 
 // UnmarshalJSON never fails.
@@ -128,7 +127,7 @@ type Many[T any] []T
 func (m *Many[T]) UnmarshalJSON(raw []byte) error {
 	*m = nil
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		// As a rule all can be read; one by one takes half as long again.
+		// As a rule all elements can be read. Reading them one by one takes half as long again.
 		var all []T
 		if json.Unmarshal(raw, &all) == nil {
 			*m = all

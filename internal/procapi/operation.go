@@ -16,7 +16,7 @@ var opTypes = map[fleet.Operation]int{
 // OpType is the number of an operation.
 func OpType(op fleet.Operation) int { return opTypes[op] }
 
-// Repeatable reports whether running an operation twice is as good as once.
+// Repeatable reports whether running an operation twice does no harm.
 func Repeatable(op fleet.Operation) bool {
 	return op == Query || op == fleet.Supervise || op == fleet.Unsupervise
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// DefaultMaxHosts is how many hosts go into one request where nothing else is
-// said. The page limit of sync_proc_status is the only documented limit of the
-// platform; the peers send 500 to 2000.
+// DefaultMaxHosts is the default number of hosts in one request. The page limit of sync_proc_status
+// is the only documented limit of the platform. Other clients send 500 to 2000.
 const DefaultMaxHosts = 1000
 
 // Options of a client. The zero value is fine.
@@ -17,12 +16,12 @@ type Options struct {
 	MaxHosts int // hosts in one request
 	Backoff  poll.Backoff
 	Logger   *slog.Logger
-	// Redact makes a text of the platform fit to be shown, which may echo credentials
-	// in any member of an answer. Nil makes it [bkapi.Printable].
+	// Redact makes a text of the platform fit to be shown. Any member of an answer may echo
+	// credentials. Nil is [bkapi.Printable].
 	Redact func(string) string
 }
 
-// OrDefaults fills in what was not said.
+// OrDefaults fills in the unset options.
 func (o Options) OrDefaults() Options {
 	if o.MaxHosts <= 0 {
 		o.MaxHosts = DefaultMaxHosts

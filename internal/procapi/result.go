@@ -19,9 +19,8 @@ type HostResult struct {
 	unreadable bool // no code, and so no verdict
 }
 
-// UnmarshalJSON gives what cannot be read the code -1, and never fails: one
-// unreadable host must not fail the others. It quotes all of it, since half of a
-// secret would not be known for one.
+// UnmarshalJSON gives an unreadable value the code -1, and never fails: one unreadable host must
+// not fail the others. It quotes all of it, because half of a secret would not be recognized.
 func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	var wire wireResult[Text]
 	if err := json.Unmarshal(raw, &wire); err != nil {
@@ -36,8 +35,8 @@ func (r *HostResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// wireResult is a result as it is spelt. C is string where a content has to be one, and Text where
-// it may be an object.
+// wireResult is a result as it is written. C is string if a content has to be one, and Text if it
+// may be an object.
 type wireResult[C ~string] struct {
 	ErrorCode Code `json:"error_code"`
 	ErrCode   Code `json:"errcode"`
@@ -46,7 +45,7 @@ type wireResult[C ~string] struct {
 	Content   C    `json:"content"`
 }
 
-// result is nothing where there is no code. Of two, one that is no success counts.
+// result is empty without a code. Of two codes, one that is no success counts.
 func (w wireResult[C]) result() (result HostResult, known bool) {
 	code := w.ErrorCode
 	if !code.Known || code.Value == CodeOK && w.ErrCode.Known {
@@ -59,16 +58,14 @@ func (w wireResult[C]) result() (result HostResult, known bool) {
 	return HostResult{Code: code.Value, Message: string(message), Content: string(w.Content)}, code.Known
 }
 
-// saysNothing reports whether a result is a place that is kept for one, rather than one
-// that cannot be read.
+// saysNothing reports whether a result is only a placeholder, and not one that cannot be read.
 func saysNothing(raw []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(raw, &members) == nil && len(members) == 0
 }
 
-// ResultMap holds what a call or a task answers per host. Whatever is not an
-// object of results (null, "", []) is no result yet, and so is a host's where it
-// says nothing (null, {}).
+// ResultMap holds the answers of a call or a task for each host. Any value but an object of results
+// (null, "", []) is no result yet. So is an empty value of a host (null, {}).
 type ResultMap map[string]HostResult
 
 // UnmarshalJSON never fails.

@@ -10,12 +10,12 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 )
 
-// silentLooks is how many answers in a row may tell nothing of a host before its task
-// counts as forgotten, which looks like one that is still queued, for ever. By the default
-// pace that takes half a minute.
+// silentLooks is how many answers in a row may say nothing of a host before its task counts as
+// forgotten. A forgotten task otherwise looks like one that is queued for ever. By the default pace
+// that takes half a minute.
 const silentLooks = 30
 
-// Resumption asks how an operation ended that was sent before.
+// Resumption asks for the end of an operation that was sent before.
 type Resumption struct {
 	Task  string
 	Call  Call
@@ -25,8 +25,8 @@ type Resumption struct {
 	Observe fleet.Observer
 }
 
-// Resume sends nothing. A host of which the task tells nothing comes back Lost, and one
-// that is in progress when the wait ends, or might be, Pending.
+// Resume sends nothing. A host of which the task says nothing comes back Lost. One that is, or may
+// be, in progress when the wait ends comes back Pending.
 func (t Tasks) Resume(ctx context.Context, r Resumption) fleet.Results {
 	w := &wait{
 		Tasks: t, request: Request{Call: r.Call}, task: r.Task, shown: excerpt(t.Options.Redact(r.Task)),

@@ -13,7 +13,7 @@ import (
 
 // Contents keeps what the contents of query results say, by host.
 type Contents struct {
-	// Name is what contents about several processes call the one that is asked about.
+	// Name is the name of the process in contents about several processes.
 	Name string
 
 	mu     sync.Mutex
@@ -38,8 +38,8 @@ func (c *Contents) keep(answers ResultMap, hosts []fleet.Host, keys Keys, redact
 	maps.Copy(c.byHost, said)
 }
 
-// Statuses are what a query came to. An error is returned only where no host got
-// an answer because the call itself failed.
+// Statuses are the result of a query. An error is returned only if no host got an answer because
+// the call itself failed.
 func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[fleet.Host]fleet.Status, error) {
 	var (
 		statuses = make(map[fleet.Host]fleet.Status, len(hosts))
@@ -80,8 +80,8 @@ func (c *Contents) Statuses(hosts []fleet.Host, results fleet.Results) (map[flee
 	return statuses, nil
 }
 
-// inProgressAtTheEnd reports whether the platform said of an agent, until the time was up, that it had
-// not answered. A task that is queued, and one whose result cannot be read, say nothing of it.
+// inProgressAtTheEnd reports whether the platform said until the end that an agent had not
+// answered. A queued task, and one whose result cannot be read, do not say that.
 func inProgressAtTheEnd(o fleet.Outcome) bool {
 	var failure *bkapi.Error
 	return o.Verdict == fleet.Pending && o.Code == CodeInProgress && errors.Is(o.Err, context.DeadlineExceeded) && !errors.As(o.Err, &failure)

@@ -14,8 +14,8 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// ErrQueued is what Tasks.Result gives for a task that has not begun, where the
-// platform says so in other ways than by CodeTaskQueued.
+// ErrQueued is returned by Tasks.Result for a task that has not begun, if the platform says so in
+// another way than CodeTaskQueued.
 var ErrQueued = errors.New("the task is still queued")
 
 var errNoTask = errors.New("the platform accepted the operation and named no task, so its result cannot be asked for")
@@ -113,7 +113,7 @@ type wait struct {
 	once    bool // one look is enough
 	parts   []waitingPart
 	looks   int
-	// refusals counts answers in a row that there is nothing to tell.
+	// refusals counts answers in a row that say nothing.
 	refusals int
 	passing  error // what was wrong with the last answer, if anything was
 }
@@ -137,7 +137,7 @@ func (w *wait) end(ctx context.Context) []fleet.Results {
 func (w *wait) run(ctx context.Context) []fleet.Results {
 	err := poll.Until(ctx, w.Options.Backoff, w.ask)
 	silence := silenceOf(err, w.passing)
-	// That it could not be asked for does not say that it is forgotten.
+	// A failed query does not mean that the task is forgotten.
 	forgotten := w.resumed && (err == nil && !w.once && (w.passing == nil || isQueued(w.passing)) || isRefused(err))
 	if err != nil {
 		err = fmt.Errorf("asking for the result of task %s: %w", w.shown, err)
@@ -176,7 +176,7 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 		w.Options.Logger.Log(ctx, bkapi.LevelTrace, "task result not there yet", "task_id", w.shown, "reason", err.Error())
 		return w.over(), nil
 	case w.resumed && isRefused(err) && w.refusals < silentLooks-1:
-		// A platform in trouble refuses as well. What it has forgotten it refuses for good.
+		// A platform in trouble also refuses. It always refuses what it has forgotten.
 		w.refusals++
 		w.passing = err
 		return w.once, nil
@@ -196,8 +196,8 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	return w.over(), nil
 }
 
-// over reports whether there is nothing to wait for any more. Of a task that an earlier run
-// has sent, the platform may have nothing to tell.
+// over reports whether nothing is left to wait for. The platform may know nothing of a task that an
+// earlier run has sent.
 func (w *wait) over() bool {
 	for _, part := range w.parts {
 		for _, h := range part.verdicts.Pending {
@@ -215,8 +215,8 @@ func (t Tasks) passes(err error) bool {
 	return isQueued(err) || bkapi.IsTransient(err) || (t.Passing != nil && t.Passing(err))
 }
 
-// isRefused reports whether the platform answered that there is nothing to tell. That nobody
-// may ask is no such answer.
+// isRefused reports whether the platform answered that it has no result. A missing permission is no
+// such answer.
 func isRefused(err error) bool {
 	var failure *bkapi.Error
 	return errors.As(err, &failure) && failure.Kind == bkapi.KindRefused && bkapi.DenialOf(err) == bkapi.NotDenied
@@ -224,8 +224,8 @@ func isRefused(err error) bool {
 
 func isQueued(err error) bool { return errors.Is(err, ErrQueued) || bkapi.HasCode(err, CodeTaskQueued) }
 
-// silenceOf says why nothing was heard of a host before err ended the wait.
-// passing is what was wrong with the last answer, if anything was.
+// silenceOf says why a host had no answer before err ended the wait. passing is what was wrong with
+// the last answer, if anything was.
 func silenceOf(err, passing error) string {
 	switch {
 	case isQueued(passing) && (err == nil || fleet.Ended(err)):

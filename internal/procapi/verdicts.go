@@ -2,8 +2,8 @@ package procapi
 
 import "github.com/blueking/terraform-provider-bk/internal/fleet"
 
-// Verdicts are what becomes of the hosts of one call, answer by answer. A host's
-// first final verdict is kept, whatever later answers say.
+// Verdicts are the outcomes of the hosts of one call, answer by answer. A host's first final
+// verdict is kept, whatever later answers say.
 type Verdicts struct {
 	Results fleet.Results // of hosts with a final verdict
 	Pending []fleet.Host  // those without
