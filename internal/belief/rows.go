@@ -30,8 +30,8 @@ var rows = []Belief{
 		ID: "register-hosts", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: documents, Sure: Medium,
 		Holds: Words{"Registering does not host the process.", "注册不会托管进程。"},
 		Otherwise: Words{
-			"The agent also revives processes with `ensure = \"registered\"`. Nothing to set.",
-			"Agent 也会拉起 `ensure = \"registered\"` 的进程。无需设置。",
+			"The agent also revives processes with `ensure = \"registered\"`.",
+			"Agent 也会拉起 `ensure = \"registered\"` 的进程。",
 		},
 		Code: []string{codeRegister, codeSchema},
 	},
@@ -39,8 +39,8 @@ var rows = []Belief{
 		ID: "update-refuses", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: oneClient, Sure: Medium,
 		Holds: Words{"Updating registers a process that is not registered.", "更新会注册尚未注册的进程。"},
 		Otherwise: Words{
-			"An update fails on a host whose registration somebody removed; the next apply registers it. Nothing to set.",
-			"他人已注销（取消注册）的主机上，更新会失败；下一次 apply 会注册。无需设置。",
+			"An update fails on a host whose registration somebody removed; the next apply registers it.",
+			"他人已注销（取消注册）的主机上，更新会失败；下一次 apply 会注册。",
 		},
 		Code: []string{codeRegister},
 	},
@@ -66,8 +66,8 @@ var rows = []Belief{
 		ID: "hosting-once", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: clients, Sure: Medium,
 		Holds: Words{"Hosting again replaces the registration.", "再次托管会覆盖原有注册。"},
 		Otherwise: Words{
-			"An update unhosts first, so for a moment nobody revives the process. Nothing to set.",
-			"更新时先取消托管再托管，其间进程若退出不会被拉起。无需设置。",
+			"An update unhosts first, so for a moment nobody revives the process.",
+			"更新时先取消托管再托管，其间进程若退出不会被拉起。",
 		},
 		Code: []string{codeHosting},
 	},
@@ -93,8 +93,8 @@ var rows = []Belief{
 		ID: "restart-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: clients, Sure: Medium,
 		Holds: Words{"A restart hosts the process.", "重启会托管进程。"},
 		Otherwise: Words{
-			"A process that somebody unhosted stays so after a restart; a plan shows `not_hosted`. Nothing to set.",
-			"被取消托管的进程重启后仍未托管；plan 会显示 `not_hosted`。无需设置。",
+			"A process that somebody unhosted stays so after a restart; a plan shows `not_hosted`.",
+			"被取消托管的进程重启后仍未托管；plan 会显示 `not_hosted`。",
 		},
 		Code: []string{codeOperate, "internal/fleet/operate.go"},
 	},
@@ -102,8 +102,8 @@ var rows = []Belief{
 		ID: "reregistering-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
 		Holds: Words{"Registering again renews the agent's registration time.", "重新注册会更新 Agent 的注册时间。"},
 		Otherwise: Words{
-			"Only the cached status shows who registered last, so somebody else's registration is noticed minutes later. Nothing to set.",
-			"只有缓存状态能说明最后由谁注册，因此他人的注册要几分钟后才能发现。无需设置。",
+			"Only the cached status shows who registered last, so somebody else's registration is noticed minutes later.",
+			"只有缓存状态能说明最后由谁注册，因此他人的注册要几分钟后才能发现。",
 		},
 		Code: []string{codeRules, codeObserve},
 	},
@@ -164,7 +164,7 @@ var rows = []Belief{
 	{
 		ID: "unverified-status-400", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: server, Sure: Medium,
 		Holds:     Words{"Refused credentials have HTTP status 401.", "凭据被拒绝时 HTTP 状态为 401。"},
-		Otherwise: Words{"Only the gateway's own words name the credentials. Nothing to set.", "只有网关返回的原文会提到凭据。无需设置。"},
+		Otherwise: Words{"Only the gateway's own words name the credentials.", "只有网关返回的原文会提到凭据。"},
 		Code:      []string{"internal/bkapi/apigw.go"},
 	},
 	{
@@ -208,13 +208,28 @@ var rows = []Belief{
 		Code:      []string{"internal/fleet/drift.go"},
 	},
 	{
+		ID: "rows-without-labels", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: documents, Sure: High,
+		Holds: Words{"A row has the labels of the registration.", "缓存状态的记录中有注册时的标签。"},
+		Otherwise: Words{
+			"Neither the owner nor another spec can be seen. Set `spec_fingerprint_label = \"\"`.",
+			"无法看出归属和 spec 的差异。请设置 `spec_fingerprint_label = \"\"`。",
+		},
+		Code: []string{"internal/fleet/fingerprint.go", codeRows},
+	},
+	{
 		ID: "stop-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: documents, Sure: High,
 		Holds: Words{"A stop ends the hosting.", "停止会取消托管。"},
 		Otherwise: Words{
-			"The agent starts a stopped process again. Do not use the operations `stop` and `kill`.",
-			"Agent 会重新拉起已停止的进程。请勿使用 `stop` 和 `kill` 操作。",
+			"The agent starts a stopped process again. Do not use the operation `stop`.",
+			"Agent 会重新拉起已停止的进程。请勿使用 `stop` 操作。",
 		},
 		Code: []string{"internal/fleet/operate.go"},
+	},
+	{
+		ID: "kill-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: documents, Sure: High,
+		Holds:     Words{"So does a kill.", "强制停止也会取消托管。"},
+		Otherwise: Words{"As for a stop, with `kill`.", "同停止，请勿使用 `kill` 操作。"},
+		Code:      []string{"internal/fleet/operate.go"},
 	},
 	{
 		ID: "start-keeps-unhosted", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: documents, Sure: High,
@@ -256,6 +271,12 @@ var rows = []Belief{
 		Code:      []string{codeVerdicts},
 	},
 	{
+		ID: "one-shot-start", Faces: gseFaces, Kind: Code, Expected: "836", Settled: SettledByProbe, Source: clients, Sure: High,
+		Holds:     Words{"Starting a one-shot process has code 836.", "启动一次性进程的返回码为 836。"},
+		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
+		Code:      []string{codeVerdicts},
+	},
+	{
 		ID: "second-unregister", Faces: gseFaces, Kind: Code, Expected: "829", Settled: SettledByProbe, Source: oneClient, Sure: Medium,
 		Holds:     Words{"Unregistering what is not registered has code 829.", "重复注销的返回码为 829。"},
 		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
@@ -268,6 +289,15 @@ var rows = []Belief{
 		Code:      []string{codeOperate},
 	},
 
+	{
+		ID: "dead-not-revived", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByNothing, Source: documents, Sure: High,
+		Holds: Words{"The agent revives a hosted process that dies.", "托管的进程退出后，Agent 会拉起它。"},
+		Untold: Words{
+			"kill one on the host and look",
+			"请在主机上杀死一个进程并观察",
+		},
+		Code: []string{codeSchema},
+	},
 	{
 		ID: "operations-drop-limits", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByNothing, Source: oneClient, Sure: Low,
 		Holds: Words{"Operations with limits keep them (gateway).", "携带限额的操作会保留限额（网关）。"},

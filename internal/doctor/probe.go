@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -180,7 +181,7 @@ func (r *probe) onScratch(ctx context.Context) (err error) {
 				r.meta.Namespace, r.meta.Name, r.host.Address(), left))
 		}
 	}()
-	steps := []func(context.Context) error{r.hosting, r.starting, r.restarting, r.stopping}
+	steps := []func(context.Context) error{r.hosting, r.starting, r.restarting, r.stopping, r.killing, r.onceOnly}
 	if r.p.Gateway == bkapi.ESB {
 		steps = append([]func(context.Context) error{r.registering}, steps...)
 	}
@@ -542,7 +543,7 @@ func (r *probe) freshRow(ctx context.Context, began time.Time) (*rawRow, error) 
 			return row, nil
 		case took > r.trial.Patience:
 			r.cannot(fmt.Sprintf("the cached status did not show a start within %s", r.trial.Patience),
-				"status-lag", "start-replaces", "labels-added", "rows-without-host", "rows-without-agent-id", "entry-per-name")
+				"status-lag", "start-replaces", "labels-added", "rows-without-labels", "rows-without-host", "rows-without-agent-id", "entry-per-name")
 			return nil, nil //nolint:nilnil // there is none
 		}
 		if err := r.p.pause(ctx, 5*time.Second); err != nil {
@@ -553,25 +554,17 @@ func (r *probe) freshRow(ctx context.Context, began time.Time) (*rawRow, error) 
 
 // labels are what a row says of a start that had other labels than the registration.
 func (r *probe) labels(row rawRow, registered bool) {
-	added := slices.DeleteFunc(slices.Collect(keys(row.Meta.Labels)), func(name string) bool { return name == ownLabel })
+	added := slices.DeleteFunc(slices.Collect(maps.Keys(row.Meta.Labels)), func(name string) bool { return name == ownLabel })
 	r.settle("labels-added", yesNo(len(added) > 0), fmt.Sprintf("a row has %d labels that nobody declared", len(added)))
-	switch value, there := row.Meta.Labels[ownLabel]; {
+	value, there := row.Meta.Labels[ownLabel]
+	r.settle("rows-without-labels", yesNo(!there), fmt.Sprintf("a row has the label that was registered: %t", there))
+	switch {
 	case !registered:
 		r.cannot("the process was not registered when it was started", "start-replaces")
-	case row.Meta.Labels == nil:
+	case len(row.Meta.Labels) == 0 && !there:
 		r.cannot("the row has no labels", "start-replaces")
 	default:
 		r.settle("start-replaces", yesNo(value != "registered"), fmt.Sprintf("after a start with other labels, the row has those of the registration: %t", there && value == "registered"))
-	}
-}
-
-func keys(labels map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range labels {
-			if !yield(name) {
-				return
-			}
-		}
 	}
 }
 
@@ -702,8 +695,49 @@ func (r *probe) stopping(ctx context.Context) error {
 		return err
 	}
 	again, err := r.live(ctx)
-	r.hosts(after, again)
+	if err == nil {
+		r.hosts(after, again)
+	}
 	return err
+}
+
+// killing is what a kill does to a process that runs and is hosted.
+func (r *probe) killing(ctx context.Context) error {
+	if err := r.runs(ctx); err != nil {
+		return err
+	}
+	before, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	got, err := r.operate(ctx, opKill)
+	if err = unexpected("kill", got, err); err != nil {
+		return err
+	}
+	after, err := r.live(ctx)
+	if err == nil && before.Hosted {
+		r.settle("kill-keeps-hosting", yesNo(after.Hosted), fmt.Sprintf("hosted after a kill: %t", after.Hosted))
+	}
+	return err
+}
+
+// onceOnly starts a process that ends at once, as one of auto_type 2 does.
+func (r *probe) onceOnly(ctx context.Context) error {
+	if err := r.calm(ctx); err != nil {
+		return err
+	}
+	resident := r.spec
+	defer func() { r.spec = resident }()
+	once := *resident
+	once.MonitorPolicy.AutoType = gse.AutoOneShot
+	once.Control.StartCmd = new("true")
+	r.spec = &once
+	got, err := r.operate(ctx, opStart)
+	if err != nil {
+		return fmt.Errorf("start of a one-shot process: %w", err)
+	}
+	r.settle("one-shot-start", code(got), got.said())
+	return nil
 }
 
 // onJOB settles whether manage_proc registers, on a scratch process of JOB's.
@@ -764,6 +798,7 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 // rest says of every other belief why it is not told.
 func (r *probe) rest() {
 	r.put(r.renamedResults())
+	r.progress()
 	for _, b := range belief.All() {
 		why := "the step that settles it ended early"
 		switch {
@@ -774,6 +809,19 @@ func (r *probe) rest() {
 		}
 		r.cannot(why, b.ID)
 	}
+}
+
+// progress says what was seen of operations in progress, whose codes the provider goes by.
+func (r *probe) progress() {
+	l := Line{ID: "in-progress", What: "what is in progress", State: Untold, Found: "every result was there at once"}
+	if len(r.pending) > 0 {
+		l.State, l.Found = Well, ""
+		for _, where := range slices.Sorted(maps.Keys(r.pending)) {
+			l.Found += fmt.Sprintf("%s, %q; ", where, r.pending[where])
+		}
+		l.Found = strings.TrimSuffix(l.Found, "; ")
+	}
+	r.report.add(l)
 }
 
 func (r *probe) renamedResults() Line {

@@ -183,6 +183,10 @@ func TestProbe_tells(t *testing.T) {
 		"renamed":          {simulator.Fault{API: "*", Keys: "address"}, "results-renamed", belief.Yes, "some named the host otherwise"},
 		"no-restart":       {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpRestart), Code: new(65535), Message: "no such file"}, "restart-keeps-hosting", belief.Unknown, "✗ a step ended early: restart: code 65535: no such file"},
 		"forbidden-status": {simulator.Fault{API: "get_proc_status_v2", HTTPStatus: 403}, "status-lag", belief.Unknown, "get_proc_status_v2: HTTP 403"},
+		"queued":           {simulator.Fault{API: "*", Queued: 1}, "second-start", "828", `✓ what is in progress: get_proc_operate_result_v2 has code 1000115, "`},
+		"pending":          {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Pending: 2}, "second-start", "828", `✓ what is in progress: a result has code 115, "handling"`},
+		"one-shot":         {simulator.Fault{API: "operate_proc_v2", Op: new(simulator.OpStart), Code: new(0), Apply: true, Skip: 2}, "one-shot-start", "0", "✗ Starting a one-shot process has code 836: no: code 0"},
+		"no-labels":        {simulator.Fault{API: "get_proc_status_v2", Replace: map[string]any{"data/proc_infos/*/meta/labels": map[string]any{}}}, "rows-without-labels", belief.Yes, "✗ A row has the labels of the registration: no"},
 		"stale-rows":       {simulator.Fault{API: "get_proc_status_v2", Missing: -1}, "status-lag", belief.Unknown, "the cached status did not show a start within 10m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {

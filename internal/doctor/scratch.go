@@ -59,6 +59,8 @@ type scratch struct {
 	renamed bool
 	// seen says that a result came at all.
 	seen bool
+	// pending are the ways in which something in progress was answered, by API and code.
+	pending map[string]string
 }
 
 // result is what the platform said of the host.
@@ -68,7 +70,7 @@ type result struct {
 
 // silent reports whether a result has no content.
 func (r result) silent() bool {
-	text := strings.Trim(string(r.Content), "\" \n")
+	text := strings.Trim(r.Content, "\" \n")
 	return text == "" || text == "null"
 }
 
@@ -153,7 +155,8 @@ func (s *scratch) result(ctx context.Context) (result, error) {
 	err := s.until(ctx, func(ctx context.Context) (bool, error) {
 		var answers procapi.ResultMap
 		_, err := s.p.Raw.Call(ctx, s.p.gseAPI("get_proc_operate_result_v2", true), map[string]any{"task_id": s.task}, &answers)
-		if bkapi.HasCode(err, procapi.CodeTaskQueued) {
+		if failure := (*bkapi.Error)(nil); errors.As(err, &failure) && failure.Code == procapi.CodeTaskQueued {
+			s.inProgress(failure.API, failure.Code, failure.Message)
 			return false, nil
 		}
 		return err == nil && s.find(answers, &got), err
@@ -175,11 +178,23 @@ func (s *scratch) until(ctx context.Context, check func(context.Context) (bool, 
 	})
 }
 
+// inProgress notes how the platform says that something is in progress.
+func (s *scratch) inProgress(where string, code int64, message string) {
+	if s.pending == nil {
+		s.pending = make(map[string]string)
+	}
+	s.pending[fmt.Sprintf("%s has code %d", where, code)] = message
+}
+
 // find takes the one result that is there, unless it is still 115.
 func (s *scratch) find(answers procapi.ResultMap, got *result) bool {
 	process := ":" + s.meta.Namespace + ":" + s.meta.Name
 	for key, r := range answers {
-		if !strings.HasSuffix(key, process) || r.Code == procapi.CodeInProgress {
+		if !strings.HasSuffix(key, process) {
+			continue
+		}
+		if r.Code == procapi.CodeInProgress {
+			s.inProgress("a result", r.Code, s.p.Raw.Redact(r.Message))
 			continue
 		}
 		name := strings.TrimSuffix(key, process)
