@@ -31,15 +31,21 @@ func cutMapLen(text string) (n int, rest string, err error) {
 	return cut(text, (*msgpack.Decoder).DecodeMapLen)
 }
 
-// cutString reads a string. Those of less than 32 bytes, as keys and addresses are, are cut off
+// cutString reads a string. Those of less than 256 bytes, as keys and addresses are, are cut off
 // without a copy: the library would make one of each.
 func cutString(text string) (value, rest string, err error) {
-	if text != "" && msgpcode.IsFixedString(text[0]) {
-		if end := 1 + int(text[0]&msgpcode.FixedStrMask); end <= len(text) {
-			return text[1:end], text[end:], nil
-		}
+	begin, end := 0, 0
+	switch {
+	case text == "":
+	case msgpcode.IsFixedString(text[0]):
+		begin, end = 1, 1+int(text[0]&msgpcode.FixedStrMask)
+	case text[0] == msgpcode.Str8 && len(text) > 1:
+		begin, end = 2, 2+int(text[1])
 	}
-	return cut(text, (*msgpack.Decoder).DecodeString)
+	if begin == 0 || end > len(text) {
+		return cut(text, (*msgpack.Decoder).DecodeString)
+	}
+	return text[begin:end], text[end:], nil
 }
 
 // cutElement reads a string, null or an unknown.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -202,4 +203,24 @@ func FuzzMap(f *testing.F) {
 			t.Errorf("%d elements of %d", n, m.Len())
 		}
 	})
+}
+
+// Texts of every length come back, those that are cut off and those that the library reads, and one
+// that is cut short is none.
+func TestMap_lengths(t *testing.T) {
+	t.Parallel()
+	elements := map[string]string{}
+	for _, n := range []int{0, 1, 31, 32, 255, 256, 65535, 65536} {
+		elements[fmt.Sprintf("%05d", n)] = strings.Repeat("x", n)
+	}
+	whole := NewMap(elements)
+	if diff := cmp.Diff(elements, maps.Collect(whole.Known())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text := whole.ValueString()
+	for _, n := range []int{1, 8, 20, 60, 400, len(text) - 1} {
+		if short := (Map{basetypes.NewStringValue(text[:n])}); len(maps.Collect(short.Known())) >= len(elements) {
+			t.Errorf("%d bytes have every element", n)
+		}
+	}
 }
