@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 )
 
-// secretive are the attributes that may hold a secret: credentials, URLs, which may have a
-// password in them, and whatever holds commands or is made for values of the user's own.
-// Commands themselves are known by the end of their names.
+// secretive are the attributes that may hold a secret. These are credentials, URLs (which may have
+// a password), and attributes that hold commands or the user's own values. Commands themselves are
+// known by the end of their names.
 var secretive = []string{
 	"app_secret", "token", "access_token", "endpoint", "job_endpoint", "cmdb_endpoint",
 	"spec", "control", "process", "processes", "declaration", "hosted_process", "triggers",

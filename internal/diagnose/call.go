@@ -189,8 +189,8 @@ func statusAdvice(e *bkapi.Error) string {
 	return inTrouble
 }
 
-// NotReady is the error for a call that has to be made while settings of the provider
-// block are unknown, because they depend on resources that are not applied yet.
+// NotReady is the error for a call while settings of the provider block are unknown. They depend on
+// resources that are not applied yet.
 func NotReady(unknown []string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summaryNotConfigured,
 		"The platform has to be called now, but these settings of the provider block are not known until apply: "+

@@ -20,7 +20,7 @@ var (
 	fromCMDB    = procapi.Words{English: "CMDB", Chinese: "配置平台"}
 )
 
-// callCodes are those that decide what becomes of a call, in the order of their numbers.
+// callCodes are those that decide the outcome of a call, in the order of their numbers.
 var callCodes = []callCode{
 	{
 		1000115, fromGSE,

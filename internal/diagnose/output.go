@@ -10,11 +10,11 @@ const (
 	maxStateRunes  = 240
 )
 
-// cutMark stands where something was cut off.
+// cutMark is in the place of what was cut off.
 const cutMark = "…"
 
-// tail keeps the last lines of what a command printed, where the cause stands. It is
-// printable, as is everything that comes from the clients.
+// tail keeps the last lines of what a command printed, which have the cause. It is printable, as
+// everything from the clients is.
 func tail(message string) string {
 	lines := printed(message)
 	if len(lines) > maxOutputLines {

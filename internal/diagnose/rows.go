@@ -22,7 +22,7 @@ const (
 	maxErrors    = 5
 )
 
-// row is what is said of the hosts that came out of a call in the same way.
+// row is what is said of the hosts with the same outcome of a call.
 type row struct {
 	rank           int // what matters most comes first
 	reason, output string
@@ -31,10 +31,10 @@ type row struct {
 	varied         bool // they differ in their numbers
 }
 
-// Rows lists hosts that failed: those of which the same is to be said in one row, with
-// the last lines of the command's output. Each reason is there at least once, however
-// many hosts share another. The ids of tasks and requests, and errors of whole calls,
-// follow. The text ends with a newline.
+// Rows lists hosts that failed. Hosts with the same reason and output share one row, with the last
+// lines of the command's output. Each reason is there at least once, however many hosts share
+// another. The ids of tasks and requests, and errors of whole calls, follow. The text ends with a
+// newline.
 func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	doubt := ""
 	if timeUp(failures) {
@@ -43,8 +43,8 @@ func Rows(inventory fleet.Inventory, failures fleet.Results) string {
 	return RowsInDoubt(inventory, failures, doubt)
 }
 
-// RowsInDoubt is Rows with its own words for what is to be thought of hosts whose outcome
-// is not known. They are left out where there is no such host.
+// RowsInDoubt is Rows with its own words about hosts whose outcome is not known. They are left out
+// if there is no such host.
 func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string) string {
 	rows := fold(inventory, failures, func(output string) string { return output })
 	if len(rows) > maxRows {
@@ -64,8 +64,7 @@ func RowsInDoubt(inventory fleet.Inventory, failures fleet.Results, doubt string
 	return text.String() + trailer(failures, doubt)
 }
 
-// RowsInLine is what Rows lists, on one line for the log: without outputs, and the first
-// few alone.
+// RowsInLine is what Rows lists, on one line for the log: without outputs, and only the first few.
 func RowsInLine(inventory fleet.Inventory, failures fleet.Results) string {
 	rows := fold(inventory, failures, func(string) string { return "" })
 	var texts []string
@@ -123,8 +122,8 @@ func fold(inventory fleet.Inventory, failures fleet.Results, shape func(string) 
 	return rows
 }
 
-// withoutNumbers puts one sign in the place of each number, so that a time or a process
-// id makes no other output.
+// withoutNumbers replaces each number by one sign, so that a time or a process id makes no
+// different output.
 func withoutNumbers(output string) string {
 	var text strings.Builder
 	number := false
@@ -193,8 +192,8 @@ func Keys(keys []string) string {
 	return strings.Join(ranges[:maxRanges], ", ") + ", …"
 }
 
-// Reason is an outcome in one line, for people, without what the platform or a command
-// said of its own. Nothing in it changes from one run to the next.
+// Reason is an outcome in one line, for people, without the text of the platform or a command. It
+// does not change from one run to the next.
 func Reason(o fleet.Outcome) string {
 	said := detail(o)
 	switch operationCode(o) {

@@ -37,7 +37,7 @@ type driftText struct {
 	text  string
 }
 
-// driftTexts are in the order in which they are told.
+// driftTexts are in the order in which they are printed.
 var driftTexts = []driftText{
 	{fleet.NotRegistered, textUnregistered},
 	{fleet.Anew, "registered anew by another tool"},
@@ -54,8 +54,8 @@ func Overtaken(owner string) HostStatus {
 	return HostStatus{Code: fleet.OtherLabels, Text: textOvertaken + fleet.ByOwner(owner)}
 }
 
-// Drifted is what state says of a host that is not as it was left. drift decides, and all
-// that differs is told.
+// Drifted is what state says of a host that differs from the last apply. drift decides, and the
+// text has every difference.
 func Drifted(drift fleet.Code, differs []fleet.Code) HostStatus {
 	status := HostStatus{Code: drift}
 	if drift == fleet.NotRegistered {
@@ -80,17 +80,17 @@ func StillDue(due fleet.Due) HostStatus {
 	return HostStatus{Code: fleet.NotOperated, Text: textStillDue + "; the operation of on_update is still due"}
 }
 
-// TakenByOther is what state says of a host where a refresh found somebody else's
-// registration. owner is whom that names, if anybody.
+// TakenByOther is what state says of a host on which a refresh found another registration. owner is
+// its owner, if it has one.
 func TakenByOther(owner string) HostStatus {
 	return HostStatus{Code: fleet.RegisteredByOther, Text: textRegisteredByOther + fleet.ByOwner(owner) + TextAdopt}
 }
 
-// NeverOurs is what state says of a host that somebody else had registered and has unregistered.
+// NeverOurs is what state says of a host that another object had registered and has unregistered.
 func NeverOurs() HostStatus { return HostStatus{Code: fleet.NotRegistered, Text: textUnregistered} }
 
-// ToldByRefresh reports whether the text is what a refresh found, which the next one
-// knows better, and not why an apply failed, which is known nowhere else.
+// ToldByRefresh reports whether the text is from a refresh, which the next one replaces. Otherwise
+// it says why an apply failed, which is known nowhere else.
 func (s HostStatus) ToldByRefresh() bool {
 	for text := range strings.SplitSeq(s.Text, ", ") {
 		if text != textOvertaken && !strings.HasPrefix(text, "owner ") && !slices.ContainsFunc(driftTexts, func(d driftText) bool { return d.text == text }) {
@@ -146,9 +146,8 @@ func LeftStatus(code fleet.Code, o fleet.Outcome) HostStatus {
 	return status
 }
 
-// outputOf is what an outcome's message adds to its reason: what a command printed, and
-// what the platform says of a code whose meaning nobody knows. Of the other codes it says
-// the same in other words.
+// outputOf is what an outcome's message adds to its reason. That is what a command printed, and
+// what the platform says of an unknown code. For other codes it repeats the meaning.
 func outputOf(o fleet.Outcome) string {
 	if o.Ran || o.Meaning == "" {
 		return saidBeside(fleet.Host{}, o)
@@ -198,7 +197,7 @@ func operationCode(o fleet.Outcome) fleet.Code {
 	return NoVerdict
 }
 
-// InDoubt reports whether any outcome leaves open that the operation worked.
+// InDoubt reports whether the operation may have worked in spite of any outcome.
 func InDoubt(results fleet.Results) bool {
 	for _, o := range results {
 		if CodeInDoubt(operationCode(o)) {

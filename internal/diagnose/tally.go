@@ -33,7 +33,7 @@ func CountFailures(failures fleet.Results, of int) string {
 	return text
 }
 
-// CountOutcomes tells how the hosts of a run came out of it.
+// CountOutcomes is the outcome of a run in numbers of hosts.
 func CountOutcomes(failures fleet.Results, of int) string {
 	text := fmt.Sprintf("%s: %d done", Hosts(of), of-len(failures))
 	if len(failures) > 0 {
@@ -42,8 +42,7 @@ func CountOutcomes(failures fleet.Results, of int) string {
 	return text
 }
 
-// tally counts hosts that failed, those of which nobody knows whether they did, and
-// those that were never tried.
+// tally counts hosts that failed, those whose outcome is not known, and those that were not tried.
 type tally struct{ failed, unknown, notTried int }
 
 func tallyOf(failures fleet.Results) tally {
@@ -94,7 +93,7 @@ func rankOf(o fleet.Outcome) int {
 // mostWaves is how many waves are listed one by one.
 const mostWaves = 12
 
-// InWaves tells waves by number and size, nothing for a single one.
+// InWaves describes waves by number and size; it is "" for a single one.
 func InWaves(sizes []int) string {
 	last := len(sizes) - 1
 	if last <= 0 {
@@ -127,8 +126,8 @@ func Lines(lines []string) string {
 
 var repeated = regexp.MustCompile(`^again(?: \((\d+)\))?: `)
 
-// Again is a rollout_plan after the one of before. What both say would be no change in a plan, so it
-// begins with again.
+// Again is a rollout_plan after the previous one. If both were the same, a plan would show no
+// change, so it then begins with again.
 func Again(text, before string) string {
 	times := make(map[string]int)
 	for line := range strings.SplitSeq(before, "\n") {

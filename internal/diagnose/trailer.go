@@ -18,9 +18,8 @@ const (
 	DestroyedAlone = "Fix the cause and destroy again: only these hosts are called."
 )
 
-// trailer is what the platform's administrators will ask for: the ids of tasks and
-// requests, and the errors of whole calls; and what there is to say of calls whose end was
-// not seen.
+// trailer is what the platform's administrators will ask for: the ids of tasks and requests, and
+// the errors of whole calls. It ends with what is to be said of calls whose end was not seen.
 func trailer(failures fleet.Results, doubt string) string {
 	var tasks, requests, paragraphs []string
 	for _, o := range failures {
@@ -47,7 +46,7 @@ func trailer(failures fleet.Results, doubt string) string {
 	return "\n" + strings.Join(paragraphs, "\n\n") + "\n"
 }
 
-// openEnd is the one paragraph about calls whose end was not seen: why, what doubt says of
+// openEnd is the one paragraph about calls whose end was not seen. It has the cause, doubt about
 // hosts whose outcome is not known, and what to do.
 func openEnd(failures fleet.Results, doubt string) string {
 	var sentences []string
@@ -89,7 +88,7 @@ func failedCalls(failures fleet.Results) []string {
 	return paragraphs
 }
 
-// causeOf tells errors of calls apart by what went wrong, and not by request or task.
+// causeOf is what went wrong in a call, without its request or task.
 func causeOf(err error) string {
 	failure := troubleIn(err)
 	if failure == nil {
@@ -98,8 +97,8 @@ func causeOf(err error) string {
 	return fmt.Sprintln(failure.API, failure.Kind, failure.Status, failure.Code)
 }
 
-// answered is how the platform answered a call that failed as a whole, as far as it is
-// the same in every call that fails so.
+// answered is the platform's answer to a call that failed as a whole, as far as it is the same in
+// each such call.
 func answered(err error) string {
 	failure := troubleIn(err)
 	switch {

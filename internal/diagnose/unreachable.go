@@ -15,9 +15,9 @@ import (
 // up to date.
 const textAnswersAgain = "its agent answers again; it did not when this was to be done"
 
-// Unanswered is the status of a host whose agent does not answer: code is what is left to do there, o
-// what the platform says, and was what state said before. A host that still does not answer keeps its
-// time and its text, so that no output changes from one plan to the next.
+// Unanswered is the status of a host whose agent does not answer. code is what is left to do there,
+// o what the platform says, and was what state said before. A host that still does not answer keeps
+// its time and its text, so that no output changes from one plan to the next.
 func Unanswered(now time.Time, code fleet.Code, o fleet.Outcome, was HostStatus) HostStatus {
 	if was.Since != "" {
 		return HostStatus{Code: code, Text: was.Text, Since: was.Since}
@@ -28,8 +28,7 @@ func Unanswered(now time.Time, code fleet.Code, o fleet.Outcome, was HostStatus)
 	return HostStatus{Code: code, Text: Reason(o), Since: now.UTC().Format(time.RFC3339)}
 }
 
-// AnswersAgain is the status of a host once its agent answers, the zero value where it is as
-// declared.
+// AnswersAgain is the status of a host once its agent answers, the zero value if it is as declared.
 func (s HostStatus) AnswersAgain() HostStatus {
 	if s.Code == "" {
 		return HostStatus{}
@@ -90,8 +89,8 @@ func CountUnreachable(statuses map[fleet.HostID]HostStatus) int {
 	return count
 }
 
-// Within are the statuses where as many hosts may have agents that do not answer. Where there are
-// more, these are out of sync as any other.
+// Within are the statuses, with as many unreachable hosts as allowed. If there are more, they are
+// out of sync like any other.
 func Within(limit int, statuses map[fleet.HostID]HostStatus) map[fleet.HostID]HostStatus {
 	if CountUnreachable(statuses) <= limit {
 		return statuses
@@ -119,9 +118,9 @@ func UnreachableRows(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus
 	return Rows(hosts, rows)
 }
 
-// RaiseUnreachable says which number would have let an apply go on without the hosts whose agents
-// do not answer: set is the value of max_unreachable_hosts and limit what that allows. "" where
-// there are no more than that.
+// RaiseUnreachable says which number would have let an apply go on without the unreachable hosts.
+// set is the value of max_unreachable_hosts, and limit what that allows. It is "" if there are no
+// more than that.
 func RaiseUnreachable(away, limit int, set string) string {
 	if away <= limit {
 		return ""

@@ -246,8 +246,8 @@ func (d Desired) Owns(s Status) bool {
 }
 
 // Ours reports whether a registration is the very one that is desired. If registrations name
-// owners, one without an owner is not: an operation that hosted the process has left the
-// fingerprint there, perhaps beside another's registration.
+// owners, one without an owner is not. An operation that hosted the process may have left the
+// fingerprint there, beside another's registration.
 func (d Desired) Ours(s Status) bool {
 	return d.Carries(s) && (d.OwnerLabel == "" || d.Owner == "" || s.Labels[d.OwnerLabel] != "")
 }

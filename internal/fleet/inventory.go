@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Inventory is a set of hosts in which each has the key that its owner gave it.
-// Hosts are told apart by address; keys are names for people.
+// Inventory is a set of hosts, each with the user's key. Addresses identify hosts; keys are names
+// for people.
 type Inventory struct {
 	keys  []string // in the order of CompareKeys
 	hosts []Host   // hosts[i] belongs to keys[i]
 	index map[HostID]string
 }
 
-// AddressError is an entry of a hosts map that cannot stand.
+// AddressError is an entry of a hosts map that is refused.
 type AddressError struct {
 	Key string
 	Err error

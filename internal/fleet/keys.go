@@ -25,8 +25,8 @@ func CompareKeys(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
 }
 
-// sameChunks is how long the chunks are that a and b both begin with: most keys of a fleet
-// differ in their last number alone.
+// sameChunks is the length of the chunks that a and b both begin with. Most keys of a fleet differ
+// only in their last number.
 func sameChunks(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -72,8 +72,8 @@ func counted(keys []string) int {
 	return len(keys)
 }
 
-// follows reports whether b is a with one of its numbers one higher, and where that
-// number begins. A number keeps the zeros that it is filled up with.
+// follows reports whether b is a with one of its numbers one higher, and where that number begins.
+// A number keeps its leading zeros.
 func follows(a, b string) (place int, ok bool) {
 	for place < min(len(a), len(b)) && a[place] == b[place] {
 		place++

@@ -9,7 +9,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
 
-// OnDestroy is what becomes of the process itself when it is unregistered.
+// OnDestroy is what happens to the process itself when it is unregistered.
 type OnDestroy string
 
 // What is done to the process before its host is unregistered.
@@ -61,8 +61,8 @@ func Release(ctx context.Context, p Process, hosts []Host, first OnDestroy, spar
 	return results
 }
 
-// unregister is Unregister as a step: the agents are asked then, and what they still host is
-// unhosted.
+// unregister is Unregister as a step: the agents are asked afterwards, and hosting that goes on is
+// ended.
 func unregister(ctx context.Context, p Process, hosts []Host) Results {
 	ctx, cancel := Share(ctx, Quick, 2*Quick)
 	defer cancel()
@@ -92,8 +92,8 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, registered 
 	}
 }
 
-// stillHosted reports whether a host that was unregistered is, or may be, still hosted by what was
-// registered at that time. It notes in results where that is not known, or it is another's.
+// stillHosted reports whether an unregistered host is, or may be, still hosted by the registration
+// of that time. It notes in results if that is not known, or if the hosting is another's.
 func stillHosted(p Process, s Status, err error, registered int64, h Host, results Results) bool {
 	absent := results[h].AlreadyDone
 	switch {
@@ -107,8 +107,8 @@ func stillHosted(p Process, s Status, err error, registered int64, h Host, resul
 	return false
 }
 
-// askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which
-// of them do not answer. A call that failed as a whole proves nothing.
+// askStuck asks the agents of hosts that could not be stopped or unregistered, and notes which of
+// them do not answer. A call that failed as a whole shows nothing.
 func askStuck(ctx context.Context, p Process, hosts []Host, results Results) map[Host]Status {
 	stuck := pickFunc(hosts, func(h Host) bool { return results[h].Verdict == Failed && results[h].Err == nil })
 	if len(stuck) == 0 {
@@ -160,17 +160,16 @@ func Run(ctx context.Context, p Process, op Operation, hosts []Host, unsure map[
 
 func anyHost(Host) bool { return true }
 
-// turn is an operation on one process on the hosts of one wave. What is to be asked
-// before and after it is asked of each process by itself; the operation may go to several
-// in one call.
+// turn is an operation on one process on the hosts of one wave. Agents are asked about each process
+// by itself, before and after it. The operation may go to several in one call.
 type turn struct {
 	process Process
 	op      Operation
 	results Results
 	due     []Host // on which it has to run
 	resumed []Host // on which an earlier run of it has worked
-	// bare are hosts that a one-shot process is not hosted on, was what their agents said of
-	// it before.
+	// bare are hosts on which a one-shot process is not hosted. was is what their agents said of it
+	// before.
 	bare map[Host]bool
 	was  map[Host]Status
 }
@@ -178,7 +177,7 @@ type turn struct {
 // runsOnce reports whether the turn starts a process that ends by itself.
 func (t *turn) runsOnce() bool { return t.process.OneShot() && (t.op == Start || t.op == Restart) }
 
-// needsAfter is how long it takes to look after what the operation left behind.
+// needsAfter is the time for the look after the operation.
 func (t *turn) needsAfter() time.Duration {
 	switch {
 	case t.runsOnce():
@@ -208,8 +207,8 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, o
 	}
 }
 
-// resume settles the hosts on which an earlier run has ended or goes on, and gives those
-// of which its task tells nothing. Where it failed, the operation is due.
+// resume settles the hosts on which an earlier run has ended or goes on. It returns those of which
+// the task says nothing. If the earlier run failed, the operation is due.
 func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, later time.Duration, observe Observer) (doubtful []Host) {
 	tasks := make(map[Host]Task)
 	for _, h := range hosts {
@@ -237,7 +236,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, unsure map[Host]Task, l
 	return doubtful
 }
 
-// after takes what the operation came to, and looks after what it left behind.
+// after takes the outcome of the operation, and handles what it left behind.
 func (t *turn) after(ctx context.Context, operated Results) {
 	for h, o := range operated {
 		t.results[h] = o.underWay(t.op, t.bare[h])
@@ -254,11 +253,11 @@ func (t *turn) after(ctx context.Context, operated Results) {
 	}
 }
 
-// aftermath is how long the agents are asked what a failure left behind. Most have
-// just answered, and it has failed whatever they say.
+// aftermath is how long the agents are asked about a failure. Most have just answered, and their
+// answer does not change the failure.
 const aftermath = 15 * time.Second
 
-// start starts, and says of hosts where that failed what it left behind.
+// start starts, and says what a failed start left behind.
 func start(ctx context.Context, p Process, hosts []Host, observe Observer, later time.Duration) Results {
 	results := operateBefore(ctx, p, Start, hosts, observe, later)
 	sayWhatIsLeft(ctx, p, results, hosts)
@@ -306,9 +305,8 @@ func (t *turn) askHosted(ctx context.Context, later time.Duration) {
 	t.due = pickFunc(t.due, func(h Host) bool { return before[h].State != Unknown })
 }
 
-// askRunAnew asks whether a one-shot process that ran before its restart was run anew. That
-// it does not run when it is checked (836) is what it is for; the same code says that it
-// could not be stopped.
+// askRunAnew asks whether a one-shot process that ran before its restart was run again. It should
+// not run any more when it is checked (836), but the same code says that it could not be stopped.
 func (t *turn) askRunAnew(ctx context.Context) {
 	doubted := pickFunc(t.due, func(h Host) bool {
 		o := t.results[h]
@@ -361,12 +359,12 @@ func joinMeaning(what, why string) string {
 	return what + ": " + why
 }
 
-// AsksFirst reports whether an operation that may have run asks for what it left behind.
-// A restart or a reload leaves nothing to ask for, so where no task tells those run again.
+// AsksFirst reports whether an operation that may have run can be asked about afterwards. A restart
+// or a reload leaves nothing to ask about, so without a task those run again.
 func AsksFirst(op Operation) bool { return op != Restart && op != Reload }
 
-// askFirst settles the hosts that are already as the operation would leave them,
-// and those that cannot be asked.
+// askFirst settles the hosts that already are as the operation would leave them, and those that
+// cannot be asked.
 func askFirst(ctx context.Context, p Process, op Operation, hosts []Host, later time.Duration) Results {
 	if len(hosts) == 0 || !AsksFirst(op) {
 		return nil

@@ -169,7 +169,7 @@ func (r *orderedRun) failures() int {
 	return len(r.failed) - len(r.away)
 }
 
-// skip gives an outcome to what nothing is known of on these machines.
+// skip sets an outcome on these machines for members without one.
 func (r *orderedRun) skip(stage []int, machines []Host, o Outcome) {
 	ids := idsOf(machines)
 	for _, i := range stage {
@@ -181,8 +181,8 @@ func (r *orderedRun) skip(stage []int, machines []Host, o Outcome) {
 	}
 }
 
-// wave runs the operation for the members of a stage on some machines, has them pass the
-// gate, and gives what became of each machine.
+// wave runs the operation for the members of a stage on some machines, passes them through the
+// gate, and returns the outcome of each machine.
 func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Results {
 	turns := make([]turn, len(stage))
 	r.rollout.bounded(ctx, func(ctx context.Context, wave Wave) Results {
@@ -260,8 +260,7 @@ func (r *orderedRun) needs(stage []int) time.Duration {
 	return needs
 }
 
-// count takes verdicts of a member. What worked is not done before it has passed the gate,
-// where there is one.
+// count takes verdicts of a member. Success counts only after the gate, if there is one.
 func (r *orderedRun) count(member int, results Results) {
 	if r.rollout.Healthy != nil {
 		results = results.Failures()
@@ -269,7 +268,7 @@ func (r *orderedRun) count(member int, results Results) {
 	r.tally.countFor(member, results)
 }
 
-// watch has the hosts of a wave pass the gate, each process by itself.
+// watch passes the hosts of a wave through the gate, each process by itself.
 func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
 	if r.rollout.Healthy == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Verdict is how one host came out of one call.
+// Verdict is the result of one call for one host.
 type Verdict int
 
 const (
@@ -25,7 +25,7 @@ const (
 	NotTried
 )
 
-// Outcome is what became of one host in one call.
+// Outcome is what happened to one host in one call.
 type Outcome struct {
 	Verdict Verdict
 	// Code is the platform's per-host code, 0 if there is none. Meaning says it in words. Message
@@ -35,19 +35,17 @@ type Outcome struct {
 	Message string
 	// AlreadyDone: the platform said that there was nothing to do (828, 829, 850).
 	AlreadyDone bool
-	// Ran: the agent did run the operation, and so can tell what a failed one left
-	// behind.
+	// Ran: the agent ran the operation, and so knows what a failed one left behind.
 	Ran bool
-	// Repeated: the call was made more than once for this host, so "already done"
-	// may well be our own doing.
+	// Repeated: the call was made more than once for this host, so "already done" may be the effect
+	// of an earlier one.
 	Repeated bool
-	// Unreachable: the agent did not answer when it was asked what is there, before or after
-	// the call. The process may well be there.
+	// Unreachable: the agent did not answer when it was asked, before or after the call. The
+	// process may be there.
 	Unreachable bool
 	// Away: nothing was done, because the agent does not answer. The platform said so of this host.
 	Away bool
-	// Blocked: not tried, because on this host a process whose turn is before did not come
-	// out well.
+	// Blocked: not tried, because an earlier process on this host failed.
 	Blocked bool
 	// WasIdle: before it was registered its agent said that the process is neither hosted nor
 	// running.
@@ -57,24 +55,23 @@ type Outcome struct {
 	// Unread: the platform refused to register because of a registration whose owner could
 	// not be read.
 	Unread bool
-	// RegisterTime is the agent's, where it refused to register because of a registration
-	// and told it.
+	// RegisterTime is the agent's, if it refused to register because of a registration and gave its
+	// time.
 	RegisterTime int64
 	// Undated: when that was could not be asked by the other name of the machine.
 	Undated bool
 	// Left is what is still not as desired after a [Reconciliation]; empty where the
 	// host is.
 	Left Code
-	// PID is that of the process before an operation that did not come out well, 0 where it
-	// did not run.
+	// PID is that of the process before a failed operation, 0 if it did not run.
 	PID       int64
 	TaskID    string
 	RequestID string
 	// Underway is the operation whose end was not seen. The next run asks for it. It is zero if
 	// there is none, or nothing to ask by.
 	Underway Task
-	// Err is set where the whole call failed and the platform said nothing of
-	// this host in particular. Hosts of one call share the same Err.
+	// Err is set if the whole call failed and the platform said nothing of this host in particular.
+	// Hosts of one call share the same Err.
 	Err error
 }
 
@@ -117,7 +114,7 @@ func (r Results) Failures() Results {
 }
 
 // Away are the hosts whose agents do not answer. A refusal, a failed command, a failed call and an
-// unknown outcome are something else.
+// unknown outcome are different.
 func (r Results) Away() []Host {
 	var away []Host
 	for h, o := range r {

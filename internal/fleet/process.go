@@ -19,8 +19,8 @@ const (
 	Restart Operation = "restart"
 	Reload  Operation = "reload"
 	Kill    Operation = "kill"
-	// Supervise has the agent revive the process when it dies, which the platform
-	// calls hosting; it does not start the process.
+	// Supervise makes the agent restart the process when it dies, which the platform calls hosting.
+	// It does not start the process.
 	Supervise Operation = "host"
 	// Unsupervise ends that; it does not stop the process.
 	Unsupervise Operation = "unhost"
@@ -51,8 +51,7 @@ const (
 // Status is what the platform says of a process on one host.
 type Status struct {
 	State State
-	// Hosted: the agent revives the process. HostedKnown is false where the
-	// answer does not say.
+	// Hosted: the agent restarts the process. HostedKnown is false if the answer does not say.
 	Hosted      bool
 	HostedKnown bool
 	// Labels are those of the registration; nil where the answer carries none.
@@ -74,15 +73,15 @@ type Status struct {
 	// Code and Message say why State is Unknown.
 	Code    int64
 	Message string
-	// Unread: there was an answer, which does not tell the state.
+	// Unread: there was an answer without a state.
 	Unread bool
-	// Refused: the question was answered with an error, and not with that the agent is away.
+	// Refused: the query was answered with an error, other than that the agent is away.
 	Refused bool
 	// Away: the agent does not answer, as far as the platform says, or had not by the end.
 	Away bool
 }
 
-// Silent reports whether nothing came of the agent that was asked.
+// Silent reports whether the agent that was asked gave no answer.
 func (s Status) Silent() bool { return s.State == Unknown && !s.Unread && !s.Refused }
 
 // olderThan reports whether the cached status is from before a registration that the agent knows
@@ -95,9 +94,8 @@ func (s Status) olderThan(registered int64) bool {
 // a status for each host that it was given. It waits until the platform has settled or ctx ends,
 // and splits what is too large for one request.
 type Process interface {
-	// Register makes the platform know the process on these hosts. A host where
-	// it is registered already comes back Failed and AlreadyDone; where that cannot be
-	// told, nothing is replaced.
+	// Register makes the platform know the process on these hosts. A host on which it is registered
+	// already comes back Failed and AlreadyDone. If that is not known, nothing is replaced.
 	Register(ctx context.Context, hosts []Host) Results
 	// Reregister replaces the registration.
 	Reregister(ctx context.Context, hosts []Host) Results
@@ -112,11 +110,11 @@ type Process interface {
 	Resume(ctx context.Context, tasks map[Host]Task, wait bool, observe Observer) Results
 	// CachedStatus is the platform's cached status, which may lag by minutes.
 	CachedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
-	// SharedStatus is CachedStatus for a refresh: an answer that was got for another
-	// process a moment ago, and that nothing has changed since, will do.
+	// SharedStatus is CachedStatus for a refresh. It may be an answer for another process from a
+	// moment ago, if nothing has changed since.
 	SharedStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
-	// LiveStatus asks the agents, which takes a spec: [ErrNoSpec]. It cannot tell a process that is not
-	// registered from one that is registered but neither hosted nor running.
+	// LiveStatus asks the agents, which requires a spec: [ErrNoSpec]. It cannot distinguish a
+	// process that is not registered from one that is registered but neither hosted nor running.
 	LiveStatus(ctx context.Context, hosts []Host) (map[Host]Status, error)
 	// OneShot reports whether the process ends by itself when it has done its work.
 	OneShot() bool

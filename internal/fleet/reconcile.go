@@ -47,7 +47,7 @@ type Change struct {
 }
 
 // Owned is a registration that another object made. It has the object's id, "" if the cached status
-// is late or cannot be read, and the agent's time, 0 if that is not known.
+// is late or cannot be read. It has the agent's time, 0 if that is not known.
 type Owned struct {
 	Owner string
 	At    int64
@@ -180,7 +180,7 @@ func (r *Reconciliation) agentsKnow() bool {
 
 // keepTimes keeps when hosts were registered, and what ran there after the last call. made are the
 // hosts that were registered here. If that failed, the agent's time may be another object's. To
-// host or to start may register again: if the agent had the time of this object's registration
+// host or to start may register again. So if the agent had the time of this object's registration
 // before, its time afterwards is this object's as well.
 func (r *Reconciliation) keepTimes(hosts, made []Host, before map[Host]Status, brought brought, last map[Host]Status) {
 	registered := setOf(made)

@@ -47,8 +47,8 @@ func (r *Reconciliation) registerAll(ctx context.Context, hosts []Host, later ti
 	return results
 }
 
-// claims are those of the already registered hosts that are taken over: this object's own, and
-// those that another object leaves in the same run. It notes the outcome of the others.
+// claims are those of the already registered hosts that are taken over. They are this object's own,
+// and those that another object leaves in the same run. It notes the outcome of the others.
 func (r *Reconciliation) claims(ctx context.Context, taken []Host, results Results, later time.Duration) []Host {
 	onFile, err := cachedBefore(ctx, r.process, taken, later+Quick)
 	dateByOtherName(ctx, r.process, taken, results)
@@ -159,9 +159,9 @@ func (d Desired) madeBefore(s Status) bool {
 	return d.Ours(s) && (d.OwnerLabel == "" || d.Owns(s)) && !started
 }
 
-// undecided is the outcome of a host that was registered before a repeated request: by another
-// object, by this one earlier, or by the first request. An old row does not show which, so the next
-// apply asks again.
+// undecided is the outcome of a host that was registered before a repeated request. Another object
+// may have registered it, this one earlier, or the first request. An old row does not show which,
+// so the next apply asks again.
 func (o Outcome) undecided(err error) Outcome {
 	o.AlreadyDone, o.Verdict, o.Err, o.Left = false, Lost, err, NotRegistered
 	o.Meaning = "registered already, and whether by an earlier request of this apply could not be read"

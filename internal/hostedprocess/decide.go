@@ -23,8 +23,8 @@ type wanted struct {
 	adopts  bool // adopt_existing
 }
 
-// standing is what is known of a host that stays: the code of out_of_sync, "" where it is in sync,
-// and whether another object has registered it since.
+// standing is what is known of a host that stays: the code of out_of_sync, "" if there is none, and
+// whether another object has registered it since.
 type standing struct {
 	code      fleet.Code
 	overtaken bool

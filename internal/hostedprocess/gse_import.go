@@ -25,9 +25,8 @@ import (
 const importForms = "an import id is `namespace:name`, which finds the hosts on the platform, or `namespace:name@address,address`, " +
 	"such as `web:nginx@0:10.0.0.1,0:10.0.0.2`, or with host keys `web:nginx@web-1=0:10.0.0.1,web-2=0:10.0.0.2`"
 
-// importID is an import id taken apart: the namespace up to the first colon, the
-// name up to the first `@`, and addresses by host key, which is the address unless the id
-// gives one.
+// importID is an import id taken apart: namespace, name, and addresses by host key. The namespace
+// ends at the first colon, the name at the first `@`. A key is the address unless the id gives one.
 type importID struct {
 	namespace, name string
 	hosts           map[string]string

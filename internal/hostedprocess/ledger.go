@@ -28,8 +28,8 @@ type ledger struct {
 	// owner is the id of the object, which its registrations carry: the attribute.
 	owner string
 	// known is false if nothing was kept. That is so after an import (state then has no spec
-	// either), after a provider was killed in an update, and in the destroy of a tainted object
-	// that is replaced.
+	// either), and after a provider was killed in an update. It is so in the destroy of a tainted
+	// object that is replaced.
 	known bool
 	hosts map[fleet.HostID]entry
 }
@@ -234,8 +234,8 @@ func soleOwner(d fleet.Desired, onFile map[fleet.Host]fleet.Status) string {
 // on is the entry of a host.
 func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier()] }
 
-// inventory is the hosts of state with the supplier ids that they are registered with: of those
-// that the ledger does not have, the provider's.
+// inventory is the hosts of state with the supplier ids that they are registered with. Hosts
+// without an entry have the provider's.
 func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory {
 	inventory, _ := reference.InventoryOf(hosts, supplier) // what cannot be read is reported elsewhere
 	ids := make(map[fleet.HostID]int, len(l.hosts))

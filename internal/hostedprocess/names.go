@@ -148,8 +148,8 @@ func (u *update) dropOld(ctx context.Context, hosts []fleet.Host) fleet.Results 
 	return failed
 }
 
-// anothers reports whether the row of a host's new name is a registration of somebody else's, and
-// not that of its old name once more.
+// anothers reports whether the row of a host's new name is another object's registration, and not
+// that of its old name.
 func (u *update) anothers(now, old fleet.Status) bool {
 	same := now.RegisterTime > 0 && now.RegisterTime == old.RegisterTime && maps.Equal(now.Labels, old.Labels)
 	return now.State != fleet.Unregistered && now.Labels != nil && !same && !u.last.ours(u.h.Desired, now)

@@ -114,8 +114,8 @@ func (o *observation) having(wanted ownership.Verdict) []fleet.Host {
 	return keep(o.hosts, func(host fleet.Host) bool { v, _ := o.verdict(host); return v == wanted })
 }
 
-// look finds out what the decision needs, and is done when no host waits any more for the cached
-// status, or it was read often enough.
+// look finds out what the decision needs. It is done when no host waits for the cached status, or
+// when that was read often enough.
 func (o *observation) look(ctx context.Context) (done bool, _ error) {
 	if o.looked > 0 {
 		o.read(ctx, o.having(ownership.Wait))

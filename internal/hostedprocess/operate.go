@@ -23,8 +23,8 @@ func (u *update) specChanges() bool {
 	return u.prior.Desired.HasSpec && u.prior.Desired.Spec != u.h.Desired.Spec
 }
 
-// stillDue are the hosts of the update on which the operation is to run, because they run
-// another spec than is declared, or are not known to run that one.
+// stillDue are the hosts of the update on which the operation is to run. They run another spec than
+// is declared, or are not known to run that one.
 func (u *update) stillDue(hosts []fleet.Host) map[fleet.Host]fleet.Due {
 	if u.operation == "" || !u.prior.Desired.HasSpec {
 		return nil

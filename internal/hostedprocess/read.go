@@ -147,7 +147,7 @@ func allGone(report fleet.Report, known map[fleet.HostID]diagnose.HostStatus, h 
 }
 
 // mayCome reports whether something that an earlier run has sent may still host or start the
-// process, or has done so since the agents were asked.
+// process. It may also have done so since the agents were asked.
 func mayCome(ctx context.Context, h hostedProcess, last ledger) bool {
 	tasks := last.underway(h.Hosts.Hosts())
 	if len(tasks) == 0 {

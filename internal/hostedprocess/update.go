@@ -200,8 +200,8 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 	return change, nil
 }
 
-// onFile is the platform's cached status, for a process whose last registration is not
-// known: in the first apply after an import, and after a provider died.
+// onFile is the cached status, for a process whose last registration is not known. That is so in
+// the first apply after an import, and after a provider was killed.
 func (u *update) onFile(ctx context.Context, hosts []fleet.Host) (map[fleet.Host]fleet.Status, error) {
 	if u.last.known || len(hosts) == 0 {
 		return nil, nil
