@@ -47,13 +47,13 @@ func TestVersions_claims(t *testing.T) {
 // The READMEs list what was run.
 func TestVersions_readmes(t *testing.T) {
 	t.Parallel()
-	for name, and := range map[string]string{"README.md": " and ", "README.zh-CN.md": " 和 "} {
+	for name, words := range map[string]struct{ and, comma string }{"README.md": {" and ", ", "}, "README.zh-CN.md": {" 和 ", "、"}} {
 		text, err := os.ReadFile(filepath.Join("..", "..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := func(name string) string { return name + " " + strings.Join(minorsRun(t, name), ", ") }
-		if want := "[" + list(terraform) + and + list(opentofu) + "]"; !strings.Contains(string(text), want) {
+		list := func(name string) string { return name + " " + strings.Join(minorsRun(t, name), words.comma) }
+		if want := "[" + list(terraform) + words.and + list(opentofu) + "]"; !strings.Contains(string(text), want) {
 			t.Errorf("%s does not say %s", name, want)
 		}
 	}
