@@ -73,7 +73,7 @@ var rows = []Belief{
 	},
 	{
 		ID: "hosting-silent", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: oneClient, Sure: Medium,
-		Holds: Words{"Hosting answers with a content.", "托管返回主机上的状态。"},
+		Holds: Words{"Hosting answers with a content.", "托管的应答带有内容（content）。"},
 		Otherwise: Words{
 			"Nothing: the provider reads no content of it.",
 			"无影响：Provider 不读取该内容。",
@@ -124,7 +124,7 @@ var rows = []Belief{
 		Holds: Words{"Agents tell when a process was registered.", "Agent 会返回进程的注册时间。"},
 		Otherwise: Words{
 			"Ownership follows from the cached status alone, so a removal may wait for it. Keep `timeouts` above its lag.",
-			"归属只能依据缓存状态判断，移除主机时可能需要等待。请让 `timeouts` 大于缓存的延迟。",
+			"归属只能依据缓存状态判断，移除主机时可能需要等待。请让 `timeouts` 大于缓存的滞后时间。",
 		},
 		Code: []string{codeRules, codeObserve},
 	},
@@ -142,7 +142,7 @@ var rows = []Belief{
 		Holds: Words{"A row of the cached status names the address.", "缓存状态的记录中有主机地址。"},
 		Otherwise: Words{
 			"Rows of hosts that are named by address are placed by asking the agents. Name hosts by agent ID.",
-			"以地址标识的主机，要询问 Agent 才能确定其记录。请用 Agent ID 标识主机。",
+			"以地址标识的主机，要查询 Agent 才能确定其记录。请用 Agent ID 标识主机。",
 		},
 		Code: []string{codeRows, codeNames},
 	},
@@ -151,7 +151,7 @@ var rows = []Belief{
 		Holds: Words{"It names the agent ID.", "记录中有 Agent ID。"},
 		Otherwise: Words{
 			"Rows of hosts that are named by agent ID are placed by asking the agents. Name hosts by address.",
-			"以 Agent ID 标识的主机，要询问 Agent 才能确定其记录。请用地址标识主机。",
+			"以 Agent ID 标识的主机，要查询 Agent 才能确定其记录。请用地址标识主机。",
 		},
 		Code: []string{codeRows, codeNames},
 	},
@@ -194,10 +194,10 @@ var rows = []Belief{
 
 	{
 		ID: "status-lag", Faces: gseFaces, Kind: Span, Settled: SettledByProbe, Source: oneClient, Sure: Medium,
-		Holds: Words{"The cached status lags by up to 5 minutes.", "缓存状态最多延迟 5 分钟。"},
+		Holds: Words{"The cached status lags by up to 5 minutes.", "缓存状态最多滞后 5 分钟。"},
 		Otherwise: Words{
 			"A lag above 5 minutes delays drift from consoles and removals. Keep `timeouts` above it.",
-			"延迟超过 5 分钟时，发现控制台造成的漂移和移除主机都会更慢。请让 `timeouts` 大于该延迟。",
+			"滞后超过 5 分钟时，发现控制台造成的漂移和移除主机都会更慢。请让 `timeouts` 大于滞后时间。",
 		},
 		Code: []string{codeObserve},
 	},
@@ -309,7 +309,7 @@ var rows = []Belief{
 	},
 	{
 		ID: "limits-kill", Faces: gseFaces, Kind: YesNo, Settled: SettledByNothing, Source: documents, Sure: Low,
-		Holds: Words{"Beyond a limit the agent stops or kills the process.", "超出限额时，Agent 停止或强制结束进程。"},
+		Holds: Words{"Beyond a limit the agent stops or kills the process.", "超出限额时，Agent 停止或强制停止进程。"},
 		Untold: Words{
 			"it would take a process that uses up the host",
 			"需要一个耗尽主机资源的进程",

@@ -109,7 +109,7 @@ var stateCodes = []stateCode{
 	},
 	{
 		fleet.NoLongerRegistered,
-		procapi.Words{English: "it was registered, and somebody removed it", Chinese: "曾经注册过，后来被人取消"},
+		procapi.Words{English: "it was registered, and somebody removed it", Chinese: "曾经注册过，后来被人注销（取消注册）"},
 		procapi.Words{English: "registers it again", Chinese: "重新注册"},
 	},
 	{
@@ -153,7 +153,7 @@ var stateCodes = []stateCode{
 	},
 	{
 		fleet.Unhealthy,
-		procapi.Words{English: "as declared, and did not pass the gate of its rollout (`rollout.healthy`)", Chinese: "与声明一致，但没有通过滚动的健康门禁（`rollout.healthy`）"},
+		procapi.Words{English: "as declared, and did not pass the gate of its rollout (`rollout.healthy`)", Chinese: "与声明一致，但没有通过分批执行的健康门禁（`rollout.healthy`）"},
 		procapi.Words{English: "watches it again; as for `not_running` where it does not run", Chinese: "重新观察；未运行时同 `not_running`"},
 	},
 	{
@@ -166,7 +166,7 @@ var stateCodes = []stateCode{
 		procapi.Words{English: "registered as declared, and how the operation of `on_update` ended is not known", Chinese: "已按声明注册，但没有收到 `on_update` 操作的结果"},
 		procapi.Words{
 			English: "asks the platform for its task and waits for it; failing that, asks the agent: another pid means that it worked",
-			Chinese: "先按任务 ID 向平台查询并等待结果；查不到时询问 Agent：pid 变化即表示操作已生效",
+			Chinese: "先按任务 ID 向平台查询并等待结果；查不到时查询 Agent：pid 变化即表示操作已生效",
 		},
 	},
 	{
@@ -179,7 +179,7 @@ var stateCodes = []stateCode{
 		procapi.Words{English: "the operation was sent, and its answer was lost", Chinese: "操作已发出，但没有收到应答"},
 		procapi.Words{
 			English: "asks the platform, where it named a task; else start, stop and kill ask the agent first, and restart and reload run again",
-			Chinese: "平台给出过任务 ID 时先查询其结果；否则启动、停止、强制停止先询问 Agent，重启、重载再次执行",
+			Chinese: "平台给出过任务 ID 时先查询其结果；否则启动、停止、强制停止先查询 Agent，重启、重载再次执行",
 		},
 	},
 	{

@@ -37,13 +37,13 @@ var claimTerms = []term[Claim]{
 
 var answerTerms = []term[Answer]{
 	{anyTime, words{"any time", "任一时间"}, words{}},
-	{Unasked, words{"not asked yet", "尚未询问"}, words{}},
-	{Mute, words{"cannot be asked", "无法询问"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
+	{Unasked, words{"not asked yet", "尚未查询"}, words{}},
+	{Mute, words{"cannot be asked", "无法查询"}, words{"there is no `spec`, as after an import", "没有 `spec`，例如刚导入时"}},
 	{Silent, words{"no answer", "无应答"}, words{}},
 	{Idle, words{"nothing", "没有"}, words{"it does not host the process, and has no time", "没有托管该进程，也没有注册时间"}},
 	{SameTime, words{"same time", "同一时间"}, words{"the time that your last apply saw", "上一次 apply 见到的注册时间"}},
 	{OtherTime, words{"another time", "另一时间"}, words{}},
-	{NewTime, words{"new time", "新时间"}, words{"a time, where state has none", "有时间，而状态中没有"}},
+	{NewTime, words{"new time", "新时间"}, words{"a time, where state has none", "有时间，而状态文件中没有"}},
 	{Untimed, words{"never a time", "从无时间"}, words{"it may host the process, and has never had a time", "可能托管着该进程，从未给出注册时间"}},
 	{TimeLost, words{"no time now", "不再有时间"}, words{"the same, but it had a time before", "同上，但以前给出过时间"}},
 }
@@ -53,10 +53,10 @@ var rowTerms = []term[Row]{
 	{anyUnlabelled, words{"no owner (old too)", "无归属（含旧）"}, words{}},
 	{Unread, words{"not read yet", "尚未读取"}, words{}},
 	{Failed, words{"cannot be read", "无法读取"}, words{}},
-	{Unplaced, words{"unclear", "不明确"}, words{"a row that may be this host's, or has no labels", "有一行可能属于这台主机，或者没有标签"}},
+	{Unplaced, words{"unclear", "不明确"}, words{"a row that may be this host's, or has no labels", "有一条记录可能属于这台主机，或者没有标签"}},
 	{Absent, words{"no row", "没有记录"}, words{}},
-	{Own, words{"you", "您"}, words{"the label names your resource", "标签写的是您的资源"}},
-	{Others, words{"another", "他人"}, words{"it names another resource", "标签写的是另一个资源"}},
+	{Own, words{"you", "您"}, words{"the label names your resource", "标签指向您的资源"}},
+	{Others, words{"another", "他人"}, words{"it names another resource", "标签指向另一个资源"}},
 	{Unlabelled, words{"no owner", "无归属"}, words{"there is no such label", "没有该标签"}},
 	{Beside, words{"other name", "另一标识"}, words{"another resource registered it later by the machine's other name", "之后另一个资源以该机器的另一标识注册了它"}},
 	{OwnOld, words{"old: you", "旧：您"}, words{}},
@@ -71,9 +71,9 @@ var faceTerms = []term[Face]{
 
 var verdictTerms = []term[Verdict]{
 	{Ours, words{"**unregister**", "**注销**"}, words{}},
-	{Theirs, words{"leave alone", "不碰"}, words{}},
+	{Theirs, words{"leave alone", "不改动"}, words{}},
 	{Nobodys, words{"nothing to unregister", "没有可注销的"}, words{}},
-	{AskAgent, words{"ask the agent", "询问 Agent"}, words{}},
+	{AskAgent, words{"ask the agent", "查询 Agent"}, words{}},
 	{AskFile, words{"read the cached status", "读取缓存状态"}, words{}},
 	{Wait, words{"wait, then hold", "等待，之后保留"}, words{}},
 	{Hold, words{"hold", "保留"}, words{}},
@@ -81,14 +81,14 @@ var verdictTerms = []term[Verdict]{
 
 var reasonTerms = []term[Reason]{
 	{Unreadable, words{"ownership unknown", "归属无法确定"}, words{
-		"Do the same again when the platform can be read.", "等平台可以读取后，照原样再做一次。",
+		"Do the same again when the platform can be read.", "等平台可以读取后再重试。",
 	}},
 	{NoAnswer, words{"no answer or time", "无应答或无时间"}, words{
 		"Repair the agent. If the machine is gone for good, set [`forget_unreachable`](changing-hosts.md#when-a-machine-is-gone-for-good).",
 		"修复 Agent。如果机器永久下线，请设置 [`forget_unreachable`](zh-changing-hosts.md#机器永久下线时)。",
 	}},
 	{Outdated, words{"outdated", "缓存过时"}, words{
-		"The cached status does not show the latest registration yet. Do the same again later.", "缓存状态还没有显示最新的注册。稍后照原样再做一次。",
+		"The cached status does not show the latest registration yet. Do the same again later.", "缓存状态还没有显示最新的注册。请稍后重试。",
 	}},
 	{TookEffect, words{"refused, yet there", "被拒绝但已生效"}, words{
 		"The agent has the process all the same. Apply once more with the host in `hosts`, then remove it.",

@@ -99,7 +99,7 @@ var knownCodes = []KnownCode{
 		Meaning: Words{"the process is not running", "进程未在运行"},
 		Todo: Words{
 			"Nothing after a stop or a kill: they count it as done if the agent confirms it. After a reload, start the process first.",
-			"停止、强制停止时无需处理：随后询问 Agent，若它也说没有运行，即视为成功。重载时请先启动进程。",
+			"停止、强制停止时无需处理：随后查询 Agent，若确认没有运行，即视为成功。重载时请先启动进程。",
 		},
 	},
 	{

@@ -106,7 +106,7 @@ var features = []feature{
 		try:   actions, lack: noActions,
 	},
 	{
-		name: words{"lists", "列出"},
+		name: words{"lists", "list 资源"},
 		does: words{
 			"`query`, with the configuration that it generates",
 			"`query` 及其生成的配置",
