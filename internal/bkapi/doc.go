@@ -1,5 +1,5 @@
-// Package bkapi is the one way over HTTP to every BlueKing API: where to send a
-// request, as whom, what to make of the answer, and when to ask again.
+// Package bkapi is the one way over HTTP to every BlueKing API. It knows where to send a request
+// and as whom, reads the answer, and decides when to ask again.
 //
 // A [Client] has one method. [Client.Call] takes an [API], posts a JSON object to it and puts the
 // data of the answer into the caller's variable. The callers know what the members of either mean
@@ -8,19 +8,18 @@
 //
 // # Two gateways
 //
-// Through the ESB, credentials are members of the JSON body, next to the
-// request's own. Through the API gateway they are a JSON object in the header
-// X-Bkapi-Authorization. Both wrap an answer in an envelope, and differ in that
-// too: the ESB answers HTTP 200 with "result": false where the gateway has no
-// result at all. One function, parseEnvelope, reads every form that real servers
-// are known to send.
+// Through the ESB, credentials are members of the JSON body, next to the request's own. Through the
+// API gateway they are a JSON object in the header X-Bkapi-Authorization. Both wrap an answer in an
+// envelope, and differ in that too. The ESB answers HTTP 200 with "result": false, where the
+// gateway has no result at all. One function, parseEnvelope, reads every form that real servers are
+// known to send.
 //
 // # What is repeated
 //
-// Every call is a POST, so the verb does not say what may be repeated. The API
-// does: [API.Repeatable] is set for queries and for requests that ask for a state,
-// and not set for those that make something happen, as a second restart is not as
-// good as one. The request id stays the same for all tries of one call.
+// Every call is a POST, so the verb does not say what may be repeated. The API does.
+// [API.Repeatable] is set for queries and for requests for a state. It is not set for requests that
+// make something happen, since a second restart does harm. The request id stays the same for all
+// tries of one call.
 //
 //	What happened               Repeatable  Otherwise  Why
 //	no connection, none before  no          no         nobody was ever there: the endpoint is wrong, or the way to it is blocked
@@ -41,19 +40,18 @@
 //	context ended               no          no         the user or the operation's deadline said so
 //	deadline before the wait    no          no         the wait could only end in the deadline
 //
-// "None before" and "no envelope before" count the calls of one client, which lives as long as
-// one run of Terraform. Whoever was there once may be away for a while; who never was is
-// looked for in vain, and what is in its place has not passed anything on.
+// "None before" and "no envelope before" count the calls of one client, which lives as long as one
+// run of Terraform. A server that answered once may be away for a while. One that never answered is
+// not there, and what is in its place has not passed anything on.
 //
-// "No connection" is said only when it is proven: net/http reports each connection
-// before it writes to it, and until then nothing has left. A kept-alive connection
-// that dies under a request counts as an answer lost, unless net/http itself finds
-// that not one byte was written, in which case it takes another connection.
+// "No connection" is said only if it is certain: net/http reports each connection before it writes
+// to it, and until then nothing has left. A kept-alive connection that dies under a request counts
+// as an answer lost. The exception is that net/http finds that no byte was written. It then takes
+// another connection.
 //
-// A try has a time limit of its own, [Config.RequestTimeout], which includes the
-// reading of the answer and is never taken for the end of the operation. When the
-// budget is spent, the last error is what the caller gets, with the number of tries
-// and the time they took.
+// A try has a time limit of its own, [Config.RequestTimeout], which includes the reading of the
+// answer. It is never taken for the end of the operation. When the budget is spent, the caller gets
+// the last error, with the number of tries and their time.
 //
 // # Outcomes
 //

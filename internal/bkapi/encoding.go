@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// encodedForms are a secret as no single character of it can be told any more: in
-// base64 and in hexadecimal, by itself or as the part of a JSON text.
+// encodedForms are a secret in base64 and in hexadecimal, by itself or as the part of a JSON text.
+// Its single characters cannot be seen in them.
 func encodedForms(secret string) []string {
 	var forms []string
 	for _, text := range append(jsonForms(secret), secret) {
@@ -42,8 +42,8 @@ func jsonForms(s string) []string {
 	return forms
 }
 
-// base64Forms are those characters of a base64 text that s alone decides, for each
-// of the three places at which it may begin, in either alphabet.
+// base64Forms are those characters of a base64 text that only s decides, for each of the three
+// positions at which it may begin, in either alphabet.
 func base64Forms(s string) []string {
 	var forms []string
 	for before := range 3 {

@@ -21,8 +21,8 @@ type envelope struct {
 	data      json.RawMessage
 }
 
-// wireEnvelope takes each member as it comes: which are present and of what type
-// differs between the gateways, and between a success and a failure of one.
+// wireEnvelope takes each member as it comes. Which are present, and of what type, differs between
+// the gateways, and between success and failure.
 type wireEnvelope struct {
 	Result    json.RawMessage `json:"result"`
 	Code      json.RawMessage `json:"code"`
@@ -50,9 +50,9 @@ func isForeign(err error) bool {
 	return errors.Is(err, errNoObject) || errors.Is(err, errNoMembers)
 }
 
-// parseEnvelope is the one function that says whether the platform agreed. An
-// answer is a yes when nothing in it says no: result is absent, null or true, and
-// the code is absent, null, empty or zero in any spelling.
+// parseEnvelope is the one function that says whether the platform agreed. It did if nothing in the
+// answer says no. Then result is absent, null or true, and the code is absent, null, empty or zero
+// in any spelling.
 func parseEnvelope(body []byte) (envelope, error) {
 	trimmed := bytes.TrimSpace(body)
 	if len(trimmed) == 0 {
@@ -86,9 +86,8 @@ func parseEnvelope(body []byte) (envelope, error) {
 	return env, nil
 }
 
-// isKnown reports whether an object is the platform's, and not anyone else's:
-// {"message": …} alone could be a web framework's error page, and {"data": …} alone
-// anyone's answer.
+// isKnown reports whether an object is the platform's. {"message": …} could be a web framework's
+// error page, and {"data": …} any service's answer.
 func (w wireEnvelope) isKnown() bool {
 	return w.Result != nil || w.Code != nil || w.OldCode != nil || (w.Data != nil && w.Message != nil)
 }
@@ -160,10 +159,10 @@ func checkOut(out any) error {
 	return nil
 }
 
-// decodeData puts data into what out points to, unless there is none: null, or the
-// empty string that some backends send for it. It decodes into a fresh value
-// first: json.Unmarshal adds to maps and leaves absent fields alone, and so a host
-// that is missing from one answer would keep its verdict from the one before.
+// decodeData puts data into what out points to, unless there is none: null, or the empty string
+// that some backends send for it. It decodes into a fresh value first. json.Unmarshal adds to maps
+// and leaves absent fields alone, so a host missing from one answer would keep its verdict from an
+// earlier one.
 func decodeData(data json.RawMessage, out any) error {
 	switch string(data) {
 	case "", "null", `""`:
@@ -175,8 +174,8 @@ func decodeData(data json.RawMessage, out any) error {
 
 	target := reflect.ValueOf(out).Elem()
 	fresh := reflect.New(target.Type())
-	// data is a part of what was decoded already, so that a type that reads itself
-	// needs no other look at whether it is JSON: a tenth of an answer's time.
+	// data is a part of what was decoded already. So a type that reads itself need not check again
+	// whether it is JSON, which saves a tenth of an answer's time.
 	decode := func() error { return json.Unmarshal(data, fresh.Interface()) }
 	if own, ok := fresh.Interface().(json.Unmarshaler); ok {
 		decode = func() error { return own.UnmarshalJSON(data) }

@@ -17,8 +17,8 @@ const (
 	KindRequest Kind = "request"
 	// KindConnect: no connection (DNS, dial, TLS handshake); nothing was sent.
 	KindConnect Kind = "connect"
-	// KindTLS: there is a server, but not one to trust (its certificate is not
-	// accepted, or it does not speak TLS 1.2 or later); nothing was sent.
+	// KindTLS: there is a server, but it is not trusted. Its certificate is not accepted, or it
+	// does not speak TLS 1.2 or later. Nothing was sent.
 	KindTLS Kind = "tls"
 	// KindLost: sent, and then no usable answer (reset, timeout, half a body).
 	KindLost Kind = "lost"
@@ -60,12 +60,12 @@ type Error struct {
 	// Repeatable is what the API was declared to be.
 	Repeatable bool
 
-	// Sent is false only when the server provably did not get the request in
-	// any of the tries, or got it before the last one and turned it away (429).
+	// Sent is false only if the server certainly did not get the request in any of the tries, or
+	// refused all but the last (429).
 	Sent bool
 
-	// Stranger says that the endpoint looks wrong: nobody is there, or somebody who does
-	// not answer as the platform does, and no call of this client had it otherwise.
+	// Stranger says that the endpoint looks wrong. Nothing is there, or something that does not
+	// answer as the platform does, and no call of this client had another answer.
 	Stranger bool
 
 	// Older says that the envelope had bk_error_code in place of code.
@@ -243,8 +243,8 @@ func (e *Error) mayHaveActed() bool {
 	case KindLost, KindFormat, KindCanceled:
 		return true
 	case KindStatus:
-		// A gateway says 502 or 504 of a backend that may be at work, and some say
-		// 408 of it; another 4xx says that the request was not taken.
+		// A gateway sends 502 or 504 for a backend that may be at work, and some send 408 for it.
+		// Another 4xx means that the request was not taken.
 		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusRequestTimeout
 	case KindRefused:
 		return esbTrouble(e.Code)

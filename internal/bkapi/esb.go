@@ -14,8 +14,8 @@ const (
 	esbRateLimit = 1306429
 )
 
-// esbTrouble reports whether a code of the ESB stands for a 502 or a 504: the
-// backend may have acted, and it may answer next time.
+// esbTrouble reports whether a code of the ESB means a 502 or a 504: the backend may have acted,
+// and may answer next time.
 func esbTrouble(code int64) bool {
 	return code == esbBackendError || code == esbBackendFormat
 }

@@ -40,8 +40,8 @@ func (c *call) answerError(kind Kind, ans answer, cause error) *Error {
 	return failure
 }
 
-// statusError returns the error for a status other than 2xx, with the platform's
-// code and words where the body has any and a line of the body where not.
+// statusError returns the error for a status other than 2xx. It has the platform's code and words
+// if the body has any, and else a line of the body.
 func (c *call) statusError(ans answer) *Error {
 	failure := c.answerError(KindStatus, ans, nil)
 
@@ -59,8 +59,8 @@ func (c *call) statusError(ans answer) *Error {
 	return failure
 }
 
-// ownPage reports whether a status comes with a page from in front of the right platform
-// as well: its backend is down, or the requests are too many or too long.
+// ownPage reports whether a status may come with a page from in front of the right platform. Its
+// backend is down, or the requests are too many or too long.
 func ownPage(status int) bool {
 	return passingStatus(status) || status == http.StatusTooManyRequests || status == http.StatusRequestEntityTooLarge
 }

@@ -35,9 +35,8 @@ func (c *Client) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, "client of "+c.endpoint)
 }
 
-// Redact makes what the platform said fit to be shown: it may echo the credentials
-// that it was sent in any member of an answer, and have characters in it that steer a
-// terminal.
+// Redact makes a text of the platform fit to be shown. It may echo the credentials in any member of
+// an answer, and have characters in it that steer a terminal.
 func (c *Client) Redact(text string) string {
 	return c.redact.text(text)
 }

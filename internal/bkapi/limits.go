@@ -7,10 +7,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bounds how many requests are on the wire at once and how many start per
-// second. Terraform works on ten resources at a time and each of them sends
-// batches, so the bound belongs to the provider instance and is shared by all its
-// clients.
+// Limits bounds how many requests are sent at once and how many start per second. Terraform works
+// on ten resources at a time, and each of them sends batches. So the bound belongs to the provider
+// instance and is shared by all its clients.
 type Limits struct {
 	slots chan struct{}
 	rate  *rate.Limiter
@@ -24,9 +23,8 @@ func NewLimits(maxConcurrent int, perSecond float64) *Limits {
 		l.slots = make(chan struct{}, maxConcurrent)
 	}
 	if perSecond > 0 {
-		// A burst of one spaces requests out evenly; a larger burst would let a
-		// whole fleet's batches start at once, which is what the user asked us
-		// not to do.
+		// A burst of one spaces requests out evenly. With a larger burst a whole fleet's batches
+		// could start at once, against the user's limit.
 		l.rate = rate.NewLimiter(rate.Limit(perSecond), 1)
 	}
 

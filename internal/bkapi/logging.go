@@ -17,8 +17,8 @@ const maxLoggedBytes = 16 << 10
 // fieldsKey is the key of fields in a context.
 type fieldsKey struct{}
 
-// WithLogFields returns a context in which every call is logged with these fields as
-// well: what the call is for is known to the caller alone.
+// WithLogFields returns a context in which every call is also logged with these fields. Only the
+// caller knows what a call is for.
 func WithLogFields(ctx context.Context, fields ...slog.Attr) context.Context {
 	return context.WithValue(ctx, fieldsKey{}, append(logFields(ctx), fields...))
 }
@@ -29,9 +29,8 @@ func logFields(ctx context.Context) []slog.Attr {
 	return slices.Clip(fields)
 }
 
-// logBody writes what the caller asked for. It is called before the credentials
-// are added, and takes them out of the caller's own part all the same: a start
-// command may carry the same token.
+// logBody writes what the caller asked for. It is called before the credentials are added, and
+// removes them from the caller's own part all the same: a start command may have the same token.
 func (c *Client) logBody(ctx context.Context, call *call, body []byte) {
 	if !c.log.Enabled(ctx, LevelTrace) {
 		return

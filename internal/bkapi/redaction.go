@@ -16,9 +16,9 @@ const redacted = "***"
 // when it cannot use it.
 var urlPassword = regexp.MustCompile(`://[^/@\s"]+@`)
 
-// secretMember matches a quoted member of the credentials, whatever its value: an
-// echo that was cut short, or is spelt as nobody foresaw, holds no secret that could
-// be found in it. What is not quoted is prose ("bk_token: is not valid").
+// secretMember matches a quoted member of the credentials, whatever its value. An echo that was
+// cut, or has an unknown spelling, holds no secret that could be found in it. Text without quotes
+// is prose ("bk_token: is not valid").
 var secretMember = regexp.MustCompile(`((?:` + strings.Join(secretMembers, "|") + `)` + quotes + `\s*(?:[:=]|%3A)\s*` + quotes + `)` + cutValue)
 
 // cutValue ends where a value does, or a text that has none of its end.
@@ -69,8 +69,8 @@ func latin1AsUTF8(s string) string {
 // printable.
 func (r redactor) text(s string) string {
 	s = r.withoutSecrets(s)
-	// What could not be seen may have stood within a secret, or been a part of how it
-	// was spelt, so it is looked for before and after.
+	// Invisible characters may have been within a secret, or part of its spelling. So it is looked
+	// for before and after their removal.
 	if clean := Printable(s); clean != s {
 		return r.withoutSecrets(clean)
 	}
@@ -88,8 +88,8 @@ func (r redactor) withoutSecrets(s string) string {
 	return urlPassword.ReplaceAllString(s, "://"+redacted+"@")
 }
 
-// error returns err itself when its text is clean, and otherwise the clean text
-// alone: a chain that is unwrapped and printed would show the secret again.
+// error returns err itself if its text is clean, and otherwise only the clean text: a chain that is
+// unwrapped and printed would show the secret again.
 func (r redactor) error(err error) error {
 	if err == nil {
 		return nil

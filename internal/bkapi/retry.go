@@ -142,8 +142,8 @@ func (p retryPolicy) wait(attempt int, asked time.Duration) time.Duration {
 	return shortest + time.Duration(rand.Float64()*float64(longest-shortest))
 }
 
-// retryAfter returns how long the server asks us to stay away, in either of the
-// header's two forms, and 0 when it does not ask.
+// retryAfter returns how long the server asks to wait, in either of the header's two forms, and 0
+// if it does not ask.
 func retryAfter(ans answer, now time.Time) time.Duration {
 	if ans.status != http.StatusTooManyRequests && ans.status != http.StatusServiceUnavailable {
 		return 0

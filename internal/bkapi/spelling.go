@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxEncodings is how often a text may have been encoded: a request that is echoed
-// whole is a text in the answer, which may be quoted in a page or by another service.
-// UTF-8 that was read as Latin-1, or spelt byte by byte, counts for one.
+// maxEncodings is how often a text may have been encoded. A request that is echoed whole is a text
+// in the answer, which a page or another service may quote. UTF-8 that was read as Latin-1, or
+// escaped byte by byte, counts once.
 const maxEncodings = 4
 
 // spelling is a text in which any character may be escaped as servers do when they quote what they
@@ -36,8 +36,8 @@ func (s spelling) at(place, encodings int) sign {
 	return read
 }
 
-// all appends every reading of the character at a place: a text does not tell how
-// often it was encoded, and a secret may look like an escape itself.
+// all appends every reading of the character at a position. A text does not show how often it was
+// encoded, and a secret may look like an escape itself.
 func (s spelling) all(readings []sign, place int) []sign {
 	read := s.plain(place)
 	readings = append(readings, read)
@@ -169,8 +169,8 @@ func (s spelling) number(next sign, inner, base, least, most int) (sign, bool) {
 	return sign{rune(value), end}, digits >= least && value <= unicode.MaxRune
 }
 
-// joined reads a character that was taken apart: into the halves of UTF-16, or into
-// the bytes of UTF-8, which were escaped one by one or read as Latin-1.
+// joined reads a character that was split: into the halves of UTF-16, or into the bytes of UTF-8,
+// which were escaped one by one or read as Latin-1.
 func (s spelling) joined(first sign, inner int) (sign, bool) {
 	if first.char >= 0xD800 && first.char < 0xDC00 {
 		second := s.at(first.end, inner)

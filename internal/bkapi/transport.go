@@ -30,10 +30,9 @@ func newTransport(cfg Config) (*http.Transport, error) {
 		return nil, err
 	}
 
-	// HTTP/1.1 only: Go's HTTP/2 client sends a request again by itself after a
-	// PROTOCOL_ERROR from the peer (golang/go#47635), whether or not the server
-	// has acted on it. Its HTTP/1.1 client does so for a POST only when not one
-	// byte was written.
+	// HTTP/1.1 only. Go's HTTP/2 client repeats a request after a PROTOCOL_ERROR from the peer
+	// (golang/go#47635), whether or not the server has acted on it. Its HTTP/1.1 client does so for
+	// a POST only if no byte was written.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 

@@ -3,8 +3,8 @@ package simulator
 // What somebody else does: a colleague at a console, another tool, the process
 // itself. None of it is recorded as a call or meets a fault.
 
-// Register registers a process with a spec (a JSON object as a request has it, or
-// nothing for the one it has, if any) whether it is registered already or not.
+// Register registers a process, whether or not it is registered already. spec is a JSON object as a
+// request has it. Without one, the process keeps its spec.
 func (s *Server) Register(addr, namespace, name string, labels map[string]string, spec string) error {
 	s.begin()
 	return s.core.Register(addr, namespace, name, labels, spec)

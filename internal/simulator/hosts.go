@@ -44,9 +44,9 @@ func (s *Server) Admit(prefix netip.Prefix) {
 	s.core.Admit(prefix)
 }
 
-// SetReachable cuts a host's agent off (every operation on it answers 117 and
-// does nothing, while its cached status keeps its old row) or brings it back.
-// A host that nobody declared is declared by it. It panics on a bad address.
+// SetReachable disconnects or reconnects a host's agent. While it is disconnected, every operation
+// answers 117 and does nothing, and the cached status keeps its old row. It declares an unknown
+// host. It panics on a bad address.
 func (s *Server) SetReachable(addr string, reachable bool) {
 	s.init()
 	must(s.core.SetReachable(addr, reachable))
@@ -131,10 +131,9 @@ func (s *Server) NextStep() error {
 	return s.play.Next()
 }
 
-// Tick is one round of supervision, and returns when its commands are done:
-// hosted processes of auto_type 1 that died are started again, as often as
-// start_retries allows; local ones over their limits are stopped. Virtual
-// processes revive at once, local ones start_interval apart.
+// Tick is one round of supervision, and returns when its commands are done. Hosted processes of
+// auto_type 1 that died are started again, as often as start_retries allows. Local ones over their
+// limits are stopped. Virtual processes are restarted at once, local ones start_interval apart.
 func (s *Server) Tick() {
 	s.begin()
 	s.core.Tick()

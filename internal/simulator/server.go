@@ -115,23 +115,20 @@ type Server struct {
 	// Topology is what CMDB knows, if non-nil. Its hosts are declared here too: see
 	// [Server.CMDB] for changes.
 	Topology *Topology
-	// LagCalls is the number of cached status answers about a process that
-	// still show its old row after each change, or -1 for what was true before the last
-	// change, for ever. See [Server.SetLag].
+	// LagCalls is how many cached status answers about a process still show its old row after each
+	// change. -1 shows for ever what was true before the last change. See [Server.SetLag].
 	LagCalls int
 	// Lag is how long the cached status goes on to show the row from before a change, if
 	// non-zero; LagCalls does not count then.
 	Lag time.Duration
 
-	// Local makes 127.0.0.0/8 local hosts, in every cloud area, without
-	// declaring them: their commands really run, on this machine, as this
-	// user, whatever identity.user says.
+	// Local makes 127.0.0.0/8 local hosts, in every cloud area, without declaring them. Their
+	// commands really run, on this machine, as this user, whatever identity.user says.
 	Local bool
-	// Root gives each local host its own file system, if non-empty: a path P
-	// in the spec of host 127.0.0.N means <Root>/127.0.0.N/P, and setup_path
-	// and the directory of pid_path are made when absent. Commands are run in
-	// setup_path, with BK_HOST_IP set to the host's address and BK_HOST_ROOT to
-	// its tree; absolute paths inside a command are left alone.
+	// Root gives each local host its own file system, if non-empty. A path P in the spec of host
+	// 127.0.0.N means <Root>/127.0.0.N/P. setup_path and the directory of pid_path are made if
+	// absent. Commands are run in setup_path, with BK_HOST_IP set to the host's address and
+	// BK_HOST_ROOT to its tree. Absolute paths inside a command are left alone.
 	Root string
 	// Second is how long one second of a monitor policy takes on local hosts,
 	// if non-zero. Tests make it short.

@@ -28,9 +28,9 @@ type Answer struct {
 
 // Bent is how a fault has a list answered.
 type Bent struct {
-	// Page is "repeat" for the page before, "shrink" for half a page, "empty" for none,
-	// "larger" for twice the limit, "unfiltered" for what no filter keeps out, and
-	// "shuffled" for another order than asked.
+	// Page changes the page of a list. "repeat" is the page before, "shrink" half a page, "empty"
+	// none, and "larger" twice the limit. "unfiltered" has what no filter keeps out, and "shuffled"
+	// another order than asked for.
 	Page string
 	// Count is added to the count.
 	Count int

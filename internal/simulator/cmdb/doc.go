@@ -1,6 +1,6 @@
-// Package cmdb is BlueKing's CMDB as far as somebody asks it which hosts and which
-// processes there are: businesses with their sets, modules, hosts, service instances,
-// processes, service templates and dynamic groups.
+// Package cmdb is the part of BlueKing's CMDB that clients ask for hosts and processes. It has
+// businesses with their sets, modules, hosts, service instances, processes, service templates and
+// dynamic groups.
 //
 // A [Topology] declares them, in a few lines for many hosts. A [CMDB] holds what became
 // of it, answers the APIs by name, and changes while it does. It knows no HTTP: package

@@ -9,8 +9,8 @@ import (
 // What somebody else does: a colleague at a console, another tool, the process
 // itself. None of it is recorded as a call or meets a fault.
 
-// Register registers a process with a spec (a JSON object as a request has it, or
-// nothing for the one it has, if any) whether it is registered already or not.
+// Register registers a process, whether or not it is registered already. spec is a JSON object as a
+// request has it. Without one, the process keeps its spec.
 func (g *GSE) Register(addr, namespace, name string, labels map[string]string, spec string) error {
 	var parsed *Spec
 	if spec != "" {

@@ -9,8 +9,8 @@ import (
 
 // localProcess is what the agent of a local host holds beyond the process.
 type localProcess struct {
-	// turn is held while a command runs: an agent does one thing at a time to a
-	// process, or a stop could overtake the start before it.
+	// turn is held while a command runs. An agent does one thing at a time to a process, or a stop
+	// could overtake the earlier start.
 	turn    sync.Mutex
 	sampled sample
 }

@@ -19,10 +19,9 @@ var keptEnvironment = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL"
 
 // shell runs a command line of a spec in its setup_path and returns its output.
 //
-// The output goes to a file and not through a pipe, because a daemon that the
-// command leaves behind keeps it open: waiting for the end of a pipe would be
-// waiting for the daemon. The command leads a session of its own, so that the
-// daemon outlives the simulator, and so that a timeout ends all of the command
+// The output goes to a file and not through a pipe, because a daemon that the command leaves behind
+// keeps it open. To wait for the end of a pipe would be to wait for the daemon. The command has a
+// session of its own. So the daemon outlives the simulator, and a timeout ends all of the command
 // and nothing else.
 func (g *GSE) shell(t Target, sp *Spec, line string) (string, error) {
 	dir := g.localPath(t, sp.SetupPath)

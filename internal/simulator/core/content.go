@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// document is a content that is still to be encoded. Encoding a thousand of them
-// takes longer than all the rest of a query, so it is put off until the lock is
-// released; a document is a copy and does not change.
+// document is a content that is still to be encoded. Encoding a thousand of them takes longer than
+// all the rest of a query, so it is done after the lock is released. A document is a copy and does
+// not change.
 type document struct{ v any }
 
 // Text is the content of a result, encoded where that was put off.
@@ -95,9 +95,9 @@ type queryInstance struct {
 	Version       string  `json:"version"`
 }
 
-// queryContentLocked is the content of a query (op 2). It has an instance even
-// for a process that nobody ever started or hosted, as clients have observed:
-// an empty instance list is a failure, not a stopped process.
+// queryContentLocked is the content of a query (op 2). It has an instance even for a process that
+// was never started or hosted, as clients have observed. An empty instance list is a failure, not a
+// stopped process.
 func (g *GSE) queryContentLocked(p *process, it *Item) document {
 	now := g.now()
 	procName := it.Name

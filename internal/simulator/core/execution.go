@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Execution is what one host did with one operation that reached it: once for each
-// time that it was carried out or refused, whatever became of the answer. Queries
-// are not among them.
+// Execution is what one host did with one operation that reached it. There is one for each time
+// that it was carried out or refused, whatever happened to the answer. Queries are not among them.
 type Execution struct {
 	Host      string `json:"host"` // "cloud:ip", or an agent id without a known address
 	Namespace string `json:"namespace"`

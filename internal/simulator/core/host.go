@@ -21,8 +21,8 @@ type Target struct {
 	Cloud    int64
 	Supplier int64
 	IP       netip.Addr
-	// Spelling is the ip as it was sent: result keys repeat it, so that an
-	// IPv6 address in a long form comes back in that form.
+	// Spelling is the ip as it was sent. Result keys repeat it, so an IPv6 address in a long form
+	// comes back in that form.
 	Spelling string
 	// Agent is the agent id, if the request named the host by it.
 	Agent string
@@ -106,9 +106,9 @@ func (g *GSE) Admit(prefix netip.Prefix) {
 	g.admitted = append(g.admitted, prefix.Masked())
 }
 
-// SetReachable cuts a host's agent off (every operation on it answers 117 and
-// does nothing, while its cached status keeps its old row) or brings it back.
-// A host that nobody declared is declared by it.
+// SetReachable disconnects or reconnects a host's agent. While it is disconnected, every operation
+// answers 117 and does nothing, and the cached status keeps its old row. It declares an unknown
+// host.
 func (g *GSE) SetReachable(addr string, reachable bool) error {
 	t, err := ParseTarget(addr)
 	if err != nil {

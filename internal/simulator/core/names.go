@@ -65,11 +65,10 @@ func (g *GSE) viewLocked(it *Item, t Target) *process {
 	return p
 }
 
-// Upgrade makes one entry of the cached status about a host under its address and under
-// an agent id, or undoes that where the agent id is the address itself. Of two entries
-// the one that was registered later stays, which is an invention. It returns the hosts where
-// that succeeded, as "cloud:ip", and the others: those that nobody knows, and those
-// whose agent id belongs to another host.
+// Upgrade makes one entry of the cached status from those of a host's address and agent id. It
+// undoes that if the agent id is the address itself. Of two entries the later registration stays,
+// which is an invention. It returns the hosts on which that succeeded, as "cloud:ip", and the
+// others: unknown ones, and those whose agent id belongs to another host.
 func (g *GSE) Upgrade(api string, hosts []Target, agentIDs []string) (success, failed []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -37,8 +37,8 @@ func isReused(pid int, path string) bool {
 	return ok && time.Now().Add(-age).After(info.ModTime().Add(reuseSlack))
 }
 
-// isZombie reports whether a process has ended but is still listed, because the
-// one that should collect it does not: for an agent it is dead.
+// isZombie reports whether a process has ended but is still listed, because its parent does not
+// collect it. For an agent it is dead.
 func isZombie(pid int) bool {
 	fields, ok := procStat(pid)
 	return ok && (fields[statState] == "Z" || fields[statState] == "X")

@@ -177,10 +177,9 @@ func (g *GSE) forgetLocked(p *process) {
 	}
 }
 
-// stampLocked gives a (re-)registration its time: the clock's, but never one
-// that this process had before on the machine, by whichever name, so that clients can tell
-// two registrations within one second apart. A process that was listed before may keep the
-// time that it has.
+// stampLocked gives a registration its time. It is the clock's, but never one that this process had
+// before on the machine, by whichever name. So clients can distinguish two registrations within one
+// second. A process that was listed before may keep its time.
 func (g *GSE) stampLocked(p *process, listed, keeps bool) {
 	if listed && keeps {
 		return

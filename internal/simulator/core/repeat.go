@@ -1,8 +1,7 @@
 package core
 
-// repeatKey names a first generation call about one process. The server has no
-// task for it, so a client that was told 115 can only repeat the call, and the
-// repeated call is the same operation.
+// repeatKey names a first generation call about one process. The server has no task for it, so
+// after a 115 a client can only repeat the call. The repeated call is the same operation.
 type repeatKey struct {
 	api string
 	ProcKey

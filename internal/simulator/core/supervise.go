@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Tick is one round of supervision, and returns when its commands are done:
-// hosted processes of auto_type 1 that died are started again, as often as
-// start_retries allows; local ones over their limits are stopped. Virtual
-// processes revive at once, local ones start_interval apart.
+// Tick is one round of supervision, and returns when its commands are done. Hosted processes of
+// auto_type 1 that died are started again, as often as start_retries allows. Local ones over their
+// limits are stopped. Virtual processes are restarted at once, local ones start_interval apart.
 func (g *GSE) Tick() {
 	var round sync.WaitGroup
 	g.superviseRound(&round)

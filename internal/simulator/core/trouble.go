@@ -27,8 +27,8 @@ type Affected struct {
 // Met are the faults that something has met, by number.
 type Met []int
 
-// Trouble is what a fault does to an operation on one host; the fields of the same
-// names of the package fault's Fault say what each is.
+// Trouble is what a fault does to an operation on one host. The fields of the same names of the
+// package fault's Fault describe them.
 type Trouble struct {
 	Missing, Pending int
 	Unreachable      string

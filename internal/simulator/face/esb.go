@@ -9,10 +9,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// esbFace is GSE behind the ESB, first and second generation: everything is
-// POST, credentials travel in the body, and every error of the platform is a
-// 200 with result false. Codes and order of checks are those of the open source
-// ESB (TencentBlueKing/legacy-bk-paas, paas2/esb).
+// esbFace is GSE behind the ESB, first and second generation. Everything is POST, credentials
+// travel in the body, and every error of the platform is a 200 with result false. Codes and order
+// of checks are those of the open source ESB (TencentBlueKing/legacy-bk-paas, paas2/esb).
 type esbFace struct{ Settings }
 
 func (esbFace) Name() string { return "esb" }

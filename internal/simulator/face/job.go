@@ -126,8 +126,8 @@ func jobResultKey(r core.Result, keys string) string {
 	}
 }
 
-// unpack is what JOB makes of GSE's content: an object of what is JSON, null of
-// what is not, and the empty text stays as it is.
+// unpack is JOB's form of GSE's content: an object for JSON, null for other text, and the empty
+// text unchanged.
 func unpack(content any) any {
 	text, isText := content.(string)
 	if !isText || strings.TrimSpace(text) == "" {

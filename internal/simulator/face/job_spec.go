@@ -9,10 +9,10 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
 
-// jobNamespace is where the core keeps JOB's processes. They have no namespace
-// and no name; their name here is the key by which the agent tells them apart on
-// one host, value_key or setup_path/proc_name. The cached status has them under
-// this namespace, which JOB itself has no way to ask for.
+// jobNamespace is where the core keeps JOB's processes. They have no namespace and no name. Their
+// name here is the key by which the agent identifies them on one host, value_key or
+// setup_path/proc_name. The cached status has them under this namespace, which JOB itself cannot
+// ask for.
 const jobNamespace = "job"
 
 // jobKey is the key of one of process_infos.
@@ -23,8 +23,8 @@ func jobKey(info map[string]any) string {
 	return jobPathKey(jsontree.String(info["setup_path"]), jsontree.String(info["proc_name"]))
 }
 
-// jobPathKey joins as the documents' sample has it, with one slash; that a slash
-// at the end of setup_path counts as that one is an invention.
+// jobPathKey joins as the documents' sample has it, with one slash. It is an invention that a slash
+// at the end of setup_path counts as that one.
 func jobPathKey(setupPath, procName string) string {
 	return strings.TrimSuffix(setupPath, "/") + "/" + procName
 }

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// shape describes one JSON value as the documents do. Checking is done on the
-// decoded tree and not by decoding into structs, because encoding/json matches
-// names regardless of case, lets null pass for anything and cannot name the
-// path of an unknown field.
+// shape describes one JSON value as the documents do. It checks the decoded tree instead of
+// decoding into structs. encoding/json matches names regardless of case, accepts null for anything,
+// and cannot name the path of an unknown field.
 //
 // What the platform refuses is a problem. A finding is what it accepts although no document has it:
 // an unknown field, or null for one that was not set. It is likely a mistake of the client.

@@ -68,8 +68,8 @@ type Fault struct {
 	Message string `json:"message,omitempty"`
 	Content any    `json:"content,omitempty"`
 	Apply   bool   `json:"apply,omitempty"`
-	// StillHosts hosts the process although its start failed by Code: a client saw
-	// isAuto true after such a start, and the agent may revive it later.
+	// StillHosts hosts the process although its start failed by Code. A client saw isAuto true
+	// after such a start, and the agent may restart it later.
 	StillHosts bool `json:"still_hosts,omitempty"`
 	// Dies lets the process of a virtual host die at the given query (op 2) after an operation that
 	// left it running. With Revived the agent starts it again at once if it is hosted, with another
@@ -118,9 +118,9 @@ type Fault struct {
 	Replace map[string]any `json:"replace,omitempty"`
 	// Backwards turns round the order of every list and of every object's members.
 	Backwards bool `json:"backwards,omitempty"`
-	// Drop closes the connection "before" processing, "after" processing
-	// without an answer, or in the "mid"dle of the answer; "reset" is after
-	// processing, by a reset in place of an end.
+	// Drop closes the connection. "before" is before processing, "after" after it without an
+	// answer, and "mid" in the middle of the answer. "reset" is after processing, by a reset in
+	// place of an end.
 	Drop string `json:"drop,omitempty"`
 	// Delay holds the request back before it is processed, or with a DelayMax for a
 	// time between the two. Stall holds the answer back afterwards, and Drip waits so
@@ -131,8 +131,8 @@ type Fault struct {
 	Drip     time.Duration `json:"-"`
 	// ExtraKeys are added to a result map.
 	ExtraKeys map[string]any `json:"extra_keys,omitempty"`
-	// FirstKeys are in a result map before its own results, also under a key that
-	// follows once more: who submits a host twice gets its key twice.
+	// FirstKeys are in a result map before its own results, also under a key that follows again. A
+	// client that submits a host twice gets its key twice.
 	FirstKeys map[string]any `json:"first_keys,omitempty"`
 	// Keys names the hosts of a result map in another way than the request did, if another is
 	// known. At the ESB these are "supplier" (cloud:supplier:ip) and "no-supplier" (cloud:ip), and

@@ -24,8 +24,8 @@ type Names interface {
 	HostKey(addr string) (core.HostKey, error)
 }
 
-// NewList returns an empty list. What its faults leave to chance falls the same way in
-// every run that asks for the same in the same order, if seed is not zero.
+// NewList returns an empty list. If seed is not zero, chance has the same results in every run with
+// the same calls in the same order.
 func NewList(seed uint64, names Names) *List {
 	return &List{names: names, dice: newDice(seed)}
 }

@@ -112,8 +112,8 @@ type Line struct {
 	Millis    float64   `json:"ms"`
 }
 
-// Lines returns the calls after one, the latest of them if they are more than most, and
-// those of open, which were under way; and the number of the last call of all.
+// Lines returns the calls after one, the latest if they are more than most. It also returns those
+// of open, which were under way, and the number of the last call.
 func (b *Book) Lines(after, most int, open map[int]bool) (lines []Line, last int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package simtest is how the simulator's own tests talk to it: over the wire, as clients
-// do, with raw JSON in and decoded JSON out.
+// Package simtest is how the simulator's own tests talk to it. They use the wire, as clients do,
+// with raw JSON in and decoded JSON out.
 package simtest
 
 import (
@@ -236,8 +236,8 @@ func (c *Client) WantOneViolation(words string) {
 	c.Sim.ResetViolations()
 }
 
-// Eventually waits for something that a real process does, for as long as the run has time:
-// how long that takes on a busy machine is not the test's business.
+// Eventually waits for an effect of a real process, for as long as the run has time. How long that
+// takes on a busy machine does not matter to the test.
 func (c *Client) Eventually(what string, done func() bool) {
 	c.T.Helper()
 	var deadline <-chan time.Time // never
