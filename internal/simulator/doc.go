@@ -49,6 +49,8 @@
 //   - ESB, first generation: register_proc_info, update_proc_info and
 //     unregister_proc_info, which answer per host directly and may say 115,
 //     "repeat the call" (ESB documents of the same names).
+//     In the same generation, operate_proc acts on what was registered; get_proc_operate_result and
+//     get_proc_status are as their successors, with the supplier.
 //   - ESB, second generation: operate_proc_v2, operate_proc_multi,
 //     get_proc_operate_result_v2, get_proc_status_v2 and sync_proc_status.
 //   - The credentials in the body and the refusals of the ESB itself, with its
@@ -59,7 +61,10 @@
 //     prefix, with credentials in X-Bkapi-Authorization, agent ids, and the
 //     gateway's own refusals (16xxxxx, from the open source gateway; see
 //     [Server.UnverifiedStatus400]).
-//     It has no register and no unregister: op 3 registers and hosts, replacing
+//     list_agent_state, list_agent_info and get_task_state are under /api/v2/cluster/
+//     and /api/v2/task/, get_agent_status and get_agent_info at the ESB. An agent that
+//     operations find away is away there.
+//     The gateway has no register and no unregister: op 3 registers and hosts, replacing
 //     what was there (see [Server.HostingOnce]), and op 4 leaves no row, though
 //     the process goes on running.
 //   - JOB, both generations: manage_proc, operate_process and get_proc_result
@@ -70,7 +75,8 @@
 //   - CMDB, as far as it tells which hosts and processes there are, behind the ESB and
 //     the gateway: what [Server.Topology] declares and [Server.CMDB] changes. Its hosts
 //     are hosts here. Package cmdb says in what it is like the real one.
-//   - Agent ids beside addresses: two names of one machine are two hosts, unless
+//   - Agent ids beside addresses: the id of a host without an agent of GSE 2.0 is its
+//     address, as "0:10.0.0.1". Two names of one machine are two hosts, unless
 //     [Server.AddAgent] says otherwise. Then they share one process, and one
 //     registration or, with [Server.EntryPerName], one for each name until
 //     upgrade_to_agent_id, which the gateway has. What is true on a machine, whatever
@@ -97,15 +103,11 @@
 //
 // # What is not modelled
 //
-//   - Process groups, and what GSE has beside process APIs: which agents there are
-//     (list_agent_state, list_agent_info, get_agent_info, get_agent_status), scripts and
-//     the states of their tasks (get_task_state). Package contract says why no client of
-//     ours asks for these; those of others hear that there is no such API.
+//   - Process groups, scripts and files: others' clients hear that there is no such API.
+//     Package contract says why no client of ours asks for scripts, or for lists of agents.
 //   - JOB's operate_proc, which makes up the commands by itself, and that JOB
 //     knows which hosts belong to which business: bk_biz_id is only looked at.
 //   - Windows: paths of Windows are taken, and no more than that.
-//   - The first generation's operate_proc, get_proc_operate_result and
-//     get_proc_status.
 //   - fd, disk and net limits (reserved in the documents), crontab_rule
 //     (reserved), warn_report_policy and configmap: accepted, kept, ignored.
 //   - identity.user: commands run as the simulator's own user.

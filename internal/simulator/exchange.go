@@ -42,7 +42,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, f face.Face, a
 	}
 	s.core.Resolve(req.Items)
 	about := s.about(req)
-	if req.Verb == face.VerbPoll {
+	if req.TaskID != "" {
 		call.DescribePoll(req.TaskID, about)
 	} else {
 		call.Describe(req.Items)
@@ -73,7 +73,7 @@ func refusalReply(f face.Face, refused *face.Refusal, requestID string) reply {
 // about are the items that a request is about: a poll is about those of its task.
 func (s *Server) about(req *face.Request) []*core.Item {
 	switch req.Verb {
-	case face.VerbPoll:
+	case face.VerbPoll, face.VerbTask:
 		return s.core.TaskItems(req.TaskID)
 	case face.VerbSync:
 		return []*core.Item{{Op: core.NoOp, Namespace: req.Namespace}}
@@ -162,6 +162,10 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 		}
 	case face.VerbPoll:
 		ans.Results, ans.QueuedData, ans.Queued = s.core.Poll(req.API, req.TaskID)
+	case face.VerbTask:
+		ans.Results = s.core.TaskResults(req.API, req.TaskID)
+	case face.VerbAgents:
+		ans.Agents = s.core.Agents(req.API, req.Items[0].Targets)
 	case face.VerbStatus:
 		ans.Rows = s.core.Status(req.API, req.Items[0])
 	case face.VerbUpgrade:

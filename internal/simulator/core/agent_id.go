@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -13,8 +15,20 @@ import (
 var agentIDPattern = regexp.MustCompile(`^[^:\s\pZ\pC\x{FFFD}]{16,64}$`)
 
 // AgentTarget is a host that a request named by its agent id. Which address it
-// has is for resolveLocked to say.
-func AgentTarget(id string) Target { return Target{Key: HostKey(id), Machine: HostKey(id), Agent: id} }
+// has is for resolveLocked to say. The id of a host without an agent of GSE 2.0 is its
+// address.
+func AgentTarget(id string) Target {
+	t := Target{Key: HostKey(id), Machine: HostKey(id)}
+	if cloud, ip, found := strings.Cut(id, ":"); found {
+		if n, err := strconv.ParseInt(cloud, 10, 64); err == nil {
+			if addressed, err := NewTarget(n, 0, ip); err == nil {
+				t = addressed
+			}
+		}
+	}
+	t.Agent = id
+	return t
+}
 
 // AddAgent declares a host that has an agent id and an address: what is done to it under one name
 // is seen under the other. Without it, an agent id is a host of its own. A process registered under
@@ -81,10 +95,10 @@ func (g *GSE) resolveLocked(t Target) Target {
 }
 
 // agentIDLocked is the agent id of a host, nothing if it is known by its address
-// alone.
+// alone and was not asked for by an id.
 func (g *GSE) agentIDLocked(t Target) string {
 	if t.IP.IsValid() {
-		return g.agentIDs[t.Machine]
+		return cmp.Or(g.agentIDs[t.Machine], t.Agent)
 	}
 	return string(t.Key)
 }

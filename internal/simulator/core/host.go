@@ -133,7 +133,7 @@ func (g *GSE) answersLocked(t Target) bool {
 }
 
 func (g *GSE) knownLocked(t Target) bool {
-	if g.hosts[t.Machine] || g.isLocal(t) || (g.AdmitAgents && !t.IP.IsValid()) {
+	if g.hosts[t.Machine] || g.isLocal(t) || (g.AdmitAgents && t.Agent != "") {
 		return true
 	}
 	for _, prefix := range g.admitted {

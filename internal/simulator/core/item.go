@@ -18,6 +18,9 @@ type Item struct {
 	IPv4 bool // the API takes no other addresses
 	// ByBinary says that contents name the process by its binary and not by its name.
 	ByBinary bool
+	// ByRegistration says that there is no spec in the request: that of the registration
+	// counts, with its labels. It is the first generation's operate_proc.
+	ByRegistration bool
 	// Whole says that op 3 registers too, and that op 4 leaves no row: the
 	// gateway has no other names for that.
 	Whole bool

@@ -31,7 +31,7 @@ func (g *GSE) Answer(api string, it *Item) []Result {
 			g.repeats[key] = o
 		} else {
 			delete(g.repeats, key)
-			g.carryOutCallLocked(o)
+			g.carryOutLocked(o, g.now())
 		}
 		if r, ok := g.reportLocked(o); ok {
 			results = append(results, r)
@@ -43,17 +43,6 @@ func (g *GSE) Answer(api string, it *Item) []Result {
 // heldBackLocked reports whether this call is too early for a verdict.
 func (g *GSE) heldBackLocked(o *operation) bool {
 	return o.missing != 0 || o.pending != 0 || o.unreachable == "pending" || o.due.After(g.now())
-}
-
-func (g *GSE) carryOutCallLocked(o *operation) {
-	if o.item.IPv4 && !o.target.IP.Is4() {
-		// The first generation's keys cannot hold an IPv6 address, and clients
-		// keep to IPv4 there.
-		v := newVerdict(CodeFailed).because("ip %s is not an IPv4 address", o.target.Spelling)
-		g.settleOperationLocked(o, v, g.now())
-		return
-	}
-	g.carryOutLocked(o, g.now())
 }
 
 // ForgetRepeats makes every first generation call start afresh.

@@ -173,10 +173,17 @@ func (g *GSE) beginLocked(o *operation) {
 
 // carryOutLocked lets an operation take effect.
 func (g *GSE) carryOutLocked(o *operation, at time.Time) {
+	if o.item.ByRegistration {
+		o.item = g.registeredItemLocked(o)
+	}
 	switch {
 	case o.unreachable == "pending":
 		// It never settles: nobody carries it out.
 		return
+	case o.item.IPv4 && !o.target.IP.Is4():
+		// The first generation's keys cannot hold an IPv6 address, and clients
+		// keep to IPv4 there.
+		g.settleOperationLocked(o, newVerdict(CodeFailed).because("ip %s is not an IPv4 address", o.target.Spelling), at)
 	case o.unreachable != "" || !g.answersLocked(o.target):
 		g.settleOperationLocked(o, newVerdict(CodeAgentAbnormal), at)
 	case o.code != nil && !o.apply:
@@ -186,6 +193,8 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 			g.changedLocked()
 		}
 		g.settleOperationLocked(o, newVerdict(*o.code), at)
+	case o.item.ByRegistration && o.item.Spec == nil:
+		g.settleOperationLocked(o, newVerdict(CodeNotRegistered), at)
 	case g.isLocal(o.target) && g.needsAgent(o.item):
 		g.runLocked(o)
 	default:
@@ -194,6 +203,16 @@ func (g *GSE) carryOutLocked(o *operation, at time.Time) {
 			g.ailLocked(o)
 		}
 	}
+}
+
+// registeredItemLocked is an operation with the spec and the labels of the registration,
+// and without a spec where there is none.
+func (g *GSE) registeredItemLocked(o *operation) *Item {
+	it := *o.item
+	if p := g.findLocked(o.key()); p != nil {
+		it.Spec, it.Labels = p.spec, p.labels
+	}
+	return &it
 }
 
 func (g *GSE) settleOperationLocked(o *operation, v verdict, at time.Time) {
@@ -226,27 +245,48 @@ func (g *GSE) settleLocked() {
 func (g *GSE) Poll(api, id string) (results []Result, data any, queued bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	results, _, data, queued = g.pollLocked(api, id)
+	return results, data, queued
+}
+
+// TaskResults is Poll with the hosts that have no result yet, which are in progress. The
+// results are nil while the task is queued.
+func (g *GSE) TaskResults(api, id string) []Result {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	results, missing, _, queued := g.pollLocked(api, id)
+	if queued {
+		return nil
+	}
+	return append(results, missing...)
+}
+
+func (g *GSE) pollLocked(api, id string) (results, missing []Result, data any, queued bool) {
 	g.settleLocked()
 	t := g.tasks[id]
 	if t == nil {
 		if g.ExpiredEmpty {
-			return []Result{}, nil, false
+			return []Result{}, nil, nil, false
 		}
-		return nil, nil, true
+		return nil, nil, nil, true
 	}
 	t.polls++
 	g.meetQueueLocked(t, api)
 	if countdown(&t.queued) {
-		return nil, t.data, true
+		return nil, nil, t.data, true
 	}
 	results = make([]Result, 0, len(t.entries))
 	for _, o := range t.entries {
 		g.meetLocked(o, api, true)
-		if r, ok := g.reportLocked(o); ok {
-			results = append(results, r)
+		r, ok := g.reportLocked(o)
+		if !ok {
+			r.Code, r.Message = CodePending, CodeMessage(CodePending)
+			missing = append(missing, r)
+			continue
 		}
+		results = append(results, r)
 	}
-	return results, nil, false
+	return results, missing, nil, false
 }
 
 // reportLocked is what an operation shows in one answer, and false if it is left out.

@@ -36,7 +36,7 @@ func (f esbFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refus
 	req.Findings = found.texts()
 	for _, it := range req.Items {
 		// The first generation's keys cannot hold an IPv6 address.
-		it.IPv4 = req.Verb == VerbAnswer
+		it.IPv4 = req.Verb == VerbAnswer || it.ByRegistration
 	}
 	if p := f.overLimit(req); p != nil {
 		return nil, unreadable(p.Error())
@@ -94,16 +94,21 @@ func translate(api string, tree map[string]any) *Request {
 	case "operate_proc_v2":
 		req.Verb = VerbOperate
 		req.Items = []*core.Item{itemOf(tree)}
+	case "operate_proc":
+		it := itemOf(tree)
+		it.ByRegistration = true
+		req.Verb = VerbOperate
+		req.Items = []*core.Item{it}
 	case "operate_proc_multi":
 		req.Verb = VerbOperate
 		list, _ := tree["proc_operate_req"].([]any)
 		for _, v := range list {
 			req.Items = append(req.Items, itemOf(jsontree.Object(v)))
 		}
-	case "get_proc_operate_result_v2":
+	case "get_proc_operate_result", "get_proc_operate_result_v2":
 		req.Verb = VerbPoll
 		req.TaskID = jsontree.String(tree["task_id"])
-	case "get_proc_status_v2":
+	case "get_proc_status", "get_proc_status_v2":
 		req.Verb = VerbStatus
 		req.Items = []*core.Item{itemOf(tree)}
 	case "sync_proc_status":
@@ -111,6 +116,16 @@ func translate(api string, tree map[string]any) *Request {
 		req.Verb = VerbSync
 		req.Namespace = jsontree.String(jsontree.Object(tree["meta"])["namespace"])
 		req.Start, req.Limit = int(jsontree.Integer(page["start"])), int(jsontree.Integer(page["limit"]))
+	case "list_agent_state", "list_agent_info", "get_agent_info", "get_agent_status":
+		req.Verb = VerbAgents
+		req.Items = []*core.Item{itemOf(tree)}
+	case "get_task_state":
+		req.Verb = VerbTask
+		req.TaskID = jsontree.String(tree["task_id"])
+		ids, _ := tree["agent_id_list"].([]any)
+		for _, id := range ids {
+			req.AgentIDs = append(req.AgentIDs, jsontree.String(id))
+		}
 	case "upgrade_to_agent_id":
 		req.Verb = VerbUpgrade
 		req.Items, req.AgentIDs = upgradeOf(tree)
@@ -125,14 +140,15 @@ func translate(api string, tree map[string]any) *Request {
 
 func (esbFace) Data(req *Request, ans Answer) (code int, message string, data any) {
 	// sync_proc_status's document has the supplier, unlike get_proc_status_v2's.
-	return gseData(req, ans, esbRows(ans.Rows, req.Verb == VerbSync), func(r core.Result) string { return esbKey(req.Verb, r, ans.Effects.Keys) })
+	return gseData(req, ans, esbRows(ans.Rows, req.API != "get_proc_status_v2"), func(r core.Result) string { return esbKey(req, r, ans.Effects.Keys) })
 }
 
 // esbKey is the key of a result map: the first generation's has the supplier,
 // unless a fault asks for the other form.
-func esbKey(v Verb, r core.Result, keys string) string {
+func esbKey(req *Request, r core.Result, keys string) string {
 	host := r.Target.CloudIP()
-	if keys == "supplier" || (v == VerbAnswer && keys != "no-supplier") {
+	first := req.Verb == VerbAnswer || req.API == "get_proc_operate_result"
+	if keys == "supplier" || (first && keys != "no-supplier") {
 		host = strconv.FormatInt(r.Target.Cloud, 10) + ":" + strconv.FormatInt(r.Target.Supplier, 10) + ":" + r.Target.Spelling
 	}
 	return host + ":" + r.Namespace + ":" + r.Name

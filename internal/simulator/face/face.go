@@ -73,7 +73,7 @@ type Request struct {
 	Findings []string
 
 	TaskID       string   // of a poll
-	AgentIDs     []string // of an upgrade, one for each host
+	AgentIDs     []string // of an upgrade, one for each host; those that a task's state is asked of
 	Namespace    string   // of a sync
 	Start, Limit int      // of a sync
 
@@ -103,7 +103,9 @@ const (
 	VerbStatus
 	VerbSync
 	VerbUpgrade
-	VerbAsk // CMDB
+	VerbAgents
+	VerbTask // the state of a task
+	VerbAsk  // CMDB
 )
 
 // Answer is what the core says to a request.
@@ -114,6 +116,8 @@ type Answer struct {
 	Total   int
 
 	Success, Failed []string // of an upgrade
+
+	Agents []core.Agent
 
 	CMDB cmdb.Answer // of a question to CMDB
 

@@ -1,6 +1,7 @@
 package face
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,15 +33,23 @@ const (
 // of something else.
 func gatewayAPI(path string) string {
 	_, rest, _ := strings.Cut(path, gatewayPrefix)
-	name := strings.TrimPrefix(rest, "proc/")
-	return strings.TrimSuffix(name, "/")
+	rest = strings.TrimSuffix(rest, "/")
+	if folder, name, _ := strings.Cut(rest, "/"); folder == gatewayFolder(name) || folder == "proc" {
+		return name
+	}
+	return rest
 }
+
+// gatewayFolders are where APIs are that are not about processes.
+var gatewayFolders = map[string]string{"list_agent_state": "cluster", "list_agent_info": "cluster", "get_task_state": "task"}
+
+func gatewayFolder(api string) string { return cmp.Or(gatewayFolders[api], "proc") }
 
 func (gatewayFace) Name() string { return "apigw" }
 
 func (f gatewayFace) Read(r *http.Request, api string, raw []byte) (*Request, *Refusal) {
 	body, known := gatewayShapes[api]
-	known = known && strings.Contains(r.URL.Path, gatewayPrefix+"proc/"+api)
+	known = known && strings.Contains(r.URL.Path, gatewayPrefix+gatewayFolder(api)+"/"+api)
 	if !known || r.Method != http.MethodPost {
 		// To a gateway, a name it does not have and a verb it does not have are
 		// the same.
@@ -145,9 +154,14 @@ func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, d
 	return gseData(req, ans, f.rows(ans.Rows, ans.Effects.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 
-// gatewayKey is the key of a result map. A host has the name that the request
-// gave it, unless a fault asks for the other one and there is one.
+// gatewayKey is the key of a result map.
 func gatewayKey(r core.Result, keys string) string {
+	return gatewayHost(r, keys) + ":" + r.Namespace + ":" + r.Name
+}
+
+// gatewayHost is the name that the request gave a host, unless a fault asks for the other
+// one and there is one.
+func gatewayHost(r core.Result, keys string) string {
 	host := r.Target.Agent
 	switch {
 	case keys == "address" && r.Target.IP.IsValid(), host == "" && (keys != "agent" || r.AgentID == ""):
@@ -155,7 +169,7 @@ func gatewayKey(r core.Result, keys string) string {
 	case keys == "agent" && r.AgentID != "":
 		host = r.AgentID
 	}
-	return host + ":" + r.Namespace + ":" + r.Name
+	return host
 }
 
 // Envelope is that of an answer of GSE, which the gateway passes on as it is.

@@ -68,6 +68,9 @@ var gatewayShapes = map[string]shape{
 	"get_proc_operate_result_v2": object(requestFields["get_proc_operate_result_v2"]),
 	"get_proc_status_v2":         atGateway(object(asAtGateway(requestFields["get_proc_status_v2"]))),
 	"sync_proc_status":           object(requestFields["sync_proc_status"]),
+	"list_agent_state":           agentsShape,
+	"list_agent_info":            agentsShape,
+	"get_task_state":             taskStateShape,
 	"upgrade_to_agent_id": object(map[string]field{
 		"hosts": required(shape{kind: kindList, elem: &upgradedHostShape, check: notEmpty}),
 	}),

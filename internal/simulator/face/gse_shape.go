@@ -218,9 +218,23 @@ var requestFields = map[string]map[string]field{
 		"meta":  required(metaShape),
 		"hosts": required(hostsShape(true)),
 	},
+	"operate_proc": {
+		"meta":    required(metaShape),
+		"hosts":   required(hostsShape(true)),
+		"op_type": required(integerShape),
+	},
+	"get_proc_operate_result": {
+		"task_id": required(nameShape),
+	},
 	"get_proc_operate_result_v2": {
 		"task_id": required(nameShape),
 	},
+	"get_proc_status": {
+		"meta":  required(metaShape),
+		"hosts": required(hostsShape(true)),
+	},
+	"get_agent_info":   agentHostsFields,
+	"get_agent_status": agentHostsFields,
 	"get_proc_status_v2": {
 		"meta":  required(metaShape),
 		"hosts": required(hostsShape(false)),

@@ -2,6 +2,8 @@ package face_test
 
 import (
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 	t.Parallel()
 	register := simtest.FirstBody("register_proc_info", `{"team":"sre"}`, "10.0.0.1")
 	operate := `{` + simtest.Meta("{}") + `,` + simtest.CloudHosts("10.0.0.1") + `,"op_type":0,"spec":` + simtest.OperateSpec + `}`
+	first := `{` + simtest.Meta("{}") + `,` + simtest.SupplierHosts("10.0.0.1") + `,"op_type":0}`
 	multi := `{"proc_operate_req":[` + operate + `,` + operate + `]}`
 	agents := simtest.GatewayBody(0, "{}", simtest.Agents(simtest.AgentA, simtest.AgentB))
 	status := `{` + simtest.Meta("{}") + `,` + simtest.Agents(simtest.AgentA) + `}`
@@ -46,6 +49,18 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 		"esb/empty-task":                {"get_proc_operate_result_v2", `{"task_id":""}`, "", "", "task_id: must not be empty"},
 		"esb/page-too-large":            {"sync_proc_status", `{"meta":{"namespace":"web"},"page":{"start":0,"limit":1001}}`, "", "", "page.limit: must be between 1 and 1000"},
 
+		"esb/first-without-supplier": {"operate_proc", first, `,"bk_supplier_id":7`, ``, "hosts[0].bk_supplier_id: required field is missing"},
+		"esb/first-without-op":       {"operate_proc", first, `,"op_type":0`, ``, "op_type: required field is missing"},
+		"esb/first-result":           {"get_proc_operate_result", `{"task_id":1}`, "", "", "task_id: want a string, got the number 1"},
+		"esb/first-status":           {"get_proc_status", first, `"name":"nginx",`, ``, "meta.name: required field is missing"},
+		"esb/agents-without-hosts":   {"get_agent_status", `{"bk_supplier_account":"0"}`, "", "", "hosts: required field is missing"},
+		"esb/agents-without-cloud":   {"get_agent_info", `{"bk_supplier_account":"0","hosts":[{"ip":"10.0.0.1"}]}`, "", "", "hosts[0].bk_cloud_id: required field is missing"},
+
+		"apigw/no-agents":             {"cluster/list_agent_state", `{"agent_id_list":[]}`, "", "", "agent_id_list: must have between 1 and 1000 elements"},
+		"apigw/too-many-agents":       {"cluster/list_agent_state", `{` + simtest.Agents(slices.Repeat([]string{"a"}, 1001)...) + `}`, "", "", "agent_id_list: must have between 1 and 1000 elements"},
+		"apigw/an-empty-agent":        {"cluster/list_agent_info", `{` + simtest.Agents(simtest.AgentA, "") + `}`, "", "", "agent_id_list[1]: must not be empty"},
+		"apigw/hosts-for-agents":      {"cluster/list_agent_info", `{` + simtest.CloudHosts("10.0.0.1") + `}`, "", "", "agent_id_list: required field is missing"},
+		"apigw/state-of-no-task":      {"task/get_task_state", `{` + simtest.Agents(simtest.AgentA) + `}`, "", "", "task_id: required field is missing"},
 		"apigw/no-selector":           {"get_proc_status_v2", status, `,` + simtest.Agents(simtest.AgentA), ``, "agent_id_list: required field is missing, or hosts"},
 		"apigw/empty-agent-id":        {"operate_proc_v2", agents, simtest.AgentB, ``, "agent_id_list[1]: must not be empty"},
 		"apigw/long-agent-id":         {"operate_proc_v2", agents, simtest.AgentB, strings.Repeat("0", 65), "agent_id_list[1]: must not be longer than 64 characters"},
@@ -93,7 +108,7 @@ func TestFaces_refuseWhatNoDocumentAllows(t *testing.T) {
 			if got.Status != want.Status || got.Code != want.Code || got.Message != want.Message || got.Data != nil || got.Body["result"] == true {
 				t.Errorf("got HTTP %d %d %q with %v, want %+v", got.Status, got.Code, got.Message, got.Data, want)
 			}
-			c.WantOneViolation(test.api + ": " + want.Message)
+			c.WantOneViolation(path.Base(test.api) + ": " + want.Message)
 		})
 	}
 }

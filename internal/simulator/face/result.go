@@ -20,6 +20,10 @@ func gseData(req *Request, ans Answer, rows any, key func(core.Result) string) (
 	switch req.Verb {
 	case VerbOperate:
 		data = map[string]any{"task_id": ans.TaskID}
+	case VerbAgents:
+		return agentsData(req.API, ans.Agents)
+	case VerbTask:
+		data = taskState(req, ans.Results)
 	case VerbUpgrade:
 		data = map[string]any{"success": ans.Success, "failed": ans.Failed}
 	case VerbStatus:

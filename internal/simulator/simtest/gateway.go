@@ -60,10 +60,13 @@ func (c *Client) Request(method, path, body string, header map[string]string) Re
 	return out
 }
 
-// Gateway calls an API behind the gateway.
+// Gateway calls an API behind the gateway: one of proc, unless it names another folder.
 func (c *Client) Gateway(api, body string) Reply {
 	c.T.Helper()
-	return c.Request(http.MethodPost, GatewayStage+"/api/v2/proc/"+api, body, map[string]string{"X-Bkapi-Authorization": GatewayAuth})
+	if !strings.Contains(api, "/") {
+		api = "proc/" + api
+	}
+	return c.Request(http.MethodPost, GatewayStage+"/api/v2/"+api, body, map[string]string{"X-Bkapi-Authorization": GatewayAuth})
 }
 
 // Agents names hosts by their agent ids.

@@ -1,0 +1,32 @@
+package core
+
+// Agent is what the platform knows of a host's agent.
+type Agent struct {
+	Target Target
+	// Known says that there is such an agent, Alive that it answers.
+	Known, Alive bool
+	// ReportTime is when it last reported, in epoch seconds, and 0 while it is away: an
+	// invention.
+	ReportTime int64
+}
+
+// Agents says for each host whether its agent is there. A fault by which operations find
+// an agent away has it away here, and one that leaves a host out of answers does so here.
+func (g *GSE) Agents(api string, targets []Target) []Agent {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	agents := make([]Agent, 0, len(targets))
+	for _, t := range targets {
+		o := &operation{api: api, item: &Item{Op: NoOp}, target: t}
+		g.meetLocked(o, api, false)
+		if o.missing != 0 {
+			continue
+		}
+		a := Agent{Target: t, Known: g.knownLocked(t)}
+		if g.answersLocked(t) && o.unreachable == "" && (o.code == nil || *o.code != CodeAgentAbnormal) {
+			a.Alive, a.ReportTime = true, g.now().Unix()
+		}
+		agents = append(agents, a)
+	}
+	return agents
+}

@@ -1,0 +1,244 @@
+package face_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+	"github.com/blueking/terraform-provider-bk/internal/simulator/simtest"
+)
+
+// Lists of agents say who is away, as operations do, whoever cut the agent off.
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	const (
+		agents  = `{"agent_id_list":["` + simtest.AgentA + `","` + simtest.AgentB + `","0:10.0.0.1"]}`
+		hosts   = `{"bk_supplier_account":"0","hosts":[{"ip":"10.0.0.1","bk_cloud_id":0},{"ip":"10.0.0.2","bk_cloud_id":0},{"ip":"10.0.0.9","bk_cloud_id":0}]}`
+		strange = `{"agent_id_list":["stranger-0123456789"]}`
+	)
+	away := map[string]func(*simulator.Server){
+		"cut off": func(sim *simulator.Server) {
+			sim.SetReachable(simtest.AgentB, false)
+			sim.SetReachable("0:10.0.0.2", false)
+		},
+		"fault": func(sim *simulator.Server) {
+			sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB, "0:10.0.0.2"}, Unreachable: "117"})
+		},
+		"code": func(sim *simulator.Server) {
+			sim.Inject(simulator.Fault{Hosts: []string{simtest.AgentB, "0:10.0.0.2"}, Code: new(simulator.CodeAgentAbnormal)})
+		},
+	}
+	for name, test := range map[string]struct {
+		face, api, body string
+		code            int
+		want            string // the answer's data
+	}{
+		"states": {"apigw", "cluster/list_agent_state", agents, 0, `[
+			{"bk_agent_id":"` + simtest.AgentA + `","bk_cloud_id":0,"version":"2.1.6","run_mode":1,"status_code":2,"report_time":1700000000000},
+			{"bk_agent_id":"` + simtest.AgentB + `","bk_cloud_id":0,"version":"2.1.6","run_mode":1,"status_code":5,"report_time":0},
+			{"bk_agent_id":"0:10.0.0.1","bk_cloud_id":0,"version":"2.1.6","run_mode":1,"status_code":2,"report_time":1700000000000}]`},
+		"infos": {"apigw", "cluster/list_agent_info", strings.Replace(agents, `"`+simtest.AgentA+`",`, "", 1), 0, `[
+			{"bk_agent_id":"` + simtest.AgentB + `","bk_cloud_id":0,"version":"2.1.6","run_mode":1,"status_code":5,"report_time":0,
+			 "bk_host_ip":"","bk_os_type":"linux","bk_cpu_architecture":"x86_64","parent_ip":"","parent_port":28668,"cpu_rate":0,"mem_rate":0,"cpu_num":1,"mem_size":1073741824,
+			 "start_time":0,"last_work_time":0,"conn_cycle_time":"0","status":"stopped","last_status_code":5,"last_status":"stopped","remark":""},
+			{"bk_agent_id":"0:10.0.0.1","bk_cloud_id":0,"version":"2.1.6","run_mode":1,"status_code":2,"report_time":1700000000000,
+			 "bk_host_ip":"10.0.0.1","bk_os_type":"linux","bk_cpu_architecture":"x86_64","parent_ip":"10.0.0.1","parent_port":28668,"cpu_rate":0,"mem_rate":0,"cpu_num":1,"mem_size":1073741824,
+			 "start_time":0,"last_work_time":1700000000,"conn_cycle_time":"0","status":"running","last_status_code":2,"last_status":"running","remark":""}]`},
+		"unknown":       {"apigw", "cluster/list_agent_state", strange, 1011003, `null`},
+		"unknown infos": {"apigw", "cluster/list_agent_info", strange, 0, `[]`},
+		"first status": {"esb", "get_agent_status", hosts, 0, `{
+			"0:10.0.0.1":{"ip":"10.0.0.1","bk_cloud_id":0,"bk_agent_alive":1},
+			"0:10.0.0.2":{"ip":"10.0.0.2","bk_cloud_id":0,"bk_agent_alive":0},
+			"0:10.0.0.9":{"ip":"10.0.0.9","bk_cloud_id":0,"bk_agent_alive":0}}`},
+		"first info": {"esb", "get_agent_info", hosts, 0, `{
+			"0:10.0.0.1":{"ip":"10.0.0.1","bk_cloud_id":0,"version":"2.1.6","parent_ip":"10.0.0.1","parent_port":28668},
+			"0:10.0.0.2":{"ip":"10.0.0.2","bk_cloud_id":0,"version":"2.1.6","parent_ip":"10.0.0.2","parent_port":28668}}`},
+	} {
+		for how, cut := range away {
+			t.Run(name+", "+how, func(t *testing.T) {
+				t.Parallel()
+				c := simtest.NewGateway(t, func(sim *simulator.Server) { sim.Now = func() time.Time { return time.Unix(1700000000, 0) } })
+				c.Sim.AddHost("0:10.0.0.2")
+				cut(c.Sim)
+				got := c.OnFace(test.face, test.api, test.body)
+				data := got.Body["data"]
+				if test.face == "esb" {
+					data = got.Data
+				}
+				if got.Code != test.code || jsonText(t, data) != jsonText(t, tree(t, []byte(`{"data":`+test.want+`}`))["data"]) {
+					t.Errorf("%v, want code %d and %s", got.Body, test.code, test.want)
+				}
+				if done := c.Sim.Executions(); len(done) != 0 {
+					t.Errorf("a question did %v", done)
+				}
+			})
+		}
+	}
+}
+
+// A host may be left out of the lists, and is not dead for that.
+func TestAgents_leftOut(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewGateway(t)
+	c.Sim.Inject(simulator.Fault{API: "list_agent_state", Hosts: []string{simtest.AgentA}, Missing: -1})
+	got := c.Gateway("cluster/list_agent_state", `{`+simtest.Agents(simtest.AgentA, simtest.AgentB)+`}`)
+	if rows, _ := got.Body["data"].([]any); len(rows) != 1 {
+		t.Errorf("%v", got.Body)
+	}
+	if v := c.GatewayOperate(simulator.OpQuery, simtest.Agents(simtest.AgentA), simtest.AgentA); v.Code != 0 {
+		t.Errorf("query: %+v", v)
+	}
+}
+
+// The state of a task sorts its agents by how far they are.
+func TestTaskState(t *testing.T) {
+	t.Parallel()
+	all := []string{simtest.AgentA, simtest.AgentB, "0:10.0.0.1"}
+	for name, test := range map[string]struct {
+		faults []simulator.Fault
+		task   string // "" for the one that was started
+		agents string
+		want   string
+	}{
+		"done":      {want: "successed successed=AB0"},
+		"one":       {agents: `,` + simtest.Agents(simtest.AgentB), want: "successed successed=B"},
+		"executing": {faults: []simulator.Fault{{Hosts: []string{simtest.AgentB}, Pending: -1}}, want: "executing pending=B successed=A0"},
+		"left out":  {faults: []simulator.Fault{{Hosts: []string{simtest.AgentB}, Missing: -1}}, want: "executing pending=B successed=A0"},
+		"failed":    {faults: []simulator.Fault{{Hosts: []string{"0:10.0.0.1"}, Code: new(65535)}}, want: "failed failed=0 successed=AB"},
+		"away":      {faults: []simulator.Fault{{Hosts: []string{simtest.AgentA}, Unreachable: "117"}}, want: "failed offline=A successed=B0"},
+		"queued":    {faults: queued, want: "pending"},
+		"forgotten": {task: "GSETASK:S:1:1", want: "pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := simtest.NewGateway(t)
+			for _, fault := range test.faults {
+				c.Sim.Inject(fault)
+			}
+			started := c.Gateway("operate_proc_v2", simtest.GatewayBody(simulator.OpStart, "{}", simtest.Agents(all...)))
+			task, _ := started.Data["task_id"].(string)
+			if test.task != "" {
+				task = test.task
+			}
+			result, _ := c.Gateway("task/get_task_state", fmt.Sprintf(`{"task_id":%q%s}`, task, test.agents)).Data["result"].(map[string]any)
+			got := fmt.Sprint(result["state"])
+			for _, list := range []string{"failed", "offline", "pending", "restarted", "successed", "timeout"} {
+				ids, there := result[list+"_agents"].([]any)
+				if !there {
+					t.Errorf("no %s_agents: %v", list, result)
+				}
+				if len(ids) > 0 {
+					got += " " + list + "=" + strings.NewReplacer(simtest.AgentA, "A", simtest.AgentB, "B", "0:10.0.0.1", "0", " ", "", "[", "", "]", "").Replace(fmt.Sprint(ids))
+				}
+			}
+			if got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+			if call := c.Sim.Calls().Last(); call.API != "get_task_state" || call.TaskID != task {
+				t.Errorf("recorded %s of %s", call.API, call.TaskID)
+			}
+		})
+	}
+}
+
+// The first generation operates on what was registered, and names results with the supplier.
+func TestESB_firstGeneration(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	operate := func(op int, ip string) simtest.Verdict {
+		started := c.Send("operate_proc", fmt.Sprintf(`{%s,%s,"op_type":%d}`, simtest.Meta("{}"), simtest.SupplierHosts(ip), op))
+		id, _ := started.Data["task_id"].(string)
+		if !strings.HasPrefix(id, "GSETASK:") {
+			t.Fatalf("operate %d: %+v", op, started)
+		}
+		return simtest.VerdictOf(t, c.Send("get_proc_operate_result", fmt.Sprintf(`{"task_id":%q}`, id)).Data, "0:7:"+ip+":web:nginx")
+	}
+	if v := operate(simulator.OpStart, "10.0.0.1"); v.Code != simulator.CodeNotRegistered {
+		t.Errorf("start of what is not registered: %+v", v)
+	}
+	if v := operate(simulator.OpStart, "2001:db8::1"); v.Code != simulator.CodeFailed || !strings.Contains(v.Message, "IPv4") {
+		t.Errorf("start on IPv6: %+v", v)
+	}
+	if done := c.Sim.Executions(); len(done) != 0 {
+		t.Fatalf("done: %+v", done)
+	}
+	c.Call("register_proc_info", "10.0.0.1")
+	registered, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
+	for _, step := range []struct {
+		op, code int
+		running  bool
+		hosted   bool
+		content  string
+	}{
+		{simulator.OpStart, 0, true, true, `"procName": "nginx"`},
+		{simulator.OpStart, simulator.CodeAlreadyRunning, true, true, `"setupPath": "/opt/nginx"`},
+		{simulator.OpQuery, 0, true, true, `"cmdline": "./start.sh"`},
+		{simulator.OpUnhost, 0, true, false, ""},
+		{simulator.OpHost, 0, true, true, ""},
+		{simulator.OpStop, 0, false, false, `"result": "success"`},
+	} {
+		v := operate(step.op, "10.0.0.1")
+		p, _ := c.Sim.Process("0:10.0.0.1", "web", "nginx")
+		if v.Code != step.code || !strings.Contains(v.Text(), step.content) || p.Running != step.running || p.Hosted != step.hosted {
+			t.Errorf("op %d: %+v, %+v", step.op, v, p)
+		}
+		if string(p.Spec) != string(registered.Spec) || p.Labels["team"] != "sre" {
+			t.Errorf("op %d changed the registration: %s %v", step.op, p.Spec, p.Labels)
+		}
+	}
+	c.Sim.SetReachable("0:10.0.0.1", false)
+	if v := operate(simulator.OpStart, "10.0.0.1"); v.Code != simulator.CodeAgentAbnormal {
+		t.Errorf("start without an agent: %+v", v)
+	}
+	row := simtest.RowsOf(t, c.Send("get_proc_status", `{`+simtest.Meta("{}")+`,`+simtest.SupplierHosts("10.0.0.1")+`}`))["10.0.0.1"]
+	if host, _ := row["host"].(map[string]any); row["status"] != 2.0 || host["bk_supplier_id"] != 7.0 {
+		t.Errorf("row %v", row)
+	}
+}
+
+// An address in place of an agent id is that host, whoever declared it, and its row says the
+// address.
+func TestGateway_addressAsAgentID(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		knob func(*simulator.Server)
+		id   string
+		ip   string // of the row, "" where nobody knows the host
+	}{
+		"declared": {func(sim *simulator.Server) { sim.AddHost("3:10.0.0.8") }, "3:10.0.0.8", "10.0.0.8"},
+		"admitted": {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("10.0.0.0/8")) }, "11:10.0.0.8", "10.0.0.8"},
+		"ipv6":     {func(sim *simulator.Server) { sim.Admit(netip.MustParsePrefix("2001:db8::/32")) }, "0:2001:db8::8", "2001:db8::8"},
+		"agents":   {func(sim *simulator.Server) { sim.AdmitAgents = true }, "0:10.0.0.8", "10.0.0.8"},
+		"nobody":   {func(*simulator.Server) {}, "0:10.0.0.8", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			test.knob(sim)
+			c := simtest.NewClient(t, sim)
+			want := 0
+			if test.ip == "" {
+				want = simulator.CodeAgentAbnormal
+			}
+			if v := c.GatewayOperate(simulator.OpHost, simtest.Agents(test.id), test.id); v.Code != want {
+				t.Fatalf("host: %+v", v)
+			}
+			var got []string
+			for _, row := range c.GatewayRows(simtest.Agents(test.id)) {
+				host, _ := row["host"].(map[string]any)
+				got = append(got, fmt.Sprintf("%v %v:%v", row["bk_agent_id"], host["bk_cloud_id"], host["ip"]))
+			}
+			cloud, _, _ := strings.Cut(test.id, ":")
+			if rows := []string{test.id + " " + cloud + ":" + test.ip}; test.ip != "" && !slices.Equal(got, rows) || test.ip == "" && got != nil {
+				t.Errorf("rows %q, want %q", got, rows)
+			}
+			if _, there := sim.Process(test.id, "web", "nginx"); there != (test.ip != "") {
+				t.Errorf("by its address: %t", there)
+			}
+		})
+	}
+}
