@@ -163,8 +163,8 @@ var rows = []Belief{
 	},
 	{
 		ID: "unverified-status-400", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: server, Sure: Medium,
-		Holds:     Words{"Refused credentials have HTTP status 401.", "凭据被拒绝时 HTTP 状态为 401。"},
-		Otherwise: Words{"Only the gateway's own words name the credentials.", "只有网关返回的原文会提到凭据。"},
+		Holds:     Words{"Refused credentials have HTTP status 401.", "凭据被拒绝时 HTTP 状态码为 401。"},
+		Otherwise: Words{"Only the gateway's own words name the credentials.", "只能从 API 网关返回的原文得知是凭据有误。"},
 		Code:      []string{"internal/bkapi/apigw.go"},
 	},
 	{
@@ -300,7 +300,7 @@ var rows = []Belief{
 	},
 	{
 		ID: "operations-drop-limits", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByNothing, Source: oneClient, Sure: Low,
-		Holds: Words{"Operations with limits keep them (gateway).", "携带限额的操作会保留限额（网关）。"},
+		Holds: Words{"Operations with limits keep them (gateway).", "携带限额的操作会保留限额（API 网关）。"},
 		Untold: Words{
 			"no API returns the limits; see `cpulmt` in the agent's file `.proc`",
 			"没有 API 返回限额；见 Agent 的 `.proc` 文件中的 `cpulmt`",
