@@ -109,14 +109,14 @@ var rows = []Belief{
 	},
 	{
 		ID: "starting-keeps-time", Faces: gseFaces, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
-		Holds:     Words{"A start renews it as well.", "启动也会更新该时间。"},
-		Otherwise: Words{"Nothing: the provider reads the time again after each start.", "无影响：每次启动之后 Provider 都会重新读取该时间。"},
+		Holds:     Words{"A start renews the registration time.", "启动会更新注册时间。"},
+		Otherwise: Words{"Nothing: it is read again after each start.", "无影响：每次启动之后 Provider 都会重新读取该时间。"},
 		Code:      []string{codeRules, codeObserve},
 	},
 	{
 		ID: "hosting-keeps-time", Faces: []Face{ESB}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: nobody, Sure: Low,
-		Holds:     Words{"Hosting a registered process renews it as well.", "托管已注册的进程也会更新该时间。"},
-		Otherwise: Words{"Nothing: the provider reads the time again after hosting.", "无影响：托管之后 Provider 会重新读取该时间。"},
+		Holds:     Words{"Hosting a registered process renews its registration time.", "托管已注册的进程会更新其注册时间。"},
+		Otherwise: Words{"Nothing: it is read again after hosting.", "无影响：托管之后 Provider 会重新读取该时间。"},
 		Code:      []string{codeRules, codeObserve},
 	},
 	{
@@ -148,7 +148,7 @@ var rows = []Belief{
 	},
 	{
 		ID: "rows-without-agent-id", Faces: []Face{APIG}, Kind: YesNo, Expected: No, Switch: true, Settled: SettledByProbe, Source: clients, Sure: Medium,
-		Holds: Words{"It names the agent ID.", "记录中有 Agent ID。"},
+		Holds: Words{"A row of the cached status names the agent ID.", "缓存状态的记录中有 Agent ID。"},
 		Otherwise: Words{
 			"Rows of hosts that are named by agent ID are placed by asking the agents. Name hosts by address.",
 			"以 Agent ID 标识的主机，要查询 Agent 才能确定其记录。请用地址标识主机。",
@@ -227,7 +227,7 @@ var rows = []Belief{
 	},
 	{
 		ID: "kill-keeps-hosting", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByProbe, Source: documents, Sure: High,
-		Holds:     Words{"So does a kill.", "强制停止也会取消托管。"},
+		Holds:     Words{"A kill ends the hosting.", "强制停止会取消托管。"},
 		Otherwise: Words{"As for a stop, with `kill`.", "同停止，请勿使用 `kill` 操作。"},
 		Code:      []string{"internal/fleet/operate.go"},
 	},

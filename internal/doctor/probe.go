@@ -36,6 +36,9 @@ type Trial struct {
 	Watch, Patience time.Duration
 }
 
+// errLeft says that something was not seen to be gone.
+var errLeft = errors.New("the scratch process may be left")
+
 // cleanup is how long it may take to remove the scratch process.
 const cleanup = 5 * time.Minute
 
@@ -61,8 +64,11 @@ func (p *Platform) Probe(ctx context.Context, t Trial, report *Report) (belief.P
 	if err == nil {
 		err = run.onJOB(ctx)
 	}
-	if ctx.Err() != nil {
-		err = errors.Join(errors.New("interrupted"), err)
+	switch {
+	case ctx.Err() != nil && errors.Is(err, errLeft):
+		err = fmt.Errorf("interrupted: %w", err)
+	case ctx.Err() != nil:
+		err = errors.New("interrupted: the scratch process was removed, and no profile is written")
 	}
 	if err != nil {
 		return belief.Profile{}, err
@@ -177,8 +183,8 @@ func (r *probe) onScratch(ctx context.Context) (err error) {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 		defer cancel()
 		if left := r.remove(bounded); left != nil {
-			err = errors.Join(err, fmt.Errorf("the scratch process %s:%s may be left on %s: %w; stop, unhost and unregister it there; it ends by itself within half an hour",
-				r.meta.Namespace, r.meta.Name, r.host.Address(), left))
+			err = errors.Join(err, fmt.Errorf("%w: %s:%s on %s: %w; stop, unhost and unregister it there; it ends by itself within half an hour",
+				errLeft, r.meta.Namespace, r.meta.Name, r.host.Address(), left))
 		}
 	}()
 	steps := []func(context.Context) error{r.hosting, r.starting, r.restarting, r.stopping, r.killing, r.onceOnly}
@@ -773,7 +779,7 @@ func (r *probe) onJOB(ctx context.Context) (err error) {
 		results := by(job.RegisterByOperate).Unregister(bounded, hosts)
 		results.Merge(by(job.RegisterByOperate).Operate(bounded, fleet.Stop, results.Succeeded(hosts), nil))
 		if o := results[host]; !o.OK() {
-			err = errors.Join(err, fmt.Errorf("the scratch process %s of JOB may be left on %s: %s %s; unhost and stop it there", r.meta.Name, host.Address(), o.Meaning, o.Message))
+			err = errors.Join(err, fmt.Errorf("%w: %s of JOB on %s: %s %s; unhost and stop it there", errLeft, r.meta.Name, host.Address(), o.Meaning, o.Message))
 		}
 	}()
 	limited, cancel := context.WithTimeout(ctx, taskPatience)

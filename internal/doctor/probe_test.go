@@ -264,7 +264,7 @@ func TestProbe_interrupted(t *testing.T) {
 					}
 				}})
 				profile, err := w.platform.Probe(ctx, w.trial(), &doctor.Report{})
-				if err == nil || !strings.Contains(err.Error(), "interrupted") || len(profile.Answers) > 0 {
+				if err == nil || !strings.Contains(err.Error(), "interrupted: the scratch process was removed") || len(profile.Answers) > 0 {
 					t.Errorf("got %v, %v", profile, err)
 				}
 				w.clock.sim.Tick()
@@ -280,7 +280,7 @@ func TestProbe_left(t *testing.T) {
 	w := newWorld(t, bkapi.APIGW, &simulator.Server{})
 	w.sim.Inject(simulator.Fault{API: "operate_proc_multi", Op: new(simulator.OpUnhost), Code: new(117)})
 	_, err := w.platform.Probe(t.Context(), w.trial(), &doctor.Report{})
-	if err == nil || !strings.Contains(err.Error(), "may be left on "+agentID+": the agent still has it:") || !strings.Contains(err.Error(), "within half an hour") {
+	if err == nil || !strings.Contains(err.Error(), " on "+agentID+": the agent still has it:") || !strings.Contains(err.Error(), "within half an hour") {
 		t.Errorf("got %v", err)
 	}
 }
