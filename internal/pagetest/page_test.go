@@ -169,11 +169,16 @@ func TestPage_opensACall(t *testing.T) {
 	b.sees(`document.querySelector("#call").open`, "false")
 }
 
-// Whatever the control endpoint takes can be typed, and what it refuses is said.
+// Whatever the control endpoint takes can be typed, and what it refuses is said. What a call
+// names is text, whatever it looks like.
 func TestPage_takesAnyFault(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
 	b := look(t, sim, 1)
+	if err := sim.Register(providertest.Address(2), "<b id=xss>", "nginx", nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.sees(`[...document.querySelectorAll("#fleet h3")].some(h => h.textContent === "<b id=xss>:nginx") && !document.querySelector("#xss")`, "true")
 	inject := func(fault string) {
 		b.eval(`document.querySelector("details").open = true; document.querySelector("textarea").value = ` + "`" + fault + "`; " + `document.querySelector("details button").click()`)
 	}
