@@ -353,7 +353,7 @@ func TestHostedProcess_replaceWhileStatusLags(t *testing.T) {
 // Promised in shared-hosts.md: It is not stopped or killed if an apply of yours (`-refresh-only`
 // included) has seen the other's registration.
 // Promised in shared-hosts.md: The warning is *Hosts Last Registered By Another Resource*.
-func TestHostedProcess_overtakenAndLetGo(t *testing.T) {
+func TestHostedProcess_overtakenAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		heard, again bool

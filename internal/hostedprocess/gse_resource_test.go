@@ -111,7 +111,7 @@ func TestHostedProcess_refreshCalls(t *testing.T) {
 }
 
 // Each kind of drift is found, and repaired by the one call that it takes.
-func TestHostedProcess_driftIsMended(t *testing.T) {
+func TestHostedProcess_driftIsRepaired(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
 		namespace, name := w.by.Process()

@@ -32,7 +32,7 @@ func (parseHostFunction) Metadata(_ context.Context, _ function.MetadataRequest,
 func (parseHostFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Parts of a host address",
-		MarkdownDescription: "Splits an address of the `hosts` map of resources into its parts: " + fleet.AddressForms + ". " +
+		MarkdownDescription: "Splits an address of the `hosts` map of resources into its parts: " + fleet.AddressForms + ". No document bounds agent ids; these bounds are the provider's. " +
 			"Returns an object with `ip`, `bk_cloud_id`, `bk_supplier_id` and `agent_id`; parts that the address does not have are null. " +
 			"If it has no `bk_supplier_id`, resources use the provider's. The function makes no calls.",
 		Parameters: []function.Parameter{

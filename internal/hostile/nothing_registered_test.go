@@ -12,7 +12,7 @@ import (
 //
 // Promised in changing-hosts.md: Otherwise, or if the agent cannot be asked, the host stays, with an
 // error.
-func TestLetGo_nothingRegistered(t *testing.T) {
+func TestRemoval_nothingRegistered(t *testing.T) {
 	t.Parallel()
 	for by, before := range map[providertest.Face]int{ // how often the agents are asked before
 		providertest.FaceESB: 1, providertest.FaceGateway: 1, providertest.FaceJOB: 0,

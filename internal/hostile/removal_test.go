@@ -12,7 +12,7 @@ import (
 )
 
 // What this object never registered is not its own, and a destroy leaves it as it is.
-func TestLetGo_neverItsOwn(t *testing.T) {
+func TestRemoval_neverItsOwn(t *testing.T) {
 	t.Parallel()
 	// two are two hosts, of which the first is refused or another team's.
 	two := map[string]any{"adopt_existing": false, "hosts": providertest.HostsOf(2)}
@@ -79,7 +79,7 @@ func TestLetGo_neverItsOwn(t *testing.T) {
 
 // No host is unregistered because a call says that nothing is there, because the time is up, or
 // because the file shows no row: its agent answers, and tells.
-func TestLetGo_goneBySayingSo(t *testing.T) {
+func TestRemoval_goneBySayingSo(t *testing.T) {
 	t.Parallel()
 	forgetful := map[string]any{"forget_unreachable": true, "timeouts": map[string]any{"delete": "2s"}}
 	for name, c := range map[string]struct {
@@ -152,7 +152,7 @@ func TestLetGo_goneBySayingSo(t *testing.T) {
 
 // forget_unreachable forgets a host that leaves and whose agent does not answer, and no other.
 // Without it the host stays.
-func TestLetGo_forgetsWhoIsAway(t *testing.T) {
+func TestRemoval_forgetsWhoIsAway(t *testing.T) {
 	t.Parallel()
 	plays(t, []providertest.Face{providertest.FaceESB, providertest.FaceGateway, providertest.FaceJOB}, map[string]func(hostile){"leaves": func(h hostile) {
 		resource := h.object()
@@ -183,7 +183,7 @@ func TestLetGo_forgetsWhoIsAway(t *testing.T) {
 // forget_unreachable forgets hosts whose agents do not answer. These do.
 //
 // Promised in changing-hosts.md: An agent that answers late or with an error has answered, and its host stays.
-func TestLetGo_forgetsWhoAnswers(t *testing.T) {
+func TestRemoval_forgetsWhoAnswers(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]simulator.Fault{
 		"broken":      {ContentShape: "broken"},
@@ -214,7 +214,7 @@ func TestLetGo_forgetsWhoAnswers(t *testing.T) {
 
 // Two hosts under one key: the one that could not leave, and the one that has its address
 // for a key.
-func TestLetGo_keyOfTheStuck(t *testing.T) {
+func TestRemoval_keyOfTheStuck(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled, map[string]func(hostile){"leaves": func(h hostile) {
 		resource := h.object()
@@ -232,7 +232,7 @@ func TestLetGo_keyOfTheStuck(t *testing.T) {
 
 // No document says that to unregister is to unhost, and at the ESB the platform's word is no
 // proof that the agent has unregistered it.
-func TestLetGo_unregistersAtTheESB(t *testing.T) {
+func TestRemoval_unregistersAtTheESB(t *testing.T) {
 	t.Parallel()
 	plays(t, labelled[:1], map[string]func(hostile){
 		"and-it-is-hosted": func(h hostile) {
