@@ -130,7 +130,7 @@ func TestHostedProcess_partialRemoval(t *testing.T) {
 }
 
 // Promised in drift-in-ci.md: A host whose agent was asked and did not answer counts as it was, and a
-// warning names it
+// warning names it.
 func TestHostedProcess_unreachableIsNotDrift(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {

@@ -123,7 +123,7 @@ func TestHostedProcess_opTimeoutReachesTheGateway(t *testing.T) {
 // Promised in partial-failure.md: Labels that the platform adds by itself are no drift.
 // Promised in drift-in-ci.md: With the fingerprint label (on by default), two more cases count:
 // another spec was registered (`other_spec`), or a declared label is missing or changed
-// (`other_labels`)
+// (`other_labels`).
 func TestHostedProcess_labelsOfThePlatform(t *testing.T) {
 	t.Parallel()
 	through(t, gse, func(w *world) {
