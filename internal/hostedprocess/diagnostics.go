@@ -140,7 +140,7 @@ func (h hostedProcess) takenOver(results fleet.Results, taken map[fleet.Host]fle
 	if len(rows) == 0 {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Taken Over", fmt.Sprintf(
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosts Taken Over: "+h.ID, fmt.Sprintf(
 		"%s was registered by somebody else on %s, and this apply has taken them over.\n\n%s\n"+
 			"A resource with that owner id plans drift at its next refresh, and its apply takes them back. Declare each host in one resource only. "+
 			"Where the owner is an apply of this resource that was cut off, or the object that it replaces (create_before_destroy), all is well.",

@@ -374,20 +374,22 @@ func (e effect) warnings(plan *lifecycleModel) diag.Diagnostics {
 	if many := e.manyAtOnce(plan); len(many) > 0 {
 		return many
 	}
-	return e.unlimited(plan.Safety, limitRemoved)
+	return e.unlimited(plan.Safety, noLimit, limitRemoved)
 }
 
-// unlimited warns if more than one host leaves and no safety limits that. limit says what to set.
-func (e effect) unlimited(safety types.Object, limit string) diag.Diagnostics {
+// unlimited warns if more than one host leaves and no safety limits that. limit says what to set. Of several warnings
+// with one summary Terraform prints the first: where rollout_plan tells nothing, the summary has the process in it.
+func (e effect) unlimited(safety types.Object, summary, limit string) diag.Diagnostics {
 	if len(e.removed) < 2 || !safety.IsNull() {
 		return nil
 	}
-	return diag.Diagnostics{diagnose.About(path.Root("safety"), diag.NewWarningDiagnostic("Hosts Leave Without A Limit", fmt.Sprintf(
+	return diag.Diagnostics{diagnose.About(path.Root("safety"), diag.NewWarningDiagnostic(summary, fmt.Sprintf(
 		"%s: %s. No safety limits how many hosts may leave: %s", e.id, strings.Join(told(e.prior, e.lets()), "; "), limit)))}
 }
 
 // What to set in safety, for a plan that removes hosts and for a destroy.
 const (
+	noLimit        = "Hosts Leave Without A Limit"
 	limitRemoved   = `with safety = { max_removed_hosts = "1" }, for example, a plan that removes more is refused.`
 	limitDestroyed = `with safety = { deletion_protection = true }, applied before, a destroy is refused.`
 )
@@ -404,7 +406,7 @@ func (e effect) replaced(next effect) diag.Diagnostics {
 		meanwhile = "In between, the process does not run. " +
 			`To leave it running, set on_destroy = "unregister" and apply that first.`
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Process Is Replaced", fmt.Sprintf(
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Process Is Replaced: "+e.id, fmt.Sprintf(
 		"%s: first %s; then %s. %s With create_before_destroy in lifecycle, the new process comes first.",
 		e.id, strings.Join(told(e.prior, e.lets()), "; "), strings.Join(told(next.next, next.brings()), "; "), meanwhile))}
 }

@@ -144,7 +144,7 @@ func TestSafety_destroy(t *testing.T) {
 // the resource (*Hosted Process Is Replaced*).
 func TestSafety_warnings(t *testing.T) {
 	t.Parallel()
-	const by, limit, replaced = providertest.FaceESB, "Hosts Leave Without A Limit", "Hosted Process Is Replaced"
+	const by, limit, replaced = providertest.FaceESB, "Hosts Leave Without A Limit", "Hosted Process Is Replaced: web:nginx"
 	stops, set := map[string]any{"on_destroy": "stop"}, safety(map[string]any{"max_changed_hosts": "1"})
 	other := attribute("meta", map[string]any{"namespace": "web", "name": "other"})
 	for name, c := range map[string]struct {
@@ -154,7 +154,7 @@ func TestSafety_warnings(t *testing.T) {
 		"two-leave":      {fleetOf(by, 4, nil), fleetOf(by, 2, stops), limit, "web:nginx: stop and unregister 2 hosts: web-3, web-4. No safety limits how many hosts may leave: with safety = { max_removed_hosts ="},
 		"one-leaves":     {fleetOf(by, 2, nil), fleetOf(by, 1, nil), "", ""},
 		"safety":         {fleetOf(by, 4, nil), fleetOf(by, 2, set), "", ""},
-		"destroy":        {fleetOf(by, 2, stops), nil, limit, "web:nginx: stop and unregister 2 hosts: web-1, web-2. No safety limits how many hosts may leave: with safety = { deletion_protection ="},
+		"destroy":        {fleetOf(by, 2, stops), nil, limit + ": web:nginx", "web:nginx: stop and unregister 2 hosts: web-1, web-2. No safety limits how many hosts may leave: with safety = { deletion_protection ="},
 		"destroy-one":    {fleetOf(by, 1, nil), nil, "", ""},
 		"destroy-safety": {fleetOf(by, 2, set), nil, "", ""},
 		"replaced":       {fleetOf(by, 2, nil), with(fleetOf(by, 2, nil), "meta", other["meta"]), replaced, "first unregister 2 hosts: web-1, web-2; then register 2 hosts: web-1, web-2. In between and after that, the old process goes on running"},

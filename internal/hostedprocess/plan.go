@@ -221,7 +221,7 @@ func (r *hostedResource) planDestroy(ctx context.Context, req resource.ModifyPla
 	if diags.Append(gone.protected(ctx, safety)...); diags.HasError() {
 		return diags
 	}
-	return append(append(diags, gone.within(ctx, safety, raiseBefore)...), gone.unlimited(safety, limitDestroyed)...)
+	return append(append(diags, gone.within(ctx, safety, raiseBefore)...), gone.unlimited(safety, noLimit+": "+gone.id, limitDestroyed)...)
 }
 
 // withoutRenames is the effect in which hosts that are renamed do not leave. It refuses renames

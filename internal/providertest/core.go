@@ -3,6 +3,7 @@ package providertest
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -262,7 +263,7 @@ func (c *Core) ApplyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 // withoutNotices are the others, and the notices.
 func (d Diagnostics) withoutNotices() (others, kept Diagnostics) {
 	for _, one := range d {
-		if slices.Contains(notices, one.Summary) {
+		if slices.ContainsFunc(notices, func(notice string) bool { return strings.HasPrefix(one.Summary, notice) }) {
 			kept = append(kept, one)
 		} else {
 			others = append(others, one)
