@@ -136,7 +136,7 @@ func unknownHosts(rollout string) string {
 		operated(hosted(hosts, "", ""), "restart", rollout)
 }
 
-// Promised in pipelines.md: Each reason names the resource and its hosts
+// Promised in pipelines.md: Each reason names the resource and its hosts.
 func TestAccPolicies(t *testing.T) {
 	t.Parallel()
 	for name, fleet := range fleetPlans() {
