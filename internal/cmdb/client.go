@@ -2,9 +2,12 @@ package cmdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
@@ -34,6 +37,7 @@ var (
 	searchGroups    = endpoint{"search_dynamic_group", "/api/v3/dynamicgroup/search/{bk_biz_id}"}
 	executeGroup    = endpoint{"execute_dynamic_group", "/api/v3/dynamicgroup/data/{bk_biz_id}/{id}"}
 	listProcesses   = endpoint{"list_process_related_info", "/api/v3/findmany/proc/process_related_info/biz/{bk_biz_id}"}
+	listInstances   = endpoint{"list_service_instance_detail", "/api/v3/findmany/proc/service_instance/details"}
 	supplierAccount = "0"
 )
 
@@ -73,6 +77,23 @@ func (e endpoint) native(p params) (path string, body params) {
 
 // codeNoPermission is CCNoPermission of src/common/errInfo.go.
 const codeNoPermission = 9900403
+
+// refusedByESB are the codes by which the ESB itself refuses an API: to the user, to the
+// application, and because it does not have it or it is switched off. They are those of
+// paas2/esb/common/errors.py.
+var refusedByESB = []int64{1306402, 1306403, 1306404, 1306405}
+
+// IsProcessInfoRefused reports whether [Client.Processes] failed because the platform did
+// not grant list_process_related_info, or does not have it. That API is hidden, so a site
+// may not grant it, and [Client.ProcessesOfInstances] needs another one.
+func IsProcessInfoRefused(err error) bool {
+	var e *bkapi.Error
+	if !errors.As(err, &e) || e.API != listProcesses.name || e.Stranger {
+		return false
+	}
+	return IsNoPermission(err) || bkapi.DenialOf(err) == bkapi.DeniedPermission || e.Status == http.StatusNotFound ||
+		e.Gateway == bkapi.ESB && slices.Contains(refusedByESB, e.Code)
+}
 
 // IsNoPermission reports whether CMDB refused because the call is not granted. The error names the
 // API.

@@ -63,6 +63,9 @@ func TestContract(t *testing.T) {
 		modules  = func(c *cmdb.Client) any {
 			return orError(c.Processes(ctx, cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}}))
 		}
+		instances = func(c *cmdb.Client) any {
+			return orError(c.ProcessesOfInstances(ctx, cmdb.Scope{Business: 3, Topology: &cmdb.Topology{}}))
+		}
 		nobody     = func(c *cmdb.Client) any { return orError(c.Topology(ctx, 9)) }
 		production = func(c *cmdb.Client) any { return orError(c.SetsOf(ctx, 3, "3")) }
 		templates  = func(c *cmdb.Client) any { return orError(c.TemplatesOf(ctx, 3, []int64{60})) }
@@ -79,37 +82,47 @@ func TestContract(t *testing.T) {
 		// answer: the question of the case is another client's, and its answer is read.
 		answer bool
 	}{
-		"search_biz_inst_topo":              {ask: topology, want: shop},
-		"search_biz_inst_topo/older":        {ask: topology, want: shop},
-		"search_business/all":               {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)"},
-		"search_business":                   {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)", answer: true},
-		"search_business/condition":         {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)", answer: true},
-		"search_set":                        {ask: production, want: []int64{10, 11}, answer: true},
-		"search_set/environment":            {ask: production, want: []int64{10, 11}, answer: true},
-		"search_set/ids":                    {ask: production, want: []int64{10, 11}},
-		"find_module_batch":                 {ask: templates, want: map[int64]int64{60: 50}, answer: true},
-		"find_module_batch/templates":       {ask: templates, want: map[int64]int64{60: 50}},
-		"list_biz_hosts_topo":               {ask: hosts, want: []cmdb.Host{host}, answer: true},
-		"list_biz_hosts_topo/modules":       {ask: hosts, want: []cmdb.Host{host}},
-		"list_biz_hosts_topo/sets":          {ask: func(c *cmdb.Client) any { return orError(c.HostsInSets(ctx, 3, []int64{11})) }, want: []cmdb.Host{host, odd}},
-		"list_biz_hosts_topo/hosts":         {ask: func(c *cmdb.Client) any { return orError(c.HostsByID(ctx, 3, []int64{5})) }, want: []cmdb.Host{odd}},
-		"list_biz_hosts/permission":         {ask: topology, want: "search_biz_inst_topo: refused by the platform: You have no permission to access this resource (code 9900403", answer: true},
-		"list_biz_hosts/empty":              {ask: hosts, want: "the page of list_biz_hosts_topo from row 0 on has only 0 of 1 rows", answer: true},
-		"list_service_template":             {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}, answer: true},
-		"list_service_template/ids":         {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}, answer: true},
-		"list_service_template/all":         {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}},
-		"search_dynamic_group":              {ask: groups, want: []cmdb.Group{web}, answer: true},
-		"search_dynamic_group/sets":         {ask: groups, want: []cmdb.Group{sets}, answer: true},
-		"search_dynamic_group/all":          {ask: groups, want: []cmdb.Group{web, sets}},
-		"execute_dynamic_group":             {ask: members(web), want: []int64{4}, answer: true},
-		"execute_dynamic_group/sets":        {ask: members(sets), want: []int64{11}, answer: true},
-		"execute_dynamic_group/fields":      {ask: members(web), want: "execute_dynamic_group: refused by the platform: 'fields' unassigned (code 1199010", answer: true},
-		"execute_dynamic_group/host-ids":    {ask: members(web), want: []int64{4}},
-		"execute_dynamic_group/set-ids":     {ask: members(sets), want: []int64{11}},
-		"list_process_related_info":         {before: tree, ask: modules, want: []cmdb.Process{short}, answer: true},
-		"list_process_related_info/filter":  {before: tree, ask: modules, want: []cmdb.Process{short}, answer: true},
-		"list_process_related_info/orphan":  {before: tree, ask: modules, want: []cmdb.Process(nil), answer: true},
-		"list_process_related_info/ignored": {before: tree, ask: modules, want: "the page of list_process_related_info from row 0 on has only 1 of 2 rows", answer: true},
+		"search_biz_inst_topo":                {ask: topology, want: shop},
+		"search_biz_inst_topo/older":          {ask: topology, want: shop},
+		"search_business/all":                 {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)"},
+		"search_business":                     {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)", answer: true},
+		"search_business/condition":           {before: refused, ask: nobody, want: "there is no business 9; there are 3 (shop)", answer: true},
+		"search_set":                          {ask: production, want: []int64{10, 11}, answer: true},
+		"search_set/environment":              {ask: production, want: []int64{10, 11}, answer: true},
+		"search_set/ids":                      {ask: production, want: []int64{10, 11}},
+		"find_module_batch":                   {ask: templates, want: map[int64]int64{60: 50}, answer: true},
+		"find_module_batch/templates":         {ask: templates, want: map[int64]int64{60: 50}},
+		"list_biz_hosts_topo":                 {ask: hosts, want: []cmdb.Host{host}, answer: true},
+		"list_biz_hosts_topo/modules":         {ask: hosts, want: []cmdb.Host{host}},
+		"list_biz_hosts_topo/sets":            {ask: func(c *cmdb.Client) any { return orError(c.HostsInSets(ctx, 3, []int64{11})) }, want: []cmdb.Host{host, odd}},
+		"list_biz_hosts_topo/hosts":           {ask: func(c *cmdb.Client) any { return orError(c.HostsByID(ctx, 3, []int64{5})) }, want: []cmdb.Host{odd}},
+		"list_biz_hosts/permission":           {ask: topology, want: "search_biz_inst_topo: refused by the platform: You have no permission to access this resource (code 9900403", answer: true},
+		"list_biz_hosts/empty":                {ask: hosts, want: "the page of list_biz_hosts_topo from row 0 on has only 0 of 1 rows", answer: true},
+		"list_service_template":               {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}, answer: true},
+		"list_service_template/ids":           {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}, answer: true},
+		"list_service_template/all":           {ask: service, want: []cmdb.Template{{ID: 50, Name: "nginx"}}},
+		"search_dynamic_group":                {ask: groups, want: []cmdb.Group{web}, answer: true},
+		"search_dynamic_group/sets":           {ask: groups, want: []cmdb.Group{sets}, answer: true},
+		"search_dynamic_group/all":            {ask: groups, want: []cmdb.Group{web, sets}},
+		"execute_dynamic_group":               {ask: members(web), want: []int64{4}, answer: true},
+		"execute_dynamic_group/sets":          {ask: members(sets), want: []int64{11}, answer: true},
+		"execute_dynamic_group/fields":        {ask: members(web), want: "execute_dynamic_group: refused by the platform: 'fields' unassigned (code 1199010", answer: true},
+		"execute_dynamic_group/host-ids":      {ask: members(web), want: []int64{4}},
+		"execute_dynamic_group/set-ids":       {ask: members(sets), want: []int64{11}},
+		"list_process_related_info":           {before: tree, ask: modules, want: []cmdb.Process{short}, answer: true},
+		"list_process_related_info/filter":    {before: tree, ask: modules, want: []cmdb.Process{short}, answer: true},
+		"list_process_related_info/orphan":    {before: tree, ask: modules, want: []cmdb.Process(nil), answer: true},
+		"list_process_related_info/ignored":   {before: tree, ask: modules, want: "the page of list_process_related_info from row 0 on has only 1 of 2 rows", answer: true},
+		"list_service_instance_detail":        {before: slices.Concat(tree, []string{"list_biz_hosts_topo/modules"}), ask: instances, want: []cmdb.Process{process}, answer: true},
+		"list_service_instance_detail/module": {before: slices.Concat(tree, []string{"list_biz_hosts_topo/modules"}), ask: instances, want: []cmdb.Process{process}},
+		"list_service_instance_detail/none": {
+			before: []string{"list_biz_hosts_topo/hosts"}, answer: true, want: []cmdb.Process(nil),
+			ask: func(c *cmdb.Client) any {
+				return orError(c.ProcessesOfInstances(ctx, cmdb.Scope{Business: 3, HostIDs: []int64{5}}))
+			},
+		},
+		"list_service_instance_detail/both": {before: slices.Concat(tree, []string{"list_biz_hosts_topo/modules"}), ask: instances, answer: true,
+			want: "list_service_instance_detail: refused by the platform: 'bk_host_id and bk_host_list can't both be set' data parameter verification does not pass (code 1199006"},
 		"list_process_related_info/modules": {before: tree, ask: modules, want: []cmdb.Process{process}},
 		"list_process_related_info/sets": {
 			before: []string{"search_dynamic_group/all", "execute_dynamic_group/set-ids"},

@@ -44,36 +44,42 @@ type processRow struct {
 		ID   int64  `json:"bk_module_id"`
 		Name string `json:"bk_module_name"`
 	} `json:"module"`
-	Host    hostFieldsRow `json:"host"`
-	Process struct {
-		ID             int64  `json:"bk_process_id"`
-		Name           string `json:"bk_process_name"`
-		FuncName       string `json:"bk_func_name"`
-		WorkPath       string `json:"work_path"`
-		PIDFile        string `json:"pid_file"`
-		User           string `json:"user"`
-		StartCmd       string `json:"start_cmd"`
-		StopCmd        string `json:"stop_cmd"`
-		RestartCmd     string `json:"restart_cmd"`
-		ReloadCmd      string `json:"reload_cmd"`
-		FaceStop       string `json:"face_stop_cmd"`
-		ProcNum        int64  `json:"proc_num"`
-		Priority       int64  `json:"priority"`
-		Timeout        int64  `json:"timeout"`
-		StartCheckSecs int64  `json:"bk_start_check_secs"`
-	} `json:"process"`
+	Host    hostFieldsRow    `json:"host"`
+	Process processFieldsRow `json:"process"`
+}
+
+// processFieldsRow are these fields. A field that is not filled in is null.
+type processFieldsRow struct {
+	ID             int64  `json:"bk_process_id"`
+	Name           string `json:"bk_process_name"`
+	FuncName       string `json:"bk_func_name"`
+	WorkPath       string `json:"work_path"`
+	PIDFile        string `json:"pid_file"`
+	User           string `json:"user"`
+	StartCmd       string `json:"start_cmd"`
+	StopCmd        string `json:"stop_cmd"`
+	RestartCmd     string `json:"restart_cmd"`
+	ReloadCmd      string `json:"reload_cmd"`
+	FaceStop       string `json:"face_stop_cmd"`
+	ProcNum        int64  `json:"proc_num"`
+	Priority       int64  `json:"priority"`
+	Timeout        int64  `json:"timeout"`
+	StartCheckSecs int64  `json:"bk_start_check_secs"`
 }
 
 func (r processRow) id() int64 { return r.Process.ID }
 
 func (r processRow) process() Process {
-	p, set := r.Process, int64(0)
+	set := int64(0)
 	if r.Set.ID != nil {
 		set = *r.Set.ID
 	}
+	return r.Process.process(r.Host.host(), Place{SetID: set, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name})
+}
+
+func (p processFieldsRow) process(on Host, in Place) Process {
 	return Process{
-		ID: p.ID, Name: p.Name, Host: r.Host.host(),
-		Place:    Place{SetID: set, SetName: r.Set.Name, ModuleID: r.Module.ID, ModuleName: r.Module.Name},
+		ID: p.ID, Name: p.Name, Host: on, Place: in,
 		FuncName: p.FuncName, WorkPath: p.WorkPath, PIDFile: p.PIDFile, User: p.User,
 		StartCmd: p.StartCmd, StopCmd: p.StopCmd, RestartCmd: p.RestartCmd, ReloadCmd: p.ReloadCmd, FaceStop: p.FaceStop,
 		ProcNum: p.ProcNum, Priority: p.Priority, Timeout: p.Timeout, StartCheckSecs: p.StartCheckSecs,

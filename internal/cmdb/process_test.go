@@ -1,6 +1,7 @@
 package cmdb_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -53,5 +54,38 @@ func TestProcesses_rows(t *testing.T) {
 				t.Errorf("%v, said %v", processes, err)
 			}
 		})
+	}
+}
+
+// Another way to processes is for a platform that does not grant the first one or does not
+// have it, and for no other trouble.
+func TestIsProcessInfoRefused(t *testing.T) {
+	t.Parallel()
+	const first = "list_process_related_info"
+	for name, test := range map[string]struct {
+		err  bkapi.Error
+		want bool
+	}{
+		"gateway-403":     {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 403, Code: 1640301}, true},
+		"gateway-404":     {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 404, Code: 1640401}, true},
+		"cmdb":            {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindRefused, Status: 200, Code: 9900403}, true},
+		"esb-user":        {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306402}, true},
+		"esb-application": {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306403}, true},
+		"esb-unknown":     {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306404}, true},
+		"esb-inactive":    {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306405}, true},
+		"another-api":     {bkapi.Error{API: "search_biz_inst_topo", Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 403, Code: 1640301}, false},
+		"another-server":  {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 404, Stranger: true}, false},
+		"credentials":     {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 401, Code: 1640101}, false},
+		"arguments":       {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306406}, false},
+		"esb-trouble":     {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindRefused, Status: 200, Code: 1306201}, false},
+		"gateway-trouble": {bkapi.Error{API: first, Gateway: bkapi.APIGW, Kind: bkapi.KindStatus, Status: 502}, false},
+		"lost":            {bkapi.Error{API: first, Gateway: bkapi.ESB, Kind: bkapi.KindLost}, false},
+	} {
+		if got := cmdb.IsProcessInfoRefused(fmt.Errorf("reading: %w", &test.err)); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if cmdb.IsProcessInfoRefused(nil) {
+		t.Error("nothing was refused")
 	}
 }

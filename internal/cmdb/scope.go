@@ -36,9 +36,14 @@ type target struct{ modules, sets, hosts []int64 }
 // what does not exist is an [UnknownError].
 func (c *Client) Select(ctx context.Context, s Scope) ([]Host, error) {
 	to, err := c.resolve(ctx, s)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	return c.hostsIn(ctx, s, to)
+}
+
+func (c *Client) hostsIn(ctx context.Context, s Scope, to target) ([]Host, error) {
+	switch {
 	case to.modules != nil:
 		return c.HostsInModules(ctx, s.Business, to.modules)
 	case to.sets != nil:

@@ -62,6 +62,7 @@ var cmdbAPIs = []struct{ api, path string }{
 	{"execute_dynamic_group", "api/v3/dynamicgroup/data/{biz}/0"},
 	{"list_service_template", "api/v3/findmany/proc/service_template"},
 	{"find_module_batch", "api/v3/findmany/module/bk_biz_id/{biz}"},
+	{"list_service_instance_detail", "api/v3/findmany/proc/service_instance/details"},
 }
 
 // gseAPI is an API of GSE. What the provider may repeat, the doctor may.

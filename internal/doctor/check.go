@@ -180,7 +180,10 @@ func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
 		return
 	}
 	business := max(q.Business, 1)
-	var older *bool
+	var (
+		older *bool
+		ways  []Line // to processes
+	)
 	for _, a := range cmdbAPIs {
 		to := p.cmdbAPI(a.api, a.path, fmt.Sprint(business))
 		body := map[string]any{}
@@ -193,7 +196,15 @@ func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
 		} else if errors.As(err, &failure) && failure.Kind == bkapi.KindRefused {
 			older = &failure.Older
 		}
-		report.add(permission(ctx, p.CMDB, cmdbSystem, p.CMDBGateway, to, "bk_hosts and bk_cmdb_processes", body))
+		switch l := permission(ctx, p.CMDB, cmdbSystem, p.CMDBGateway, to, "bk_hosts and bk_cmdb_processes", body); a.api {
+		case "list_process_related_info", "list_service_instance_detail":
+			ways = append(ways, l)
+		default:
+			report.add(l)
+		}
+	}
+	for _, l := range eitherWay(ways[0], ways[1]) {
+		report.add(l)
 	}
 	switch {
 	case p.CMDBGateway == bkapi.ESB:
@@ -205,6 +216,22 @@ func (p *Platform) checkCMDB(ctx context.Context, q Questions, report *Report) {
 	default:
 		report.add(settled("old-cmdb", belief.No, "its answers have code"))
 	}
+}
+
+// eitherWay are the lines about the two APIs that bk_cmdb_processes can read processes
+// with. One of them is enough.
+func eitherWay(related, instances Line) []Line {
+	const enough = "not granted, and not needed: "
+	related.What, instances.What = related.What+" (processes)", instances.What+" (processes, if the other is refused)"
+	switch {
+	case related.State == Well && instances.State == Found:
+		instances.State, instances.Next = Well, ""
+		instances.Found = enough + "bk_cmdb_processes reads processes with list_process_related_info"
+	case related.State == Found && instances.State == Well:
+		related.State, related.Next = Well, "Apply for it only if that takes too many calls."
+		related.Found = enough + "bk_cmdb_processes reads processes with list_service_instance_detail, with a call for each module, and warns"
+	}
+	return []Line{related, instances}
 }
 
 // askHosts asks the agents of hosts about a process that nobody has, which runs nothing.

@@ -128,6 +128,22 @@ func TestCheck_finds(t *testing.T) {
 			bkapi.APIGW, nil, turnsAway("sync_proc_status", 404, `{"code":1640401,"message":"API not found"}`),
 			"sync_proc_status", doctor.Found, []string{"does not have it", "listing a namespace"}, false,
 		},
+		"first-way-alone": {
+			bkapi.APIGW, nil, turnsAway("service_instance/details", 403, `{"code":1640301,"message":"App has no permission"}`),
+			"list_service_instance_detail", doctor.Well, []string{"not needed: bk_cmdb_processes reads processes with list_process_related_info"}, false,
+		},
+		"second-way-alone": {
+			bkapi.APIGW, nil, turnsAway("process_related_info", 403, `{"code":1640301,"message":"App has no permission"}`),
+			"list_process_related_info", doctor.Well, []string{"not granted", "with list_service_instance_detail, with a call for each module"}, false,
+		},
+		"second-way-alone-esb": {
+			bkapi.ESB, nil, turnsAway("list_process_related_info", 200, `{"result":false,"code":1306404,"message":"Not found"}`),
+			"list_process_related_info", doctor.Well, []string{"not granted", "with list_service_instance_detail"}, false,
+		},
+		"neither-way": {
+			bkapi.APIGW, nil, turnsAway("findmany/proc/", 403, `{"code":1640301,"message":"App has no permission"}`),
+			"list_process_related_info", doctor.Found, []string{"App has no permission", "Apply for the API list_process_related_info"}, false,
+		},
 		"job-removed":   {bkapi.ESB, &simulator.Server{JobRemoved: true}, nil, "job-removed", doctor.Found, []string{"bk_hosted_process"}, false},
 		"old-cmdb":      {bkapi.APIGW, &simulator.Server{OldCMDB: true}, nil, "old-cmdb", doctor.Found, []string{"bk_error_code", "both are read"}, false},
 		"expired-empty": {bkapi.ESB, &simulator.Server{ExpiredEmpty: true}, nil, "expired-empty", doctor.Found, []string{"its results are empty"}, false},

@@ -89,10 +89,12 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	all, err := p.CMDB.Processes(ctx, scope)
-	if err == nil {
-		all, err = m.wanted(scope.Business, all)
+	all, said := readProcesses(ctx, p.CMDB, scope)
+	diags.Append(said...)
+	if diags.HasError() {
+		return diags
 	}
+	all, err := m.wanted(scope.Business, all)
 	if err != nil {
 		diags.Append(selectFailed(scope.Business, err))
 		return diags
@@ -111,6 +113,23 @@ func (m *processesModel) read(ctx context.Context, p *platform.Platform) diag.Di
 		m.Processes[key] = group.model(scope.Business)
 	}
 	return diags
+}
+
+// readProcesses asks CMDB for the processes of a scope. Where the platform refuses the API
+// that has them in one piece, they are read from the service instances, and that is said.
+func readProcesses(ctx context.Context, c *cmdb.Client, scope cmdb.Scope) ([]cmdb.Process, diag.Diagnostics) {
+	all, err := c.Processes(ctx, scope)
+	switch {
+	case err == nil:
+		return all, nil
+	case !cmdb.IsProcessInfoRefused(err):
+		return nil, diag.Diagnostics{selectFailed(scope.Business, err)}
+	}
+	all, failed := c.ProcessesOfInstances(ctx, scope)
+	if failed != nil {
+		return nil, diag.Diagnostics{selectFailed(scope.Business, err), selectFailed(scope.Business, failed)}
+	}
+	return all, diag.Diagnostics{readOtherWay(scope.Business, err)}
 }
 
 // wanted are the processes that the configuration names. CMDB may ignore the filter, so it is

@@ -30,6 +30,7 @@ const services = `{"businesses": [{"id": 3, "name": "game",
     {"id": "s", "name": "sets", "object": "set", "conditions": [{"bk_obj_id": "set", "field": "bk_set_name", "operator": "$eq", "value": "gz-2"}]}],
   "orphans": [{"host": "0:10.3.0.1", "processes": [{"bk_process_name": "ghost", "bk_func_name": "ghost"}]}]}]}`
 
+// Promised in permissions.md: `bk_cmdb_processes` then reads the same from service instances, and warns
 func TestProcessesDataSource(t *testing.T) {
 	t.Parallel()
 	all := "10.3.0.1 10.3.0.2 10.3.0.3 10.3.0.4"
@@ -51,7 +52,8 @@ func TestProcessesDataSource(t *testing.T) {
 			t.Run(name+gateway, func(t *testing.T) {
 				t.Parallel()
 				sim := serve(t, services)
-				values, said := sim.Configured(t, face(sim, gateway)).ReadData(processesType, c.config)
+				provider := sim.Configured(t, face(sim, gateway))
+				values, said := provider.ReadData(processesType, c.config)
 				if said.String() != "" {
 					t.Fatal(said)
 				}
@@ -63,9 +65,36 @@ func TestProcessesDataSource(t *testing.T) {
 					got[key] = strings.Join(sortedKeys(hosts), " ")
 				}
 				providertest.Same(t, "hosts by group", c.want, got)
+				first, second := "list_process_related_info", "list_service_instance_detail"
+				if sim.Calls().Count(first) == 0 || sim.Calls().Count(second) != 0 {
+					t.Errorf("called %q", sim.Calls().APIs())
+				}
+
+				// Where the first way is refused, the second has the same in it, and says so.
+				sim.ResetCalls()
+				sim.Inject(refusal(gateway))
+				other, said := provider.ReadData(processesType, c.config)
+				providertest.Same(t, "the second way", values, other)
+				for _, words := range []string{"WARNING: Processes Read From Service Instances", "list_process_related_info: ", "permission", "apply for the API list_process_related_info"} {
+					if !strings.Contains(flat(said), words) || len(said) != 1 {
+						t.Errorf("said %q, want %q", flat(said), words)
+					}
+				}
+				if calls := sim.Calls(); calls.Count(first) != 1 || calls.Count(second) == 0 || calls.Count(second) > 2 {
+					t.Errorf("called %q", calls.APIs())
+				}
 			})
 		}
 	}
+}
+
+// refusal is how a platform refuses an API that it does not grant.
+func refusal(gateway string) simulator.Fault {
+	fault := simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(1306403), EnvelopeMessage: "APP permission is insufficient"}
+	if gateway == "apigw" {
+		fault = simulator.Fault{API: fault.API, HTTPStatus: 403, Body: `{"code":1640301,"message":"App has no permission to the resource"}`}
+	}
+	return fault
 }
 
 // What a group has is what GSEKit sends.
@@ -104,30 +133,41 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		config object
 		host   object // fields of the first host in CMDB
 		fault  *simulator.Fault
+		second bool // the first way to processes is refused
 		want   string
 	}{
-		"business":   {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
-		"steers":     {config: in("*", object{"bk_biz_id": 9}), fault: &simulator.Fault{API: "search_business", Replace: map[string]any{"data/info": []any{object{"bk_biz_id": 3, "bk_biz_name": "ga\u009b2Jme"}}}}, want: "there are 3 (ga2Jme)."},
-		"set":        {config: object{"bk_biz_id": 3, "topology": object{"set": "sz"}}, want: `Not Found in CMDB: Business 3 has no set "sz"; there are gz-1, gz-2, odd.`},
-		"module":     {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, one, template, two.`},
-		"group":      {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
-		"template":   {config: object{"bk_biz_id": 3, "service_template": "db"}, want: `Not Found in CMDB: Business 3 has no service template "db"; there are web (1).`},
-		"process":    {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
-		"process-id": {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
-		"empty":      {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
-		"too-few":    {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
-		"inst-id":    {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
-		"null":       {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
-		"no-agent":   {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},
-		"no-address": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": nil}, want: "  host 1: CMDB has no inner address for it\n"},
-		"dynamic":    {config: in("web"), host: object{"bk_addressing": "dynamic"}, want: "  host 1 (10.3.0.1): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
-		"name-twice": {config: in("[one, two]"), want: "Processes With One Name: GSE tells processes on a host apart by their names:\n\n  process 11 (twin) of host 8 (10.4.0.4) in odd/one and process 12 (twin) of host 8 (10.4.0.4) in odd/two are both twin_1 there\n"},
-		"host-twice": {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
-		"steering":   {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
-		"no-key":     {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
-		"page":       {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
-		"unfiltered": {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
-		"permission": {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
+		"business":    {config: in("*", object{"bk_biz_id": 9}), want: "Not Found in CMDB: There is no business 9; there are 3 (game)."},
+		"steers":      {config: in("*", object{"bk_biz_id": 9}), fault: &simulator.Fault{API: "search_business", Replace: map[string]any{"data/info": []any{object{"bk_biz_id": 3, "bk_biz_name": "ga\u009b2Jme"}}}}, want: "there are 3 (ga2Jme)."},
+		"set":         {config: object{"bk_biz_id": 3, "topology": object{"set": "sz"}}, want: `Not Found in CMDB: Business 3 has no set "sz"; there are gz-1, gz-2, odd.`},
+		"module":      {config: in("wep"), want: `Not Found in CMDB: Business 3 has no module "wep" in these sets; there are web, none, null, one, template, two.`},
+		"group":       {config: object{"bk_biz_id": 3, "dynamic_group": "second"}, want: `Not Found in CMDB: Business 3 has no dynamic group "second"; there are sets (s), first (g).`},
+		"template":    {config: object{"bk_biz_id": 3, "service_template": "db"}, want: `Not Found in CMDB: Business 3 has no service template "db"; there are web (1).`},
+		"process":     {config: in("web", object{"process_name": "apache*"}), want: `Not Found in CMDB: Business 3 has no process "apache*" in this scope; there are agent, nginx.`},
+		"process-id":  {config: in("web", object{"bk_process_ids": []any{1, 9, 99}}), want: "Not Found in CMDB: Business 3 has no process id 9, 99 in this scope."},
+		"empty":       {config: in("none"), want: "Too Few Hosts: Business 3 has 0 hosts in this scope; min_hosts requires 1."},
+		"too-few":     {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts in this scope; min_hosts requires 5."},
+		"inst-id":     {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, as GSEKit keeps it; give it in inst_ids\n"},
+		"null":        {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
+		"no-agent":    {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},
+		"no-address":  {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": nil}, want: "  host 1: CMDB has no inner address for it\n"},
+		"dynamic":     {config: in("web"), host: object{"bk_addressing": "dynamic"}, want: "  host 1 (10.3.0.1): its addresses are dynamic, so that they may be another host's later, and the ESB takes no agent ids\n"},
+		"name-twice":  {config: in("[one, two]"), want: "Processes With One Name: GSE tells processes on a host apart by their names:\n\n  process 11 (twin) of host 8 (10.4.0.4) in odd/one and process 12 (twin) of host 8 (10.4.0.4) in odd/two are both twin_1 there\n"},
+		"host-twice":  {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
+		"steering":    {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
+		"no-key":      {config: in("web", object{"key": "{bk_host_name}"}), want: "CMDB has no bk_host_name for it, which its key is made of"},
+		"page":        {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
+		"unfiltered":  {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "The answer of list_process_related_info has process 9 (t) of host 5 (10.4.0.1) in odd/template, which was not asked for: CMDB ignored the filter."},
+		"permission":  {config: in("web"), fault: &simulator.Fault{API: "list_[ps]*", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},
+		"neither-way": {config: in("web"), fault: &simulator.Fault{API: "list_[ps]*", EnvelopeCode: new(9900403)}, want: "Apply for the API list_service_instance_detail"},
+		"in-trouble":  {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", EnvelopeCode: new(1199006), EnvelopeMessage: "broken"}, want: "broken"},
+		"not-tree":    {config: in("web"), fault: &simulator.Fault{API: "search_biz_inst_topo", EnvelopeCode: new(9900403)}, want: "Apply for the API search_biz_inst_topo"},
+		"second-page": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Page: "empty"},
+			want: "The page of list_service_instance_detail from row 0 on has only 0 of 2 rows."},
+		"second-unfiltered": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Page: "unfiltered"}, want: "which was not asked for: CMDB ignored the filter."},
+		"second-moved": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Replace: map[string]any{"data/info/*/bk_host_id": 77}},
+			want: "of host 77 in module 4, where list_biz_hosts_topo has no such host."},
+		"second-odd": {config: in("web"), second: true, fault: &simulator.Fault{API: "list_service_instance_detail", Replace: map[string]any{"data/info/*/process_instances": 7}},
+			want: "list_service_instance_detail about service instance"},
 		"host-ids":   {config: object{"bk_biz_id": 3, "bk_host_ids": []any{77}}, want: "Not Found in CMDB: Business 3 has no host 77."},
 		"expression": {config: in("web", object{"process_name": "a[1-"}), want: `Attribute process_name: "a[1-" cannot be read from character 2 on: a [ without its ].`},
 	} {
@@ -136,6 +176,9 @@ func TestProcessesDataSource_refused(t *testing.T) {
 			sim := serve(t, services)
 			if c.fault != nil {
 				sim.Inject(*c.fault)
+			}
+			if c.second {
+				sim.Inject(refusal(""))
 			}
 			if c.host != nil {
 				if err := sim.CMDB().ChangeHost("0:10.3.0.1", c.host); err != nil {
@@ -152,6 +195,9 @@ func TestProcessesDataSource_refused(t *testing.T) {
 			values, said := p.ReadData(processesType, c.config)
 			if values != nil || !strings.Contains(flat(said), c.want) {
 				t.Errorf("read %v; said:\n%s\nwant:\n%s", values, flat(said), c.want)
+			}
+			if refused := c.second || c.fault != nil && c.fault.API == "list_[ps]*"; !refused && sim.Calls().Count("list_service_instance_detail") > 0 {
+				t.Errorf("nothing refused the first way, and the second was gone: %q", sim.Calls().APIs())
 			}
 		})
 	}

@@ -1,0 +1,113 @@
+package cmdb
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// instanceRow is a row of list_service_instance_detail: a service instance, which is on
+// one host in one module.
+type instanceRow struct {
+	ID       int64 `json:"id"`
+	HostID   int64 `json:"bk_host_id"`
+	ModuleID int64 `json:"bk_module_id"`
+	// Processes is null where it has none.
+	Processes json.RawMessage `json:"process_instances"`
+}
+
+func (r instanceRow) id() int64 { return r.ID }
+
+func (r instanceRow) processes() ([]processFieldsRow, error) {
+	var instances []struct {
+		Process processFieldsRow `json:"process"`
+	}
+	if len(r.Processes) == 0 {
+		return nil, fmt.Errorf("the answer of %s does not say which processes service instance %d has", listInstances.name, r.ID)
+	}
+	if err := json.Unmarshal(r.Processes, &instances); err != nil {
+		return nil, fmt.Errorf("the answer of %s about service instance %d: %w", listInstances.name, r.ID, err)
+	}
+	processes := make([]processFieldsRow, len(instances))
+	for i, instance := range instances {
+		processes[i] = instance.Process
+	}
+	return processes, nil
+}
+
+// ProcessesOfInstances are what [Client.Processes] returns, by the APIs that every site
+// may grant: the hosts of the scope, and the service instances of each of their modules.
+// It takes a call for each module.
+func (c *Client) ProcessesOfInstances(ctx context.Context, s Scope) ([]Process, error) {
+	to, err := c.resolve(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := c.hostsIn(ctx, s, to)
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[int64]Place)
+	byID := make(map[int64]Host, len(hosts))
+	for _, h := range hosts {
+		byID[h.ID] = h
+		for _, place := range h.Places {
+			places[place.ModuleID] = place
+		}
+	}
+	instances, err := c.instances(ctx, s.Business, slices.Sorted(maps.Keys(places)))
+	if err != nil {
+		return nil, err
+	}
+	if to.modules == nil && to.sets == nil { // a module has other hosts, too
+		instances = slices.DeleteFunc(instances, func(in instanceRow) bool { _, wanted := byID[in.HostID]; return !wanted })
+	}
+	var processes []Process
+	for _, in := range instances {
+		h, place := byID[in.HostID], places[in.ModuleID]
+		if !slices.Contains(h.Places, place) {
+			return nil, &ListError{API: listInstances.name, Why: fmt.Sprintf("has service instance %d of host %d in module %d, where %s has no such host",
+				in.ID, in.HostID, in.ModuleID, listHosts.name)}
+		}
+		h.Name, h.OS, h.Places = "", "", nil
+		rows, err := in.processes()
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			p := row.process(h, place)
+			if p.ID <= 0 {
+				return nil, &BeyondError{API: listInstances.name, What: p.String()}
+			}
+			processes = append(processes, p)
+		}
+	}
+	slices.SortFunc(processes, func(a, b Process) int { return cmp.Compare(a.ID, b.ID) })
+	return processes, nil
+}
+
+// instances are the service instances of modules.
+func (c *Client) instances(ctx context.Context, biz int64, modules []int64) ([]instanceRow, error) {
+	answers := make([][]instanceRow, len(modules))
+	requests, within := errgroup.WithContext(ctx)
+	for i, module := range modules {
+		requests.Go(func() error {
+			list := listing[instanceRow, int64]{endpoint: listInstances, limit: 1000, sort: "id", id: instanceRow.id, params: params{
+				"bk_biz_id": biz, "bk_module_id": module,
+			}}
+			rows, err := list.read(within, c)
+			answers[i] = rows
+			if at := slices.IndexFunc(rows, func(in instanceRow) bool { return in.ModuleID != module }); err == nil && at >= 0 {
+				return &BeyondError{API: listInstances.name, What: fmt.Sprintf("service instance %d of module %d", rows[at].ID, rows[at].ModuleID)}
+			}
+			return err
+		})
+	}
+	err := requests.Wait()
+	return slices.Concat(answers...), err
+}
