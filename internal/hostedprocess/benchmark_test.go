@@ -44,10 +44,10 @@ type hostedLife struct {
 }
 
 // newHostedLife has created the resource.
-func newHostedLife(b testing.TB, hosts int) *hostedLife {
-	b.Helper()
-	sim := providertest.NewSim(b)
-	life := &hostedLife{Protocol: sim.Configured(b), sim: sim}
+func newHostedLife(tb testing.TB, hosts int) *hostedLife {
+	tb.Helper()
+	sim := providertest.NewSim(tb)
+	life := &hostedLife{Protocol: sim.Configured(tb), sim: sim}
 	addresses := make(map[string]string, hosts)
 	for i := range hosts {
 		addresses[fmt.Sprintf("web-%05d", i)] = providertest.Address(i + 1)
@@ -63,13 +63,13 @@ func newHostedLife(b testing.TB, hosts int) *hostedLife {
 	life.proposed = life.Dynamic(schema, proposed)
 	none, err := tfprotov6.NewDynamicValue(schema.ValueType(), tftypes.NewValue(schema.ValueType(), nil))
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	life.none = &none
 	life.create()
-	stored, err := json.Marshal(providertest.Plain(b, life.decode(life.state)))
+	stored, err := json.Marshal(providertest.Plain(tb, life.decode(life.state)))
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	life.stored = &tfprotov6.RawState{JSON: stored}
 	return life
@@ -125,7 +125,7 @@ func (l *hostedLife) create() {
 
 // A plan that finds nothing to do reads each host a few times, and never walks through the fleet
 // with copies: that made plans of ten thousand hosts three times as slow once, and nothing failed.
-func TestHostedProcess_planAllocates(t *testing.T) {
+func TestHostedProcess_planAllocates(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
 	of := func(hosts int) float64 {
 		life := newHostedLife(t, hosts)
 		return testing.AllocsPerRun(1, life.Plan)
