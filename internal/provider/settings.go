@@ -142,7 +142,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "max_retries", field: "MaxRetries", kind: newNumber(&s.API.MaxRetries, 4, 0, 100),
-			description: "How often a call is repeated after transient faults. These are HTTP 408, 429, 500, 502, 503 and 504, the ESB's codes for them, and lost connections or answers. " +
+			description: "How often a call is repeated after transient faults. These are HTTP 408, 429, 500, 502, 503, 504, their ESB codes, and lost connections or answers. " +
 				"Operations only if unsent. An address that has accepted no connection yet is tried once.",
 		},
 		{
