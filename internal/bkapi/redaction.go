@@ -127,3 +127,9 @@ func cut(s string, n int) string {
 
 	return s[:n] + "…"
 }
+
+// NewRedactor takes secrets out of any text, in whatever encoding, and makes it printable, as a
+// [Client] does with its own credentials.
+func NewRedactor(secrets ...string) func(string) string {
+	return newRedactor(secrets...).text
+}

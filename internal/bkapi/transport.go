@@ -77,3 +77,15 @@ func rootCertificates(pem []byte) (*x509.CertPool, error) {
 
 	return roots, nil
 }
+
+// Transport reaches the server as a [Client] with this configuration does. It neither packs nor
+// unpacks bodies.
+func Transport(cfg Config) (http.RoundTripper, error) {
+	transport, err := newTransport(cfg)
+	if err != nil {
+		return nil, err
+	}
+	transport.DisableCompression = true
+
+	return transport, nil
+}

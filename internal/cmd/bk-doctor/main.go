@@ -40,6 +40,8 @@ const usage = `bk-doctor finds out of a platform what the provider believes of i
 
   bk-doctor check   [-host HOST]... [-namespace NAME] [-biz ID] [-calls N] [-json]
   bk-doctor probe   -host HOST -namespace NAME [-also HOST] [-biz ID] [-out FILE] [-json]
+  bk-doctor record  [-target URL] [-listen ADDRESS] [-out FILE]
+  bk-doctor verify  [-platform FILE] [-json] TAPE
   bk-doctor beliefs
   bk-doctor version
 
@@ -51,14 +53,19 @@ restarts, stops and unregisters it, in a namespace that nobody uses, and removes
 happens. It settles what the provider believes and writes it to platform.json, with which
 bk-simulator -platform behaves alike. It needs a Linux host, and 3 to 15 minutes.
 
-Both are configured by the provider's environment variables: BK_ENDPOINT, BK_GATEWAY,
+record is a proxy on this machine in front of the platform. It forwards what it is given as it
+is, and keeps it on a tape: without secrets, and with other hosts, ids, names, labels and
+commands in place of the real ones. Read the tape before you share it. verify plays a tape
+against the simulator, and prints each difference, and a summary for an issue.
+
+check, probe and record are configured by the provider's environment variables: BK_ENDPOINT, BK_GATEWAY,
 BK_APP_CODE, BK_APP_SECRET, BK_USERNAME and so on. beliefs prints all questions.
 
 Exit code 0: all is well. 2: something is to be done, or is otherwise than the provider
-believes. 1: it could not begin, was interrupted, or left something behind.
+believes or simulates. 1: it could not begin, was interrupted, or left something behind.
 `
 
-// options are the flags of both commands.
+// options are the flags of check and probe.
 type options struct {
 	hosts     []string
 	also      string
@@ -79,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, clock pol
 		command = args[0]
 	}
 	switch command {
-	case "check", "probe":
+	case "check", "probe", "record", "verify":
 	case "beliefs":
 		printBeliefs(stdout)
 		return exitWell
@@ -93,20 +100,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, clock pol
 		fmt.Fprint(stderr, usage)
 		return exitError
 	}
-	o, err := parse(command, args[1:], stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitWell
-	}
-	if err == nil {
-		var code int
-		if code, err = o.consult(ctx, command, stdout, stderr, clock); err == nil {
-			return code
-		}
+	code, err := execute(ctx, command, args[1:], stdout, stderr, clock)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return code
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(stderr, "bk-doctor:", strings.TrimSpace(line))
 	}
 	return exitError
+}
+
+// execute is one command that has flags. Its exit code counts where it has no error.
+func execute(ctx context.Context, command string, args []string, stdout, stderr io.Writer, clock poll.Clock) (int, error) {
+	switch command {
+	case "record":
+		return record(ctx, args, stdout, stderr)
+	case "verify":
+		return verify(args, stdout, stderr)
+	}
+	o, err := parse(command, args, stderr)
+	if err != nil {
+		return exitWell, err
+	}
+	return o.consult(ctx, command, stdout, stderr, clock)
 }
 
 func parse(command string, args []string, stderr io.Writer) (*options, error) {

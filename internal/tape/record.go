@@ -1,0 +1,269 @@
+package tape
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Recorder forwards requests to a platform as they are, and writes a tape.
+type Recorder struct {
+	Target    *url.URL
+	Transport http.RoundTripper
+	// Out is the tape.
+	Out io.Writer
+	// Say is told what went wrong, one sentence at a time.
+	Say func(string)
+
+	proxy    *httputil.ReverseProxy
+	mu       sync.Mutex
+	disguise *disguise
+	begun    time.Time
+	count    int
+	failure  error
+}
+
+// NewRecorder begins the tape. Secrets are those that are known before the first request.
+func NewRecorder(target *url.URL, transport http.RoundTripper, out io.Writer, say func(string), secrets ...string) (*Recorder, error) {
+	first, err := line(header{Format})
+	if err == nil {
+		_, err = out.Write(first)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{Target: target, Transport: transport, Out: out, Say: say, disguise: newDisguise(secrets...), begun: time.Now()}
+	r.proxy = &httputil.ReverseProxy{
+		Rewrite: r.rewrite, Transport: transport, ModifyResponse: r.answered, ErrorHandler: r.failed,
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	return r, nil
+}
+
+// Count is how many exchanges are on the tape, and what went wrong when writing it.
+func (r *Recorder) Count() (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count, r.failure
+}
+
+// asked is what a request was, kept until it is answered.
+type asked struct {
+	exchange Exchange
+	header   http.Header
+	query    string
+	body     []byte
+	began    time.Time
+}
+
+// ServeHTTP forwards one request.
+func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return // the client went away
+	}
+	began := time.Now()
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	a := &asked{
+		exchange: Exchange{Method: req.Method, Path: req.URL.Path, At: began.Sub(r.begun).Milliseconds()},
+		header:   req.Header.Clone(), query: req.URL.RawQuery, body: body, began: began,
+	}
+	r.proxy.ServeHTTP(w, req.WithContext(withAsked(req.Context(), a)))
+}
+
+// rewrite changes the address of a request and nothing else.
+func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
+	p.SetURL(r.Target)
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = values
+		}
+	}
+	if _, ok := p.In.Header["User-Agent"]; !ok {
+		p.Out.Header["User-Agent"] = []string{""}
+	}
+}
+
+// answered reads an answer, writes the exchange, and hands the answer on as it was.
+func (r *Recorder) answered(res *http.Response) error {
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return fmt.Errorf("the answer was cut off: %w", err)
+	}
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	a := askedOf(res.Request.Context())
+	a.exchange.Took = max(time.Since(a.began).Milliseconds(), 1)
+	a.exchange.Status = res.StatusCode
+	if strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
+		body = unpacked(body)
+	}
+	r.write(a, body)
+	return nil
+}
+
+// unpacked is what a body holds; one that cannot be unpacked is kept off the tape.
+func unpacked(body []byte) []byte {
+	reader, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	plain, err := io.ReadAll(reader)
+	if err != nil {
+		return nil
+	}
+	return plain
+}
+
+func (r *Recorder) failed(w http.ResponseWriter, req *http.Request, err error) {
+	if req.Context().Err() == nil {
+		r.mu.Lock()
+		text := r.disguise.redact(err.Error())
+		r.mu.Unlock()
+		r.Say(fmt.Sprintf("%s was not reached, and the client got a 502: %s", r.Target.Host, text))
+	}
+	w.WriteHeader(http.StatusBadGateway)
+}
+
+// write disguises an exchange and writes it.
+func (r *Recorder) write(a *asked, answer []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failure != nil {
+		return
+	}
+	text, err := line(r.disguise.exchange(a, answer))
+	if err == nil {
+		_, err = r.Out.Write(text)
+	}
+	if err != nil {
+		r.failure = err
+		r.Say("the tape cannot be written any more: " + err.Error())
+		return
+	}
+	r.count++
+}
+
+// exchange is one without what is of the platform. All secrets of the request are learned first.
+func (d *disguise) exchange(a *asked, answer []byte) Exchange {
+	e := a.exchange
+	query, err := url.ParseQuery(a.query)
+	if err != nil {
+		query = nil
+	}
+	body, isJSON := decode(string(a.body))
+	d.learnFromHeader(a.header)
+	for name, values := range query {
+		if isSecret(name) {
+			d.learn(values...)
+		}
+	}
+	d.learnFrom(body)
+	reply, replied := decode(string(answer))
+	d.learnFrom(reply)
+
+	object, _ := body.(map[string]any)
+	switch {
+	case a.header.Get("X-Bkapi-Authorization") != "" || a.header.Get("Authorization") != "":
+		e.Credentials = "header"
+	case object["bk_app_code"] != nil:
+		e.Credentials = "body"
+	case query.Has("bk_app_code"):
+		e.Credentials = "query"
+	}
+	for _, name := range credentials {
+		delete(object, name)
+		query.Del(name)
+	}
+	e.Query = d.query(query)
+	e.Request = d.body(a.body, body, isJSON)
+	e.Response = d.body(answer, reply, replied)
+	e.Path = d.path(e.Path) // last: ids of the bodies are known by now
+	return e
+}
+
+// learnFromHeader makes the credentials of a request known.
+func (d *disguise) learnFromHeader(header http.Header) {
+	for name, values := range header {
+		for _, value := range values {
+			inner, isJSON := container(value)
+			switch {
+			case isJSON:
+				d.learnFrom(inner)
+			case isSecret(name):
+				_, rest, _ := strings.Cut(value, " ")
+				d.learn(value, rest)
+			}
+		}
+	}
+	request := http.Request{Header: header}
+	for _, cookie := range request.Cookies() {
+		d.learn(cookie.Value)
+	}
+	if _, password, ok := request.BasicAuth(); ok {
+		d.learn(password)
+	}
+}
+
+func (d *disguise) query(query url.Values) string {
+	clean := make(url.Values, len(query))
+	for _, name := range sortedKeys(query) {
+		for _, value := range query[name] {
+			if isSecret(name) {
+				value = dropped
+			}
+			clean.Add(d.key(name), d.str(name, value))
+		}
+	}
+	return clean.Encode()
+}
+
+// maxText is how much is kept of a body that is not JSON: a page of a gateway.
+const maxText = 2000
+
+func (d *disguise) body(raw []byte, value any, isJSON bool) json.RawMessage {
+	switch {
+	case len(raw) == 0:
+		return nil
+	case !isJSON:
+		text := d.text(d.redact(string(raw)))
+		value = strings.ToValidUTF8(text[:min(len(text), maxText)], "")
+	default:
+		value = d.value("", value)
+	}
+	clean, err := line(value)
+	if err != nil {
+		return nil
+	}
+	return bytes.TrimSpace(clean)
+}
+
+func sortedKeys[V any](in map[string]V) []string { return slices.Sorted(maps.Keys(in)) }
+
+// askedKey is the key of a request in a context.
+type askedKey struct{}
+
+func withAsked(ctx context.Context, a *asked) context.Context {
+	return context.WithValue(ctx, askedKey{}, a)
+}
+
+func askedOf(ctx context.Context) *asked {
+	a, ok := ctx.Value(askedKey{}).(*asked)
+	if !ok {
+		return &asked{}
+	}
+	return a
+}
