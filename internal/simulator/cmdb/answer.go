@@ -13,6 +13,7 @@ const (
 	CodeParamNotSet  = 1199010
 	CodePageTooLong  = 1199059
 	CodeNotFound     = 1199019
+	CodeTooMany      = 1199089
 	CodeNoPermission = 9900403
 )
 
@@ -103,7 +104,12 @@ func (q *question) answer(a api) (any, *refusal) {
 		}
 	}
 	for name, most := range a.most {
-		if list, _ := q.params[name].([]any); len(list) > most {
+		list, _ := q.params[name].([]any)
+		switch {
+		case len(list) <= most:
+		case name == "bk_ids":
+			return nil, &refusal{code: CodeTooMany, message: fmt.Sprintf("'%s' exceeds the maximum length %d", name, most)}
+		default:
 			return nil, invalid(name)
 		}
 	}

@@ -69,7 +69,7 @@ func (a api) remarks(q *question) []string {
 			remarks = append(remarks, name+": required field is missing")
 		}
 	}
-	if a.page.documented > 0 && q.page.limit > a.page.documented {
+	if a.page.documented > 0 && q.page.limit > a.page.documented && q.page.limit != noLimit {
 		remarks = append(remarks, fmt.Sprintf("page.limit: must be between 1 and %d", a.page.documented))
 	}
 	return remarks
@@ -95,8 +95,8 @@ func table() map[string]api {
 		},
 		"search_set": {
 			fields: map[string]kind{"bk_biz_id": anInteger, "fields": texts, "condition": anObject, "filter": anObject, "time_condition": anObject},
-			wanted: []string{"fields"},
-			page:   paging{documented: 200, most: 1000}, answer: (*question).searchSet,
+			wanted: []string{"fields", "page"},
+			page:   paging{documented: 200, most: 1000, optional: true}, answer: (*question).searchSet,
 		},
 		"find_module_batch": {
 			fields:   map[string]kind{"bk_biz_id": anInteger, "bk_ids": integers, "fields": texts},
@@ -127,11 +127,11 @@ func table() map[string]api {
 		},
 		"search_dynamic_group": {
 			fields: map[string]kind{"bk_biz_id": anInteger, "condition": anObject, "disable_counter": aFlag},
-			page:   paging{documented: 200, most: 200}, answer: (*question).searchGroups,
+			page:   paging{documented: 200, most: 1000}, answer: (*question).searchGroups,
 		},
 		"execute_dynamic_group": {
 			fields:   map[string]kind{"bk_biz_id": anInteger, "id": aText, "fields": texts, "disable_counter": aFlag},
-			required: []string{"id", "fields"}, page: paging{documented: 200, most: 200}, answer: (*question).executeGroup,
+			required: []string{"id", "fields"}, page: paging{documented: 200, most: 1000}, answer: (*question).executeGroup,
 		},
 		"list_service_instance_detail": {
 			fields: map[string]kind{

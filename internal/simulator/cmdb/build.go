@@ -359,7 +359,7 @@ func (c *CMDB) addGroup(biz *business, declared Group) error {
 	}
 	id := cmp.Or(declared.ID, fmt.Sprintf("%020x", 0xc0ffee00+next(&c.last.group, 0)))
 	biz.groups = append(biz.groups, &group{from: declared, row: row{
-		"bk_biz_id": biz.id, "id": id, "name": declared.Name, "bk_obj_id": declared.Object, "info": row{"condition": declared.shown()},
+		"bk_biz_id": biz.id, "id": id, "name": declared.Name, "bk_obj_id": declared.Object, "info": row{"condition": declared.shown(), "variable_condition": nil},
 		"create_user": "admin", "modify_user": "admin", "create_time": created, "last_time": created,
 	}})
 	return nil

@@ -13,7 +13,8 @@
 //   - It ignores what it does not know, so that a misspelt filter, or the process of
 //     list_process_related_info, returns everything. The answer does not say so; the
 //     [Answer] has a remark for the record.
-//   - It takes more than its documents say on one page, up to 1000. That is a remark too.
+//   - It takes more than its documents say on one page, up to 1000, and search_set takes
+//     no page at all. That is a remark too.
 //   - Addresses are texts with all of a host's in them, joined by commas; what nobody
 //     filled in is null; process_instances of an instance without any is null.
 //   - Where no unique field says in which order, rows that tie come in another order each

@@ -13,7 +13,12 @@ import (
 type paging struct {
 	documented, most int
 	tooLong          int // the code of a page beyond, CodeParamInvalid if 0
+	// optional: without a page there is everything.
+	optional bool
 }
+
+// noLimit is more than there is of anything.
+const noLimit = 1 << 30
 
 type page struct {
 	start, limit int
@@ -24,6 +29,9 @@ func readPage(v any, allowed paging) (page, *refusal) {
 	given, ok := v.(map[string]any)
 	if v != nil && !ok {
 		return page{}, notJSON("page is not an object")
+	}
+	if v == nil && allowed.optional {
+		return page{limit: noLimit}, nil
 	}
 	var p page
 	for name, into := range map[string]*int{"start": &p.start, "limit": &p.limit} {

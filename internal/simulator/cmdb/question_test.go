@@ -112,9 +112,16 @@ func TestAnswer_ignoresWhatItDoesNotKnow(t *testing.T) {
 		{"list_process_related_info", `"process":{"bk_process_names":["x"]},` + hostPage, "process: unknown field, which CMDB ignores"},
 		{"list_biz_hosts", `"page":{"start":0,"limit":500}}`, "fields: required field is missing"},
 		{"list_biz_hosts", `"fields":["bk_host_id"],"page":{"start":0,"limit":501}}`, "page.limit: must be between 1 and 500"},
+		{"search_set", `"fields":["bk_set_id"]}`, "page: required field is missing"},
+		{"search_dynamic_group", `"page":{"start":0,"limit":1000}}`, "page.limit: must be between 1 and 200"},
 	} {
 		got := c.AskGateway(test.api, `{"bk_biz_id":3,`+test.params)
-		if count, _ := got.Data["count"].(float64); got.Code != 0 || count < 10 {
+		all := map[string]float64{"search_set": 3, "search_dynamic_group": 2}[test.api]
+		if all == 0 {
+			all = 10
+		}
+		info, _ := got.Data["info"].([]any)
+		if count, _ := got.Data["count"].(float64); got.Code != 0 || count < all || len(info) == 0 {
 			t.Errorf("%s %s: %v", test.api, test.params, got.Body)
 		}
 		if violations := c.Sim.Violations(); len(violations) == 0 || violations[len(violations)-1] != test.api+": "+test.violation {
@@ -149,6 +156,8 @@ func TestAnswer_refuses(t *testing.T) {
 		{"list_service_instance_detail", `{"bk_biz_id":3,"bk_host_id":1,"bk_host_list":[1],"page":{"start":0,"limit":1}}`, 1199006, "can't both be set"},
 		{"execute_dynamic_group", `{"bk_biz_id":3,"id":"x","page":{"start":0,"limit":1}}`, 1199010, "'fields' unassigned"},
 		{"find_host_by_topo", `{"bk_biz_id":3,"bk_obj_id":"biz","bk_inst_id":3,"fields":["x"],"page":{"start":0,"limit":1}}`, 1199006, "bk_obj_id"},
+		{"execute_dynamic_group", `{"bk_biz_id":3,"id":"x","fields":["x"],"page":{"start":0,"limit":1001}}`, 1199006, "page.limit"},
+		{"find_module_batch", `{"bk_biz_id":3,"bk_ids":[` + many + `],"fields":["x"]}`, 1199089, "bk_ids"},
 		{"find_module_batch", `{"bk_biz_id":3,"bk_ids":[],"fields":["x"]}`, 1199010, "bk_ids"},
 		{"list_biz_hosts", `{"bk_biz_id":4,"fields":["x"],"page":{"start":0,"limit":1}}`, 9900403, "no permission"},
 	} {

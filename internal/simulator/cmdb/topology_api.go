@@ -72,7 +72,7 @@ func node(model, shown string, id int64, name any, children []row) row {
 	if children == nil {
 		children = []row{}
 	}
-	return row{"bk_obj_id": model, "bk_obj_name": shown, "bk_inst_id": id, "bk_inst_name": name, "default": int64(0), "bk_obj_icon": "", "child": children}
+	return row{"bk_obj_id": model, "bk_obj_name": shown, "bk_inst_id": id, "bk_inst_name": name, "default": int64(0), "child": children}
 }
 
 func (l *level) node() row {

@@ -31,7 +31,7 @@ const contractTopology = `{"businesses":[
 	{"id":4,"name":"closed","no_permission":true}]}`
 
 // cmdbSays is what the simulator reports about CMDB beyond the contract.
-var cmdbSays = []string{"request_id", "bk_obj_icon"}
+var cmdbSays = []string{"request_id"}
 
 // chosen are numbers that a topology does not choose.
 var chosen = strings.NewReplacer(`"service_instance_ids":[49]`, `"service_instance_ids":[1]`, `"ids":[49]`, `"ids":[1]`,
