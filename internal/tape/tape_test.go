@@ -337,3 +337,25 @@ func TestPlay(t *testing.T) {
 		t.Errorf("the simulator was called %d times: %+v", len(calls), calls)
 	}
 }
+
+// A platform that goes away is told in one sentence, and nothing of it gets onto the tape.
+func TestRecorder_unreachable(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	target, _ := url.Parse(gone.URL)
+	var out bytes.Buffer
+	var told []string
+	recorder, err := NewRecorder(target, &http.Transport{}, &out, func(text string) { told = append(told, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	recorder.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v2/proc/a?bk_token="+canary.Begin, strings.NewReader("{}")))
+	if answer.Code != http.StatusBadGateway || len(told) != 1 || !strings.HasPrefix(told[0], target.Host+" was not reached, and the client got a 502: ") || strings.Contains(told[0], canary.Begin) {
+		t.Errorf("%d, %q", answer.Code, told)
+	}
+	if count, _ := recorder.Count(); count != 0 || out.String() != `{"tape":1}`+"\n" {
+		t.Errorf("%d exchanges: %s", count, out.String())
+	}
+}
