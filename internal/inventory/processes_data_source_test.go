@@ -30,7 +30,7 @@ const services = `{"businesses": [{"id": 3, "name": "game",
     {"id": "s", "name": "sets", "object": "set", "conditions": [{"bk_obj_id": "set", "field": "bk_set_name", "operator": "$eq", "value": "gz-2"}]}],
   "orphans": [{"host": "0:10.3.0.1", "processes": [{"bk_process_name": "ghost", "bk_func_name": "ghost"}]}]}]}`
 
-// Promised in permissions.md: `bk_cmdb_processes` then reads the same from service instances, and warns
+// Promised in permissions.md: `bk_cmdb_processes` then reads the same from service instances, and warns.
 func TestProcessesDataSource(t *testing.T) {
 	t.Parallel()
 	all := "10.3.0.1 10.3.0.2 10.3.0.3 10.3.0.4"
