@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/blueking/terraform-provider-bk/internal/belief"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/job"
+)
+
+// onJOB settles whether manage_proc registers, on a scratch process of JOB's.
+func (r *probe) onJOB(ctx context.Context) (err error) {
+	host := r.host
+	if host.AgentID() != "" && r.trial.Other != nil {
+		host = *r.trial.Other
+	}
+	switch {
+	case r.p.JOB == nil:
+		r.cannot("BK_JOB_ENDPOINT is not set", "manage-proc-bug")
+	case r.answers["job-removed"] != belief.No:
+		r.cannot("this platform's JOB has no process APIs", "manage-proc-bug")
+	case r.trial.Business == 0:
+		r.cannot("JOB wants to know the business of the host; give it with -biz", "manage-proc-bug")
+	case host.AgentID() != "":
+		r.cannot("JOB knows hosts by address; give it with -also", "manage-proc-bug")
+	}
+	if _, answered := r.answers["manage-proc-bug"]; answered {
+		return nil
+	}
+	name, c := r.spec.Identity.PIDPath, r.spec.Control
+	info := job.Info{
+		ProcName: "sleep", ProcOwner: new(r.trial.User), SetupPath: r.spec.Identity.SetupPath, PIDPath: name, Account: new(r.trial.User), ValueKey: new(r.meta.Name),
+		StartCmd: c.StartCmd, StopCmd: c.StopCmd, RestartCmd: c.RestartCmd, KillCmd: c.KillCmd, Type: new(int64(job.TypeResident)),
+	}
+	client := job.NewClient(r.p.JOB, job.Options{API: job.API(r.p.JOBAPI), Backoff: r.p.Backoff})
+	scope, hosts := job.Scope{BizID: new(r.trial.Business)}, []fleet.Host{host}
+	by := func(way job.Registration) *job.Process { return client.Process(scope, way, info) }
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+		defer cancel()
+		results := by(job.RegisterByOperate).Unregister(bounded, hosts)
+		results.Merge(by(job.RegisterByOperate).Operate(bounded, fleet.Stop, results.Succeeded(hosts), nil))
+		if o := results[host]; !o.OK() {
+			err = errors.Join(err, fmt.Errorf("%w: %s of JOB on %s: %s %s; unhost and stop it there", errLeft, r.meta.Name, host.Address(), o.Meaning, o.Message))
+		}
+	}()
+	limited, cancel := context.WithTimeout(ctx, taskPatience)
+	defer cancel()
+	o := by(job.RegisterByManage).Register(limited, hosts)[host]
+	statuses, err := by(job.RegisterByManage).LiveStatus(limited, hosts)
+	switch status := statuses[host]; {
+	case err != nil:
+		r.cannot(err.Error(), "manage-proc-bug")
+	case !status.HostedKnown:
+		r.cannot("the agent does not tell whether it hosts the process", "manage-proc-bug")
+	case status.Hosted:
+		r.settle("manage-proc-bug", belief.No, "hosted after manage_proc")
+	case o.Err == nil:
+		r.settle("manage-proc-bug", belief.Yes, strings.TrimSpace(fmt.Sprintf("not hosted after manage_proc: code %d %s", o.Code, o.Message)))
+	default:
+		r.cannot(o.Err.Error(), "manage-proc-bug")
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+)
+
+// starting is what a start does to a process that is registered and does not run.
+func (r *probe) starting(ctx context.Context) error {
+	r.labelled("registered")
+	if err := r.calm(ctx); err != nil {
+		return err
+	}
+	if err := r.registers(ctx); err != nil {
+		return err
+	}
+	if r.p.Gateway == bkapi.ESB {
+		if err := r.calm(ctx); err != nil {
+			return err
+		}
+	}
+	if r.timed { // a second apart, which is time enough to be started by an agent that does
+		if err := r.p.pause(ctx, apart); err != nil {
+			return err
+		}
+	}
+	before, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	if before.State == fleet.Running {
+		if err := r.calm(ctx); err != nil {
+			return err
+		}
+		if before, err = r.live(ctx); err != nil {
+			return err
+		}
+	}
+	r.labelled("started")
+	got, err := r.operate(ctx, opStart)
+	if err = unexpected("start", got, err); err != nil {
+		return err
+	}
+	registered := r.p.Gateway == bkapi.ESB || before.RegisterTime > 0 || !r.timed && before.Hosted
+	return r.started(ctx, before, registered)
+}
+
+// started is what there is after a start. registered says that the process was registered before.
+func (r *probe) started(ctx context.Context, before fleet.Status, registered bool) error {
+	began := r.p.Clock.Now()
+	after, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	r.hosts(before, after)
+	if err := r.renewed(ctx, "starting-keeps-time", before); err != nil {
+		return err
+	}
+	got, err := r.operate(ctx, opStart)
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	r.settle("second-start", code(got), got.said())
+
+	row, err := r.freshRow(ctx, began)
+	if err != nil || row == nil {
+		return err
+	}
+	r.labels(*row, registered)
+	if r.p.Gateway == bkapi.APIGW {
+		r.names(*row)
+		return r.otherName(ctx)
+	}
+	return nil
+}
+
+// restarting is what a restart does to a process that runs and is not hosted.
+func (r *probe) restarting(ctx context.Context) error {
+	if err := r.runs(ctx); err != nil {
+		return err
+	}
+	got, err := r.operate(ctx, opUnhost)
+	if err = unexpected("unhosting", got, err); err != nil {
+		return err
+	}
+	before, err := r.live(ctx)
+	switch {
+	case err != nil:
+		return err
+	case before.Hosted || before.State != fleet.Running:
+		return errors.New("the process is hosted after it was unhosted, or does not run")
+	}
+	got, err = r.operate(ctx, opRestart)
+	if err = unexpected("restart", got, err); err != nil {
+		return err
+	}
+	after, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	r.settle("restart-keeps-hosting", yesNo(!after.Hosted), fmt.Sprintf("hosted after a restart: %t", after.Hosted))
+	return nil
+}
+
+// runs has the process run and be hosted.
+func (r *probe) runs(ctx context.Context) error {
+	status, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	if status.State != fleet.Running {
+		got, err := r.operate(ctx, opStart)
+		if err = unexpected("start", got, err); err != nil {
+			return err
+		}
+	}
+	if status.Hosted {
+		return nil
+	}
+	got, err := r.operate(ctx, opHost)
+	if err == nil && got.Code == procapi.CodeRegistered { // it was hosted by the start
+		return nil
+	}
+	return unexpected("hosting", got, err)
+}
+
+// stopping is what a stop does to a process that runs and is hosted.
+func (r *probe) stopping(ctx context.Context) error {
+	if err := r.runs(ctx); err != nil {
+		return err
+	}
+	before, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	got, err := r.operate(ctx, opStop)
+	if err = unexpected("stop", got, err); err != nil {
+		return err
+	}
+	after, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	if before.Hosted {
+		r.settle("stop-keeps-hosting", yesNo(after.Hosted), fmt.Sprintf("hosted after a stop: %t", after.Hosted))
+	}
+	if got, err = r.operate(ctx, opStop); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	r.settle("second-stop", code(got), got.said())
+	if _, answered := r.answers["start-keeps-unhosted"]; answered || after.Hosted {
+		return nil
+	}
+	got, err = r.operate(ctx, opStart)
+	if err = unexpected("start", got, err); err != nil {
+		return err
+	}
+	again, err := r.live(ctx)
+	if err == nil {
+		r.hosts(after, again)
+	}
+	return err
+}
+
+// killing is what a kill does to a process that runs and is hosted.
+func (r *probe) killing(ctx context.Context) error {
+	if err := r.runs(ctx); err != nil {
+		return err
+	}
+	before, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
+	got, err := r.operate(ctx, opKill)
+	if err = unexpected("kill", got, err); err != nil {
+		return err
+	}
+	after, err := r.live(ctx)
+	if err == nil && before.Hosted {
+		r.settle("kill-keeps-hosting", yesNo(after.Hosted), fmt.Sprintf("hosted after a kill: %t", after.Hosted))
+	}
+	return err
+}
+
+// onceOnly starts a process that ends at once, as one of auto_type 2 does.
+func (r *probe) onceOnly(ctx context.Context) error {
+	if err := r.calm(ctx); err != nil {
+		return err
+	}
+	resident := r.spec
+	defer func() { r.spec = resident }()
+	once := *resident
+	once.MonitorPolicy.AutoType = gse.AutoOneShot
+	once.Control.StartCmd = new("true")
+	r.spec = &once
+	got, err := r.operate(ctx, opStart)
+	if err != nil {
+		return fmt.Errorf("start of a one-shot process: %w", err)
+	}
+	r.settle("one-shot-start", code(got), got.said())
+	return nil
+}
