@@ -131,6 +131,31 @@ type Process interface {
 	KnownNames(hosts []Host) map[Host]HostID
 }
 
+// Hosting is what an agent's own file shows of a process: what it really hosts.
+type Hosting struct {
+	// Why says why the file could not be read; "" if it was. Then nothing else is known.
+	Why string
+	// Hosted reports whether the file has an entry of the process.
+	Hosted bool
+	// Differs are the fields in which the entry differs from the spec. Fields that the file does not
+	// keep are not compared.
+	Differs []Difference
+	// Beside are other entries, as namespace:name, that have the same PID file. They start the
+	// process again after it was stopped.
+	Beside []string
+}
+
+// Difference is a field of a spec, by its path such as control.stop_cmd, as it is declared and as it
+// is hosted.
+type Difference struct{ Field, Declared, Hosted string }
+
+// Verifier is a Process whose platform can read what agents host.
+type Verifier interface {
+	Process
+	// Hosting reads it from the agents of hosts, and has an answer for each. It changes nothing.
+	Hosting(ctx context.Context, hosts []Host) map[Host]Hosting
+}
+
 // LiveStatusWithin is LiveStatus for at most patience, or half of the remaining time. An agent that
 // has not answered by then is not known.
 func LiveStatusWithin(ctx context.Context, p Process, patience time.Duration, hosts []Host) (map[Host]Status, error) {
