@@ -27,7 +27,7 @@ func (c Case) ID() string { return path.Join(c.Face, c.Endpoint, c.Name) }
 // names.
 func Cases(faces ...string) []Case {
 	if len(faces) == 0 {
-		faces = list(files, "testdata")
+		faces = slices.DeleteFunc(list(files, "testdata"), func(name string) bool { return name == "script" })
 	}
 	var cases []Case
 	for _, face := range faces {
@@ -41,6 +41,15 @@ func Cases(faces ...string) []Case {
 		}
 	}
 	return cases
+}
+
+// Script is the text of a script that the platform is asked to run.
+func Script(name string) string {
+	raw, err := files.ReadFile(path.Join("testdata/script", name))
+	if err != nil {
+		panic("contract: " + err.Error())
+	}
+	return string(raw)
 }
 
 // Get is the case of an ID. It panics where there is none: an ID in a test is a

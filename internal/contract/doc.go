@@ -9,6 +9,8 @@
 //	testdata/<face>/<endpoint>/response.json
 //	testdata/<face>/<endpoint>/request-<name>.json  another case; what it does not
 //	testdata/<face>/<endpoint>/response-<name>.json have it shares with the first
+//	testdata/script/read_hosted.sh                  what the platform runs on hosts
+//	testdata/script/read_hosted.ps1                 and on hosts of Windows
 //
 // The faces are esb (GSE behind the ESB), apigw (GSE 2.0 behind the API gateway),
 // job (JOB behind the ESB), cmdb and cmdb-apigw (CMDB behind either). What a native path
