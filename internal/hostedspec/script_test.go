@@ -133,6 +133,20 @@ func TestShellScript_withoutAFile(t *testing.T) {
 	}
 }
 
+// What agents write comes through script and parser as it is.
+func TestShellScript_parses(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), ".proc")
+	if err := os.WriteFile(file, []byte(`{"proc":[`+strings.Replace(nginx, `"-":""`, `"password":"canary"`, 1)+"\n]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, shell := range shells(t) {
+		if got := hostedspec.Parse(run(t, shell, file)); got.Why != "" || len(got.Entries) != 1 || got.Entries[0] != nginxEntry {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // Ten thousand entries take seconds at most, so the script reads as it prints.
 func TestShellScript_withManyEntries(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,195 @@
+package hostedspec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The lines that the scripts print. A profile may print before and after them, and on the same line.
+const (
+	mark            = "bk-hosted "
+	markBegin       = mark + "begin"
+	markEnd         = mark + "end"
+	markMissing     = mark + "missing"
+	markNoDirectory = mark + "missing-directory"
+	markUnreadable  = mark + "unreadable"
+)
+
+// MaxBytes is the largest output that is read. Ten thousand entries are about half of it.
+const MaxBytes = 16 << 20
+
+// Whole reports whether an output has its end, as opposed to one of which more may follow.
+func Whole(output string) bool {
+	found, _ := find(output)
+	return found == markEnd || found != "" && found != markBegin
+}
+
+// find is the line that says how an output is to be taken, markBegin where the end is missing, and
+// "" where there is none. body is what is between begin and end.
+func find(output string) (found, body string) {
+	begun := false
+	var lines []string
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		switch {
+		case begun && line == markEnd:
+			return markEnd, strings.Join(lines, "")
+		case begun:
+			lines = append(lines, line)
+		case strings.HasSuffix(line, markBegin):
+			begun = true
+		default:
+			for _, alone := range []string{markMissing, markNoDirectory, markUnreadable} {
+				if strings.HasSuffix(line, alone) {
+					return alone, ""
+				}
+			}
+		}
+	}
+	if begun {
+		return markBegin, ""
+	}
+	return "", ""
+}
+
+// Parse is what the output of a script says.
+func Parse(output string) Reading {
+	if len(output) > MaxBytes {
+		return Reading{Why: fmt.Sprintf("what the script printed is longer than %d MiB", MaxBytes>>20)}
+	}
+	found, body := find(output)
+	switch found {
+	case markEnd:
+		return parse(body)
+	case markMissing:
+		return Reading{}
+	case markNoDirectory:
+		return Reading{Why: "the agent's directory is not there: hosted_specs has another path than this agent"}
+	case markUnreadable:
+		return Reading{Why: "the account that the script ran as cannot read the agent's file"}
+	case markBegin:
+		return Reading{Why: "what the script printed was cut off"}
+	}
+	return Reading{Why: "the script printed nothing that it should"}
+}
+
+// parse reads the file.
+func parse(text string) Reading {
+	if strings.TrimSpace(text) == "" {
+		return Reading{Why: "the agent's file is empty"}
+	}
+	_, object, _ := strings.Cut(text, "{")
+	var file struct {
+		Proc json.RawMessage `json:"proc"`
+	}
+	if err := json.NewDecoder(strings.NewReader("{" + object)).Decode(&file); err != nil {
+		return Reading{Why: "the agent's file is no JSON, or was being written"}
+	}
+	if file.Proc == nil {
+		return Reading{Why: "the agent's file has no list of processes"}
+	}
+	var rows []row
+	if err := json.Unmarshal(file.Proc, &rows); err != nil {
+		return Reading{Why: "an entry of the agent's file has a value of an unknown form"}
+	}
+	entries := make([]Entry, len(rows))
+	for i, r := range rows {
+		if entries[i] = r.entry(); r.mangled() {
+			return Reading{Why: "the agent's file has text that is not UTF-8"}
+		}
+	}
+	return Reading{Entries: entries}
+}
+
+// row is an element of proc. Numbers may be texts.
+type row struct {
+	Contact   string `json:"contact"`
+	ValueKey  string `json:"valuekey"`
+	ProcName  string `json:"procName"`
+	SetupPath string `json:"setupPath"`
+	PIDPath   string `json:"pidPath"`
+	User      string `json:"user"`
+
+	StartCmd   string `json:"startCmd"`
+	StopCmd    string `json:"stopCmd"`
+	RestartCmd string `json:"restartCmd"`
+	ReloadCmd  string `json:"reloadCmd"`
+	KillCmd    string `json:"killCmd"`
+	VersionCmd string `json:"versionCmd"`
+	HealthCmd  string `json:"healthCmd"`
+
+	Type                whole  `json:"type"`
+	CPULmt              number `json:"cpulmt"`
+	MemLmt              number `json:"memlmt"`
+	StartCheckBeginTime whole  `json:"startCheckBeginTime"`
+	OpTimeOut           whole  `json:"opTimeOut"`
+	OperateType         whole  `json:"operateType"`
+	Timestamp           whole  `json:"timestamp"`
+}
+
+// mangled reports whether a text lost characters. What is not UTF-8 is replaced on the way.
+func (r row) mangled() bool {
+	return slices.ContainsFunc([]string{
+		r.Contact, r.ValueKey, r.ProcName, r.SetupPath, r.PIDPath, r.User,
+		r.StartCmd, r.StopCmd, r.RestartCmd, r.ReloadCmd, r.KillCmd, r.VersionCmd, r.HealthCmd,
+	}, func(text string) bool { return strings.ContainsRune(text, utf8.RuneError) })
+}
+
+// entry splits the key. A namespace may have a colon in it, and contact is the namespace.
+func (r row) entry() Entry {
+	namespace := r.Contact
+	name, found := strings.CutPrefix(r.ValueKey, r.Contact+":")
+	if r.Contact == "" || !found {
+		if namespace, name, found = strings.Cut(r.ValueKey, ":"); !found {
+			namespace, name = r.Contact, r.ValueKey
+		}
+	}
+	return Entry{
+		Namespace: namespace, Name: name,
+		ProcName: r.ProcName, SetupPath: r.SetupPath, PIDPath: r.PIDPath, User: r.User,
+		StartCmd: r.StartCmd, StopCmd: r.StopCmd, RestartCmd: r.RestartCmd, ReloadCmd: r.ReloadCmd,
+		KillCmd: r.KillCmd, VersionCmd: r.VersionCmd, HealthCmd: r.HealthCmd,
+		AutoType: int64(r.Type), CPU: float64(r.CPULmt), Mem: float64(r.MemLmt),
+		StartCheckSecs: int64(r.StartCheckBeginTime), OpTimeout: int64(r.OpTimeOut),
+		LastOperation: int64(r.OperateType), WrittenAt: int64(r.Timestamp),
+	}
+}
+
+// number is a JSON number, or a string that holds one; null and a blank are 0.
+type number float64
+
+// UnmarshalJSON fails for any other value: a limit that cannot be read is not 0.
+func (n *number) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `" `)
+	if text == "" || text == "null" {
+		*n = 0
+		return nil
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+		return fmt.Errorf("%d bytes are no number", len(raw))
+	}
+	*n = number(value)
+	return nil
+}
+
+// whole is a number without a fraction.
+type whole int64
+
+// UnmarshalJSON fails for any other value.
+func (w *whole) UnmarshalJSON(raw []byte) error {
+	var n number
+	if err := n.UnmarshalJSON(raw); err != nil {
+		return err
+	}
+	if float64(n) != math.Trunc(float64(n)) || math.Abs(float64(n)) > 1<<53 {
+		return fmt.Errorf("%d bytes are no whole number", len(raw))
+	}
+	*w = whole(n)
+	return nil
+}
