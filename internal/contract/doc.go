@@ -76,7 +76,8 @@
 // These are literal bodies from the public code, tests and logs of NodeMan, nodemgr,
 // BSCP and others, beyond what documents say: the simulator takes each request, and the
 // client reads each answer. Hosts, agent ids and business ids are replaced. asked-bscp
-// and asked-sidecar are known in part; paths and commands there are made up, and so is
+// and asked-sidecar are known in part; paths and commands there are made up, and so are values of
+// async_execute_script, of which the names are from the source. Made up as well is
 // the envelope of answer-bare, answer-handling, answer-script and answer-idle.
 //
 // # What is not here
@@ -84,12 +85,6 @@
 // Bodies that other clients know and this provider's cannot meet, as it asks for nothing
 // that they answer:
 //
-//   - The agent's own file of what it hosts (.proc), the one place where a whole spec can
-//     be read back, and the script API by which GSEKit and BSCP read it. A script runs as
-//     root on every host that it reads from, and whoever may start one may start any: too
-//     much to ask for in order to compare specs, for which the fingerprint is there. The
-//     file has passwords besides, and no labels, so that it could not tell whose an entry
-//     is.
 //   - Lists of agents (list_agent_state, list_agent_info, get_agent_info,
 //     get_agent_status). That an agent is away is an answer of each operation, of the
 //     moment in which it matters; a state that was read before proves nothing, and its

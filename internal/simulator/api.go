@@ -33,6 +33,8 @@ type (
 	TopologyHosts = cmdb.Hosts
 	// Scenario is what goes wrong by itself; see [ParseScenario].
 	Scenario = scenario.Scenario
+	// ProcFile is what is odd about the file in which an agent keeps what it hosts.
+	ProcFile = core.ProcFile
 	// TaskInfo is a copy of what the simulator holds about one task.
 	TaskInfo = core.TaskInfo
 )
@@ -76,7 +78,20 @@ const (
 	CodeCrossTenant         = face.CodeCrossTenant
 	CodeGatewayAPINotFound  = face.CodeGatewayAPINotFound
 	CodeJobIllegalParameter = face.CodeJobIllegalParameter
+	CodeJobNoInstance       = face.CodeJobNoInstance
 )
+
+// Secrets of each entry of an agent's file; see the package core.
+const (
+	SecretPassword = core.SecretPassword
+	SecretUserPwd  = core.SecretUserPwd
+)
+
+// DefaultProcPath is where agents keep what they host, unless the server says otherwise.
+const DefaultProcPath = core.DefaultProcPath
+
+// OddFiles are what [ProcFile] may have as Odd, in the order of the alphabet.
+func OddFiles() []string { return core.OddFiles() }
 
 // Credentials that the zero value of [Server] accepts.
 const (

@@ -61,6 +61,8 @@
 //     prefix, with credentials in X-Bkapi-Authorization, agent ids, and the
 //     gateway's own refusals (16xxxxx, from the open source gateway; see
 //     [Server.UnverifiedStatus400]).
+//     async_execute_script and get_execute_script_result are under /api/v2/task/extensions/,
+//     after what BSCP, nodemgr and JOB send and read.
 //     list_agent_state, list_agent_info and get_task_state are under /api/v2/cluster/
 //     and /api/v2/task/, get_agent_status and get_agent_info at the ESB. An agent that
 //     operations find away is away there.
@@ -72,6 +74,11 @@
 //     the public code of JOB 3.4 to 3.6; see [Server.ManageProcBug] and
 //     [Server.JobRemoved]. Its processes are in the namespace "job", under the
 //     key by which the agent tells them apart: value_key or setup_path/proc_name.
+//     fast_execute_script, get_job_instance_status and batch_get_job_instance_ip_log are those
+//     of jobv3 (ESB documents of the same names), on hosts by address.
+//   - The file in which an agent keeps what it hosts (.proc), with its secrets, which a script
+//     reads: see [Server.ProcFile], [Server.SetProcFile] for odd ones, [Server.EditProc] and
+//     [Server.AddProc] for what somebody does to it by hand.
 //   - CMDB, as far as it tells which hosts and processes there are, behind the ESB and
 //     the gateway: what [Server.Topology] declares and [Server.CMDB] changes. Its hosts
 //     are hosts here. Package cmdb says in what it is like the real one.
@@ -103,8 +110,10 @@
 //
 // # What is not modelled
 //
-//   - Process groups, scripts and files: others' clients hear that there is no such API.
-//     Package contract says why no client of ours asks for scripts, or for lists of agents.
+//   - Process groups and files: others' clients hear that there is no such API.
+//   - Scripts, but for those that read the file of an agent: that of this provider, by its text,
+//     and the cat or type of BSCP and GSEKit. They run on no host: what they print is made up.
+//     PowerShell's way with texts that are no JSON is known in part.
 //   - JOB's operate_proc, which makes up the commands by itself, and that JOB
 //     knows which hosts belong to which business: bk_biz_id is only looked at.
 //   - Windows: paths of Windows are taken, and no more than that.

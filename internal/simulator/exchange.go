@@ -73,7 +73,7 @@ func refusalReply(f face.Face, refused *face.Refusal, requestID string) reply {
 // about are the items that a request is about: a poll is about those of its task.
 func (s *Server) about(req *face.Request) []*core.Item {
 	switch req.Verb {
-	case face.VerbPoll, face.VerbTask:
+	case face.VerbPoll, face.VerbTask, face.VerbScript, face.VerbLog:
 		return s.core.TaskItems(req.TaskID)
 	case face.VerbSync:
 		return []*core.Item{{Op: core.NoOp, Namespace: req.Namespace}}
@@ -162,6 +162,13 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 		}
 	case face.VerbPoll:
 		ans.Results, ans.QueuedData, ans.Queued = s.core.Poll(req.API, req.TaskID)
+	case face.VerbScript:
+		ans.Scripts, ans.QueuedData, ans.Queued = s.core.PollScript(req.API, req.TaskID, targetsOf(req))
+		ans.Unknown = !s.core.KnowsTask(req.TaskID)
+	case face.VerbLog:
+		var known bool
+		ans.Scripts, known = s.core.ScriptLog(req.TaskID, targetsOf(req))
+		ans.Unknown = !known
 	case face.VerbTask:
 		ans.Results = s.core.TaskResults(req.API, req.TaskID)
 	case face.VerbAgents:
@@ -179,6 +186,14 @@ func (s *Server) perform(req *face.Request, fx fault.Effects) face.Answer {
 		ans.Rows, ans.Total = s.core.Sync(req.API, req.Namespace, req.Start, req.Limit)
 	}
 	return ans
+}
+
+// targetsOf are the hosts that a question about a task names, nil for all.
+func targetsOf(req *face.Request) []core.Target {
+	if len(req.Items) == 0 {
+		return nil
+	}
+	return req.Items[0].Targets
 }
 
 // complete finishes the record of a call. Status 0 is for an answer that never

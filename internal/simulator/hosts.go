@@ -79,6 +79,36 @@ func (s *Server) Machine(addr string) Machine {
 	return s.core.Machine(addr)
 }
 
+// ProcFile is the file in which the agent of a host keeps what it hosts, with its secrets, and ""
+// where there is none. It panics on a bad address.
+func (s *Server) ProcFile(addr string) string {
+	s.begin()
+	text, err := s.core.ProcFile(addr)
+	must(err)
+	return text
+}
+
+// SetProcFile makes the file of a host's agent odd, or with the zero value as agents write it. It
+// panics on a bad address and on what is none of [OddFiles].
+func (s *Server) SetProcFile(addr string, file ProcFile) {
+	s.init()
+	must(s.core.SetProcFile(addr, file))
+}
+
+// EditProc changes members of an entry of the file by hand, such as "stopCmd"; nil removes one. The
+// next operation that writes the entry undoes it: a registration, a hosting, a start or a restart.
+func (s *Server) EditProc(addr, namespace, name string, fields map[string]any) error {
+	s.begin()
+	return s.core.EditProc(addr, namespace, name, fields)
+}
+
+// AddProc adds an entry to the file by hand, a JSON object as the file has it. The platform knows
+// nothing of it. Op 4 of its namespace and name removes it, and so does [Server.Unhost].
+func (s *Server) AddProc(addr, entry string) error {
+	s.begin()
+	return s.core.AddProc(addr, entry)
+}
+
 // Executions returns what the hosts have done, oldest first. [Server.ResetCalls]
 // forgets it, and MaxCalls bounds it.
 func (s *Server) Executions() []core.Execution {

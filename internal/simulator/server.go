@@ -106,6 +106,12 @@ type Server struct {
 	// JobRemoved takes the process APIs away from the JOB faces, as JOB 3.7 did.
 	// That the caller hears of it as a 404 is an invention.
 	JobRemoved bool
+	// ProcPath is where agents keep what they host, DefaultProcPath if empty. See
+	// [Server.SetProcFile] for a single host.
+	ProcPath string
+	// ScreenPage is how many bytes of a screen the gateway's script API answers at most, if
+	// non-zero, whatever limit says.
+	ScreenPage int
 	// ExpiredEmpty makes the result of an unknown task an empty success instead
 	// of CodeTaskQueued for ever. Clients report either.
 	ExpiredEmpty bool
@@ -188,7 +194,7 @@ func (s *Server) begin() {
 			AdmitAgents: s.AdmitAgents, EntryPerName: s.EntryPerName, RegisterHosts: s.RegisterHosts, UpdateRefuses: s.UpdateRefuses, SuppliersApart: s.SuppliersApart,
 			HostingStarts: s.HostingStarts, StartReplaces: s.StartReplaces, HostingOnce: s.HostingOnce, HostingSilent: s.HostingSilent, RestartKeepsHosting: s.RestartKeepsHosting,
 			ReregisteringKeepsTime: s.ReregisteringKeepsTime, StartingKeepsTime: s.StartingKeepsTime, HostingKeepsTime: s.HostingKeepsTime,
-			ExpiredEmpty: s.ExpiredEmpty, AgentsWithoutTimes: s.AgentsWithoutTimes, LagCalls: s.LagCalls, Lag: s.Lag, RowLabels: s.RowLabels,
+			ExpiredEmpty: s.ExpiredEmpty, AgentsWithoutTimes: s.AgentsWithoutTimes, ProcPath: s.ProcPath, LagCalls: s.LagCalls, Lag: s.Lag, RowLabels: s.RowLabels,
 			Local: s.Local, Root: s.Root, Second: s.Second, Supervise: s.Supervise, StopProcesses: s.StopProcesses,
 			StateFile: s.StateFile, MaxTasks: s.MaxTasks, MaxExecutions: s.MaxCalls,
 			ErrorLog: s.ErrorLog, Now: s.Now, Faults: s.faults, CMDB: s.cmdb,
@@ -200,7 +206,7 @@ func (s *Server) begin() {
 			},
 			TenantID: s.TenantID, UnverifiedStatus400: s.UnverifiedStatus400, MaxHostsPerRequest: s.MaxHostsPerRequest,
 			RowsWithoutHost: s.RowsWithoutHost, RowsWithoutAgentID: s.RowsWithoutAgentID, ManageProcBug: s.ManageProcBug, JobRemoved: s.JobRemoved,
-			OldCMDB: s.OldCMDB,
+			OldCMDB: s.OldCMDB, ScreenPage: s.ScreenPage,
 		}
 		if s.Scenario != nil {
 			s.play = scenario.NewRun(s.Scenario, s.endpoint(), s.ErrorLog)

@@ -39,6 +39,7 @@ type options struct {
 	quirks     []string
 	platform   belief.Profile
 	rowLabels  map[string]string
+	procPath   string
 	supervise  time.Duration
 	stop       bool
 	readyFile  string
@@ -108,6 +109,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	fs.Func("platform", "`file` that bk-doctor probe wrote: behave like that platform; -with adds to it", o.readPlatform)
 	fs.Func("scenario", "`file` of what goes wrong by itself, such as those of examples/scenarios, which declare their hosts", func(file string) error { return o.readScenario(fs, file) })
 	fs.Func("row-label", "`name=value` that the platform adds to the labels of every status row; may be repeated", o.addRowLabel)
+	fs.StringVar(&o.procPath, "agent-file", simulator.DefaultProcPath, "`path` at which agents keep what they host, for the scripts that read it")
 	fs.DurationVar(&o.supervise, "supervise", time.Second, "how often to look after hosted processes; 0 for never")
 	fs.BoolVar(&o.stop, "stop-processes", false, "stop what local hosts run when the simulator ends; by default it goes on running")
 	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write the URL to when ready, removed at the end")
@@ -237,7 +239,7 @@ func (o *options) server(stderr io.Writer) (*simulator.Server, error) {
 	sim := &simulator.Server{
 		AppCode: o.appCode, AppSecret: o.appSecret, Username: o.username, TenantID: o.tenant,
 		Local: o.local, Root: o.root,
-		Supervise: o.supervise, StopProcesses: o.stop,
+		ProcPath: o.procPath, Supervise: o.supervise, StopProcesses: o.stop,
 		Topology:  o.topology,
 		Scenario:  o.scenario,
 		StateFile: o.state,

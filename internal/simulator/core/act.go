@@ -29,6 +29,9 @@ func (g *GSE) Register(addr, namespace, name string, labels map[string]string, s
 			p.spec = parsed
 		}
 		p.registered = true
+		if p.hosted {
+			g.wroteLocked(p, OpHost)
+		}
 		g.stampLocked(p, listed, g.ReregisteringKeepsTime)
 	})
 }
@@ -50,7 +53,10 @@ func (g *GSE) Host(addr, namespace, name string) error {
 
 // Unhost removes the hosting and leaves the registration.
 func (g *GSE) Unhost(addr, namespace, name string) error {
-	return g.act(addr, namespace, name, func(p *process) { p.unhost() })
+	return g.act(addr, namespace, name, func(p *process) {
+		p.unhost()
+		g.dropAddedLocked(p.target.Machine, namespace, name)
+	})
 }
 
 // StartProcess starts a process that is registered or hosted, without hosting

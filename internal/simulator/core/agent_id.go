@@ -54,6 +54,7 @@ func (g *GSE) linkLocked(agentID, addr string) error {
 	g.hosts[t.Machine] = true
 	g.addresses[agentID] = t
 	g.agentIDs[t.Machine] = agentID
+	g.status.machines = nil
 	return nil
 }
 

@@ -44,12 +44,14 @@ const (
 	OpKill    = 9
 )
 
-// The first generation has no op types; these stand for its API names.
+// The first generation has no op types, and scripts have none; these are for their API names.
 const (
 	NoOp         = -1
 	OpRegister   = -2
 	OpUpdate     = -3
 	OpUnregister = -4
+	// OpScript runs a script.
+	OpScript = -5
 )
 
 // codeMessages are the texts that go with a code unless there is more to say.

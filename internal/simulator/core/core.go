@@ -40,7 +40,8 @@ type GSE struct {
 	status      statusCache
 	executions  []Execution
 	missed      map[ProcKey]Last // what was to be there and is not
-	changed     chan struct{}    // capacity 1: something to save
+	procFiles   map[HostKey]keptFile
+	changed     chan struct{} // capacity 1: something to save
 	saving      sync.Mutex
 	locals      map[ProcKey]*localProcess
 }
@@ -64,6 +65,9 @@ type Settings struct {
 	ReregisteringKeepsTime bool
 	StartingKeepsTime      bool
 	HostingKeepsTime       bool
+
+	// ProcPath is where agents keep what they host, DefaultProcPath if empty.
+	ProcPath string
 
 	LagCalls  int
 	Lag       time.Duration
@@ -110,6 +114,7 @@ func New() *GSE {
 		repeats:     make(map[repeatKey]*operation),
 		locals:      make(map[ProcKey]*localProcess),
 		missed:      make(map[ProcKey]Last),
+		procFiles:   make(map[HostKey]keptFile),
 		changed:     make(chan struct{}, 1),
 		nextPID:     1000,
 	}

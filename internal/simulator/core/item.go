@@ -21,6 +21,9 @@ type Item struct {
 	// ByRegistration says that there is no spec in the request: that of the registration
 	// counts, with its labels. It is the first generation's operate_proc.
 	ByRegistration bool
+	// Script is what OpScript runs. Its task has a number in place of an id where Numbered says so.
+	Script   *Script
+	Numbered bool
 	// Whole says that op 3 registers too, and that op 4 leaves no row: the
 	// gateway has no other names for that.
 	Whole bool
@@ -30,7 +33,7 @@ type Item struct {
 // host, as the table of per-host codes has it.
 func (it *Item) Illegal() bool {
 	switch it.Op {
-	case NoOp, OpRegister, OpUpdate, OpUnregister, OpQuery, OpHost, OpUnhost:
+	case NoOp, OpRegister, OpUpdate, OpUnregister, OpScript, OpQuery, OpHost, OpUnhost:
 		return false
 	default:
 		_, control := commandNames[it.Op]
@@ -59,8 +62,13 @@ func (v verdict) because(format string, args ...any) verdict {
 // op_type row of operate_proc_v2's document; the rest is told by clients.
 func (g *GSE) applyLocked(it *Item, t Target) verdict {
 	key := ProcKey{t.Key, it.Namespace, it.Name}
-	if it.Op == OpQuery {
+	switch it.Op {
+	case OpQuery:
 		return g.queryLocked(it, t)
+	case OpScript:
+		v := newVerdict(CodeOK)
+		v.content = g.runScriptLocked(it.Script, t.Machine)
+		return v
 	}
 	g.beforeChangeLocked(key)
 	v := g.changeLocked(it, t)
@@ -106,7 +114,7 @@ func (g *GSE) changeLocked(it *Item, t Target) verdict {
 		}
 		return g.hostingVerdict(p, it)
 	case OpUnhost:
-		if !p.listed() {
+		if added := g.dropAddedLocked(t.Machine, it.Namespace, it.Name); !added && !p.listed() {
 			return newVerdict(CodeNotRunning).because("process is not hosted")
 		}
 		if it.Whole {
@@ -216,6 +224,9 @@ func (g *GSE) registerLocked(p *process, it *Item, t Target) {
 	if p.running || p.hosted {
 		p.wanted = statusRunning
 	}
+	if p.hosted {
+		g.wroteLocked(p, OpHost)
+	}
 	if g.RegisterHosts {
 		g.hostLocked(p, it)
 	}
@@ -228,6 +239,7 @@ func (g *GSE) hostLocked(p *process, it *Item) {
 	}
 	p.store(it)
 	p.host()
+	g.wroteLocked(p, OpHost)
 	p.wanted = statusRunning
 	p.retries = 0
 	p.died = g.HostingStarts && !p.running
@@ -246,6 +258,7 @@ func (g *GSE) commandHostsLocked(p *process, it *Item) {
 		p.store(it)
 	}
 	p.host()
+	g.wroteLocked(p, it.Op)
 	p.retries = 0
 	g.stampLocked(p, listed, g.StartingKeepsTime)
 }
@@ -259,4 +272,5 @@ func (p *process) unhost() {
 	p.hosted, p.hosts = false, false
 	p.died = false
 	p.retries = 0
+	p.byHand = nil
 }

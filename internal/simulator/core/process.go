@@ -51,6 +51,12 @@ type instance struct {
 	nextTry   time.Time
 	revivedAt time.Time
 
+	// Of its entry in the agent's file: the op that wrote it last, when, and what somebody changed
+	// in it by hand.
+	writtenBy int
+	writtenAt int64 // epoch seconds
+	byHand    map[string]any
+
 	busy int // operations without a verdict
 	last Last
 

@@ -14,6 +14,7 @@ type Spec struct {
 	ProcName  string
 	SetupPath string
 	pidPath   string
+	user      string
 	commands  map[string]string // by field name: start_cmd, stop_cmd, ...
 	autoType  int64
 
@@ -24,6 +25,8 @@ type Spec struct {
 	opTimeout      int64 // 60 if not given
 
 	cpu, mem *float64 // percent of the whole machine, nil for no limit
+
+	job *jobSpec // of a spec in JOB's form
 }
 
 // Auto types of a monitor policy.
@@ -49,6 +52,7 @@ func NewSpec(v any) *Spec {
 		ProcName:  jsontree.String(identity["proc_name"]),
 		SetupPath: jsontree.String(identity["setup_path"]),
 		pidPath:   jsontree.String(identity["pid_path"]),
+		user:      jsontree.String(identity["user"]),
 		commands:  jsontree.Strings(tree["control"]),
 	}
 	policy := jsontree.Object(tree["monitor_policy"])

@@ -1,10 +1,14 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator/jsontree"
 )
+
+// jobSpec is what JOB's form has in place of a namespace.
+type jobSpec struct{ contact string }
 
 // NewJobSpec reads what newJobSpec keeps. For JOB, 0 is what a field has that
 // was not given, so it stands for the agent's default and not for 0.
@@ -18,6 +22,8 @@ func NewJobSpec(tree map[string]any) *Spec {
 		ProcName:  jsontree.String(tree["proc_name"]),
 		SetupPath: jsontree.String(tree["setup_path"]),
 		pidPath:   jsontree.String(tree["pid_path"]),
+		user:      cmp.Or(jsontree.String(tree["account"]), "root"),
+		job:       &jobSpec{contact: cmp.Or(jsontree.String(tree["contact"]), jsontree.String(tree["proc_owner"]))},
 		commands:  make(map[string]string),
 		autoType:  jsontree.Integer(tree["type"]),
 		cpu:       jobCeiling(tree["cpu_lmt"]),

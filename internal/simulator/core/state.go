@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,8 @@ type savedState struct {
 	// Upgraded are the agent ids of the machines with one entry for both names.
 	Upgraded map[string]HostKey `json:"upgraded,omitempty"`
 	CMDB     json.RawMessage    `json:"cmdb,omitempty"`
+	// ProcFiles are the agents' files to which somebody did something by hand.
+	ProcFiles map[HostKey]keptFile `json:"proc_files,omitempty"`
 }
 
 const stateVersion = 1
@@ -34,6 +37,10 @@ type savedProc struct {
 	Died     bool  `json:"died"`
 	Supplier int64 `json:"bk_supplier_id,omitempty"`
 	Supplied bool  `json:"supplied,omitempty"`
+
+	WrittenBy int            `json:"written_by,omitempty"`
+	WrittenAt int64          `json:"written_at,omitempty"`
+	ByHand    map[string]any `json:"by_hand,omitempty"`
 }
 
 // savedTime is the last register_time of a process that is gone, kept so that a
@@ -108,13 +115,16 @@ func (g *GSE) stateNow() savedState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settleLocked()
-	state := savedState{Version: stateVersion, TaskSeq: g.taskSeq, NextPID: g.nextPID}
+	state := savedState{Version: stateVersion, TaskSeq: g.taskSeq, NextPID: g.nextPID, ProcFiles: maps.Clone(g.procFiles)}
 	for key := range g.unreachable {
 		state.Unreachable = append(state.Unreachable, key)
 	}
 	slices.Sort(state.Unreachable)
 	for _, p := range g.procs {
-		state.Processes = append(state.Processes, savedProc{Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.Supplier, Supplied: p.supplied})
+		state.Processes = append(state.Processes, savedProc{
+			Process: p.snapshot(), Wanted: p.wanted, Died: p.died, Supplier: p.target.Supplier, Supplied: p.supplied,
+			WrittenBy: p.writtenBy, WrittenAt: p.writtenAt, ByHand: p.byHand,
+		})
 	}
 	for machine := range g.upgraded {
 		if state.Upgraded == nil {
@@ -179,7 +189,8 @@ func (g *GSE) loadState() error {
 		g.procs[p.key] = p
 		g.registered[p.key] = p.registerTime
 	}
-	g.status.index, g.status.lagging = nil, nil
+	maps.Copy(g.procFiles, state.ProcFiles)
+	g.status.index, g.status.lagging, g.status.machines = nil, nil, nil
 	return nil
 }
 
@@ -210,6 +221,9 @@ func (saved savedProc) process() (*process, error) {
 			version:       saved.Version,
 			lastStartTime: saved.LastStartTime,
 			died:          saved.Died,
+			writtenBy:     saved.WrittenBy,
+			writtenAt:     saved.WrittenAt,
+			byHand:        saved.ByHand,
 		},
 	}, nil
 }

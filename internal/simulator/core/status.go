@@ -30,6 +30,8 @@ type statusCache struct {
 	// index holds the keys of a namespace in paging order. It is made when asked
 	// for and dropped when a key comes or goes.
 	index map[string][]ProcKey
+	// machines holds the keys of each machine, in no order, made and dropped likewise.
+	machines map[HostKey][]ProcKey
 	// frozen holds all rows as they were at FreezeStatus, if it is non-nil.
 	frozen map[ProcKey]Row
 	// lagging holds old rows that are still shown.
@@ -49,7 +51,10 @@ type lag struct {
 	until  time.Time // with Lag, in place of left
 }
 
-func (c *statusCache) forget(namespace string) { delete(c.index, namespace) }
+func (c *statusCache) forget(namespace string) {
+	delete(c.index, namespace)
+	c.machines = nil
+}
 
 // FreezeStatus makes the cached status answer from what it says now, as it does
 // when reports are late. Queries (op 2) stay live.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type operation struct {
 	stillHosts       bool
 	shape            string
 	ailment          Ailment
+
+	answers int // that were about it, of a script
 
 	busy *instance // that waits for the verdict, nil for none
 }
@@ -58,6 +61,7 @@ type task struct {
 	id       string
 	items    []*Item
 	entries  []*operation
+	byHost   map[HostKey]*operation // the entries, of a script
 	accepted time.Time
 	polls    int
 	queued   int // polls left that say CodeTaskQueued, -1 for ever
@@ -111,6 +115,13 @@ func (g *GSE) TaskItems(id string) []*Item {
 	return nil
 }
 
+// KnowsTask reports whether there is such a task.
+func (g *GSE) KnowsTask(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tasks[id] != nil
+}
+
 // ExpireTask makes the server forget a task, as it does some time after the
 // end; see ExpiredEmpty for what its polls get. How long the real server keeps
 // one is not known.
@@ -130,6 +141,9 @@ func (g *GSE) expireLocked(id string) {
 	}
 }
 
+// firstNumber is before the numbers of JOB's job instances. Each has one step, of the next number.
+const firstNumber = 10_000
+
 // Operate accepts operations and returns the id of their task.
 func (g *GSE) Operate(api string, items []*Item) string {
 	g.mu.Lock()
@@ -142,6 +156,9 @@ func (g *GSE) Operate(api string, items []*Item) string {
 		id:       fmt.Sprintf("GSETASK:S:%s:%d", now.Format("20060102150405.000000"), g.taskSeq),
 		items:    items,
 		accepted: now,
+	}
+	if items[0].Numbered {
+		t.id = strconv.Itoa(firstNumber + 2*g.taskSeq)
 	}
 	g.meetQueueLocked(t, api)
 	for _, it := range items {
@@ -245,6 +262,9 @@ func (g *GSE) settleLocked() {
 func (g *GSE) Poll(api, id string) (results []Result, data any, queued bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if t := g.tasks[id]; t != nil && t.items[0].Script != nil {
+		id = "" // it has no such results
+	}
 	results, _, data, queued = g.pollLocked(api, id)
 	return results, data, queued
 }

@@ -126,6 +126,14 @@ func translate(api string, tree map[string]any) *Request {
 		for _, id := range ids {
 			req.AgentIDs = append(req.AgentIDs, jsontree.String(id))
 		}
+	case "async_execute_script":
+		req.Verb = VerbOperate
+		req.Items = []*core.Item{scriptItem(tree)}
+	case "get_execute_script_result":
+		req.Verb = VerbScript
+		req.TaskID = jsontree.String(tree["task_id"])
+		it, pages := screensOf(tree)
+		req.Items, req.pages = []*core.Item{it}, pages
 	case "upgrade_to_agent_id":
 		req.Verb = VerbUpgrade
 		req.Items, req.AgentIDs = upgradeOf(tree)

@@ -37,6 +37,7 @@ type Settings struct {
 	RowsWithoutAgentID  bool
 	ManageProcBug       bool
 	JobRemoved          bool
+	ScreenPage          int
 	OldCMDB             bool
 }
 
@@ -78,6 +79,10 @@ type Request struct {
 	Start, Limit int      // of a sync
 
 	Params map[string]any // of a question to CMDB
+
+	pages    map[string]page // of screens, by agent id
+	stepID   int64           // of a question to JOB
+	eachHost bool            // of a question to JOB: it asks for each host's status
 }
 
 // PageStart is where the page begins that a request asks for, nil for none.
@@ -104,8 +109,10 @@ const (
 	VerbSync
 	VerbUpgrade
 	VerbAgents
-	VerbTask // the state of a task
-	VerbAsk  // CMDB
+	VerbTask   // the state of a task
+	VerbScript // a script's results
+	VerbLog    // what a script has printed
+	VerbAsk    // CMDB
 )
 
 // Answer is what the core says to a request.
@@ -118,6 +125,9 @@ type Answer struct {
 	Success, Failed []string // of an upgrade
 
 	Agents []core.Agent
+
+	Scripts []core.ScriptResult
+	Unknown bool // there is no such script
 
 	CMDB cmdb.Answer // of a question to CMDB
 

@@ -3,6 +3,7 @@ package face
 import (
 	"cmp"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 
@@ -31,17 +32,23 @@ const (
 
 // gatewayAPI is the name of the API in a path, or what stands for it in the path
 // of something else.
-func gatewayAPI(path string) string {
-	_, rest, _ := strings.Cut(path, gatewayPrefix)
+func gatewayAPI(address string) string {
+	_, rest, _ := strings.Cut(address, gatewayPrefix)
 	rest = strings.TrimSuffix(rest, "/")
-	if folder, name, _ := strings.Cut(rest, "/"); folder == gatewayFolder(name) || folder == "proc" {
+	folder, name := path.Split(rest)
+	if folder = strings.TrimSuffix(folder, "/"); folder == gatewayFolder(name) || folder == "proc" {
 		return name
 	}
 	return rest
 }
 
 // gatewayFolders are where APIs are that are not about processes.
-var gatewayFolders = map[string]string{"list_agent_state": "cluster", "list_agent_info": "cluster", "get_task_state": "task"}
+var gatewayFolders = map[string]string{
+	"list_agent_state": "cluster", "list_agent_info": "cluster", "get_task_state": "task",
+	"async_execute_script": scriptFolder, "get_execute_script_result": scriptFolder,
+}
+
+const scriptFolder = "task/extensions"
 
 func gatewayFolder(api string) string { return cmp.Or(gatewayFolders[api], "proc") }
 
@@ -151,6 +158,12 @@ func headerRune(r rune) rune {
 }
 
 func (f gatewayFace) Data(req *Request, ans Answer) (code int, message string, data any) {
+	switch {
+	case req.Verb == VerbScript && !ans.Queued:
+		return core.CodeOK, "", map[string]any{"result": f.scriptRows(req, ans.Scripts)}
+	case req.API == "async_execute_script":
+		return core.CodeOK, "", map[string]any{"result": map[string]any{"task_id": ans.TaskID}}
+	}
 	return gseData(req, ans, f.rows(ans.Rows, ans.Effects.Rows), func(r core.Result) string { return gatewayKey(r, ans.Effects.Keys) })
 }
 

@@ -71,6 +71,8 @@ var gatewayShapes = map[string]shape{
 	"list_agent_state":           agentsShape,
 	"list_agent_info":            agentsShape,
 	"get_task_state":             taskStateShape,
+	"async_execute_script":       executeScriptShape,
+	"get_execute_script_result":  scriptResultShape,
 	"upgrade_to_agent_id": object(map[string]field{
 		"hosts": required(shape{kind: kindList, elem: &upgradedHostShape, check: notEmpty}),
 	}),

@@ -47,7 +47,7 @@ func TestGateway_notFound(t *testing.T) {
 		{http.MethodPost, "/api/v2/proc/unregister_proc_info"},
 		{http.MethodPost, "/api/v2/proc/list_agent_state"},
 		{http.MethodPost, "/api/v2/cluster/sync_proc_status"},
-		{http.MethodPost, "/api/v2/task/extensions/async_execute_script"},
+		{http.MethodPost, "/api/v2/task/async_execute_script"},
 		{http.MethodPost, "/api/v2/proc/operate_proc"},
 		{http.MethodPost, "/api/v2/sync_proc_status"},
 		{http.MethodGet, "/api/v2/proc/sync_proc_status"},

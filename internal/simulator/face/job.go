@@ -26,11 +26,15 @@ func (jobFace) Name() string { return "job" }
 
 func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refusal) {
 	fields, known := jobShapes[api]
-	tree, refused := f.readESB(r, f.component+"/"+api, known, body)
+	script := false
+	if !known && f.component == "jobv3" {
+		fields, script = jobScriptShapes[api]
+	}
+	tree, refused := f.readESB(r, f.component+"/"+api, known || script, body)
 	if refused != nil {
 		return nil, refused
 	}
-	if f.JobRemoved {
+	if f.JobRemoved && !script {
 		return nil, &Refusal{
 			Status: http.StatusNotFound, Code: CodeAPINotFound,
 			Message: "Not found, this JOB has no " + api,
@@ -45,7 +49,11 @@ func (f jobFace) Read(r *http.Request, api string, body []byte) (*Request, *Refu
 		// does not say to what.
 		return nil, &Refusal{Status: http.StatusOK, Code: CodeJobIllegalParameter, Message: jobIllegalParameter}
 	}
-	req := f.translate(api, tree)
+	translate := f.translate
+	if script {
+		translate = f.translateScript
+	}
+	req := translate(api, tree)
 	req.Findings = found.texts()
 	if p := f.overLimit(req); p != nil {
 		return nil, jobRefusal(p)
@@ -89,6 +97,9 @@ func (f jobFace) translate(api string, tree map[string]any) *Request {
 }
 
 func (jobFace) Data(req *Request, ans Answer) (code int, message string, data any) {
+	if _, script := jobScriptShapes[req.API]; script {
+		return jobScriptData(req, ans)
+	}
 	if req.Verb == VerbOperate {
 		return core.CodeOK, "", map[string]any{"bk_gse_taskid": ans.TaskID}
 	}

@@ -48,13 +48,14 @@ const (
 	kindText        // a string, or a number, which is a finding
 	kindInteger
 	kindNumber
+	kindBool
 	kindObject
 	kindList
 	kindMap
 )
 
 func (k kind) String() string {
-	return [...]string{"a string", "a string", "an integer", "a number", "an object", "an array", "an object"}[k]
+	return [...]string{"a string", "a string", "an integer", "a number", "a boolean", "an object", "an array", "an object"}[k]
 }
 
 func required(s shape) field { return field{shape: s, presence: mustBe} }
@@ -126,6 +127,10 @@ func (s shape) match(path string, v any, found *findings) *problem {
 		}
 	case kindNumber:
 		if _, ok := v.(json.Number); !ok {
+			return s.mismatch(path, v)
+		}
+	case kindBool:
+		if _, ok := v.(bool); !ok {
 			return s.mismatch(path, v)
 		}
 	case kindList:

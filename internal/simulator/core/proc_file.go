@@ -1,0 +1,398 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// An agent keeps what it hosts in a file, .proc. Its entries are those of real files, as public
+// clients show them. The file is made up each time that somebody reads it, so it is always what the
+// agent hosts, apart from what somebody did to it by hand.
+
+// DefaultProcPath is where the file is, unless the settings say otherwise.
+const DefaultProcPath = "/usr/local/gse2_bkte/agent/etc/.proc"
+
+// Secrets are in each entry, behind a quote and a backslash. They must not leave a host.
+const (
+	SecretPassword = "canary-of-password"
+	SecretUserPwd  = "canary-of-user-pwd"
+)
+
+// procEntry is one entry, in the order of real files.
+type procEntry struct {
+	ProcName       string  `json:"procName"`
+	SetupPath      string  `json:"setupPath"`
+	PIDPath        string  `json:"pidPath"`
+	Contact        string  `json:"contact"`
+	StartCmd       string  `json:"startCmd"`
+	StopCmd        string  `json:"stopCmd"`
+	RestartCmd     string  `json:"restartCmd"`
+	ReloadCmd      string  `json:"reloadCmd"`
+	KillCmd        string  `json:"killCmd"`
+	VersionCmd     string  `json:"versionCmd"`
+	HealthCmd      string  `json:"healthCmd"`
+	Type           int64   `json:"type"`
+	CPU            float64 `json:"cpulmt"`
+	Mem            float64 `json:"memlmt"`
+	User           string  `json:"user"`
+	Password       string  `json:"password"`
+	UserPwd        string  `json:"userPwd"`
+	ValueKey       string  `json:"valuekey"`
+	StartCheckSecs int64   `json:"startCheckBeginTime"`
+	StartCheckEnd  int64   `json:"startCheckEndTime"`
+	OpTimeout      int64   `json:"opTimeOut"`
+	OperateType    int     `json:"operateType"`
+	Timestamp      int64   `json:"timestamp"`
+}
+
+// ProcFile is what is odd about the file of one agent.
+type ProcFile struct {
+	// Path is where it is, if not where the agents of the platform have it. A path with a drive
+	// makes a host of Windows.
+	Path string `json:"path,omitempty"`
+	// Odd is one of OddFiles, or "" for a file as agents write it.
+	Odd string `json:"odd,omitempty"`
+	// Text is the whole of the file, if non-nil, whatever the agent hosts.
+	Text *string `json:"text,omitempty"`
+}
+
+// keptFile is what somebody did by hand to the file of one agent.
+type keptFile struct {
+	ProcFile
+	// Added are entries that nobody asked the platform for.
+	Added []json.RawMessage `json:"added,omitempty"`
+}
+
+// fileState is what a script finds, in the script's words.
+type fileState string
+
+const (
+	fileThere      fileState = ""
+	fileMissing    fileState = "missing"
+	folderMissing  fileState = "missing-directory"
+	fileUnreadable fileState = "unreadable"
+)
+
+// procFile is the file as a script finds it.
+type procFile struct {
+	path          string
+	state         fileState
+	text          string
+	before, after string // what the host's profile prints
+}
+
+// oddFiles are the ways in which a file may be odd. Each makes the file of its entries.
+var oddFiles = map[string]func(f *procFile, entries []json.RawMessage){
+	"missing":           func(f *procFile, _ []json.RawMessage) { f.state = fileMissing },
+	"missing-directory": func(f *procFile, _ []json.RawMessage) { f.state = folderMissing },
+	"unreadable":        func(f *procFile, _ []json.RawMessage) { f.state = fileUnreadable },
+	"empty":             func(f *procFile, _ []json.RawMessage) { f.text = "" },
+	"no-entries":        func(f *procFile, _ []json.RawMessage) { f.text = `{"proc":[]}` },
+	"null":              func(f *procFile, _ []json.RawMessage) { f.text = `{"proc":null}` },
+	"other-members":     func(f *procFile, _ []json.RawMessage) { f.text = `{"plugins":[{"name":"x"}],"nested":{"proc":1}}` },
+	"command-not-found": func(f *procFile, _ []json.RawMessage) { f.text = "command not found" },
+	"not-json":          func(f *procFile, _ []json.RawMessage) { f.text = `{"proc": [ {"valuekey": ] }` },
+	"around": func(f *procFile, entries []json.RawMessage) {
+		f.text = "agent 2.1.6 [notice] reading\n" + procText(entries) + "done {0}\n"
+	},
+	"banner": func(f *procFile, entries []json.RawMessage) {
+		f.text, f.before, f.after = procText(entries), "Last login: Mon Nov 23 {\"proc\":[]}\n", "logout\n"
+	},
+	"truncated": func(f *procFile, entries []json.RawMessage) {
+		text := procText(entries)
+		f.text = text[:len(text)*2/3]
+	},
+	"twice": func(f *procFile, entries []json.RawMessage) {
+		if len(entries) > 0 {
+			last := edited(entries[len(entries)-1], map[string]any{"stopCmd": "./stop.sh twice"})
+			entries = append(slices.Clone(entries), last)
+		}
+		f.text = procText(entries)
+	},
+	"others": func(f *procFile, entries []json.RawMessage) { f.text = procText(append(strangers(3), entries...)) },
+	"many": func(f *procFile, entries []json.RawMessage) {
+		f.text = procText(append(slices.Clone(thousands()), entries...))
+	},
+	"unknown-keys": func(f *procFile, entries []json.RawMessage) {
+		more := make([]json.RawMessage, len(entries))
+		for i, entry := range entries {
+			more[i] = edited(entry, map[string]any{"token": SecretPassword, "env": map[string]any{"list": []any{1, nil, SecretUserPwd}}})
+		}
+		f.text = strings.Replace(procText(more), "{", `{"version":7,"secret":"`+SecretPassword+`",`, 1)
+	},
+	"gbk": func(f *procFile, entries []json.RawMessage) {
+		// A command with the word for start, as a host of that encoding writes it.
+		text := procText(append(strangers(1), entries...))
+		f.text = strings.ReplaceAll(text, "./start.sh", "./start.sh \xc6\xf4\xb6\xaf")
+	},
+	"styled": func(f *procFile, entries []json.RawMessage) {
+		text := EncodeContent(map[string]any{"proc": entries})
+		f.text = strings.ReplaceAll(strings.ReplaceAll(text, `": `, `" : `), "\n", "\r\n")
+	},
+	"texts": func(f *procFile, entries []json.RawMessage) {
+		more := make([]json.RawMessage, len(entries))
+		for i, entry := range entries {
+			more[i] = textual(entry)
+		}
+		f.text = procText(more)
+	},
+}
+
+// OddFiles are the ways in which a file may be odd, in the order of the alphabet.
+func OddFiles() []string { return slices.Sorted(maps.Keys(oddFiles)) }
+
+// procText is a file as agents write it.
+func procText(entries []json.RawMessage) string {
+	texts := make([]string, len(entries))
+	for i, entry := range entries {
+		texts[i] = string(entry)
+	}
+	return `{"proc":[` + strings.Join(texts, ",\n ") + "]}\n"
+}
+
+// edited is an entry with other members; nil removes one.
+func edited(entry json.RawMessage, fields map[string]any) json.RawMessage {
+	members := make(map[string]any)
+	_ = json.Unmarshal(entry, &members)
+	for name, v := range fields {
+		if v == nil {
+			delete(members, name)
+		} else {
+			members[name] = v
+		}
+	}
+	return encodeEntry(members)
+}
+
+// textual is an entry with its numbers as texts.
+func textual(entry json.RawMessage) json.RawMessage {
+	members := make(map[string]any)
+	_ = json.Unmarshal(entry, &members)
+	for name, v := range members {
+		if n, ok := v.(float64); ok {
+			members[name] = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	}
+	return encodeEntry(members)
+}
+
+// strangers are entries of other namespaces.
+func strangers(count int) []json.RawMessage {
+	entries := make([]json.RawMessage, count)
+	for i := range entries {
+		name := fmt.Sprintf("plugin_%d", i+1)
+		entries[i] = encodeEntry(procEntry{
+			ProcName: name, SetupPath: "/usr/local/gse2_bkte/plugins/bin", PIDPath: "/var/run/gse2_bkte/" + name + ".pid",
+			Contact: "nodeman", StartCmd: "./start.sh " + name, StopCmd: "./stop.sh " + name, Type: autoResident, CPU: 10, Mem: 10, User: "root",
+			Password: `"\` + SecretPassword, UserPwd: `:::root@@@"\` + SecretUserPwd, ValueKey: "nodeman:" + name,
+			StartCheckSecs: 30, OpTimeout: 60, OperateType: OpRestart, Timestamp: 1754358646,
+		})
+	}
+	return entries
+}
+
+var thousands = sync.OnceValue(func() []json.RawMessage { return strangers(10_000) })
+
+func encodeEntry(v any) json.RawMessage { return json.RawMessage(strings.TrimSpace(encodeLine(v))) }
+
+func encodeLine(v any) string {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	return text.String()
+}
+
+// entry is what the agent's file has of a process that it hosts.
+func (p *process) entry() json.RawMessage {
+	e := procEntry{
+		Contact: p.key.Namespace, ValueKey: p.key.Namespace + ":" + p.key.Name,
+		Password: `"\` + SecretPassword, OperateType: p.writtenBy, Timestamp: p.writtenAt,
+	}
+	if sp := p.spec; sp != nil {
+		e.ProcName, e.SetupPath, e.PIDPath, e.User = sp.ProcName, sp.SetupPath, sp.pidPath, sp.user
+		e.StartCmd, e.StopCmd, e.RestartCmd, e.ReloadCmd = sp.commands["start_cmd"], sp.commands["stop_cmd"], sp.commands["restart_cmd"], sp.commands["reload_cmd"]
+		e.KillCmd, e.VersionCmd, e.HealthCmd = sp.commands["kill_cmd"], sp.commands["version_cmd"], sp.commands["health_cmd"]
+		e.Type, e.StartCheckSecs, e.OpTimeout = sp.autoType, sp.startCheckSecs, sp.opTimeout
+		if sp.cpu != nil {
+			e.CPU = *sp.cpu
+		}
+		if sp.mem != nil {
+			e.Mem = *sp.mem
+		}
+		if sp.job != nil {
+			e.Contact, e.ValueKey = sp.job.contact, p.key.Name
+		}
+	}
+	e.UserPwd = ":::" + e.User + `@@@"\` + SecretUserPwd
+	if len(p.byHand) > 0 {
+		return edited(encodeEntry(e), p.byHand)
+	}
+	return encodeEntry(e)
+}
+
+// wroteLocked notes that the agent has written the entry of a process, over whatever somebody did to
+// it by hand.
+func (g *GSE) wroteLocked(p *process, op int) {
+	p.writtenBy, p.writtenAt, p.byHand = op, g.now().Unix(), nil
+}
+
+// procFileLocked is the file of a machine's agent.
+func (g *GSE) procFileLocked(machine HostKey) procFile {
+	kept := g.procFiles[machine]
+	f := procFile{path: cmp.Or(kept.Path, g.ProcPath, DefaultProcPath)}
+	if kept.Text != nil {
+		f.text = *kept.Text
+		return f
+	}
+	var entries []json.RawMessage
+	for _, p := range g.hostedOnLocked(machine) {
+		entries = append(entries, p.entry())
+	}
+	entries = append(entries, kept.Added...)
+	switch {
+	case kept.Odd != "":
+		oddFiles[kept.Odd](&f, entries)
+	case len(entries) == 0:
+		f.state = fileMissing
+	default:
+		f.text = procText(entries)
+	}
+	return f
+}
+
+// hostedOnLocked are the processes that a machine's agent hosts, ordered by namespace and name, one
+// of those with two names.
+func (g *GSE) hostedOnLocked(machine HostKey) []*process {
+	if g.status.machines == nil {
+		g.status.machines = make(map[HostKey][]ProcKey, len(g.procs))
+		for key := range g.procs {
+			at := g.machineLocked(key.Host)
+			g.status.machines[at] = append(g.status.machines[at], key)
+		}
+	}
+	var hosted []*process
+	for _, key := range g.status.machines[machine] {
+		p := g.procs[key]
+		if p == nil || !p.hosted {
+			continue
+		}
+		twin := slices.IndexFunc(hosted, func(other *process) bool { return other.instance == p.instance })
+		switch {
+		case twin < 0:
+			hosted = append(hosted, p)
+		case p.hosts && (!hosted[twin].hosts || p.registerTime > hosted[twin].registerTime):
+			hosted[twin] = p
+		}
+	}
+	slices.SortFunc(hosted, func(a, b *process) int {
+		return cmp.Or(cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name))
+	})
+	return hosted
+}
+
+// SetProcFile makes the file of a host's agent odd, or with the zero value as agents write it.
+// Entries that were added stay.
+func (g *GSE) SetProcFile(addr string, f ProcFile) error {
+	if f.Odd != "" && oddFiles[f.Odd] == nil {
+		return fmt.Errorf("odd: %q is none of %q", f.Odd, OddFiles())
+	}
+	machine, err := g.HostKey(addr)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	kept := g.procFiles[machine]
+	kept.ProcFile = f
+	g.procFiles[machine] = kept
+	g.changedLocked()
+	return nil
+}
+
+// ProcFile is the file of a host's agent, and "" where there is none.
+func (g *GSE) ProcFile(addr string) (string, error) {
+	machine, err := g.HostKey(addr)
+	if err != nil {
+		return "", err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	f := g.procFileLocked(machine)
+	if f.state != fileThere {
+		return "", nil
+	}
+	return f.text, nil
+}
+
+// EditProc changes members of an entry by hand, such as "stopCmd"; nil removes one. The next
+// operation that writes the entry undoes it.
+func (g *GSE) EditProc(addr, namespace, name string, fields map[string]any) error {
+	machine, err := g.HostKey(addr)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settleLocked()
+	for _, p := range g.hostedOnLocked(machine) {
+		if p.key.Namespace == namespace && p.key.Name == name {
+			byHand := maps.Clone(fields)
+			for member, v := range p.byHand {
+				if _, again := byHand[member]; !again {
+					byHand[member] = v
+				}
+			}
+			p.byHand = byHand
+			g.changedLocked()
+			return nil
+		}
+	}
+	return fmt.Errorf("%s hosts no process %s:%s", addr, namespace, name)
+}
+
+// AddProc adds an entry by hand, a JSON object as the file has it. The platform knows nothing of it.
+// Op 4 of its namespace and name removes it.
+func (g *GSE) AddProc(addr, entry string) error {
+	var members map[string]any
+	if err := json.Unmarshal([]byte(entry), &members); err != nil || members == nil {
+		return errors.New("entry: want a JSON object")
+	}
+	machine, err := g.HostKey(addr)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	kept := g.procFiles[machine]
+	kept.Added = append(kept.Added, json.RawMessage(entry))
+	g.procFiles[machine] = kept
+	g.changedLocked()
+	return nil
+}
+
+// dropAddedLocked removes entries that somebody added by hand, and reports whether there were any.
+func (g *GSE) dropAddedLocked(machine HostKey, namespace, name string) bool {
+	kept, there := g.procFiles[machine]
+	if !there {
+		return false
+	}
+	left := slices.DeleteFunc(slices.Clone(kept.Added), func(entry json.RawMessage) bool {
+		var is struct {
+			ValueKey string `json:"valuekey"`
+		}
+		return json.Unmarshal(entry, &is) == nil && is.ValueKey == namespace+":"+name
+	})
+	dropped := len(left) < len(kept.Added)
+	kept.Added = left
+	g.procFiles[machine] = kept
+	return dropped
+}
