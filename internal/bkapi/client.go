@@ -46,6 +46,8 @@ type API struct {
 	// Repeatable says that doing it twice is as good as doing it once. It is a
 	// property of the endpoint: every call is a POST, so the verb says nothing.
 	Repeatable bool
+	// Private says that its answers may hold secrets of others, so that no error quotes one.
+	Private bool
 }
 
 // Reply is what is known of a call that succeeded, besides its data.

@@ -135,7 +135,10 @@ func (c *call) excerpt(ans answer) string {
 	if kind == "" {
 		kind = "no content type"
 	}
-	text := cut(oneLine(c.client.redact.text(string(begin))), maxExcerptBytes)
+	kind = oneLine(c.client.redact.text(kind))
+	if c.api.Private {
+		return fmt.Sprintf("%s of %d bytes", kind, len(ans.body))
+	}
 
-	return fmt.Sprintf("%s beginning %q", oneLine(c.client.redact.text(kind)), text)
+	return fmt.Sprintf("%s beginning %q", kind, cut(oneLine(c.client.redact.text(string(begin))), maxExcerptBytes))
 }

@@ -27,6 +27,16 @@ type Client struct {
 	patience   time.Duration
 
 	askPatience time.Duration
+
+	// Hosted reads what agents host. Nil reads nothing. It is set before the client is used.
+	Hosted procapi.HostedReader
+}
+
+func (c *Client) hosted() procapi.HostedReader {
+	if c.Hosted == nil {
+		return procapi.Unread("nothing says how to read what agents host")
+	}
+	return c.Hosted
 }
 
 // NewClient speaks the face that the gateway leads to, by the same request path.

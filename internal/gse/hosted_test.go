@@ -1,0 +1,334 @@
+package gse
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+)
+
+const (
+	runScript    = "async_execute_script"
+	scriptResult = "get_execute_script_result"
+)
+
+var scriptAccepted = exchange{API: runScript, Reply: procapitest.Data(`{"result":{"task_id":"T"}}`)}
+
+// screens is an answer with these rows.
+func screens(rows ...string) exchange {
+	return exchange{API: scriptResult, Reply: procapitest.Data(`{"result":[` + strings.Join(rows, ",") + `]}`)}
+}
+
+// ended is the row of a host whose script printed this.
+func ended(n int, screen string) string {
+	return fmt.Sprintf(`{"bk_agent_id":"0:10.0.0.%d","atomic_task_id":0,"status":2,"error_code":0,"error_msg":"success","script_exit_code":0,"tag":"","screen":%s}`, n, strconv.Quote(screen))
+}
+
+// but is a row with members in place of others.
+func but(row string, members ...string) string {
+	for _, member := range members {
+		name, _, _ := strings.Cut(member, ":")
+		before, after, _ := strings.Cut(row, name+":")
+		_, after, _ = strings.Cut(after, ",")
+		row = before + member + "," + after
+	}
+	return row
+}
+
+// file is what the script prints of a file with a process of this name.
+func file(name string) string {
+	return "bk-hosted begin\n" + `{"proc":[{"valuekey":"ns:` + name + `"}]}` + "\nbk-hosted end\n"
+}
+
+func hostedFiles(t *testing.T, edit func(*bkapi.Config, *procapi.Options), steps ...exchange) (HostedFiles, *procapitest.Script) {
+	t.Helper()
+	script, url := procapitest.NewScript(t, "/api/v2/task/extensions/%s", steps...)
+	return HostedFiles{Client: newTestClient(t, url, func(cfg *bkapi.Config, o *procapi.Options) {
+		cfg.Gateway = bkapi.APIGW
+		if edit != nil {
+			edit(cfg, o)
+		}
+	})}, script
+}
+
+func TestHostedFiles(t *testing.T) {
+	t.Parallel()
+	web := file("web")
+	running := but(ended(1, ""), `"status":1`)
+	for name, c := range map[string]struct {
+		steps []exchange
+		why   string // "" where host 1 has ns:web
+	}{
+		"at once":                    {[]exchange{scriptAccepted, screens(ended(1, web))}, ""},
+		"a while at status 1":        {[]exchange{scriptAccepted, procapitest.Times(3, screens(but(ended(1, web[:20]), `"status":1`))), screens(ended(1, web))}, ""},
+		"a while received":           {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":0`)), screens(ended(1, web))}, ""},
+		"whole, whatever the status": {[]exchange{scriptAccepted, screens(but(ended(1, web), `"status":0`))}, ""},
+		"a while at 115":             {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":115`)), screens(ended(1, web))}, ""},
+		"queued":                     {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1000115, "null")}, screens(ended(1, web))}, ""},
+		"not in the first answer":    {[]exchange{scriptAccepted, screens(), screens(ended(9, web)), screens(ended(1, web))}, ""},
+		"in pages":                   {[]exchange{scriptAccepted, screens(ended(1, web[:20])), screens(ended(1, web[20:30])), screens(ended(1, web[30:]))}, ""},
+		"answer lost":                {[]exchange{{API: runScript, Reply: procapitest.Gone}, scriptAccepted, {API: scriptResult, Reply: procapitest.Gone}, screens(ended(1, web))}, ""},
+		"bad gateway":                {[]exchange{scriptAccepted, {API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "<html>")}, screens(ended(1, web))}, ""},
+		"id of a task is a number":   {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{"task_id":7}}`)}, screens(ended(1, web))}, ""},
+		"cut off":                    {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, ""))}, "what the script printed was cut off"},
+		"offset ignored":             {[]exchange{scriptAccepted, screens(ended(1, web[:30])), screens(ended(1, web[:30]))}, "what the script printed was cut off"},
+		"null screen":                {[]exchange{scriptAccepted, screens(strings.Replace(ended(1, ""), `""}`, `null}`, 1))}, "the script printed nothing that it should"},
+		"agent abnormal": {
+			[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":117`, `"error_msg":"agent not available, please check"`))},
+			"the agent is abnormal or not found: agent not available, please check (code 117, request id req-1)",
+		},
+		"unknown code":    {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"error_code":1020`, `"error_msg":"s3cret"`))}, "the platform could not run the script: *** (code 1020, request id req-1)"},
+		"exit code":       {[]exchange{scriptAccepted, screens(but(ended(1, "canary"), `"status":5`, `"script_exit_code":126`))}, "the script ended with exit code 126 (request id req-1)"},
+		"timeout":         {[]exchange{scriptAccepted, screens(but(ended(1, "canary"), `"status":3`))}, "the script took longer than 60 seconds (status 3, request id req-1)"},
+		"agent restarted": {[]exchange{scriptAccepted, screens(but(ended(1, ""), `"status":6`))}, "the agent was restarted while the script ran (status 6, request id req-1)"},
+		"not permitted": {
+			[]exchange{{API: runScript, Reply: procapitest.Answer(http.StatusForbidden, `{"code":1640301,"message":"no permission"}`)}},
+			"the script that reads the agent's file was not run: async_extensions_execute_script: HTTP 403 Forbidden",
+		},
+		"refused":     {[]exchange{{API: runScript, Reply: refusal(1011003, "null")}}, "(code 1011003"},
+		"no task":     {[]exchange{{API: runScript, Reply: procapitest.Data(`{"result":{}}`)}}, "named no task (request id req-1)"},
+		"task unread": {[]exchange{scriptAccepted, {API: scriptResult, Reply: refusal(1011003, "null")}}, "the answer could not be had: get_extensions_execute_script_result: refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reader, _ := hostedFiles(t, func(cfg *bkapi.Config, _ *procapi.Options) { cfg.MaxRetries = 1 }, c.steps...)
+			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			want := []hostedspec.Entry{{Namespace: "ns", Name: "web"}}
+			if c.why != "" {
+				want = nil
+			}
+			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Why, c.why) || strings.Contains(got.Why, "canary") {
+				t.Errorf("got %+v, want %q", got, c.why)
+			}
+		})
+	}
+	t.Run("deadline", func(t *testing.T) {
+		t.Parallel()
+		ctx, end := procapitest.Ending(t, context.DeadlineExceeded)
+		reader, _ := hostedFiles(t, func(cfg *bkapi.Config, _ *procapi.Options) {
+			cfg.Logger = procapitest.OnCall(apiScriptResult, func(n int) {
+				if n == 4 {
+					end()
+				}
+			})
+		}, scriptAccepted, exchange{API: scriptResult, Reply: procapitest.Answer(http.StatusBadGateway, "")}, procapitest.Times(3, screens(running, ended(2, web))))
+		got := reader.ReadHosted(ctx, hosts(2), false)
+		if got[host(1)].Why != "the agent had not answered (task T)" || got[host(2)].Why != "" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// Hosts that have been read are not asked for again, and a page is as large as the rest allows.
+func TestHostedFiles_requests(t *testing.T) {
+	t.Parallel()
+	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
+	both := []fleet.Host{host(1), agent}
+	reader, script := hostedFiles(t, nil, scriptAccepted,
+		screens(ended(1, file("a")), strings.Replace(ended(1, file("b")[:20]), "0:10.0.0.1", agent.Address(), 1)),
+		screens(strings.Replace(ended(1, file("b")[20:]), "0:10.0.0.1", agent.Address(), 1)))
+	reader.Source = hostedspec.Source{WindowsPath: `d:\gse\agent\etc\.proc`, WindowsAccount: "system"}
+	got := reader.ReadHosted(t.Context(), both, true)
+	if got[host(1)].Entries[0].Name != "a" || got[agent].Entries[0].Name != "b" {
+		t.Errorf("got %+v", got)
+	}
+	var sent []map[string]any
+	for _, raw := range script.Requests() {
+		var body map[string]any
+		if err := json.Unmarshal(raw, &body); err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, body)
+	}
+	want := []map[string]any{
+		{
+			"agents": []any{
+				map[string]any{"bk_agent_id": "0:10.0.0.1", "bk_container_id": "", "user": "system", "pwd": ""},
+				map[string]any{"bk_agent_id": agent.Address(), "bk_container_id": "", "user": "system", "pwd": ""},
+			},
+			"scripts": []any{map[string]any{"script_name": "read_hosted.ps1", "script_store_dir": `C:\Windows\Temp\bk_terraform`, "script_content": hostedspec.PowerShellScript}},
+			"atomic_tasks": []any{map[string]any{
+				"atomic_task_id": 0.0, "timeout_seconds": 60.0,
+				"command": `powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -File C:\Windows\Temp\bk_terraform\read_hosted.ps1 d:\gse\agent\etc\.proc`,
+			}},
+			"atomic_tasks_relations": []any{map[string]any{"atomic_task_id": 0.0, "atomic_task_id_idx": []any{}}},
+		},
+		{"task_id": "T", "agent_tasks": []any{asked("0:10.0.0.1", 0), asked(agent.Address(), 0)}},
+		{"task_id": "T", "agent_tasks": []any{asked(agent.Address(), 20)}},
+	}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func asked(agent string, offset float64) map[string]any {
+	return map[string]any{"bk_agent_id": agent, "bk_container_id": "", "atomic_tasks": []any{map[string]any{"atomic_task_id": 0.0, "offset": offset, "limit": float64(4 << 20)}}}
+}
+
+// Each batch is a task of its own.
+func TestHostedFiles_batches(t *testing.T) {
+	t.Parallel()
+	var tasks atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, runScript) {
+			tasks.Add(1)
+			scriptAccepted.Reply(w, r)
+			return
+		}
+		screens(ended(1, file("a")), ended(2, file("a")), ended(3, file("a"))).Reply(w, r)
+	}))
+	t.Cleanup(server.Close)
+	reader := HostedFiles{Client: newTestClient(t, server.URL, func(cfg *bkapi.Config, o *procapi.Options) { cfg.Gateway, o.MaxHosts = bkapi.APIGW, 2 })}
+	if got := reader.ReadHosted(t.Context(), hosts(3), false); len(got) != 3 || got[host(3)].Why != "" || tasks.Load() != 2 {
+		t.Errorf("%d tasks, and %+v", tasks.Load(), got)
+	}
+}
+
+// No level of the log, and no error, has anything of what the script printed.
+func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"pages":       screens(ended(1, "canary")).Reply,
+		"no envelope": procapitest.Answer(http.StatusOK, `"canary`),
+		"no data":     procapitest.Data(`["canary"]`),
+		"an error":    procapitest.Answer(http.StatusBadGateway, "canary"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			reader, _ := hostedFiles(t, func(cfg *bkapi.Config, o *procapi.Options) {
+				cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: bkapi.LevelTrace}))
+				o.Logger, cfg.MaxRetries = cfg.Logger, 1
+			}, scriptAccepted, procapitest.Times(2, exchange{API: scriptResult, Reply: answer}), exchange{API: scriptResult, Reply: refusal(1, "null"), Times: procapitest.ForEver})
+			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			if strings.Contains(log.String()+got.Why, "canary") || !strings.Contains(log.String(), "task_id=T") {
+				t.Errorf("logged %s\nsaid %s", &log, got.Why)
+			}
+		})
+	}
+}
+
+func TestProcess_Hosting(t *testing.T) {
+	t.Parallel()
+	kept := func(change func(*hostedspec.Entry)) hostedspec.Entry {
+		s := sampleSpec()
+		e := hostedspec.Entry{
+			Namespace: "gse", Name: "proc-test", ProcName: s.Identity.ProcName, SetupPath: s.Identity.SetupPath, PIDPath: s.Identity.PIDPath, User: "root",
+			StartCmd: "./start.sh", StopCmd: "./stop.sh", RestartCmd: "./restart.sh", ReloadCmd: "./reload.sh", KillCmd: "./kill.sh", VersionCmd: "./version.sh", HealthCmd: "./health.sh",
+			AutoType: 1, CPU: 10, Mem: 10, StartCheckSecs: 5, OpTimeout: 30,
+		}
+		change(&e)
+		return e
+	}
+	as := func(*hostedspec.Entry) {}
+	other := func(e *hostedspec.Entry) { e.Namespace = "old" }
+	bare := minimalSpec()
+	bare.Resource, bare.Control.StopCmd = nil, new(" ")
+	for name, c := range map[string]struct {
+		spec    *Spec
+		esb     bool
+		entries []hostedspec.Entry
+		want    fleet.Hosting
+	}{
+		"as declared":        {entries: []hostedspec.Entry{kept(as)}, want: fleet.Hosting{Hosted: true}},
+		"not hosted":         {want: fleet.Hosting{}},
+		"another's":          {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.Name, e.PIDPath = "x", "/run/x.pid" })}, want: fleet.Hosting{}},
+		"beside":             {entries: []hostedspec.Entry{kept(other), kept(as), kept(other)}, want: fleet.Hosting{Hosted: true, Beside: []string{"old:proc-test"}}},
+		"beside it alone":    {entries: []hostedspec.Entry{kept(other)}, want: fleet.Hosting{Beside: []string{"old:proc-test"}}},
+		"credential in it":   {entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.User = "s3cret" })}, want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{{Field: "identity.user", Declared: "root", Hosted: "***"}}}},
+		"timeout of the ESB": {esb: true, entries: []hostedspec.Entry{kept(func(e *hostedspec.Entry) { e.OpTimeout = 60 })}, want: fleet.Hosting{Hosted: true}},
+		"one of two differs": {
+			entries: []hostedspec.Entry{kept(as), kept(func(e *hostedspec.Entry) { e.StopCmd, e.Mem = "./stop.sh -9", 50.5 }), kept(func(e *hostedspec.Entry) { e.User = "x" })},
+			want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{
+				{Field: "control.stop_cmd", Declared: "./stop.sh", Hosted: "./stop.sh -9"}, {Field: "resource.mem", Declared: "10", Hosted: "50.5"},
+			}},
+		},
+		"nothing declared": {
+			spec: bare,
+			entries: []hostedspec.Entry{{
+				Namespace: "gse", Name: "proc-test", ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx.pid", User: "root", StartCheckSecs: 9, OpTimeout: 60,
+			}},
+			want: fleet.Hosting{Hosted: true},
+		},
+		"all differs": {
+			entries: []hostedspec.Entry{{Namespace: "gse", Name: "proc-test"}},
+			want: fleet.Hosting{Hosted: true, Differs: []fleet.Difference{
+				{Field: "identity.proc_name", Declared: "proc-test"}, {Field: "identity.setup_path", Declared: "/data/gsetest/"},
+				{Field: "identity.pid_path", Declared: "/data/gsetest/proc-test.pid"}, {Field: "identity.user", Declared: "root"},
+				{Field: "control.start_cmd", Declared: "./start.sh"}, {Field: "control.stop_cmd", Declared: "./stop.sh"},
+				{Field: "control.restart_cmd", Declared: "./restart.sh"}, {Field: "control.reload_cmd", Declared: "./reload.sh"},
+				{Field: "control.kill_cmd", Declared: "./kill.sh"}, {Field: "control.version_cmd", Declared: "./version.sh"},
+				{Field: "control.health_cmd", Declared: "./health.sh"}, {Field: "resource.cpu", Declared: "10", Hosted: "0"},
+				{Field: "resource.mem", Declared: "10", Hosted: "0"}, {Field: "monitor_policy.auto_type", Declared: "1", Hosted: "0"},
+				{Field: "monitor_policy.start_check_secs", Declared: "5", Hosted: "0"}, {Field: "monitor_policy.op_timeout", Declared: "30", Hosted: "0"},
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := newTestClient(t, "http://127.0.0.1:1", func(cfg *bkapi.Config, _ *procapi.Options) {
+				if !c.esb {
+					cfg.Gateway = bkapi.APIGW
+				}
+			})
+			asked := &readerOf{reading: hostedspec.Reading{Entries: c.entries}}
+			client.Hosted = asked
+			if c.spec == nil {
+				c.spec = sampleSpec()
+			}
+			got := client.Process(sampleMeta, c.spec).Hosting(t.Context(), hosts(1))[host(1)]
+			if diff := cmp.Diff(c.want, got, cmp.Transformer("blank", func(d []fleet.Difference) string { return fmt.Sprint(d) })); diff != "" || asked.windows {
+				t.Errorf("windows: %t (-want +got):\n%s", asked.windows, diff)
+			}
+		})
+	}
+}
+
+// readerOf says the same of each host.
+type readerOf struct {
+	reading hostedspec.Reading
+	windows bool
+}
+
+func (r *readerOf) ReadHosted(_ context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
+	r.windows = windows
+	readings := make(map[fleet.Host]hostedspec.Reading)
+	for _, h := range hosts {
+		readings[h] = hostedspec.Reading{Entries: slices.Clone(r.reading.Entries), Why: r.reading.Why}
+	}
+	return readings
+}
+
+func TestProcess_Hosting_unread(t *testing.T) {
+	t.Parallel()
+	client := newTestClient(t, "http://127.0.0.1:1", overGateway)
+	if got := client.Process(sampleMeta, sampleSpec()).Hosting(t.Context(), hosts(2)); len(got) != 2 || got[host(2)].Why != "nothing says how to read what agents host" {
+		t.Errorf("without a reader: %+v", got)
+	}
+	asked := &readerOf{reading: hostedspec.Reading{Why: "away"}}
+	client.Hosted = asked
+	if got := client.Process(sampleMeta, nil).Hosting(t.Context(), hosts(1)); got[host(1)].Why != fleet.ErrNoSpec.Error() {
+		t.Errorf("without a spec: %+v", got)
+	}
+	spec := sampleSpec()
+	spec.Identity.SetupPath = "d:/app"
+	if got := client.Process(sampleMeta, spec).Hosting(t.Context(), hosts(1)); got[host(1)].Why != "away" || got[host(1)].Hosted || !asked.windows {
+		t.Errorf("of Windows: %+v", got)
+	}
+}
