@@ -69,6 +69,9 @@ this machine only, and answers no web page but its own.
                                                    127.0.0.1, 127.0.0.2, ... run
                                                    their commands for real
 
+The script APIs of the gateway and of JOB run one script, the one that reads what an
+agent hosts from its own file. That file and what the script prints are made up.
+
 A virtual host keeps the books and runs nothing. A local host runs the commands
 that it is given, as you. With -root each has its own tree: /opt/app of host
 127.0.0.2 is <root>/127.0.0.2/opt/app. Whoever on this machine knows the secret can

@@ -22,6 +22,10 @@ type Act struct {
 	Spec      json.RawMessage   `json:"spec,omitempty"`
 	TaskID    string            `json:"task_id,omitempty"`
 	AgentID   string            `json:"agent_id,omitempty"`
+	// Of the file in which an agent keeps what it hosts.
+	File   core.ProcFile   `json:"file,omitzero"`
+	Fields map[string]any  `json:"fields,omitempty"`
+	Entry  json.RawMessage `json:"entry,omitempty"`
 }
 
 var actions = map[string]func(e Endpoint, act Act, host string) error{
@@ -34,7 +38,12 @@ var actions = map[string]func(e Endpoint, act Act, host string) error{
 	"register": func(e Endpoint, a Act, host string) error {
 		return e.Core.Register(host, a.Namespace, a.Name, a.Labels, string(a.Spec))
 	},
-	"upgrade": func(e Endpoint, a Act, host string) error { return e.Core.UpgradeToAgentID(a.AgentID, host) },
+	"upgrade":   func(e Endpoint, a Act, host string) error { return e.Core.UpgradeToAgentID(a.AgentID, host) },
+	"proc_file": func(e Endpoint, a Act, host string) error { return e.Core.SetProcFile(host, a.File) },
+	"edit_entry": func(e Endpoint, a Act, host string) error {
+		return e.Core.EditProc(host, a.Namespace, a.Name, a.Fields)
+	},
+	"add_entry": func(e Endpoint, a Act, host string) error { return e.Core.AddProc(host, string(a.Entry)) },
 	"expire": func(e Endpoint, a Act, _ string) error {
 		e.Core.ExpireTask(a.TaskID)
 		return nil

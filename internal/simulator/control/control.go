@@ -5,6 +5,7 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, _, given := r.BasicAuth(); given { // the commands need it as well
 			curl += `-u "$BK_APP_CODE:$BK_APP_SECRET" `
 		}
-		_, _ = strings.NewReplacer("$SIM", "http://"+r.Host, "curl -s ", curl).WriteString(w, index)
+		_, _ = strings.NewReplacer("$SIM", "http://"+r.Host, "curl -s ", curl, "ODD-FILES", strings.Join(core.OddFiles(), ", ")).WriteString(w, index)
 	case "GET /_sim/stream":
 		e.stream(w, r)
 	case "GET /_sim/calls":
@@ -76,6 +77,8 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]any{"processes": e.Core.Processes()})
 	case "GET /_sim/machines":
 		writeJSON(w, map[string]any{"machines": e.Core.Machines()})
+	case "GET /_sim/proc_file":
+		e.procFile(w, r)
 	case "GET /_sim/executions":
 		writeJSON(w, map[string]any{"executions": append([]core.Execution{}, e.Core.Executions()...)})
 	case "GET /_sim/tasks":
@@ -122,6 +125,17 @@ func (e Endpoint) exchange(w http.ResponseWriter, seq string) {
 	}
 	call.Body, call.Spec = nil, nil // the request has both
 	writeJSON(w, map[string]any{"call": call, "request": request, "response": response})
+}
+
+// procFile shows the file of one host's agent, as it is on the host.
+func (e Endpoint) procFile(w http.ResponseWriter, r *http.Request) {
+	text, err := e.Core.ProcFile(r.URL.Query().Get("host"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, text)
 }
 
 func (e Endpoint) fault(w http.ResponseWriter, r *http.Request) {

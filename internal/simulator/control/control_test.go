@@ -46,6 +46,24 @@ func TestControl_acts(t *testing.T) {
 	}
 }
 
+// What somebody does to an agent's file is there, and each act of the index is one that the endpoint
+// takes.
+func TestControl_procFile(t *testing.T) {
+	t.Parallel()
+	c := simtest.NewVirtual(t)
+	c.Do(simulator.OpHost, "10.0.0.1")
+	_, index := c.SwitchOn("GET", "", "")
+	acts := regexp.MustCompile(`/_sim/act -d '(.*_(?:entry|file)".*)'`).FindAllStringSubmatch(index, -1)
+	wants := []string{`"memlmt":50`, `"valuekey":"web:old"`, "command not found", `"./stop`, `"./stop.sh -9"`, "web:old"}
+	if len(acts) != len(wants) || !strings.Contains(index, strings.Join(simulator.OddFiles(), ", ")) {
+		t.Fatalf("acts: %q", acts)
+	}
+	for i, want := range wants {
+		turnedOn(c, "POST", "act", acts[i][1], "")
+		turnedOn(c, "GET", "proc_file?host=0:10.0.0.1", "", want)
+	}
+}
+
 func TestControl_faults(t *testing.T) {
 	t.Parallel()
 	c := simtest.NewVirtual(t)
@@ -122,6 +140,10 @@ func TestControl_refuses(t *testing.T) {
 		{"POST", "act", `{"action":"dance"}`, 400},
 		{"POST", "act", `{"action":"kill","host":"0:10.0.0.1","namespace":"web","name":"nginx"}`, 400},
 		{"POST", "act", `{"action":"register","host":"0:10.9.9.9","namespace":"web","name":"nginx","spec":{}}`, 400},
+		{"POST", "act", `{"action":"proc_file","host":"0:10.0.0.1","file":{"odd":"strange"}}`, 400},
+		{"POST", "act", `{"action":"edit_entry","host":"0:10.0.0.1","namespace":"web","name":"nginx","fields":{}}`, 400},
+		{"POST", "act", `{"action":"add_entry","host":"0:10.0.0.1"}`, 400},
+		{"GET", "proc_file?host=web-1", "", 400},
 		{"PUT", "agents", `{"host":"web-1"}`, 400},
 	} {
 		if status, body := c.SwitchOn(test.method, test.path, test.body); status != test.status {

@@ -29,6 +29,10 @@ LOOK
   operation of one task reached its agent
     curl -s $SIM/_sim/machines
 
+  The file in which a host's agent keeps what it hosts, with its secrets; nothing where
+  there is none
+    curl -s "$SIM/_sim/proc_file?host=0:10.0.0.1"
+
   Tasks: when each was accepted and settled, and how often it was polled
     curl -s $SIM/_sim/tasks
 
@@ -60,6 +64,19 @@ ACT AS SOMEBODY ELSE
   Somebody upgrades a host to its agent id, so that both names have one registration
   (with the address as the agent id: takes it back)
     curl -s $SIM/_sim/act -d '{"action":"upgrade","host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}'
+
+  Somebody changes the agent's file by hand: members of an entry (null removes one, and
+  the next operation that writes the entry undoes it), an entry that the platform does
+  not know of, or the whole file
+    curl -s $SIM/_sim/act -d '{"action":"edit_entry","host":"0:10.0.0.1","namespace":"web","name":"nginx","fields":{"stopCmd":"./stop.sh -9","memlmt":50}}'
+    curl -s $SIM/_sim/act -d '{"action":"add_entry","host":"0:10.0.0.1","entry":{"valuekey":"web:old","contact":"web","pidPath":"/run/nginx.pid"}}'
+    curl -s $SIM/_sim/act -d '{"action":"proc_file","host":"0:10.0.0.1","file":{"text":"command not found"}}'
+
+  The agent's file is odd (ODD-FILES),
+  or elsewhere, or as agents write it
+    curl -s $SIM/_sim/act -d '{"action":"proc_file","host":"0:10.0.0.1","file":{"odd":"truncated"}}'
+    curl -s $SIM/_sim/act -d '{"action":"proc_file","host":"0:10.0.0.1","file":{"path":"/usr/local/gse2_cloud/agent/etc/.proc"}}'
+    curl -s $SIM/_sim/act -d '{"action":"proc_file","host":"0:10.0.0.1","file":{}}'
 
   A task's result is forgotten
     curl -s $SIM/_sim/act -d '{"action":"expire","task_id":"GSETASK:S:20240101000000.000000:1"}'
@@ -129,6 +146,15 @@ FAULTS
   A host's agent does not answer: 117 at once, or 115 for ever
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"117"}'
     curl -s $SIM/_sim/faults -d '{"hosts":["0:10.0.0.1"],"unreachable":"pending"}'
+
+  A script runs for three polls, or does not come to its end: the agent restarted (3 took
+  too long, 4 was stopped), or has lost the task
+    curl -s $SIM/_sim/faults -d '{"api":"async_execute_script","hosts":["0:10.0.0.1"],"pending":3}'
+    curl -s $SIM/_sim/faults -d '{"api":"async_execute_script","hosts":["0:10.0.0.1"],"pending":1,"script_status":6}'
+    curl -s $SIM/_sim/faults -d '{"api":"async_execute_script","hosts":["0:10.0.0.1"],"pending":1,"code":-1,"message":"no such task"}'
+
+  The gateway has no script API (JOB's is fast_execute_script)
+    curl -s $SIM/_sim/faults -d '{"api":"*_execute_script*","http_status":404,"body":"{\"code\":1640401,\"code_name\":\"API_NOT_FOUND\",\"message\":\"API not found\",\"data\":null,\"result\":false}"}'
 
   Operations take their time
     curl -s $SIM/_sim/faults -d '{"api":"operate_*","takes":"5s"}'

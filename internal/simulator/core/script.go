@@ -254,6 +254,8 @@ func escapeText(text string) string {
 type ScriptResult struct {
 	Result
 	Screen Screen
+	// Status is how the script ended, 0 where it came to its own end.
+	Status int
 	// Running says that the host has no verdict yet. Its screen may have a part of the text.
 	Running bool
 	// Answers is how many answers were about the host, this one included.
@@ -342,7 +344,9 @@ func (o *operation) script(r Result) ScriptResult {
 		result.Screen = Screen{Text: text}
 	}
 	if !result.Running {
-		result.End = o.settled
+		result.End, result.Status = o.settled, o.scriptStatus
+	}
+	if !result.Running && result.Status == 0 {
 		return result
 	}
 	// An agent sends what a script prints while it runs.

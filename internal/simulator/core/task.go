@@ -29,7 +29,8 @@ type operation struct {
 	shape            string
 	ailment          Ailment
 
-	answers int // that were about it, of a script
+	answers      int // that were about it, of a script
+	scriptStatus int // 0 where the script comes to its own end
 
 	busy *instance // that waits for the verdict, nil for none
 }

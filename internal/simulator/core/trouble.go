@@ -39,6 +39,7 @@ type Trouble struct {
 	StillHosts       bool
 	Shape            string
 	Takes            time.Duration
+	ScriptStatus     int
 	Ailment
 }
 
@@ -86,6 +87,9 @@ func (o *operation) suffer(t Trouble) {
 	}
 	o.apply = o.apply || t.Apply
 	o.stillHosts = o.stillHosts || t.StillHosts
+	if o.scriptStatus == 0 {
+		o.scriptStatus = t.ScriptStatus
+	}
 	if o.shape == "" {
 		o.shape = t.Shape
 	}

@@ -23,6 +23,7 @@ const (
 	registerPath = "/api/c/compapi/v2/gse/register_proc_info/"
 	gatewayPath  = "/api/bk-gse/prod/api/v2/proc/operate_proc_v2"
 	jobPath      = "/api/c/compapi/v2/jobv3/operate_process/"
+	scriptPath   = "/api/bk-gse/prod/api/v2/task/extensions/async_execute_script"
 )
 
 // syncBuffer is written by the server and read by the test.
@@ -183,6 +184,11 @@ func FuzzServer(f *testing.F) {
 		{`{"task_id":"","queued":-1,"queued_data":{}}`, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", signed(`"task_id":"x"`)},
 		{`{"missing":1,"api":"get_*"}`, "/api/c/compapi/v2/gse/sync_proc_status/", signed(`"meta":{"namespace":"web"},"page":{"start":0,"limit":1000}`)},
 		{`{"content_shape":"broken","code":-1,"content":[1]}`, "/_sim/act", `{"action":"register","host":"0:10.0.0.1","namespace":"web","name":"nginx","spec":{}}`},
+		{`{"content":{}}`, scriptPath, simtest.ScriptBody(readHosted, simulator.DefaultProcPath, scriptHost)},
+		{`{"code":0,"content":1}`, scriptPath, simtest.ScriptBody("cat /x/.proc", "'a\"", scriptHost)},
+		{`{"pending":1}`, "/api/c/compapi/v2/jobv3/fast_execute_script/", "{" + simtest.Credentials + "," + simtest.JobScriptBody(readHosted, "/x/.proc", "10.0.0.1")[1:]},
+		{`{}`, "/_sim/act", `{"action":"proc_file","host":"0:10.0.0.1","file":{"odd":"gbk","path":"c:"}}`},
+		{`{}`, "/_sim/act", `{"action":"add_entry","host":"0:10.0.0.1","entry":{"valuekey":1,"proc":[]}}`},
 		{`{"takes":"1ns"}`, "/_sim/agents", `{"host":"0:10.0.0.1","agent_id":"0200000007525400f355781710390005465c"}`},
 	} {
 		f.Add(seed.fault, seed.path, []byte(seed.body))
@@ -201,6 +207,9 @@ func FuzzServer(f *testing.F) {
 		serve(t, sim, gatewayPath, []byte(operate))
 		for _, task := range sim.Tasks() {
 			serve(t, sim, "/api/c/compapi/v2/gse/get_proc_operate_result_v2/", []byte(signed(fmt.Sprintf(`"task_id":%q`, task.ID))))
+			serve(t, sim, strings.Replace(scriptPath, "async_execute_script", "get_execute_script_result", 1), []byte(simtest.ScreensBody(task.ID, 0, 0, scriptHost)))
+			job := signed(fmt.Sprintf(`"bk_biz_id":1,"return_ip_result":true,"job_instance_id":%s`, task.ID))
+			serve(t, sim, "/api/c/compapi/v2/jobv3/get_job_instance_status/", []byte(job))
 		}
 		sim.Tick()
 		_ = sim.Calls()

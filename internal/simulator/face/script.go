@@ -12,7 +12,8 @@ import (
 // The script API of the gateway. No document of it is public: it is what BSCP, nodemgr and JOB send
 // and read. What status and error_code say is JOB's reading of them.
 
-// Status of a script on one host. One that failed has its exit code beside it.
+// Status of a script on one host. One that failed has its exit code beside it. Those of scripts that
+// did not come to an end are nodemgr's; see the ScriptStatus of a fault.
 const (
 	scriptRunning   = 1
 	scriptSucceeded = 2
@@ -209,6 +210,8 @@ func (f gatewayFace) scriptRows(req *Request, results []core.ScriptResult) []scr
 			row.Status, row.ErrorCode, row.ErrorMsg, row.EndTime = scriptRunning, core.CodeOK, "", 0
 		case r.Running:
 			row.Status, row.EndTime = scriptRunning, 0
+		case r.Status != 0:
+			row.Status = r.Status
 		case r.Code != core.CodeOK || r.Screen.Exit != 0:
 			row.Status = scriptFailed
 		}

@@ -233,7 +233,7 @@ func jobHostOf(r core.ScriptResult) jobHost {
 		h.Status, h.EndTime, h.TotalTime = jobHostRunning, 0, 0
 	case r.Code == core.CodeAgentAbnormal:
 		h.Status = jobHostAway
-	case r.Code != core.CodeOK || r.Screen.Exit != 0:
+	case r.Code != core.CodeOK || r.Screen.Exit != 0 || r.Status != 0:
 		h.Status = jobHostFailed
 	}
 	return h

@@ -49,7 +49,8 @@ func TestScript_results(t *testing.T) {
 		"for ever":        {faults: []simulator.Fault{{Unreachable: "pending"}}, want: []string{"1 0 0 ", "1 115 0 ", "1 115 0 "}},
 		"away":            {faults: []simulator.Fault{{Unreachable: "117"}}, want: []string{"5 117 0 "}},
 		"cut off":         {away: true, want: []string{"5 117 0 "}},
-		"agent restarted": {faults: []simulator.Fault{{API: "async_*", Pending: 1, Code: new(-1), Message: "the agent restarted"}}, want: []string{"1 0 0 ", "5 -1 0 "}},
+		"agent restarted": {faults: []simulator.Fault{{API: "async_*", Pending: 1, ScriptStatus: 6}}, want: []string{"1 0 0 " + half, "6 0 0 " + half}},
+		"task lost":       {faults: []simulator.Fault{{API: "async_*", Pending: 1, Code: new(-1), Message: "no such task"}}, want: []string{"1 0 0 ", "5 -1 0 "}},
 		"left out":        {faults: []simulator.Fault{{Missing: 1}}, want: []string{"", "2 0 0 " + wholeFile}},
 		"prints else":     {faults: []simulator.Fault{{Code: new(0), Content: "bk-hosted begin\n"}}, want: []string{"2 0 0 bk-hosted begin\n"}},
 	} {
@@ -212,6 +213,7 @@ func TestScript_job(t *testing.T) {
 		"at once":     {want: []string{"true 3 9 0 0 " + wholeFile}},
 		"slow":        {fault: simulator.Fault{Pending: 2}, want: []string{"false 2 7 0 115 " + half, "false 2 7 0 115 " + wholeFile, "true 3 9 0 0 " + wholeFile}},
 		"away":        {fault: simulator.Fault{Unreachable: "117"}, want: []string{"true 4 1 0 117 agent abnormal or not found"}},
+		"stopped":     {fault: simulator.Fault{ScriptStatus: 4}, want: []string{"true 4 11 0 0 " + half}},
 		"failed":      {fault: simulator.Fault{Code: new(-1), Message: "the agent restarted"}, want: []string{"true 4 11 0 -1 the agent restarted"}},
 		"queued":      {fault: simulator.Fault{Queued: 1}, want: []string{"false 2 none " + wholeFile, "true 3 9 0 0 " + wholeFile}},
 		"other place": {file: "/x/.proc", want: []string{"true 3 9 0 0 bk-hosted missing-directory\n"}},

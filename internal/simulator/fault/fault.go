@@ -85,6 +85,9 @@ type Fault struct {
 	// "pending", 115 for ever. The operation does not happen, and the cached
 	// status keeps its old row.
 	Unreachable string `json:"unreachable,omitempty"`
+	// ScriptStatus ends a script on the host before it has printed all: 3 is that it took too long, 4
+	// that somebody stopped it, 6 that the agent was restarted.
+	ScriptStatus int `json:"script_status,omitempty"`
 	// Takes makes the operation settle so long after it was accepted.
 	Takes time.Duration `json:"-"`
 
@@ -240,6 +243,9 @@ func (f Fault) Validate() error {
 	if f.HTTPStatus != 0 && (f.HTTPStatus < 200 || f.HTTPStatus > 599) {
 		return fmt.Errorf("http_status: %d is no status of an answer", f.HTTPStatus)
 	}
+	if f.ScriptStatus != 0 && (f.ScriptStatus < 3 || f.ScriptStatus > 6) {
+		return fmt.Errorf("script_status: %d is no end of a script; want 3 to 6", f.ScriptStatus)
+	}
 	if f.Chance < 0 || f.Chance > 1 {
 		return fmt.Errorf("chance: %v is no probability", f.Chance)
 	}
@@ -254,5 +260,5 @@ func (f Fault) perRequest() bool {
 
 func (f Fault) perHost() bool {
 	return f.Missing != 0 || f.Pending != 0 || f.Code != nil || f.Unreachable != "" || f.Takes != 0 ||
-		f.ContentShape != "" || f.Dies != 0 || f.Health != ""
+		f.ContentShape != "" || f.Dies != 0 || f.Health != "" || f.ScriptStatus != 0
 }

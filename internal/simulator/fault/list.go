@@ -200,7 +200,7 @@ func (f *fault) trouble() core.Trouble {
 	return core.Trouble{
 		Missing: f.Missing, Pending: f.Pending, Unreachable: f.Unreachable,
 		Code: f.Code, Message: f.Message, Content: f.Content,
-		Apply: f.Apply, StillHosts: f.StillHosts, Shape: f.ContentShape, Takes: f.Takes,
+		Apply: f.Apply, StillHosts: f.StillHosts, Shape: f.ContentShape, Takes: f.Takes, ScriptStatus: f.ScriptStatus,
 		Ailment: core.Ailment{Dies: f.Dies, Revived: f.Revived, Health: f.Health},
 	}
 }

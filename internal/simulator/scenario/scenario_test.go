@@ -36,7 +36,7 @@ func TestParse_saysWhereAndWhatWouldBeRight(t *testing.T) {
 		"end-of-nothing":   {withSteps(`{"say":"s","end":"a"}`), `x.json:3: step 1: end: no step before this one has a fault with "name": "a"`},
 		"name-of-nothing":  {withSteps(`{"say":"s","name":"a","status":{}}`), `"name" is for a fault`},
 		"bad-fault":        {withSteps(`{"say":"s","fault":{"unreachable":"116"}}`), `x.json:3: step 1: unreachable: "116" is none of`},
-		"bad-act":          {withSteps(`{"say":"s","act":{"action":"dance"}}`), `"dance" is unknown; it is expire, host, kill`},
+		"bad-act":          {withSteps(`{"say":"s","act":{"action":"dance"}}`), `"dance" is unknown; it is add_entry, edit_entry, expire`},
 		"bad-host":         {withSteps(`{"say":"s","act":{"action":"kill","host":"web-1"}}`), `host "web-1": want "cloud:ip"`},
 		"bad-pattern":      {withSteps(`{"say":"s","when":{"api":"["},"end":"a"}`), `when: api is a name or a pattern`},
 	}
