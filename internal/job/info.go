@@ -99,9 +99,5 @@ func requestOf(api string, scope Scope, opType int, info Info, hosts []fleet.Hos
 	} else {
 		info.ProcOwner = nil
 	}
-	list := make([]address, len(hosts))
-	for i, h := range hosts {
-		list[i] = address{CloudID: h.CloudID(), IP: h.IP().String()}
-	}
-	return request{Scope: scope, OpType: opType, ProcessInfos: []processInfo{{Info: info, IPList: list}}}
+	return request{Scope: scope, OpType: opType, ProcessInfos: []processInfo{{Info: info, IPList: addressesOf(hosts)}}}
 }

@@ -1,0 +1,145 @@
+package job
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
+	"github.com/blueking/terraform-provider-bk/internal/procapi/procapitest"
+)
+
+var scriptAccepted = exchange{API: apiRunScript, Reply: procapitest.Data(`{"job_instance_name":"x","job_instance_id":20000000001,"step_instance_id":20000000002}`)}
+
+// ends is an answer about a job with hosts 1, 2, … in these states.
+func ends(finished bool, states ...int) exchange {
+	rows := make([]string, len(states))
+	for i, state := range states {
+		rows[i] = fmt.Sprintf(`{"ip":"10.0.0.%d","bk_cloud_id":0,"status":%d,"tag":"","exit_code":0,"error_code":0}`, i+1, state)
+	}
+	return exchange{API: apiScriptStatus, Reply: procapitest.Data(fmt.Sprintf(
+		`{"finished":%t,"job_instance":{"status":3},"step_instance_list":[{"step_instance_id":20000000002,"step_ip_result_list":[%s]}]}`, finished, strings.Join(rows, ",")))}
+}
+
+// logs is an answer with what hosts 1, 2, … printed.
+func logs(printed ...string) exchange {
+	rows := make([]string, len(printed))
+	for i, text := range printed {
+		rows[i] = fmt.Sprintf(`{"ip":"10.0.0.%d","bk_cloud_id":0,"bk_host_id":1,"log_content":%s}`, i+1, strconv.Quote(text))
+	}
+	return exchange{API: apiScriptLog, Reply: procapitest.Data(`{"log_type":1,"script_task_logs":[` + strings.Join(rows, ",") + `]}`)}
+}
+
+const printedWeb = "[2018-03-15 14:39:30][PID:56875] job_start\nbk-hosted begin\n" + `{"proc":[{"valuekey":"ns:web"}]}` + "\nbk-hosted end\n"
+
+func TestHostedFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []exchange
+		why   string // "" where host 1 has ns:web
+	}{
+		"at once":        {[]exchange{scriptAccepted, ends(true, 9), logs(printedWeb)}, ""},
+		"after a while":  {[]exchange{scriptAccepted, ends(false), ends(false, 5), ends(false, 7), ends(true, 9), logs(printedWeb)}, ""},
+		"log comes late": {[]exchange{scriptAccepted, ends(true, 9), logs(""), ends(true, 9), logs(), ends(true, 9), logs(printedWeb)}, ""},
+		"answers lost": {[]exchange{
+			{API: apiRunScript, Reply: procapitest.Gone}, scriptAccepted, {API: apiScriptStatus, Reply: procapitest.Gone}, ends(true, 9), {API: apiScriptLog, Reply: procapitest.Gone}, logs(printedWeb),
+		}, ""},
+		"log of others":  {[]exchange{scriptAccepted, ends(true, 9), logs("job_start\n")}, "printed nothing that it should"},
+		"agent abnormal": {[]exchange{scriptAccepted, ends(true, 1)}, "the agent is abnormal or not found (code 117, request id req-1)"},
+		"failed":         {[]exchange{scriptAccepted, ends(true, 11)}, "JOB did not run the script to its end (status 11, exit code 0, code 0, request id req-1)"},
+		"left out":       {[]exchange{scriptAccepted, ends(true)}, "JOB did not run the script to its end (status 0"},
+		"refused":        {[]exchange{{API: apiRunScript, Reply: refusal(1238001, "no permission")}}, "the script that reads the agent's file was not run: fast_execute_script: refused by the platform: no permission (code 1238001"},
+		"status refused": {[]exchange{scriptAccepted, {API: apiScriptStatus, Reply: refusal(1244006, "no such job")}}, "the answer could not be had: get_job_instance_status: refused by the platform: no such job"},
+		"no job":         {[]exchange{{API: apiRunScript, Reply: procapitest.Data(`{}`)}}, "named no task"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, url := newScript(t, c.steps...)
+			reader := HostedFiles{Client: newTestClient(t, url, func(cfg *bkapi.Config, _ *Options) { cfg.MaxRetries = 1 }), Scope: scope}
+			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			want := []hostedspec.Entry{{Namespace: "ns", Name: "web"}}
+			if c.why != "" {
+				want = nil
+			}
+			if !cmp.Equal(want, got.Entries) || (c.why == "") != (got.Why == "") || !strings.Contains(got.Why, c.why) {
+				t.Errorf("got %+v, want %q", got, c.why)
+			}
+		})
+	}
+}
+
+// What has ended is read while others run, and each host once. JOB does not know agent ids.
+func TestHostedFiles_requests(t *testing.T) {
+	t.Parallel()
+	agent := procapitest.Parse(t, "020000000052540000000117000000000001")[0]
+	script, url := newScript(t, scriptAccepted, ends(false, 9, 7), logs(printedWeb), ends(true, 9, 9), logs(printedWeb, printedWeb))
+	reader := HostedFiles{Client: quick(t, url), Scope: scope}
+	got := reader.ReadHosted(t.Context(), append(hosts(2), agent), true)
+	if got[host(1)].Why != "" || got[host(2)].Why != "" || got[agent].Why != meaningNoAgent {
+		t.Errorf("got %+v", got)
+	}
+	credentials := map[string]any{"bk_app_code": "esb_test", "bk_app_secret": "xxx", "bk_token": "xxx", "bk_scope_type": "biz", "bk_scope_id": "1"}
+	with := func(more map[string]any) map[string]any {
+		for k, v := range credentials {
+			more[k] = v
+		}
+		return more
+	}
+	ip := func(ip string) map[string]any { return map[string]any{"bk_cloud_id": 0.0, "ip": ip} }
+	encoded := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	status := with(map[string]any{"job_instance_id": 20000000001.0, "return_ip_result": true})
+	want := []map[string]any{
+		with(map[string]any{
+			"task_name": "terraform: read_hosted.ps1", "script_content": encoded(hostedspec.PowerShellScript), "script_param": encoded(hostedspec.DefaultWindowsPath),
+			"script_language": 5.0, "timeout": 60.0, "account_alias": "Administrator", "target_server": map[string]any{"ip_list": []any{ip("10.0.0.1"), ip("10.0.0.2")}},
+		}),
+		status,
+		with(map[string]any{"job_instance_id": 20000000001.0, "step_instance_id": 20000000002.0, "ip_list": []any{ip("10.0.0.1")}}),
+		status,
+		with(map[string]any{"job_instance_id": 20000000001.0, "step_instance_id": 20000000002.0, "ip_list": []any{ip("10.0.0.2")}}),
+	}
+	var sent []map[string]any
+	for _, raw := range script.Requests() {
+		var body map[string]any
+		if err := json.Unmarshal(raw, &body); err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, body)
+	}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// No level of the log, and no error, has anything of what the script printed.
+func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"read":        logs("canary\n" + printedWeb).Reply,
+		"no envelope": procapitest.Answer(http.StatusOK, `"canary`),
+		"an error":    procapitest.Answer(http.StatusBadGateway, "canary"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			_, url := newScript(t, scriptAccepted, ends(true, 9), exchange{API: apiScriptLog, Reply: answer}, exchange{API: apiScriptLog, Reply: refusal(1, ""), Times: procapitest.ForEver})
+			reader := HostedFiles{Scope: scope, Client: newTestClient(t, url, func(cfg *bkapi.Config, o *Options) {
+				cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: bkapi.LevelTrace}))
+				o.Logger, cfg.MaxRetries = cfg.Logger, 1
+			})}
+			got := reader.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+			if strings.Contains(log.String()+got.Why, "canary") || !strings.Contains(log.String(), "task_id=20000000001") {
+				t.Errorf("logged %s\nsaid %s", &log, got.Why)
+			}
+		})
+	}
+}
