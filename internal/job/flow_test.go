@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,6 +33,41 @@ func on(t *testing.T, sim *simulator.Server, n int) simulator.Process {
 	t.Helper()
 	process, _ := sim.Process(host(n).Address(), "job", "key_test")
 	return process
+}
+
+// What agents host is read through JOB, or it is said why not.
+func TestFlow_hostedFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault simulator.Fault
+		want  string // in Why, "" where it is read
+	}{
+		"at once":         {},
+		"slow":            {simulator.Fault{Pending: 3}, ""},
+		"queued":          {simulator.Fault{Queued: 2}, ""},
+		"left out":        {simulator.Fault{Missing: -1}, "JOB did not run the script to its end"},
+		"away":            {simulator.Fault{Unreachable: "117"}, "the agent is abnormal or not found"},
+		"agent restarted": {simulator.Fault{Pending: 1, ScriptStatus: 6}, "JOB did not run the script to its end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := &simulator.Server{}
+			p := simProcess(t, sim, scope, RegisterByOperate)
+			hosts := hosts(3)
+			if failures := p.Register(t.Context(), hosts).Failures(); len(failures) > 0 {
+				t.Fatal(failures)
+			}
+			c.fault.API, c.fault.Hosts = apiRunScript, []string{hosts[1].Address()}
+			sim.Inject(c.fault)
+			readings := HostedFiles{Client: p.client, Scope: scope}.ReadHosted(t.Context(), hosts, false)
+			for i, h := range hosts {
+				got := readings[h]
+				if failed := i == 1 && c.want != ""; failed != (got.Why != "") || failed && !strings.Contains(got.Why, c.want) || !failed && (len(got.Entries) != 1 || got.Entries[0].ProcName != p.info.ProcName) {
+					t.Errorf("%s: got %+v", h, got)
+				}
+			}
+		})
+	}
 }
 
 // What is found on host 2, as far as its agent says it, and what is done about it.

@@ -143,7 +143,7 @@ func (g *GSE) expireLocked(id string) {
 }
 
 // firstNumber is before the numbers of JOB's job instances. Each has one step, of the next number.
-const firstNumber = 10_000
+const firstNumber = int64(20_000_000_000)
 
 // Operate accepts operations and returns the id of their task.
 func (g *GSE) Operate(api string, items []*Item) string {
@@ -159,7 +159,7 @@ func (g *GSE) Operate(api string, items []*Item) string {
 		accepted: now,
 	}
 	if items[0].Numbered {
-		t.id = strconv.Itoa(firstNumber + 2*g.taskSeq)
+		t.id = strconv.FormatInt(firstNumber+2*int64(g.taskSeq), 10)
 	}
 	g.meetQueueLocked(t, api)
 	for _, it := range items {

@@ -52,9 +52,19 @@ var jobScriptShapes = map[string]shape{
 	"batch_get_job_instance_ip_log": jobShape(map[string]field{
 		"job_instance_id":  required(integerShape),
 		"step_instance_id": required(integerShape),
-		"ip_list":          required(hostsShape(false)),
+		"ip_list":          required(jobLogHostsShape),
 	}),
 }
+
+// mostLogs is how many hosts one question for logs may have, by JOB's public code.
+const mostLogs = 500
+
+var jobLogHostsShape = shape{kind: kindList, elem: hostsShape(false).elem, check: func(v any) (string, string) {
+	if hosts, _ := v.([]any); len(hosts) > mostLogs {
+		return "", "must have 500 elements at most"
+	}
+	return notEmpty(v)
+}}
 
 func jobScriptShape() shape {
 	s := jobShape(map[string]field{

@@ -246,7 +246,7 @@ func TestScript_job(t *testing.T) {
 					host = fmt.Sprint(h["status"], " ", h["exit_code"], " ", h["error_code"])
 				}
 				line, _ := logs[0].(map[string]any)
-				if got := fmt.Sprint(status.Data["finished"], " ", instance["status"], " ", host, " ", line["log_content"]); got != want || first["step_instance_id"] != step {
+				if got := fmt.Sprint(status.Data["finished"], " ", instance["status"], " ", host, " ", line["log_content"]); got != want || first["step_instance_id"] != float64(step) {
 					t.Errorf("poll %d: got %q, want %q", i+1, got, want)
 				}
 			}
@@ -269,6 +269,7 @@ func TestScript_jobRefuses(t *testing.T) {
 		"no scope":        {"fast_execute_script", body, `"bk_scope_type":"biz",`, "", "bk_scope_type: required field is missing"},
 		"text for number": {"get_job_instance_status", status, "1}", `"1"}`, "job_instance_id: want an integer, got a string"},
 		"text for bool":   {"get_job_instance_status", status, "1}", `1,"return_ip_result":"true"}`, "return_ip_result: want a boolean, got a string"},
+		"too many logs":   {"batch_get_job_instance_ip_log", `{"bk_biz_id":2,"job_instance_id":1,"step_instance_id":2,"ip_list":` + hostList(501) + `}`, "", "", "ip_list: must have 500 elements at most"},
 		"no step":         {"batch_get_job_instance_ip_log", status, "", "", "ip_list: required field is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

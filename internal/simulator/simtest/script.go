@@ -75,13 +75,13 @@ func JobScriptBody(script, file string, ips ...string) string {
 }
 
 // JobRunScript runs a script through JOB and returns the numbers of its job and its step.
-func (c *Client) JobRunScript(script, file string, ips ...string) (job, step float64) {
+func (c *Client) JobRunScript(script, file string, ips ...string) (job, step int64) {
 	c.T.Helper()
 	started := c.Job("fast_execute_script", JobScriptBody(script, file, ips...))
-	job, _ = started.Data["job_instance_id"].(float64)
-	step, _ = started.Data["step_instance_id"].(float64)
-	if started.Code != 0 || job == 0 || step == 0 {
+	of, _ := started.Data["job_instance_id"].(float64)
+	is, _ := started.Data["step_instance_id"].(float64)
+	if started.Code != 0 || of == 0 || is == 0 {
 		c.T.Fatalf("fast_execute_script: %v", started.Body)
 	}
-	return job, step
+	return int64(of), int64(is)
 }
