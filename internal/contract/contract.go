@@ -1,7 +1,10 @@
 package contract
 
 import (
+	"bytes"
 	"embed"
+	"encoding/base64"
+	"encoding/json"
 	"io/fs"
 	"path"
 	"slices"
@@ -80,12 +83,27 @@ func body(face, endpoint, kind, name string) []byte {
 	folder := path.Join("testdata", face, endpoint)
 	if name != "" {
 		if raw, err := files.ReadFile(path.Join(folder, kind+"-"+name+".json")); err == nil {
-			return raw
+			return withScripts(raw)
 		}
 	}
 	raw, err := files.ReadFile(path.Join(folder, kind+".json"))
 	if err != nil {
 		panic("contract: " + err.Error())
+	}
+	return withScripts(raw)
+}
+
+// withScripts puts scripts in the place of their names.
+func withScripts(raw []byte) []byte {
+	if bytes.IndexByte(raw, '<') < 0 {
+		return raw
+	}
+	for _, name := range list(files, "testdata/script") {
+		encoded := base64.StdEncoding.EncodeToString([]byte(Script(name)))
+		raw = bytes.ReplaceAll(raw, []byte("<base64 "+name+">"), []byte(encoded))
+		if text, err := json.Marshal(Script(name)); err == nil {
+			raw = bytes.ReplaceAll(raw, []byte(`"<`+name+`>"`), text)
+		}
 	}
 	return raw
 }

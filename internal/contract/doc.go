@@ -46,17 +46,21 @@
 //   - esb/operate_proc_v2/request-host.json, apigw/operate_proc_v2/request.json: hosting, and
 //     starting at the gateway, with the resource limits of register_proc_info, as NodeMan and
 //     nodemgr send them.
+//
 //   - esb/get_proc_operate_result_v2: response-queued.json has the code of the
 //     document and the words of issues (bk-job 2132, GSEKit 74); response-mixed.json
 //     the codes that GSEKit, NodeMan and BSCP tell apart; the contents there and in
 //     response-query.json are BSCP's types of them.
+//
 //   - apigw: all of it. Requests are the ESB's of the second generation with
 //     agent_id_list in place of hosts, answers the ESB's without result, and rows
 //     and contents with bk_agent_id (GSEKit, NodeMan, BSCP, nodemgr). A row of a host
 //     that is known by its agent id alone has a host without an address, which NodeMan
 //     reads and BSCP's type leaves out.
+//
 //   - job/operate_process/request-register.json and request-unregister.json:
 //     manage_proc's process with operate_process's fields, for a set of businesses.
+//
 //   - cmdb, cmdb-apigw: members and types from the API documents and the public code of
 //     CMDB 3.14 (TencentBlueKing/bk-cmdb), values made up; a document's samples leave out
 //     what is null. Behind the gateway, response-older.json has the names that CMDB's API
@@ -65,8 +69,15 @@
 //     has and the code has not. permission is what src/common/metadata has of it. request-all,
 //     -ids, -templates, -modules, -sets, -hosts, -host-ids and -set-ids are the provider's
 //     own questions, put together from the same sources.
+//
 //   - job/get_proc_result/response-queued.json: what JOB's public code makes of
 //     GSE's 1000115.
+//
+//   - apigw/async_execute_script and get_execute_script_result: names from BSCP and nodemgr, values
+//     made up; the entry is one of BSCP's tests, without its secrets as the script prints it.
+//
+//   - job/fast_execute_script, get_job_instance_status and batch_get_job_instance_ip_log: samples of
+//     their documents, with the provider's script. <read_hosted.sh> is its text, also in base64.
 //
 // # What was seen
 //

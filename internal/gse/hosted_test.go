@@ -181,6 +181,26 @@ func asked(agent string, offset float64) map[string]any {
 	return map[string]any{"bk_agent_id": agent, "bk_container_id": "", "atomic_tasks": []any{map[string]any{"atomic_task_id": 0.0, "offset": offset, "limit": float64(4 << 20)}}}
 }
 
+func TestHostedFiles_contract(t *testing.T) {
+	t.Parallel()
+	cases := []string{"apigw/" + runScript, "apigw/" + scriptResult}
+	reader, script := hostedFiles(t, nil, procapitest.OfContract(cases[0]), procapitest.OfContract(cases[1]))
+	agents := procapitest.Parse(t, agentA, agentB)
+	got := reader.ReadHosted(t.Context(), agents, false)
+	want := hostedspec.Entry{
+		Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", ProcName: "nginx", SetupPath: "/usr/sbin", PIDPath: "/run/nginx-1.pid", User: "root",
+		StartCmd: "nginx -c /etc/nginx/nginx-1.conf", StopCmd: "nginx -c /etc/nginx/nginx-1.conf -s stop",
+		RestartCmd: "nginx -c /etc/nginx/nginx-1.conf -s reload", ReloadCmd: "nginx -c /etc/nginx/nginx-1.conf -s reload", KillCmd: "kill -9 $(cat /run/nginx-1.pid)",
+		AutoType: 1, StartCheckSecs: 10, OpTimeout: 10, WrittenAt: 1782360282,
+	}
+	if diff := cmp.Diff(map[fleet.Host]hostedspec.Reading{agents[0]: {Entries: []hostedspec.Entry{want}}, agents[1]: {}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i, of := range cases {
+		procapitest.WantRequest(t, of, script.Requests()[i])
+	}
+}
+
 // Each batch is a task of its own.
 func TestHostedFiles_batches(t *testing.T) {
 	t.Parallel()

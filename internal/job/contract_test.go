@@ -72,5 +72,8 @@ func TestContract(t *testing.T) {
 			procapitest.WantMade(t, test.want, got)
 		})
 	}
+	for _, api := range []string{apiRunScript, apiScriptStatus, apiScriptLog} { // TestHostedFiles_contract
+		tried["job/"+api] = true
+	}
 	procapitest.WantAllTried(t, contract.Cases("job"), tried)
 }

@@ -120,6 +120,19 @@ func TestHostedFiles_requests(t *testing.T) {
 	}
 }
 
+func TestHostedFiles_contract(t *testing.T) {
+	t.Parallel()
+	cases := []string{"job/" + apiRunScript, "job/" + apiScriptStatus, "job/" + apiScriptLog}
+	script, url := newScript(t, procapitest.OfContract(cases[0]), procapitest.OfContract(cases[1]), procapitest.OfContract(cases[2]))
+	got := HostedFiles{Client: quick(t, url), Scope: scope}.ReadHosted(t.Context(), hosts(1), false)[host(1)]
+	if want := []hostedspec.Entry{{Namespace: "GSEKIT_BIZ_3", Name: "nginx_1", StartCmd: "./start.sh"}}; got.Why != "" || !cmp.Equal(want, got.Entries) {
+		t.Errorf("got %+v", got)
+	}
+	for i, of := range cases {
+		procapitest.WantRequest(t, of, script.Requests()[i])
+	}
+}
+
 // No level of the log, and no error, has anything of what the script printed.
 func TestHostedFiles_logsNothingOfAnswers(t *testing.T) {
 	t.Parallel()

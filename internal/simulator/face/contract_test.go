@@ -37,7 +37,11 @@ func TestContract(t *testing.T) {
 				if first.edit != nil {
 					first.edit(body)
 				}
-				for member, id := range exchange(client, before, body).Data {
+				data := exchange(client, before, body).Data
+				if result, nested := data["result"].(map[string]any); nested {
+					data = result
+				}
+				for member, id := range data {
 					if _, asked := request[member]; asked { // the task's
 						request[member] = id
 					}
@@ -127,6 +131,10 @@ var firstOf = map[string]first{
 	"apigw/get_proc_status_v2/hosts":          {of: "apigw/operate_proc_v2", edit: toAddress},
 	"apigw/sync_proc_status":                  {of: "apigw/operate_proc_multi/agents"},
 
+	"apigw/get_execute_script_result":   {of: "apigw/async_execute_script"},
+	"job/get_job_instance_status":       {of: "job/fast_execute_script"},
+	"job/batch_get_job_instance_ip_log": {of: "job/fast_execute_script"},
+
 	"job/get_proc_result":        {of: "job/operate_process", edit: asJobQuery},
 	"job/get_proc_result/biz":    {of: "job/operate_process", edit: asJobQuery},
 	"job/get_proc_result/queued": {of: "job/operate_process", faults: queued},
@@ -171,6 +179,7 @@ var says = map[string][]string{
 	"apigw": {"freeVMem"},
 	"job": {
 		"request_id", "permission", // in the tables
+		"bk_host_id",                                                                     // newer releases'
 		"version", "health", "isAuto", "register_time", "last_start_time", "report_time", // newer agents', by BSCP's type
 	},
 }
