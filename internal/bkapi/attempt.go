@@ -227,6 +227,12 @@ func (c *call) judge(ctx context.Context, ans answer) (envelope, *Error) {
 // judgeEnvelope judges an answer that arrived whole and with a good status. A
 // platform's no comes with HTTP 200 as well.
 func (c *call) judgeEnvelope(ans answer) (envelope, *Error) {
+	if env, read := readAtOnce(ans.body, c.out); read {
+		c.client.heard.Store(true)
+		env.requestID = c.requestIDOf(ans, env)
+
+		return env, nil
+	}
 	env, err := parseEnvelope(ans.body)
 	if err != nil {
 		failure := c.answerError(KindFormat, ans, fmt.Errorf("%w: %s", err, c.excerpt(ans)))

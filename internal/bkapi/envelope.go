@@ -21,13 +21,12 @@ type envelope struct {
 	data      json.RawMessage
 }
 
-// wireEnvelope takes each member as it comes. Which are present, and of what type, differs between
-// the gateways, and between success and failure.
-type wireEnvelope struct {
+// members are those of an envelope besides data, each as it comes. Which are present, and of what
+// type, differs between the gateways, and between success and failure.
+type members struct {
 	Result    json.RawMessage `json:"result"`
 	Code      json.RawMessage `json:"code"`
 	Message   json.RawMessage `json:"message"`
-	Data      json.RawMessage `json:"data"`
 	RequestID json.RawMessage `json:"request_id"`
 
 	// The older form, which the ESB rewrites for most backends.
@@ -36,6 +35,13 @@ type wireEnvelope struct {
 
 	// Error is the gateway's own refusal: {"code": …, "message": …}.
 	Error json.RawMessage `json:"error"`
+}
+
+// wireEnvelope is an envelope whose data is read later.
+type wireEnvelope struct {
+	members
+
+	Data json.RawMessage `json:"data"`
 }
 
 // What is not the platform's answer, and no part of one either.
@@ -66,31 +72,77 @@ func parseEnvelope(body []byte) (envelope, error) {
 	if err := json.Unmarshal(trimmed, &wire); err != nil {
 		return envelope{}, fmt.Errorf("decoding the envelope: %w", err)
 	}
-
-	var inner wireEnvelope
-	gatewayRefuses := json.Unmarshal(wire.Error, &inner) == nil && inner.isKnown()
-	if !wire.isKnown() && !gatewayRefuses {
+	env, refused := wire.envelope()
+	if !wire.isKnown() && !refused {
 		return envelope{}, errNoMembers
 	}
-
-	env := envelope{
-		ok:        !saysNo(wire.Result) && !gatewayRefuses,
-		requestID: textOf(wire.RequestID),
-		older:     wire.OldCode != nil && wire.Code == nil,
-		data:      wire.Data,
-	}
-	env.hear(wire.Code, wire.Message)
-	env.hear(wire.OldCode, wire.OldMessage)
-	env.hear(inner.Code, inner.Message)
+	env.data = wire.Data
 
 	return env, nil
+}
+
+// Plain is data that has one form as a rule. An answer in that form is decoded in one pass, envelope
+// and all. Any other is decoded by the destination itself.
+type Plain interface {
+	// Plain is what to decode that form into, and what then takes it from there. It reports whether
+	// there was something, and all of it could be read.
+	Plain() (form any, take func() bool)
+}
+
+// readAtOnce reads an answer that agrees and has data in its plain form. Any other is for
+// parseEnvelope and decodeData, which scan the data four times. Of two members with the name data it
+// takes both.
+func readAtOnce(body []byte, out any) (env envelope, read bool) {
+	if out == nil {
+		return envelope{}, false
+	}
+	target := reflect.ValueOf(out).Elem()
+	fresh := reflect.New(target.Type())
+	form, take := fresh.Interface(), func() bool { return !fresh.Elem().IsZero() }
+	if plain, is := form.(Plain); is {
+		form, take = plain.Plain()
+	}
+	wire := struct {
+		members
+
+		Data any `json:"data"`
+	}{Data: form}
+	if json.Unmarshal(body, &wire) != nil || wire.Data != form {
+		return envelope{}, false
+	}
+	env, _ = wire.envelope()
+	if !env.ok || !wire.areKnown() || !take() {
+		return envelope{}, false
+	}
+	target.Set(fresh.Elem())
+
+	return env, true
+}
+
+// envelope is what the members say, and whether the gateway refused.
+func (m members) envelope() (env envelope, refused bool) {
+	var inner wireEnvelope
+	refused = m.Error != nil && json.Unmarshal(m.Error, &inner) == nil && inner.isKnown()
+	env = envelope{
+		ok:        !saysNo(m.Result) && !refused,
+		requestID: textOf(m.RequestID),
+		older:     m.OldCode != nil && m.Code == nil,
+	}
+	env.hear(m.Code, m.Message)
+	env.hear(m.OldCode, m.OldMessage)
+	env.hear(inner.Code, inner.Message)
+
+	return env, refused
 }
 
 // isKnown reports whether an object is the platform's. {"message": …} could be a web framework's
 // error page, and {"data": …} any service's answer.
 func (w wireEnvelope) isKnown() bool {
-	return w.Result != nil || w.Code != nil || w.OldCode != nil || (w.Data != nil && w.Message != nil)
+	return w.areKnown() || (w.Data != nil && w.Message != nil)
 }
+
+// areKnown reports whether members are the platform's alone.
+func (m members) areKnown() bool { return m.Result != nil || m.Code != nil || m.OldCode != nil }
 
 // hear takes in one of the places where an envelope may say no. The first that
 // has something to say is the one that is quoted.

@@ -1,6 +1,7 @@
 package bkapi
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -94,15 +95,29 @@ func TestParseEnvelope_isNone(t *testing.T) {
 func FuzzParseEnvelope(f *testing.F) {
 	f.Add([]byte(`{"result":true,"code":"00","message":null,"data":{},"error":{"code":1}}`))
 	f.Add([]byte(`{"code":1e400}`))
+	f.Add([]byte(`{"code":0,"data":{"a":{"n":1,"s":"x"},"b":null},"request_id":"r"}`))
+	f.Add([]byte(`{"result":true,"data":{"a":{"n":"1"}},"error":{"message":"m","data":1}}`))
+	f.Add([]byte(`{"Code":0,"DATA":{"a":{}},"message":"m"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		env, err := parseEnvelope(body)
-		if err != nil {
-			return
+		type data map[string]*struct {
+			N int
+			S string
 		}
-		if env.ok && env.code != 0 {
+		var atOnce, out data
+		plain, read := readAtOnce(body, &atOnce)
+		env, err := parseEnvelope(body)
+		if err == nil && env.ok && env.code != 0 {
 			t.Errorf("ok with code %d", env.code)
 		}
-		var out any
-		_ = decodeData(env.data, &out)
+		if err == nil {
+			err = decodeData(env.data, &out)
+		}
+		env.data = nil
+		if twice := bytes.Count(bytes.ToLower(body), []byte("data")) > 1 || bytes.ContainsAny(body, `\ſ`); !read || twice {
+			return
+		}
+		if diff := cmp.Diff(env, plain, cmp.AllowUnexported(envelope{})) + cmp.Diff(out, atOnce); err != nil || diff != "" {
+			t.Errorf("read at once and in two steps: %v %s", err, diff)
+		}
 	})
 }

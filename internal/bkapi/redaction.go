@@ -85,6 +85,10 @@ func (r redactor) withoutSecrets(s string) string {
 		s = secretMember.ReplaceAllString(s, "${1}"+redacted)
 	}
 
+	if !strings.Contains(s, "://") {
+		return s
+	}
+
 	return urlPassword.ReplaceAllString(s, "://"+redacted+"@")
 }
 

@@ -90,16 +90,6 @@ func keyV1(h fleet.Host, m Meta) string {
 	return strings.Join([]string{strconv.Itoa(h.CloudID()), strconv.Itoa(h.SupplierID()), h.IP().String(), m.Namespace, m.Name}, ":")
 }
 
-// otherKey is the key of the other generation, "" if there is none: platforms differ in whether the
-// supplier's id is in a key. With IPv6 one text may be the first form of one host and the second of
-// another, so there the document decides.
-func otherKey(h fleet.Host, other string) []string {
-	if !h.IP().Is4() {
-		return nil
-	}
-	return []string{other}
-}
-
 // keyV2 is bk_cloud_id:ip:namespace:name, or bk_agent_id:namespace:name for a
 // host that the request named by its agent id.
 func keyV2(id fleet.HostID, m Meta) string {

@@ -16,8 +16,14 @@ import (
 type filed struct {
 	client     *Client
 	hosts      []fleet.Host
-	rows       []procRow
+	rows       []filedRow
 	unreadable bool
+}
+
+// filedRow is a row's status, and the names of its host.
+type filedRow struct {
+	names  []fleet.HostID
+	status fleet.Status
 }
 
 // CachedStatus implements fleet.Process. A host without a row is not registered, unless
@@ -59,12 +65,11 @@ func (p *Process) file(ctx context.Context, hosts []fleet.Host) ([]filed, error)
 				return err
 			}
 			f := filed{client: p.client, hosts: batch, unreadable: answer.ProcInfos.unreadable}
+			f.rows = make([]filedRow, 0, len(answer.ProcInfos.rows))
 			for _, row := range answer.ProcInfos.rows {
 				switch namespace, name := string(row.Meta.Namespace), string(row.Meta.Name); {
 				case namespace == meta.Namespace && name == meta.Name:
-					row = row.among(batch)
-					p.client.names(row)
-					f.rows = append(f.rows, row)
+					f.rows = append(f.rows, filedRow{p.client.names(row.among(batch)), p.client.statusOf(row)})
 				case namespace == "" || name == "":
 					f.unreadable = true // it may be of this process
 				}
@@ -117,18 +122,18 @@ func (f filed) place() (placed map[fleet.HostID]fleet.Status, lost bool) {
 	byAlias := make(map[fleet.HostID]fleet.Status)
 	for _, row := range f.rows {
 		found, known := false, false
-		for name, status := range f.client.read(row) {
+		for _, name := range row.names {
 			other, named := f.client.alias(name)
 			switch {
 			case asked[name]:
-				placed[name], found = later(placed, name, status), true
+				placed[name], found = later(placed, name, row.status), true
 			case named && asked[other]:
-				byAlias[other], found = later(byAlias, other, status), true
+				byAlias[other], found = later(byAlias, other, row.status), true
 			}
 			// Two names of one kind are two machines.
 			known = known || named || f.sameKind(name)
 		}
-		lost = lost || !found && !known && f.client.statusOf(row).State != fleet.Unregistered
+		lost = lost || !found && !known && row.status.State != fleet.Unregistered
 	}
 	for name, status := range byAlias {
 		if _, found := placed[name]; !found {

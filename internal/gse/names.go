@@ -17,7 +17,7 @@ func (c *Client) learn(agent, address fleet.HostID) {
 }
 
 // names are the names of a row's host. If it has two, they are learned.
-func (c *Client) names(row procRow) []fleet.Host {
+func (c *Client) names(row procRow) []fleet.HostID {
 	agent, byAgent := row.agent()
 	address, byAddress := row.host(0)
 	switch {
@@ -25,11 +25,11 @@ func (c *Client) names(row procRow) []fleet.Host {
 		if !row.assumed { // that of an agent may be another machine's, in another area
 			c.learn(agent.WithoutSupplier(), address.WithoutSupplier())
 		}
-		return []fleet.Host{agent, address}
+		return []fleet.HostID{agent.WithoutSupplier(), address.WithoutSupplier()}
 	case byAgent:
-		return []fleet.Host{agent}
+		return []fleet.HostID{agent.WithoutSupplier()}
 	case byAddress:
-		return []fleet.Host{address}
+		return []fleet.HostID{address.WithoutSupplier()}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"strings"
 
@@ -107,16 +108,21 @@ func (t *taskResults) ask(ctx context.Context, id string) (procapi.ResultMap, bk
 }
 
 // keys are those under which an answer may have the result of a host.
-func (t *taskResults) keys(h fleet.Host) []string {
-	keys := []string{keyV2(h.WithoutSupplier(), t.meta)}
-	if t.as != "" {
-		keys = append(keys, strings.Join([]string{t.as, t.meta.Namespace, t.meta.Name}, ":"))
+func (t *taskResults) keys(h fleet.Host) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		id := h.WithoutSupplier()
+		if !yield(keyV2(id, t.meta)) {
+			return
+		}
+		if t.as != "" && !yield(strings.Join([]string{t.as, t.meta.Namespace, t.meta.Name}, ":")) {
+			return
+		}
+		// The gateway sometimes answers with the address for an agent id.
+		if other, known := t.client.alias(id); known && t.claims[other] == 1 && !yield(keyV2(other, t.meta)) {
+			return
+		}
+		_ = h.IP().Is4() && yield(keyV1(h, t.meta)) // as in registrationKeys
 	}
-	// The gateway sometimes answers with the address for an agent id.
-	if other, known := t.client.alias(h.WithoutSupplier()); known && t.claims[other] == 1 {
-		keys = append(keys, keyV2(other, t.meta))
-	}
-	return append(keys, otherKey(h, keyV1(h, t.meta))...)
 }
 
 // count counts the hosts that have each name. For a reinstalled machine, the cached status may give

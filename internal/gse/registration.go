@@ -2,6 +2,7 @@ package gse
 
 import (
 	"context"
+	"iter"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -128,8 +129,12 @@ func (p *Process) registration(ctx context.Context, call procapi.Call, spec *Spe
 	})
 }
 
-func (p *Process) registrationKeys(h fleet.Host) []string {
-	return append([]string{keyV1(h, p.meta)}, otherKey(h, keyV2(h.WithoutSupplier(), p.meta))...)
+func (p *Process) registrationKeys(h fleet.Host) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		// Platforms differ in whether the supplier's id is in a key. With IPv6 one text may be the
+		// first form of one host and the second of another, so there the document decides.
+		_ = yield(keyV1(h, p.meta)) && h.IP().Is4() && yield(keyV2(h.WithoutSupplier(), p.meta))
+	}
 }
 
 // registration is one call for the hosts of one batch, in as many rounds as it takes.

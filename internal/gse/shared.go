@@ -221,8 +221,9 @@ func (n *namespace) rows(pages []statusAnswer) map[processOn]fleet.Status {
 			if string(row.Meta.Namespace) != n.name {
 				continue
 			}
-			for id, status := range n.client.read(row) {
-				key := processOn{string(row.Meta.Name), id}
+			status := n.client.statusOf(row)
+			for _, name := range n.client.names(row) {
+				key := processOn{string(row.Meta.Name), name}
 				if _, twice := rows[key]; twice {
 					status = fleet.Status{State: fleet.Unknown}
 				}

@@ -23,6 +23,18 @@ type statusAnswer struct {
 	ProcInfos procRows       `json:"proc_infos"`
 }
 
+// Plain implements [bkapi.Plain]: rows that can all be read.
+func (a *statusAnswer) Plain() (form any, take func() bool) {
+	var wire struct {
+		Count     procapi.Number `json:"count"`
+		ProcInfos []procRow      `json:"proc_infos"`
+	}
+	return &wire, func() bool {
+		a.Count, a.ProcInfos.rows = wire.Count, wire.ProcInfos
+		return len(wire.ProcInfos) > 0
+	}
+}
+
 // procRows are the rows that could be read, and whether any could not. Then a host without a row
 // may have one.
 type procRows struct {
@@ -108,7 +120,11 @@ func (r procRow) ip() netip.Addr {
 
 // agent is the host of a row by its agent id.
 func (r procRow) agent() (fleet.Host, bool) {
-	h, err := fleet.ParseHost(r.agentID(), 0)
+	id := r.agentID()
+	if id == "" {
+		return fleet.Host{}, false
+	}
+	h, err := fleet.ParseHost(id, 0)
 	return h, err == nil && h.AgentID() != ""
 }
 
@@ -141,16 +157,6 @@ func (c *Client) statusOf(r procRow) fleet.Status {
 		s.Message = fmt.Sprintf("the platform's row has status %v, which no document explains", r.Status.Value)
 	}
 	return s
-}
-
-// read returns the status of a row under every name that it has for its host.
-func (c *Client) read(row procRow) map[fleet.HostID]fleet.Status {
-	status := c.statusOf(row)
-	under := make(map[fleet.HostID]fleet.Status, 2)
-	for _, name := range c.names(row) {
-		under[name.WithoutSupplier()] = status
-	}
-	return under
 }
 
 // LiveStatus implements fleet.Process: operation 2, and its result. An error is

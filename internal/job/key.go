@@ -1,6 +1,7 @@
 package job
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -20,15 +21,19 @@ func keysOf(info Info) procapi.Keys {
 	if info.ValueKey != nil && *info.ValueKey != "" {
 		names = append([]string{*info.ValueKey}, names...)
 	}
-	return func(h fleet.Host) []string {
-		place := h.Address()
-		keys := make([]string, 0, 2*len(names))
-		for _, name := range names {
-			keys = append(keys, name+":"+place)
+	return func(h fleet.Host) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			place := h.Address()
+			for _, name := range names {
+				if !yield(name + ":" + place) {
+					return
+				}
+			}
+			for _, name := range names {
+				if !yield(place + ":" + name) {
+					return
+				}
+			}
 		}
-		for _, name := range names {
-			keys = append(keys, place+":"+name)
-		}
-		return keys
 	}
 }

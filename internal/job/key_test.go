@@ -48,7 +48,7 @@ func TestKeys(t *testing.T) {
 			if test.valueKey != "" {
 				info.ValueKey = new(test.valueKey)
 			}
-			keys := keysOf(info)(procapitest.Parse(t, test.host)[0])
+			keys := slices.Collect(keysOf(info)(procapitest.Parse(t, test.host)[0]))
 			if !slices.Contains(keys, test.key) {
 				t.Errorf("%q is not among %q", test.key, keys)
 			}
@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 // An empty value_key is none: it must not make a key of the address alone.
 func TestKeys_emptyValueKey(t *testing.T) {
 	t.Parallel()
-	keys := keysOf(Info{ProcName: "nginx", SetupPath: "/data", ValueKey: new("")})(host(1))
+	keys := slices.Collect(keysOf(Info{ProcName: "nginx", SetupPath: "/data", ValueKey: new("")})(host(1)))
 	for _, not := range []string{":0:10.0.0.1", "0:10.0.0.1:"} {
 		if slices.Contains(keys, not) {
 			t.Errorf("%q is among %q", not, keys)

@@ -20,9 +20,22 @@ type resultAnswer struct {
 	Result procapi.ResultMap `json:"result"`
 }
 
+// Plain implements [bkapi.Plain].
+func (a *resultAnswer) Plain() (form any, take func() bool) {
+	results, takeResults := a.Result.Plain()
+	wire := struct {
+		Status procapi.Number `json:"status"`
+		Result any            `json:"result"`
+	}{Result: results}
+	return &wire, func() bool {
+		a.Status = wire.Status
+		return wire.Result == results && takeResults()
+	}
+}
+
 // queued reports whether the task has not begun. That is the only use of Status: JOB turns GSE's
 // 1000115 into a success with this status and no result.
-func (a resultAnswer) queued() bool {
+func (a *resultAnswer) queued() bool {
 	return a.Status.Int() == procapi.CodeInProgress && len(a.Result) == 0
 }
 

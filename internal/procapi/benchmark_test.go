@@ -3,7 +3,9 @@ package procapi
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +28,7 @@ func BenchmarkVerdicts(b *testing.B) {
 	var (
 		all     = make([]fleet.Host, DefaultMaxHosts)
 		start   = CallOf(fleet.Start, false)
-		keys    = func(h fleet.Host) []string { return []string{h.Address() + ":gse:proc-test"} }
+		keys    = func(h fleet.Host) iter.Seq[string] { return slices.Values([]string{h.Address() + ":gse:proc-test"}) }
 		redact  = func(text string) string { return text }
 		results = make([]string, len(all))
 	)

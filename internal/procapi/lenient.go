@@ -109,6 +109,11 @@ type Texts map[string]string
 // UnmarshalJSON never fails.
 func (t *Texts) UnmarshalJSON(raw []byte) error {
 	*t = nil
+	var texts map[string]string // as a rule
+	if json.Unmarshal(raw, &texts) == nil && texts != nil {
+		*t = texts
+		return nil
+	}
 	var values map[string]Text
 	if json.Unmarshal(raw, &values) == nil {
 		*t = make(Texts, len(values))

@@ -2,6 +2,7 @@ package procapi
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -70,8 +71,8 @@ type ResultMap map[string]HostResult
 
 // UnmarshalJSON never fails.
 func (m *ResultMap) UnmarshalJSON(raw []byte) error {
-	if results, all := readable(raw); all {
-		*m = results
+	form, take := m.Plain()
+	if json.Unmarshal(raw, form) == nil && take() {
 		return nil
 	}
 	var results map[string]HostResult
@@ -83,32 +84,44 @@ func (m *ResultMap) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// readable are results where each of them can be read, which is the rule. Each by itself
-// takes twice as long.
-func readable(raw []byte) (results ResultMap, all bool) {
+// Plain implements [bkapi.Plain]: results where each of them can be read, which is the rule.
+func (m *ResultMap) Plain() (form any, take func() bool) {
 	var wire map[string]wireResult[string]
-	if json.Unmarshal(raw, &wire) != nil {
-		return nil, false
-	}
-	results = make(ResultMap, len(wire))
-	for key, w := range wire {
-		if results[key], all = w.result(); !all {
-			return nil, false
+	return &wire, func() bool {
+		results := make(ResultMap, len(wire))
+		for key, w := range wire {
+			result, known := w.result()
+			if !known {
+				return false
+			}
+			results[key] = result
 		}
+		*m = results
+		return len(wire) > 0
 	}
-	return results, true
 }
 
 // Keys are those under which a result map may hold a host, the likeliest first.
 // They are built for the host and looked up. A key of the platform is never taken
 // apart: an IPv6 address, a Windows path or a name may hold the separator.
-type Keys func(fleet.Host) []string
+type Keys func(fleet.Host) iter.Seq[string]
 
-func (m ResultMap) find(keys []string) (HostResult, bool) {
-	for _, key := range keys {
-		if result, found := m[key]; found {
-			return result, true
+// heard is what an answer has of a host, if anything.
+type heard struct {
+	HostResult
+
+	found bool
+}
+
+// lookUp is what an answer has of each host.
+func lookUp(answers ResultMap, hosts []fleet.Host, keys Keys) []heard {
+	all := make([]heard, len(hosts))
+	for i, host := range hosts {
+		for key := range keys(host) {
+			if all[i].HostResult, all[i].found = answers[key]; all[i].found {
+				break
+			}
 		}
 	}
-	return HostResult{}, false
+	return all
 }

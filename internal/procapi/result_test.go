@@ -89,7 +89,7 @@ func TestResultMap_silence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]bool{"a": false, "b": false, "c": true, "d": true} {
-		if _, found := answers.find([]string{key}); found != want {
+		if _, found := answers[key]; found != want {
 			t.Errorf("%s: found %t, want %t", key, found, want)
 		}
 	}

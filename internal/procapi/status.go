@@ -22,20 +22,20 @@ type Contents struct {
 
 // keep reads contents before it takes the lock, so that batches are read side by
 // side.
-func (c *Contents) keep(answers ResultMap, hosts []fleet.Host, keys Keys, redact func(string) string) {
-	said := make(map[fleet.Host]fleet.Status, len(hosts))
-	for _, h := range hosts {
-		if answer, found := answers.find(keys(h)); found && answer.Code == CodeOK {
-			said[h] = parseStatus(answer.Content, c.Name, redact)
+func (c *Contents) keep(hosts []fleet.Host, answers []heard, redact func(string) string) {
+	statuses := make(map[fleet.Host]fleet.Status, len(hosts))
+	for i, answer := range answers {
+		if answer.found && answer.Code == CodeOK {
+			statuses[hosts[i]] = parseStatus(answer.Content, c.Name, redact)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byHost == nil {
-		c.byHost = said
+		c.byHost = statuses
 		return
 	}
-	maps.Copy(c.byHost, said)
+	maps.Copy(c.byHost, statuses)
 }
 
 // Statuses are the result of a query. An error is returned only if no host got an answer because

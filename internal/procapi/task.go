@@ -185,10 +185,11 @@ func (w *wait) ask(ctx context.Context) (done bool, err error) {
 	}
 	pending := 0
 	for _, part := range w.parts {
+		answers := lookUp(answers, part.verdicts.Pending, part.verdicts.keys)
 		if w.request.Contents != nil {
-			w.request.Contents.keep(answers, part.verdicts.Pending, part.verdicts.keys, w.Options.Redact)
+			w.request.Contents.keep(part.verdicts.Pending, answers, w.Options.Redact)
 		}
-		part.verdicts.Take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
+		part.verdicts.take(answers, Source{TaskID: w.shown, RequestID: reply.RequestID, Repeated: w.resent})
 		part.observe.Tell(part.verdicts.Results)
 		pending += len(part.verdicts.Pending)
 	}

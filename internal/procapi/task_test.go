@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (p *platform) tasks() Tasks {
 	return Tasks{
 		Options: Options{}.OrDefaults(),
 		// The second key is the one that is used, so that both are looked up.
-		Keys: func(h fleet.Host) []string { return []string{"not " + h.Address(), h.Address()} },
+		Keys: func(h fleet.Host) iter.Seq[string] { return slices.Values([]string{"not " + h.Address(), h.Address()}) },
 		Result: func(_ context.Context, task string) (ResultMap, bkapi.Reply, error) {
 			if task != "T" {
 				p.t.Errorf("asked for task %q", task)

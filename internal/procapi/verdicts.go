@@ -32,14 +32,18 @@ type Source struct {
 
 // Take reads one answer.
 func (v *Verdicts) Take(answers ResultMap, from Source) {
+	v.take(lookUp(answers, v.Pending, v.keys), from)
+}
+
+// take reads what an answer has of the pending hosts.
+func (v *Verdicts) take(answers []heard, from Source) {
 	var pending []fleet.Host
-	for _, h := range v.Pending {
-		answer, found := answers.find(v.keys(h))
-		if !found {
+	for i, h := range v.Pending {
+		if !answers[i].found {
 			pending = append(pending, h)
 			continue
 		}
-		outcome, final := v.call.Outcome(answer)
+		outcome, final := v.call.Outcome(answers[i].HostResult)
 		outcome.TaskID, outcome.RequestID, outcome.Repeated = from.TaskID, from.RequestID, from.Repeated
 		outcome.Message = v.redact(outcome.Message)
 		if _, begun := v.last[h]; begun && v.call.RunOnce { // its agent was lost on the way, and may have run it
