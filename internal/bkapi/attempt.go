@@ -1,6 +1,7 @@
 package bkapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -142,7 +143,9 @@ func (c *call) read(resp *http.Response) answer {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		limit = min(limit, maxErrorBytes)
 	}
-	text, err := io.ReadAll(io.LimitReader(body, limit+1))
+	var text bytes.Buffer // an answer about a thousand hosts has a megabyte
+	text.Grow(int(min(max(resp.ContentLength, 0), limit, 8<<20)) + bytes.MinRead)
+	_, err := text.ReadFrom(io.LimitReader(body, limit+1))
 	if err != nil {
 		err = causeOf(c.try.ctx, err)
 	}
@@ -150,8 +153,8 @@ func (c *call) read(resp *http.Response) answer {
 	return answer{
 		status:  resp.StatusCode,
 		header:  resp.Header,
-		body:    text[:min(int64(len(text)), limit)],
-		tooLong: int64(len(text)) > limit,
+		body:    text.Bytes()[:min(int64(text.Len()), limit)],
+		tooLong: int64(text.Len()) > limit,
 		sent:    true,
 		err:     err,
 	}
