@@ -10,9 +10,9 @@ import (
 // Inventory is a set of hosts, each with the user's key. Addresses identify hosts; keys are names
 // for people.
 type Inventory struct {
-	keys  []string // in the order of CompareKeys
-	hosts []Host   // hosts[i] belongs to keys[i]
-	index map[HostID]string
+	keys  []string       // in the order of CompareKeys
+	hosts []Host         // hosts[i] belongs to keys[i]
+	index map[HostID]int // of keys and hosts
 }
 
 // AddressError is an entry of a hosts map that is refused.
@@ -42,7 +42,7 @@ func NewInventory(addresses iter.Seq2[string, string], supplier int) (Inventory,
 		slices.SortFunc(entries, byKey)
 	}
 	n := len(entries)
-	inventory := Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[HostID]string, n)}
+	inventory := Inventory{keys: make([]string, 0, n), hosts: make([]Host, 0, n), index: make(map[HostID]int, n)}
 	for _, e := range entries {
 		host, err := ParseHost(e.address, supplier)
 		if err != nil {
@@ -50,14 +50,14 @@ func NewInventory(addresses iter.Seq2[string, string], supplier int) (Inventory,
 			continue
 		}
 		if other, taken := inventory.index[host.WithoutSupplier()]; taken {
-			i, _ := slices.BinarySearchFunc(entries, entry{key: other}, byKey)
+			i, _ := slices.BinarySearchFunc(entries, entry{key: inventory.keys[other]}, byKey)
 			faults = append(faults, &AddressError{Key: e.key, Err: fmt.Errorf(
-				"%q is the same host as %q under key %q; name each host once", e.address, entries[i].address, other)})
+				"%q is the same host as %q under key %q; name each host once", e.address, entries[i].address, entries[i].key)})
 			continue
 		}
+		inventory.index[host.WithoutSupplier()] = len(inventory.keys)
 		inventory.keys = append(inventory.keys, e.key)
 		inventory.hosts = append(inventory.hosts, host)
-		inventory.index[host.WithoutSupplier()] = e.key
 	}
 	return inventory, faults
 }
@@ -70,8 +70,8 @@ func (r Inventory) Hosts() []Host { return slices.Clone(r.hosts) }
 
 // Key is the key of a host, or its address where the inventory does not hold it.
 func (r Inventory) Key(host Host) string {
-	if key, ok := r.index[host.WithoutSupplier()]; ok {
-		return key
+	if i, ok := r.index[host.WithoutSupplier()]; ok {
+		return r.keys[i]
 	}
 	return host.Address()
 }
@@ -84,8 +84,11 @@ func (r Inventory) Has(host Host) bool {
 
 // KeyOf is the key of the host with this id, false where the inventory does not hold it.
 func (r Inventory) KeyOf(id HostID) (string, bool) {
-	key, ok := r.index[id]
-	return key, ok
+	i, ok := r.index[id]
+	if !ok {
+		return "", false
+	}
+	return r.keys[i], true
 }
 
 // HostOf is the host with this key, false where there is none.
@@ -105,16 +108,15 @@ func (r Inventory) Mixed() bool {
 
 // SupplierOf is the supplier id that the inventory has for a host that it holds.
 func (r Inventory) SupplierOf(host Host) int {
-	i, _ := slices.BinarySearchFunc(r.keys, r.index[host.WithoutSupplier()], CompareKeys)
-	return r.hosts[i].supplier
+	return r.hosts[r.index[host.WithoutSupplier()]].supplier
 }
 
 // Keeping is r with the supplier ids that other has for the hosts that it holds too.
 func (r Inventory) Keeping(other Inventory) Inventory {
 	r.hosts = slices.Clone(r.hosts)
 	for i, host := range r.hosts {
-		if other.Has(host) {
-			r.hosts[i] = host.Supplied(other.SupplierOf(host))
+		if at, held := other.index[host.WithoutSupplier()]; held {
+			r.hosts[i] = host.Supplied(other.hosts[at].supplier)
 		}
 	}
 	return r
