@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -228,6 +230,61 @@ func (id HostID) Address() string {
 		return strconv.Itoa(id.cloud) + ":0:[" + id.ip.String() + "]"
 	}
 	return short
+}
+
+// compare orders ids: agent ids, and then addresses by cloud area and IP.
+func (id HostID) compare(other HostID) int {
+	return cmp.Or(cmp.Compare(id.agentID, other.agentID), cmp.Compare(id.cloud, other.cloud), id.ip.Compare(other.ip))
+}
+
+// maxSpan is how many hosts a span may have: more than any fleet.
+const maxSpan = 1 << 24
+
+// Spans are ids in few words: `0:10.0.0.1+9` is an address and the nine that follow it. Agent ids
+// are words of their own. Each id is there once.
+func Spans(ids []HostID) []string {
+	ids = slices.Compact(slices.SortedFunc(slices.Values(ids), HostID.compare))
+	var spans []string
+	for len(ids) > 0 {
+		n := 1
+		for n < len(ids) && n < maxSpan && ids[n-1].agentID == "" && ids[n] == ids[n-1].next() {
+			n++
+		}
+		span := ids[0].Address()
+		if n > 1 {
+			span += "+" + strconv.Itoa(n-1)
+		}
+		spans, ids = append(spans, span), ids[n:]
+	}
+	return spans
+}
+
+// next is the id of the address that follows.
+func (id HostID) next() HostID { return HostID{cloud: id.cloud, ip: id.ip.Next()} }
+
+// ParseSpan reads what Spans has written.
+func ParseSpan(span string) ([]HostID, error) {
+	address, more := span, 0
+	// An agent id has no colon, and an address has no plus sign.
+	if first, count, found := strings.Cut(span, "+"); found && strings.Contains(first, ":") {
+		n, err := parseID(count)
+		if err != nil || n >= maxSpan {
+			return nil, fmt.Errorf("%q is no span of hosts", span)
+		}
+		address, more = first, n
+	}
+	host, err := ParseHost(address, 0)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]HostID, 1+more)
+	ids[0] = host.id
+	for i := range more {
+		if ids[i+1] = ids[i].next(); !ids[i+1].ip.IsValid() {
+			return nil, fmt.Errorf("%q is no span of hosts", span)
+		}
+	}
+	return ids, nil
 }
 
 // String is the full canonical spelling. ParseHost reads it back to the same Host.

@@ -75,7 +75,7 @@ const ledgerKey = "ledger"
 type group struct {
 	entry
 
-	On []string `json:"on"` // addresses
+	On []string `json:"on"` // spans of hosts
 }
 
 type encodedLedger struct {
@@ -85,16 +85,16 @@ type encodedLedger struct {
 }
 
 // MarshalJSON writes a text that is compressed: the addresses of a large fleet, which are in state
-// already, take a fifth of their length then.
+// already, take a fifth of their length then, and nearly nothing where they follow each other. An
+// older release cannot read spans, and takes the ledger for lost.
 func (l ledger) MarshalJSON() ([]byte, error) {
-	on := make(map[entry][]string)
+	on := make(map[entry][]fleet.HostID)
 	for id, e := range l.hosts {
-		on[e] = append(on[e], id.Address())
+		on[e] = append(on[e], id)
 	}
 	encoded := encodedLedger{declared: l.declared}
-	for e, addresses := range on {
-		slices.Sort(addresses)
-		encoded.Hosts = append(encoded.Hosts, group{e, addresses})
+	for e, ids := range on {
+		encoded.Hosts = append(encoded.Hosts, group{e, fleet.Spans(ids)})
 	}
 	slices.SortFunc(encoded.Hosts, func(a, b group) int { return cmp.Compare(a.On[0], b.On[0]) })
 	var compressed bytes.Buffer
@@ -121,12 +121,14 @@ func (l *ledger) UnmarshalJSON(raw []byte) error {
 	}
 	*l = ledger{declared: encoded.declared, known: true, hosts: make(map[fleet.HostID]entry)}
 	for _, g := range encoded.Hosts {
-		for _, address := range g.On {
-			host, err := fleet.ParseHost(address, 0)
+		for _, span := range g.On {
+			ids, err := fleet.ParseSpan(span)
 			if err != nil {
 				return err
 			}
-			l.hosts[host.WithoutSupplier()] = g.entry
+			for _, id := range ids {
+				l.hosts[id] = g.entry
+			}
 		}
 	}
 	return nil
