@@ -72,15 +72,19 @@ func collectLess() {
 
 // quietSDK turns off what the SDK says of itself, unless TF_LOG or a variable of its own asks for it.
 // Terraform throws it away without a log, and writing it took two thirds of the time of a plan with 10,000
-// hosts; in a log it hides the provider's lines.
+// hosts; in a log it hides the provider's lines. Those are turned off too where there is no log.
 func quietSDK() {
 	if os.Getenv("TF_LOG") != "" {
 		return
 	}
+	own := "TRACE"
+	if os.Getenv("TF_LOG_PROVIDER") == "" {
+		own = "WARN"
+	}
 	for name, level := range map[string]string{
 		"TF_LOG_SDK":             "WARN",
 		"TF_LOG_PROVIDER_BK":     "WARN", // libraries of the SDK log as the provider
-		"TF_LOG_PROVIDER_BK_GSE": "TRACE",
+		"TF_LOG_PROVIDER_BK_GSE": own,
 	} {
 		if os.Getenv(name) == "" {
 			// An error here leaves the log on, which is slow and otherwise harmless.

@@ -3,25 +3,38 @@ package provider
 import (
 	"context"
 	"log/slog"
+	"math"
+	"os"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 )
 
 // logSubsystem has a level of its own, which can only narrow TF_LOG_PROVIDER: TF_LOG_PROVIDER_BK_GSE.
-const logSubsystem = "gse"
+const (
+	logSubsystem = "gse"
+	logLevel     = "TF_LOG_PROVIDER_BK_GSE"
+)
 
 // newLogger returns the clients' logger, which writes to Terraform's log by the context
 // of the call at hand.
-func newLogger() *slog.Logger { return slog.New(tflogHandler{}) }
-
-type tflogHandler struct {
-	attrs []slog.Attr
-	group string
+func newLogger() *slog.Logger {
+	return slog.New(tflogHandler{lowest: lowest[strings.ToUpper(os.Getenv(logLevel))]})
 }
 
-// Enabled leaves filtering to Terraform's own levels.
-func (tflogHandler) Enabled(context.Context, slog.Level) bool { return true }
+// lowest is the lowest slog level of each of Terraform's, and without any all there are.
+var lowest = map[string]slog.Level{
+	"": math.MinInt, "TRACE": math.MinInt, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "OFF": math.MaxInt,
+}
+
+type tflogHandler struct {
+	lowest slog.Level
+	attrs  []slog.Attr
+	group  string
+}
+
+// Enabled spares what would not be written. Of the rest Terraform's own levels decide.
+func (h tflogHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.lowest }
 
 // Handle writes the attributes behind the message, in their order: Terraform prints the
 // fields of a line in any.
