@@ -329,6 +329,42 @@ var rows = []Belief{
 		Code:   []string{codeVerdicts},
 	},
 	{
+		ID: "agent-file", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: clients, Sure: Medium,
+		Holds: Words{
+			"An agent keeps what it hosts in `/usr/local/gse2_bkte/agent/etc/.proc`, under another root on some platforms.",
+			"Agent 将其托管内容保存在 `/usr/local/gse2_bkte/agent/etc/.proc`，部分平台的根目录不同。",
+		},
+		Untold: Words{
+			"the root is chosen where an agent is installed",
+			"根目录在安装 Agent 时选定",
+		},
+		Code: []string{"internal/hostedspec/source.go"},
+	},
+	{
+		ID: "agent-file-current", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: nobody, Sure: Low,
+		Holds: Words{
+			"An agent writes that file before an operation ends.",
+			"Agent 在操作结束之前写入该文件。",
+		},
+		Untold: Words{
+			"a file that is late looks like drift until it is written",
+			"文件写入较晚时，在写入之前看起来像漂移",
+		},
+		Code: []string{"internal/gse/hosted.go"},
+	},
+	{
+		ID: "script-answers", Faces: []Face{APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: clients, Sure: High,
+		Holds: Words{
+			"A script that runs has status 1 or code 115 (gateway), or status 5 or 7 (JOB).",
+			"正在运行的脚本：状态 1 或返回码 115（API 网关），或状态 5、7（作业平台）。",
+		},
+		Untold: Words{
+			"it takes a script that runs for a while",
+			"需要一个运行一段时间的脚本",
+		},
+		Code: []string{"internal/gse/hosted.go", "internal/job/hosted.go"},
+	},
+	{
 		ID: "task-lifetime", Faces: gseFaces, Kind: Span, Settled: SettledByNothing, Source: nobody, Sure: Low,
 		Holds:  Words{"Results of a task can be read for as long as an apply may take.", "在一次 apply 的时间内可以读取任务结果。"},
 		Untold: Words{"it would take days", "需要数天时间"},
