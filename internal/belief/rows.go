@@ -3,9 +3,9 @@ package belief
 // Sources, as the rows name them.
 var (
 	documents = Words{"API documents", "API 文档"}
-	clients   = Words{"code of other clients", "其他客户端的代码"}
-	oneClient = Words{"one client's code", "个别客户端的代码"}
-	server    = Words{"public code of the server", "服务端的公开代码"}
+	clients   = Words{"other clients", "其他客户端的代码"}
+	oneClient = Words{"one client", "个别客户端的代码"}
+	server    = Words{"the server's code", "服务端的公开代码"}
 	nobody    = Words{"nobody says", "没有资料说明"}
 )
 
@@ -253,7 +253,7 @@ var rows = []Belief{
 		ID: "second-register", Faces: []Face{ESB}, Kind: Code, Expected: "850", Settled: SettledByProbe, Source: clients, Sure: Medium,
 		Holds: Words{"Registering what is registered has code 850.", "重复注册的返回码为 850。"},
 		Otherwise: Words{
-			"With 0, a create may replace a registration that appeared while it ran. Any other code is a failure.",
+			"With 0, a create may replace a registration that appeared while it ran. Other codes are failures.",
 			"若为 0，创建可能会覆盖执行期间出现的注册；其他返回码视为失败。",
 		},
 		Code: []string{codeRegister},
@@ -261,25 +261,25 @@ var rows = []Belief{
 	{
 		ID: "second-start", Faces: gseFaces, Kind: Code, Expected: "828", Settled: SettledByProbe, Source: clients, Sure: High,
 		Holds:     Words{"Starting what runs has code 828.", "重复启动的返回码为 828。"},
-		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
+		Otherwise: Words{"With 0, nothing. Other codes are failures.", "若为 0，无影响；其他返回码视为失败。"},
 		Code:      []string{codeVerdicts},
 	},
 	{
 		ID: "second-stop", Faces: gseFaces, Kind: Code, Expected: "829", Settled: SettledByProbe, Source: clients, Sure: High,
 		Holds:     Words{"Stopping what does not run has code 829.", "重复停止的返回码为 829。"},
-		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
+		Otherwise: Words{"With 0, nothing. Other codes are failures.", "若为 0，无影响；其他返回码视为失败。"},
 		Code:      []string{codeVerdicts},
 	},
 	{
 		ID: "one-shot-start", Faces: gseFaces, Kind: Code, Expected: "836", Settled: SettledByProbe, Source: clients, Sure: High,
 		Holds:     Words{"Starting a one-shot process has code 836.", "启动一次性进程的返回码为 836。"},
-		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
+		Otherwise: Words{"With 0, nothing. Other codes are failures.", "若为 0，无影响；其他返回码视为失败。"},
 		Code:      []string{codeVerdicts},
 	},
 	{
 		ID: "second-unregister", Faces: gseFaces, Kind: Code, Expected: "829", Settled: SettledByProbe, Source: oneClient, Sure: Medium,
 		Holds:     Words{"Unregistering what is not registered has code 829.", "重复注销的返回码为 829。"},
-		Otherwise: Words{"With 0, nothing. Any other code is a failure.", "若为 0，无影响；其他返回码视为失败。"},
+		Otherwise: Words{"With 0, nothing. Other codes are failures.", "若为 0，无影响；其他返回码视为失败。"},
 		Code:      []string{codeRegister, codeVerdicts},
 	},
 	{
@@ -302,8 +302,8 @@ var rows = []Belief{
 		ID: "operations-drop-limits", Faces: gseFaces, Kind: YesNo, Expected: No, Settled: SettledByNothing, Source: oneClient, Sure: Low,
 		Holds: Words{"Operations with limits keep them (gateway).", "携带限额的操作会保留限额（API 网关）。"},
 		Untold: Words{
-			"no API returns the limits; see `cpulmt` in the agent's file `.proc`",
-			"没有 API 返回限额；见 Agent 的 `.proc` 文件中的 `cpulmt`",
+			"only the agent's file `.proc` has them",
+			"只有 Agent 的 `.proc` 文件中有限额",
 		},
 		Code: []string{codeOperate},
 	},
@@ -311,7 +311,7 @@ var rows = []Belief{
 		ID: "limits-kill", Faces: gseFaces, Kind: YesNo, Settled: SettledByNothing, Source: documents, Sure: Low,
 		Holds: Words{"Beyond a limit the agent stops or kills the process.", "超出限额时，Agent 停止或强制停止进程。"},
 		Untold: Words{
-			"it would take a process that uses up the host",
+			"it takes a process that uses up the host",
 			"需要一个耗尽主机资源的进程",
 		},
 		Code: []string{codeSchema},
@@ -331,36 +331,36 @@ var rows = []Belief{
 	{
 		ID: "agent-file", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: clients, Sure: Medium,
 		Holds: Words{
-			"An agent keeps what it hosts in `/usr/local/gse2_bkte/agent/etc/.proc`, under another root on some platforms.",
-			"Agent 将其托管内容保存在 `/usr/local/gse2_bkte/agent/etc/.proc`，部分平台的根目录不同。",
+			"Agents keep what they host in `/usr/local/gse2_bkte/agent/etc/.proc`.",
+			"Agent 将其托管内容保存在 `/usr/local/gse2_bkte/agent/etc/.proc`。",
 		},
 		Untold: Words{
-			"the root is chosen where an agent is installed",
-			"根目录在安装 Agent 时选定",
+			"roots differ",
+			"根目录因平台而异",
 		},
 		Code: []string{"internal/hostedspec/source.go"},
 	},
 	{
 		ID: "agent-file-current", Faces: []Face{ESB, APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: nobody, Sure: Low,
 		Holds: Words{
-			"An agent writes that file before an operation ends.",
+			"Agents write that file before an operation ends.",
 			"Agent 在操作结束之前写入该文件。",
 		},
 		Untold: Words{
-			"a file that is late looks like drift until it is written",
-			"文件写入较晚时，在写入之前看起来像漂移",
+			"a late one looks like drift",
+			"写入较晚时看起来像漂移",
 		},
 		Code: []string{"internal/gse/hosted.go"},
 	},
 	{
 		ID: "script-answers", Faces: []Face{APIG, JOB}, Kind: YesNo, Expected: Yes, Settled: SettledByNothing, Source: clients, Sure: High,
 		Holds: Words{
-			"A script that runs has status 1 or code 115 (gateway), or status 5 or 7 (JOB).",
+			"A running script has status 1 or code 115 (gateway), or status 5 or 7 (JOB).",
 			"正在运行的脚本：状态 1 或返回码 115（API 网关），或状态 5、7（作业平台）。",
 		},
 		Untold: Words{
-			"it takes a script that runs for a while",
-			"需要一个运行一段时间的脚本",
+			"it ends too soon",
+			"脚本结束得太快",
 		},
 		Code: []string{"internal/gse/hosted.go", "internal/job/hosted.go"},
 	},
