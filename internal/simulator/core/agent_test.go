@@ -40,6 +40,9 @@ func TestAgent_lifeOfADaemon(t *testing.T) {
 	if v := c.Local(simulator.OpStart, spec); v.Code != 0 || simtest.State(c.Sim, simtest.LocalIP) != "-Hr" {
 		t.Fatalf("start: %+v, then %s", v, simtest.State(c.Sim, simtest.LocalIP))
 	}
+	if text := c.Sim.ProcFile("0:" + simtest.LocalIP); !strings.Contains(text, `"valuekey":"web:nginx"`) {
+		t.Errorf("the agent's file: %s", text)
+	}
 	first := c.PID()
 	if !simtest.Alive(first) {
 		t.Fatalf("process %d is not there", first)

@@ -243,9 +243,15 @@ func TestProcFile_ofTwoNames(t *testing.T) {
 		sim := &simulator.Server{EntryPerName: apart}
 		sim.AddAgent(simtest.AgentA, host)
 		c := simtest.NewClient(t, sim)
-		c.GatewayOperate(simulator.OpHost, simtest.Agents(simtest.AgentA), simtest.AgentA)
-		c.GatewayOperate(simulator.OpHost, simtest.CloudHosts("10.0.0.1"), host)
-		entry(t, sim, host)
+		for _, name := range []string{host, simtest.AgentA, host} {
+			spec := fmt.Sprintf(`{"identity":{"proc_name":%q},"monitor_policy":{"auto_type":1}}`, name)
+			if err := errorsOf(sim.Register(name, "web", "nginx", nil, spec), sim.Host(name, "web", "nginx")); err != nil {
+				t.Fatal(err)
+			}
+			if e := entry(t, sim, host); e["procName"] != name {
+				t.Errorf("apart %t, after %s: %v", apart, name, e)
+			}
+		}
 		for _, name := range []string{host, simtest.AgentA} {
 			if screen := c.Screen(shellScript, simulator.DefaultProcPath, name); strings.Count(screen, "valuekey") != 1 {
 				t.Errorf("apart %t, by %s: %s", apart, name, screen)

@@ -88,7 +88,7 @@ func TestScript_pages(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 7} {
 		c := scripts(t, func(s *simulator.Server) { s.ScreenPage = size })
-		text := "bk-hosted begin\n{\"启动\":0}\n"
+		text := "bk-hosted begin\n{\"x启动启动\":0}\n"
 		c.Sim.Inject(simulator.Fault{Hosts: []string{scriptHost}, Code: new(0), Content: text})
 		id := c.RunScript(readHosted, simulator.DefaultProcPath, scriptHost, simtest.AgentA, simtest.AgentB)
 		read := ""
