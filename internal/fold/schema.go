@@ -1,8 +1,10 @@
 package fold
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -16,12 +18,23 @@ import (
 // attributes are those that are folded, by name, and what Terraform sees of them.
 type attributes map[string]tftypes.Type
 
-// folded are the attributes of what a provider has, by the name of that.
+// folded are the attributes of what a provider has. Each schema is looked through when it is asked
+// for first: most runs of a provider need but one or two.
 type folded struct {
-	resources   map[string]foldedResource
-	dataSources map[string]attributes
-	actions     map[string]attributes
-	err         error // the first schema that cannot be served
+	resources   schemas[foldedResource]
+	dataSources schemas[attributes]
+	actions     schemas[attributes]
+}
+
+// schemas look through schemas, by the name of what they are of.
+type schemas[T any] map[string]func() (T, error)
+
+// of is what was found in a schema, or why it cannot be served.
+func (s schemas[T]) of(name string) (found T, err error) {
+	if find, has := s[name]; has {
+		return find()
+	}
+	return found, nil
 }
 
 // foldedResource are those of a resource now, and in states by the version of their
@@ -31,71 +44,72 @@ type foldedResource struct {
 	states  map[int64]attributes
 }
 
-// find looks through the schemas of a provider.
+// find names what a provider has.
 func find(ctx context.Context, p provider.Provider) folded {
-	f := folded{resources: make(map[string]foldedResource), dataSources: make(map[string]attributes), actions: make(map[string]attributes)}
+	f := folded{resources: make(schemas[foldedResource]), dataSources: make(schemas[attributes]), actions: make(schemas[attributes])}
 	var metadata provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &metadata)
 	for _, newResource := range p.Resources(ctx) {
-		f.addResource(ctx, metadata.TypeName, newResource())
+		var named resource.MetadataResponse
+		r := newResource()
+		r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
+		f.resources[named.TypeName] = sync.OnceValues(func() (foldedResource, error) { return resourceOf(ctx, named.TypeName, r) })
 	}
 	for _, newDataSource := range p.DataSources(ctx) {
-		var (
-			d      = newDataSource()
-			named  datasource.MetadataResponse
-			schema datasource.SchemaResponse
-		)
+		var named datasource.MetadataResponse
+		d := newDataSource()
 		d.Metadata(ctx, datasource.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
-		d.Schema(ctx, datasource.SchemaRequest{}, &schema)
-		f.dataSources[named.TypeName] = f.attributesIn(named.TypeName, schema.Schema.Type())
+		f.dataSources[named.TypeName] = sync.OnceValues(func() (attributes, error) {
+			var schema datasource.SchemaResponse
+			d.Schema(ctx, datasource.SchemaRequest{}, &schema)
+			return attributesIn(named.TypeName, schema.Schema.Type())
+		})
 	}
 	if withActions, ok := p.(provider.ProviderWithActions); ok {
 		for _, newAction := range withActions.Actions(ctx) {
-			var (
-				a      = newAction()
-				named  action.MetadataResponse
-				schema action.SchemaResponse
-			)
+			var named action.MetadataResponse
+			a := newAction()
 			a.Metadata(ctx, action.MetadataRequest{ProviderTypeName: metadata.TypeName}, &named)
-			a.Schema(ctx, action.SchemaRequest{}, &schema)
-			f.actions[named.TypeName] = f.attributesIn(named.TypeName, schema.Schema.Type())
+			f.actions[named.TypeName] = sync.OnceValues(func() (attributes, error) {
+				var schema action.SchemaResponse
+				a.Schema(ctx, action.SchemaRequest{}, &schema)
+				return attributesIn(named.TypeName, schema.Schema.Type())
+			})
 		}
 	}
 	return f
 }
 
-func (f *folded) addResource(ctx context.Context, providerName string, r resource.Resource) {
-	var (
-		named  resource.MetadataResponse
-		schema resource.SchemaResponse
-	)
-	r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: providerName}, &named)
+func resourceOf(ctx context.Context, name string, r resource.Resource) (foldedResource, error) {
+	var schema resource.SchemaResponse
 	r.Schema(ctx, resource.SchemaRequest{}, &schema)
-	names := foldedResource{current: f.attributesIn(named.TypeName, schema.Schema.Type()), states: make(map[int64]attributes)}
+	current, err := attributesIn(name, schema.Schema.Type())
+	found := foldedResource{current: current, states: make(map[int64]attributes)}
 	if upgraded, ok := r.(resource.ResourceWithUpgradeState); ok {
 		for version, upgrader := range upgraded.UpgradeState(ctx) {
 			// Without a schema an upgrader reads the state itself, as it was stored.
 			if upgrader.PriorSchema != nil {
-				names.states[version] = f.attributesIn(named.TypeName, upgrader.PriorSchema.Type())
+				prior, wrong := attributesIn(name, upgrader.PriorSchema.Type())
+				found.states[version], err = prior, cmp.Or(err, wrong)
 			}
 		}
 	}
 	// The framework asks no upgrader for a state of today.
-	names.states[schema.Schema.Version] = names.current
-	f.resources[named.TypeName] = names
+	found.states[schema.Schema.Version] = current
+	return found, err
 }
 
-func (f *folded) attributesIn(of string, schema attr.Type) attributes {
+func attributesIn(of string, schema attr.Type) (attributes, error) {
 	found := make(attributes)
 	object, _ := schema.(attr.TypeWithAttributeTypes)
 	for name, typ := range object.AttributeTypes() {
 		if one, is := typ.(pieceType); is {
 			found[name] = one.unfolded()
-		} else if holds(typ) && f.err == nil {
-			f.err = fmt.Errorf("the schema of %s has a folded map inside %q; only whole attributes are folded", of, name)
+		} else if holds(typ) {
+			return nil, fmt.Errorf("the schema of %s has a folded map inside %q; only whole attributes are folded", of, name)
 		}
 	}
-	return found
+	return found, nil
 }
 
 // pieceType is a type of this package, whose values travel in one piece.
@@ -125,21 +139,27 @@ func holds(typ attr.Type) bool {
 // GetProviderSchema tells Terraform of maps.
 func (s *Server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
 	found := s.folded(ctx)
-	if found.err != nil {
-		return nil, found.err
-	}
 	resp, err := s.Framework.GetProviderSchema(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	for name, schema := range resp.ResourceSchemas {
-		unfoldSchema(schema, found.resources[name].current)
+		has, wrong := found.resources.of(name)
+		unfoldSchema(schema, has.current)
+		err = cmp.Or(err, wrong)
 	}
 	for name, schema := range resp.DataSourceSchemas {
-		unfoldSchema(schema, found.dataSources[name])
+		has, wrong := found.dataSources.of(name)
+		unfoldSchema(schema, has)
+		err = cmp.Or(err, wrong)
 	}
 	for name, action := range resp.ActionSchemas {
-		unfoldSchema(action.Schema, found.actions[name])
+		has, wrong := found.actions.of(name)
+		unfoldSchema(action.Schema, has)
+		err = cmp.Or(err, wrong)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return resp, nil
 }

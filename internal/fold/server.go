@@ -37,25 +37,25 @@ func NewServer(p provider.Provider) *Server {
 	return &Server{Framework: framework, provider: p}
 }
 
-// folded looks through the provider's schemas, once.
+// folded knows what the provider has.
 func (s *Server) folded(ctx context.Context) *folded {
-	s.once.Do(func() { s.found = find(ctx, s.provider) })
+	s.once.Do(func() { s.found = find(context.WithoutCancel(ctx), s.provider) })
 	return &s.found
 }
 
 func (s *Server) resource(ctx context.Context, name string) *dynamicValues {
-	found := s.folded(ctx)
-	return &dynamicValues{folded: found.resources[name].current, err: found.err}
+	found, err := s.folded(ctx).resources.of(name)
+	return &dynamicValues{folded: found.current, err: err}
 }
 
 func (s *Server) dataSource(ctx context.Context, name string) *dynamicValues {
-	found := s.folded(ctx)
-	return &dynamicValues{folded: found.dataSources[name], err: found.err}
+	found, err := s.folded(ctx).dataSources.of(name)
+	return &dynamicValues{folded: found, err: err}
 }
 
 func (s *Server) action(ctx context.Context, name string) *dynamicValues {
-	found := s.folded(ctx)
-	return &dynamicValues{folded: found.actions[name], err: found.err}
+	found, err := s.folded(ctx).actions.of(name)
+	return &dynamicValues{folded: found, err: err}
 }
 
 // ValidateResourceConfig implements tfprotov6.ResourceServer.

@@ -18,7 +18,8 @@ var inState = base64.StdEncoding
 // upgrader of the provider's reads and writes a [Map] like any method.
 func (s *Server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	d, in := s.resource(ctx, req.TypeName), *req
-	state, err := foldState(req.RawState, s.folded(ctx).resources[req.TypeName].states[req.Version])
+	found, _ := s.folded(ctx).resources.of(req.TypeName) // d has its error
+	state, err := foldState(req.RawState, found.states[req.Version])
 	if err != nil {
 		return nil, fmt.Errorf("reading a state: %w", err)
 	}

@@ -86,9 +86,9 @@ func (r *hostedProcessResource) ValidateConfig(ctx context.Context, req resource
 // ModifyPlan adds what only GSE has: labels, and hosts that the ESB does not take.
 func (r *hostedProcessResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if !req.Plan.Raw.IsNull() && r.platform.Ready() {
-		var plan hostedProcessModel
-		resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-		resp.Diagnostics.Append(checkLabels(r.platform, plan.Meta)...)
+		var meta types.Object
+		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("meta"), &meta)...)
+		resp.Diagnostics.Append(checkLabels(r.platform, meta)...)
 	}
 	if !req.Plan.Raw.IsNull() && r.platform.Ready() && r.platform.Gateway == bkapi.ESB {
 		var hosts reference.HostMap
