@@ -25,6 +25,8 @@ type Questions struct {
 	Namespace string
 	// Business is one of CMDB; 0 for none.
 	Business int64
+	// Files has a script run on Hosts, which reads what their agents host.
+	Files bool
 	// Calls is how many calls are made at once to find a limit; 0 for none.
 	Calls int
 }
@@ -49,6 +51,9 @@ func (p *Platform) Check(ctx context.Context, q Questions, report *Report) error
 	p.checkJOB(ctx, report)
 	p.checkCMDB(ctx, q, report)
 	p.askHosts(ctx, q.Hosts, report)
+	if q.Files {
+		p.readFiles(ctx, q.Hosts, report)
+	}
 	p.age(ctx, q.Namespace, report)
 	report.add(p.rate(ctx, q.Calls))
 	report.add(Line{ID: "versions", What: "versions", State: Untold, Found: "no API names the release of GSE or its agents; ask the administrators"})
@@ -261,6 +266,29 @@ func (p *Platform) askHosts(ctx context.Context, hosts []fleet.Host, report *Rep
 
 // agentPatience is how long agents may take to answer.
 const agentPatience = 30 * time.Second
+
+// readFiles runs the script that verify = "agent" runs.
+func (p *Platform) readFiles(ctx context.Context, hosts []fleet.Host, report *Report) {
+	reader := p.GSE.Hosted
+	switch {
+	case reader == nil && p.Gateway == bkapi.APIGW:
+		reader = gse.HostedFiles{Client: p.GSE}
+	case reader == nil:
+		reader = procapi.Unread("the ESB has no script API; it takes the gateway or JOB")
+	}
+	limited, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	readings := reader.ReadHosted(limited, hosts, false)
+	for _, h := range hosts {
+		l := Line{ID: "file " + h.Address(), What: "file of the agent of " + h.Address(), State: Well}
+		if why := readings[h].Why; why != "" {
+			l.State, l.Found, l.Next = Found, why, `Without it, verify = "agent" does not verify this host.`
+		} else {
+			l.Found = fmt.Sprintf("it was read; the agent hosts %d processes", len(readings[h].Entries))
+		}
+		report.add(l)
+	}
+}
 
 // age is how old the cached status is, by the newest report in it.
 func (p *Platform) age(ctx context.Context, namespace string, report *Report) {

@@ -55,7 +55,7 @@ func TestCheck_well(t *testing.T) {
 			if err := w.sim.Register(address, "web", "nginx", nil, ""); err != nil {
 				t.Fatal(err)
 			}
-			report := w.checked(doctor.Questions{Hosts: []fleet.Host{w.trial().Host}, Namespace: "web", Business: 1, Calls: 20})
+			report := w.checked(doctor.Questions{Hosts: []fleet.Host{w.trial().Host}, Namespace: "web", Business: 1, Calls: 20, Files: gateway == bkapi.APIGW})
 			for _, l := range report.Lines {
 				if l.State != doctor.Well && !slices.Contains([]string{"versions", "old-cmdb"}, l.ID) {
 					t.Errorf("%s", l)
@@ -148,6 +148,11 @@ func TestCheck_finds(t *testing.T) {
 		"old-cmdb":      {bkapi.APIGW, &simulator.Server{OldCMDB: true}, nil, "old-cmdb", doctor.Found, []string{"bk_error_code", "both are read"}, false},
 		"expired-empty": {bkapi.ESB, &simulator.Server{ExpiredEmpty: true}, nil, "expired-empty", doctor.Found, []string{"its results are empty"}, false},
 		"agent-away":    {bkapi.APIGW, nil, away, "agent " + agentID, doctor.Found, []string{"code 117", "NodeMan"}, false},
+		"file-elsewhere": {
+			bkapi.APIGW, &simulator.Server{ProcPath: "/opt/agent/etc/.proc"}, nil,
+			"file " + agentID, doctor.Found, []string{"the agent's directory is not there", "does not verify this host"}, false,
+		},
+		"file-by-esb": {bkapi.ESB, nil, nil, "file " + address, doctor.Found, []string{"it takes the gateway or JOB"}, false},
 		"limit": {
 			bkapi.APIGW, nil, inject(simulator.Fault{API: "get_proc_operate_result_v2", HTTPStatus: 429, Skip: 8}),
 			"rate", doctor.Found, []string{"of 10 calls were turned away", "requests_per_second"}, false,
@@ -168,7 +173,7 @@ func TestCheck_finds(t *testing.T) {
 			if c.arrange != nil {
 				c.arrange(w)
 			}
-			report := w.checked(doctor.Questions{Hosts: []fleet.Host{w.trial().Host}, Namespace: "web", Calls: 10})
+			report := w.checked(doctor.Questions{Hosts: []fleet.Host{w.trial().Host}, Namespace: "web", Calls: 10, Files: true})
 			l := line(t, report, c.id)
 			for _, words := range c.says {
 				if l.State != c.state || !strings.Contains(l.String(), words) {

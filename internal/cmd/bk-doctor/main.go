@@ -38,7 +38,7 @@ func main() {
 
 const usage = `bk-doctor finds out of a platform what the provider believes of it.
 
-  bk-doctor check   [-host HOST]... [-namespace NAME] [-biz ID] [-calls N] [-json]
+  bk-doctor check   [-host HOST]... [-files] [-namespace NAME] [-biz ID] [-calls N] [-json]
   bk-doctor probe   -host HOST -namespace NAME [-also HOST] [-biz ID] [-out FILE] [-json]
   bk-doctor record  [-target URL] [-listen ADDRESS] [-out FILE]
   bk-doctor verify  [-platform FILE] [-json] TAPE
@@ -73,6 +73,7 @@ type options struct {
 	user      string
 	business  int64
 	calls     int
+	files     bool
 	watch     time.Duration
 	patience  time.Duration
 	out       string
@@ -138,6 +139,7 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	fs.BoolVar(&o.asJSON, "json", false, "print one JSON document")
 	switch command {
 	case "check":
+		fs.BoolVar(&o.files, "files", false, "run the script on each -host that reads what its agent hosts, as verify = \"agent\" does")
 		fs.IntVar(&o.calls, "calls", 0, "make so many calls at once, to find a limit; 0 for none")
 	case "probe":
 		fs.StringVar(&o.also, "also", "", "another `address` of the same host, where the platform tells none")
@@ -189,7 +191,7 @@ func (o *options) consult(ctx context.Context, command string, stdout, stderr io
 	if command == "probe" {
 		err = o.probe(ctx, platform, hosts[0], report, stderr)
 	} else {
-		err = platform.Check(ctx, doctor.Questions{Hosts: hosts, Namespace: o.namespace, Business: o.business, Calls: o.calls}, report)
+		err = platform.Check(ctx, doctor.Questions{Hosts: hosts, Namespace: o.namespace, Business: o.business, Calls: o.calls, Files: o.files}, report)
 	}
 	if o.asJSON {
 		err = errors.Join(err, report.WriteJSON(stdout))
