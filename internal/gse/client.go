@@ -9,6 +9,7 @@ import (
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 )
 
@@ -32,11 +33,12 @@ type Client struct {
 	Hosted procapi.HostedReader
 }
 
-func (c *Client) hosted() procapi.HostedReader {
+// ReadHosted implements procapi.HostedReader, by Hosted.
+func (c *Client) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
 	if c.Hosted == nil {
-		return procapi.Unread("nothing says how to read what agents host")
+		return procapi.Unread("nothing says how to read what agents host").ReadHosted(ctx, hosts, windows)
 	}
-	return c.Hosted
+	return c.Hosted.ReadHosted(ctx, hosts, windows)
 }
 
 // NewClient speaks the face that the gateway leads to, by the same request path.

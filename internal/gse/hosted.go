@@ -287,7 +287,7 @@ func (p *Process) Hosting(ctx context.Context, hosts []fleet.Host) map[fleet.Hos
 		}
 		return found
 	}
-	for h, reading := range p.client.hosted().ReadHosted(ctx, hosts, hostedspec.IsWindows(p.spec.Identity.SetupPath)) {
+	for h, reading := range p.client.ReadHosted(ctx, hosts, hostedspec.IsWindows(p.spec.Identity.SetupPath)) {
 		found[h] = p.hosting(reading)
 	}
 	return found

@@ -3,6 +3,7 @@
 package platform
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
 	"github.com/blueking/terraform-provider-bk/internal/gse"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/poll"
 )
@@ -85,6 +87,12 @@ func (p *Platform) Desired(meta gse.Meta, spec *gse.Spec, owner string) (fleet.D
 	}
 	desired.Fingerprint, err = fleet.Fingerprint(spec, labels)
 	return desired, err
+}
+
+// ReadHosted is what the agents of hosts host, read from their own files, with a reading of each.
+// windows is about all of them.
+func (p *Platform) ReadHosted(ctx context.Context, hosts []fleet.Host, windows bool) map[fleet.Host]hostedspec.Reading {
+	return p.GSE.ReadHosted(ctx, hosts, windows)
 }
 
 // NotReady is the error that says why calls cannot be made, for a platform that is not

@@ -42,8 +42,10 @@ func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformV
 	if len(unknown) > 0 {
 		return s, &platform.Platform{Unknown: unknown}, nil
 	}
+	s.API.Gateway = bkapi.Gateway(s.gateway)
 	s.checkIdentity(&diags)
 	s.checkLabels(&diags)
+	s.checkHosted(&diags)
 	s.readCertificates(&diags)
 	if diags.HasError() {
 		return s, nil, diags
@@ -59,26 +61,27 @@ func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformV
 // resolve reads every setting from the block, or else from the environment. unknown are
 // the settings whose values are not known yet; if there are any, nothing is read.
 func (s *settings) resolve(ctx context.Context, block types.Object) (unknown []string, diags diag.Diagnostics) {
-	values := block.Attributes()
 	identified := false
 	for _, d := range s.declared {
-		if !reference.Known(ctx, values[d.name]) {
+		value := d.valueOf(block)
+		if !reference.Known(ctx, value) {
 			unknown = append(unknown, d.name)
 		}
-		identified = identified || (d.identity && textOf(values[d.name]) != "")
+		identified = identified || (d.identity && textOf(value) != "")
 	}
 	if len(unknown) > 0 {
 		return unknown, nil
 	}
 	for _, d := range s.declared {
-		inBlock := !values[d.name].IsNull()
+		value := d.valueOf(block)
+		inBlock := !value.IsNull()
 		if d.identity {
 			// A token left in the environment does not clash with a configured user.
 			inBlock = identified
 		}
 		var err error
 		if inBlock {
-			err = s.fromBlock(d, values[d.name])
+			err = s.fromBlock(d, value)
 		} else {
 			err = s.fromEnvironment(d)
 		}
@@ -117,7 +120,7 @@ func (s *settings) invalid(name, why string) diag.Diagnostic {
 	if given := s.given[name]; given != "" && given != name {
 		source = "Environment variable " + given
 	}
-	return diagnose.About(path.Root(name), diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, source+": "+why+"."))
+	return diagnose.About(pathOf(name), diag.NewErrorDiagnostic(diagnose.SummaryInvalidProvider, source+": "+why+"."))
 }
 
 // checkIdentity adds an error unless exactly one user is set, on whose behalf calls are
@@ -172,7 +175,6 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 
 // connect returns nil if the clients cannot work with the settings.
 func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Platform {
-	s.API.Gateway = bkapi.Gateway(s.gateway)
 	s.API.Limits = bkapi.NewLimits(s.maxConcurrent, s.requestsPerSecond)
 	s.API.Logger = newLogger()
 	s.API.Dial = p.Dial
@@ -194,11 +196,13 @@ func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Pla
 		diags.Append(s.configError(err, "cmdb_endpoint"))
 		return nil
 	}
+	gseClient := gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger})
+	gseClient.Hosted = s.hostedReader(gseClient, jobClient)
 	return &platform.Platform{
 		CMDB:             cmdbClient,
 		Owners:           &platform.Owners{},
 		Job:              jobClient,
-		GSE:              gse.NewClient(client, s.API.Gateway, procapi.Options{MaxHosts: s.maxHosts, Backoff: p.Backoff, Logger: s.API.Logger}),
+		GSE:              gseClient,
 		Log:              s.API.Logger,
 		Pace:             p.Pace,
 		Clock:            p.Clock,
@@ -229,6 +233,32 @@ func (s *settings) jobConfig() (config bkapi.Config, known bool) {
 	config = s.API
 	config.Endpoint, config.Gateway = cmp.Or(s.jobEndpoint, config.Endpoint), bkapi.ESB
 	return config, s.jobEndpoint != "" || s.API.Gateway == bkapi.ESB
+}
+
+// checkHosted adds an error if what hosted_specs says cannot serve.
+func (s *settings) checkHosted(diags *diag.Diagnostics) {
+	_, esb := s.jobConfig()
+	switch {
+	case s.hostedVia == viaGateway && s.API.Gateway != bkapi.APIGW:
+		diags.Append(s.invalid("hosted_specs.via", `the ESB has no script API; set it to "job", and hosted_specs.job_scope`))
+	case s.hostedVia == viaJob && !esb:
+		diags.Append(s.invalid("hosted_specs.via", "nothing says where JOB is; set job_endpoint"))
+	case s.hostedVia == viaJob && s.jobScope.ID == "":
+		diags.Append(s.invalid("hosted_specs.via", "JOB runs scripts in a scope; set hosted_specs.job_scope"))
+	case s.hostedVia == viaJob && s.jobAPI != string(job.V3):
+		diags.Append(s.invalid("hosted_specs.via", fmt.Sprintf("scripts run through job_api %q alone", job.V3)))
+	}
+}
+
+// hostedReader is how what agents host is read. checkHosted has seen to what was asked for.
+func (s *settings) hostedReader(gseClient *gse.Client, jobClient *job.Client) procapi.HostedReader {
+	switch {
+	case s.hostedVia != viaJob && s.API.Gateway == bkapi.APIGW:
+		return gse.HostedFiles{Client: gseClient, Source: s.hosted}
+	case s.jobScope.ID == "" || s.jobAPI != string(job.V3):
+		return procapi.Unread(fmt.Sprintf("JOB is to run the script that reads it, and hosted_specs.job_scope is not set, or job_api is not %q", job.V3))
+	}
+	return job.HostedFiles{Client: jobClient, Source: s.hosted, Scope: s.jobScope}
 }
 
 // cmdbConfig is how CMDB is reached, if anything says where it is.

@@ -42,6 +42,7 @@ var leftOutOf = map[string]leftOut{
 	"address":             {"auto", "auto", "ip", readWith("address")},
 	"key":                 {"{bk_host_innerip}", "{bk_host_innerip}", "{bk_host_id}", readWith("key")},
 	"min_hosts":           {"1", 1, 0, readWith("min_hosts")},
+	"os":                  {"linux", "linux", "windows", onSystem},
 }
 
 // What a description calls the default of an attribute is what comes of leaving it out.
@@ -277,6 +278,14 @@ func startedBy(t *testing.T, sim *providertest.Sim, typ string) {
 		}
 	}
 	sim.ResetCalls()
+}
+
+// onSystem is the script that runs on hosts of a system.
+func onSystem(t *testing.T, _ string, system any) string {
+	t.Helper()
+	s := newSettingScene(t)
+	s.begin(s.Settings(map[string]any{"gateway": "apigw"}))
+	return s.scriptOf(system)
 }
 
 // readWith reads a data source with an attribute.

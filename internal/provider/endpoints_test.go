@@ -125,7 +125,11 @@ func TestEndpoints(t *testing.T) {
 		"bk_hosted_process": permitted.hosts, "bk_job_hosted_process": permitted.hostsByJob,
 		"bk_process_operation": permitted.operates, "bk_job_process_operation": permitted.operates,
 		"bk_process_status": permitted.asks, "bk_job_process_status": permitted.asks,
-		"bk_registrations":  func(p permitted) { p.read("bk_registrations", map[string]any{"namespace": "web"}, "") },
+		"bk_registrations": func(p permitted) { p.read("bk_registrations", map[string]any{"namespace": "web"}, "") },
+		"bk_hosted_specs": func(p permitted) {
+			p.sim.Registered(p.T, 1)
+			p.read("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.HostsOf(1)}, "")
+		},
 		"bk_hosts":          func(p permitted) { p.looksUp("bk_hosts") },
 		"bk_cmdb_processes": func(p permitted) { p.looksUp("bk_cmdb_processes") },
 	}
@@ -142,6 +146,7 @@ func TestEndpoints(t *testing.T) {
 				t.Parallel()
 				sim := providertest.NewSim(t)
 				settings := sim.SettingsFor(by)
+				settings["hosted_specs"] = map[string]any{"job_scope": map[string]any{"id": "2"}}
 				if by == providertest.FaceGateway {
 					settings["cmdb_endpoint"] = sim.URL + "/api/bk-cmdb/prod"
 				}

@@ -25,6 +25,7 @@ func TestAccExamples(t *testing.T) {
 		"resources/bk_process_operation/resource.tf":        providertest.HostedExample,
 		"data-sources/bk_process_status/data-source.tf":     providertest.HostedExample,
 		"data-sources/bk_registrations/data-source.tf":      providertest.HostedExample,
+		"data-sources/bk_hosted_specs/data-source.tf":       providertest.HostedExample,
 		providertest.JobHostedExample:                       "",
 		"resources/bk_job_process_operation/resource.tf":    providertest.JobHostedExample,
 		"data-sources/bk_job_process_status/data-source.tf": providertest.JobHostedExample,
@@ -94,7 +95,7 @@ func TestAccExamples(t *testing.T) {
 		if strings.Contains(text, `provider "bk"`) {
 			root += "}\n"
 		} else {
-			root += fmt.Sprintf("  providers = { bk = bk.%s }\n}\n%s", name, sim.JobProvider(fmt.Sprintf("alias = %q", name)))
+			root += fmt.Sprintf("  providers = { bk = bk.%s }\n}\n%s", name, sim.JobProvider(fmt.Sprintf("alias = %q", name), `hosted_specs = { job_scope = { id = "2" } }`))
 		}
 		cli.Write(filepath.Join(name, "main.tf"), text)
 	}

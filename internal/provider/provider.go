@@ -34,13 +34,9 @@ func (p *bkProvider) Metadata(_ context.Context, _ provider.MetadataRequest, res
 }
 
 func (p *bkProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
-	attributes := make(map[string]schema.Attribute)
-	for _, d := range newSettings().declared {
-		attributes[d.name] = d.kind.attribute(d)
-	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts processes through BlueKing's GSE agent: registers them, operates them and reads their status.",
-		Attributes:          attributes,
+		Attributes:          attributesOf(newSettings().declared, ""),
 	}
 }
 
@@ -81,6 +77,7 @@ func (p *bkProvider) DataSources(context.Context) []func() datasource.DataSource
 		inventory.NewHostsDataSource,
 		inventory.NewProcessesDataSource,
 		processstatus.NewRegistrationsDataSource,
+		processstatus.NewHostedSpecsDataSource,
 	}
 }
 

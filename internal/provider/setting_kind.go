@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,13 +115,50 @@ func (k choiceKind) attribute(d setting) schema.Attribute {
 	}
 }
 
-func (k choiceKind) note() string { return reference.OneOf(k.choices) + " " + k.textKind.note() }
+func (k choiceKind) note() string {
+	return strings.TrimSpace(reference.OneOf(k.choices) + " " + k.textKind.note())
+}
 
 func (k choiceKind) parse(text string) error {
 	if !slices.Contains(k.choices, text) {
 		return fmt.Errorf(`%q is not one of "%s"`, text, strings.Join(k.choices, `", "`))
 	}
 	*k.into = text
+	return nil
+}
+
+// optionalChoice has no default.
+func optionalChoice(into *string, choices []string) choiceKind {
+	return choiceKind{newText(into, ""), choices}
+}
+
+// shapedKind is a text of a form. What cannot be in it might end a command on a host.
+type shapedKind struct {
+	textKind
+	form *regexp.Regexp
+	is   string
+}
+
+var (
+	procPath = regexp.MustCompile(`^(?:/|[A-Za-z]:[\\/])[A-Za-z0-9_./\\@+=-]*\.proc$`)
+	account  = regexp.MustCompile(`^[A-Za-z0-9_.\\@-]+$`)
+)
+
+func newProcPath(into *string, standard string) shapedKind {
+	return shapedKind{newText(into, standard), procPath, "an absolute path of a .proc, in letters, digits and _./\\@+=-"}
+}
+
+func newAccount(into *string, standard string) shapedKind {
+	return shapedKind{newText(into, standard), account, "an account, in letters, digits and _.\\@-"}
+}
+
+func (k shapedKind) set(value attr.Value) error { return k.parse(textOf(value)) }
+
+func (k shapedKind) parse(text string) error {
+	*k.into = text
+	if !k.form.MatchString(text) {
+		return fmt.Errorf("%q is not %s", text, k.is)
+	}
 	return nil
 }
 

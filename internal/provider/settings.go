@@ -1,15 +1,28 @@
 package provider
 
 import (
+	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
 	"github.com/blueking/terraform-provider-bk/internal/job"
 	"github.com/blueking/terraform-provider-bk/internal/procapi"
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
 const defaultFingerprintLabel = "tf_spec"
+
+// Ways to run a script.
+const (
+	viaGateway = "gateway"
+	viaJob     = "job"
+)
 
 // settings are the values that the provider works with: from the provider block, the
 // environment, and defaults.
@@ -32,6 +45,10 @@ type settings struct {
 	fingerprintLabel string
 	maxUnreachable   string
 
+	hosted    hostedspec.Source
+	hostedVia string
+	jobScope  job.Scope
+
 	declared []setting
 	// given maps a setting's name to what set it: its own name for the provider block, or
 	// its environment variable. An empty text sets nothing.
@@ -48,7 +65,7 @@ func newSettings() *settings {
 // setting is one setting, as the provider block, the environment, the documentation and
 // messages need it.
 type setting struct {
-	name        string
+	name        string // with the name of its object before a point, if it is in one
 	env         string // variable that is used if the block does not set it; "" for none
 	description string
 	kind        kind // its type, its default, and where its value is kept
@@ -129,6 +146,34 @@ func (s *settings) declare() []setting {
 				"without failing the apply. A number, or a percentage such as `\"5%\"`.",
 		},
 		{
+			name: "hosted_specs.path", env: "BK_HOSTED_SPECS_PATH", kind: newProcPath(&s.hosted.Path, hostedspec.DefaultPath),
+			description: "Path of the agents' file.",
+		},
+		{
+			name: "hosted_specs.windows_path", env: "BK_HOSTED_SPECS_WINDOWS_PATH", kind: newProcPath(&s.hosted.WindowsPath, hostedspec.DefaultWindowsPath),
+			description: "Path of that file on Windows.",
+		},
+		{
+			name: "hosted_specs.account", env: "BK_HOSTED_SPECS_ACCOUNT", kind: newAccount(&s.hosted.Account, hostedspec.DefaultAccount),
+			description: "Account that the script runs as.",
+		},
+		{
+			name: "hosted_specs.windows_account", env: "BK_HOSTED_SPECS_WINDOWS_ACCOUNT", kind: newAccount(&s.hosted.WindowsAccount, hostedspec.DefaultWindowsAccount),
+			description: "Account on Windows.",
+		},
+		{
+			name: "hosted_specs.via", env: "BK_HOSTED_SPECS_VIA", kind: optionalChoice(&s.hostedVia, []string{viaGateway, viaJob}),
+			description: "What runs the script: the script API of the gateway, which is the default there, or JOB.",
+		},
+		{
+			name: "hosted_specs.job_scope.type", env: "BK_HOSTED_SPECS_JOB_SCOPE_TYPE", kind: newChoice(&s.jobScope.Type, []string{"biz", "biz_set"}),
+			description: "Kind of the scope.",
+		},
+		{
+			name: "hosted_specs.job_scope.id", env: "BK_HOSTED_SPECS_JOB_SCOPE_ID", kind: newText(&s.jobScope.ID, ""),
+			description: "ID of the business or set.",
+		},
+		{
 			name: "max_hosts_per_request", kind: newNumber(&s.maxHosts, procapi.DefaultMaxHosts, 1, 10000),
 			description: "Maximum number of hosts in a request. Larger requests are split.",
 		},
@@ -166,6 +211,55 @@ func (s *settings) declare() []setting {
 			description: "Do not verify the platform's certificate. Anyone between this machine and the platform can then read the secret.",
 		},
 	}
+}
+
+// objects are the descriptions of settings that have others in them.
+var objects = map[string]string{
+	"hosted_specs":           "How a script reads [what agents host](data-sources/hosted_specs.md), where that is asked for.",
+	"hosted_specs.job_scope": "Scope of the hosts, for JOB.",
+}
+
+// attributesOf are the attributes of settings, whose names begin with that of their object.
+func attributesOf(declared []setting, object string) map[string]schema.Attribute {
+	attributes := make(map[string]schema.Attribute)
+	for _, d := range declared {
+		rest, found := strings.CutPrefix(d.name, object)
+		if !found {
+			continue
+		}
+		name, _, nested := strings.Cut(rest, ".")
+		if !nested {
+			attributes[name] = d.kind.attribute(d)
+		} else if attributes[name] == nil {
+			attributes[name] = schema.SingleNestedAttribute{
+				MarkdownDescription: objects[object+name], Optional: true, Attributes: attributesOf(declared, object+name+"."),
+			}
+		}
+	}
+	return attributes
+}
+
+// valueOf is the value of a setting, null or unknown if its object is.
+func (d setting) valueOf(block types.Object) attr.Value {
+	for rest := d.name; ; {
+		name, more, nested := strings.Cut(rest, ".")
+		value := block.Attributes()[name]
+		object, ok := value.(types.Object)
+		if !nested || !ok || object.IsNull() || object.IsUnknown() {
+			return value
+		}
+		block, rest = object, more
+	}
+}
+
+// pathOf is where a setting is.
+func pathOf(name string) path.Path {
+	names := strings.Split(name, ".")
+	at := path.Root(names[0])
+	for _, name := range names[1:] {
+		at = at.AtName(name)
+	}
+	return at
 }
 
 // markdown is the description, completed with what follows from the other fields.

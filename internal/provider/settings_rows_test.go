@@ -75,6 +75,66 @@ var settingRows = map[string]settingRow{
 		setting: "job_endpoint", seen: (*settingScene).jobCall, with: map[string]any{"gateway": "apigw"},
 		value: "{there}", want: "there/api/c/compapi/v2/jobv3/operate_process/",
 	},
+	"hosted_specs.path": {
+		setting: "hosted_specs.path", seen: (*settingScene).script, with: map[string]any{"gateway": "apigw"}, byDefault: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
+		value: "/usr/local/gse2_cloud/agent/etc/.proc", want: "gateway /usr/local/gse2_cloud/agent/etc/.proc root",
+		env: "BK_HOSTED_SPECS_PATH", envValue: "/usr/local/gse/proxy/etc/.proc", envWant: "gateway /usr/local/gse/proxy/etc/.proc root",
+		bad: []badSetting{
+			{value: "etc/.proc", want: `hosted_specs.path: Invalid Provider Setting: Attribute hosted_specs.path: "etc/.proc" is not an absolute path of a .proc, in letters, digits and _./\@+=-.`},
+			{value: "/etc/shadow", want: `hosted_specs.path: Invalid Provider Setting: Attribute hosted_specs.path: "/etc/shadow" is not an absolute path of a .proc, in letters, digits and _./\@+=-.`},
+			{env: "/x;reboot/.proc", want: `hosted_specs.path: Invalid Provider Setting: Environment variable BK_HOSTED_SPECS_PATH: "/x;reboot/.proc" is not an absolute path of a .proc, in letters, digits and _./\@+=-.`},
+		},
+	},
+	"hosted_specs.windows_path": {
+		setting: "hosted_specs.windows_path", seen: (*settingScene).windowsScript, with: map[string]any{"gateway": "apigw"}, byDefault: `gateway c:\gse2_bkte\agent\etc\.proc Administrator`,
+		value: `d:\gse\agent\etc\.proc`, want: `gateway d:\gse\agent\etc\.proc Administrator`, env: "BK_HOSTED_SPECS_WINDOWS_PATH", envValue: "e:/gse/.proc", envWant: "gateway e:/gse/.proc Administrator",
+		bad: []badSetting{
+			{value: `gse\.proc`, want: `hosted_specs.windows_path: Invalid Provider Setting: Attribute hosted_specs.windows_path: "gse\\.proc" is not an absolute path of a .proc, in letters, digits and _./\@+=-.`},
+		},
+	},
+	"hosted_specs.account": {
+		setting: "hosted_specs.account", seen: (*settingScene).script, with: map[string]any{"gateway": "apigw"}, byDefault: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
+		value: "gse", want: "gateway /usr/local/gse2_bkte/agent/etc/.proc gse", env: "BK_HOSTED_SPECS_ACCOUNT", envValue: "user00", envWant: "gateway /usr/local/gse2_bkte/agent/etc/.proc user00",
+		bad: []badSetting{
+			{value: "a b", want: `hosted_specs.account: Invalid Provider Setting: Attribute hosted_specs.account: "a b" is not an account, in letters, digits and _.\@-.`},
+		},
+	},
+	"hosted_specs.windows_account": {
+		setting: "hosted_specs.windows_account", seen: (*settingScene).windowsScript, with: map[string]any{"gateway": "apigw"}, byDefault: `gateway c:\gse2_bkte\agent\etc\.proc Administrator`,
+		value: "system", want: `gateway c:\gse2_bkte\agent\etc\.proc system`, env: "BK_HOSTED_SPECS_WINDOWS_ACCOUNT", envValue: `CORP\gse`, envWant: `gateway c:\gse2_bkte\agent\etc\.proc CORP\gse`,
+		bad: []badSetting{
+			{value: "", want: `hosted_specs.windows_account: Invalid Provider Setting: Attribute hosted_specs.windows_account: "" is not an account, in letters, digits and _.\@-.`},
+		},
+	},
+	"hosted_specs.via": {
+		setting: "hosted_specs.via", seen: (*settingScene).script,
+		with:  map[string]any{"gateway": "apigw", "job_endpoint": "{there}", "hosted_specs.job_scope.id": "3"},
+		fits:  []any{"gateway"},
+		value: "job", want: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz:3", byDefault: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
+		env: "BK_HOSTED_SPECS_VIA", envValue: "gateway", envWant: "gateway /usr/local/gse2_bkte/agent/etc/.proc root",
+		bad: []badSetting{
+			{value: "ssh", want: `hosted_specs.via: Invalid Attribute Value Match: Attribute hosted_specs.via value must be one of: ["gateway" "job"], got: "ssh"`},
+			{value: "gateway", with: map[string]any{"gateway": "esb"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: the ESB has no script API; set it to "job", and hosted_specs.job_scope.`},
+			{value: "job", with: map[string]any{"job_endpoint": nil}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: nothing says where JOB is; set job_endpoint.`},
+			{value: "job", with: map[string]any{"hosted_specs.job_scope.id": nil}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: JOB runs scripts in a scope; set hosted_specs.job_scope.`},
+			{value: "job", with: map[string]any{"job_api": "job"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: scripts run through job_api "jobv3" alone.`},
+			{env: "ssh", want: `hosted_specs.via: Invalid Provider Setting: Environment variable BK_HOSTED_SPECS_VIA: "ssh" is not one of "gateway", "job".`},
+		},
+	},
+	"hosted_specs.job_scope.id": {
+		setting: "hosted_specs.job_scope.id", seen: (*settingScene).script,
+		value: "4", want: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz:4", env: "BK_HOSTED_SPECS_JOB_SCOPE_ID", envValue: "5", envWant: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz:5",
+		bad: []badSetting{
+			{value: nil, with: map[string]any{"hosted_specs.via": "job"}, want: `hosted_specs.via: Invalid Provider Setting: Attribute hosted_specs.via: JOB runs scripts in a scope; set hosted_specs.job_scope.`},
+		},
+	},
+	"hosted_specs.job_scope.type": {
+		setting: "hosted_specs.job_scope.type", seen: (*settingScene).script, with: map[string]any{"hosted_specs.job_scope.id": "3"}, byDefault: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz:3",
+		value: "biz_set", want: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz_set:3", env: "BK_HOSTED_SPECS_JOB_SCOPE_TYPE", envValue: "biz", envWant: "JOB /usr/local/gse2_bkte/agent/etc/.proc root biz:3",
+		bad: []badSetting{
+			{value: "set", want: `hosted_specs.job_scope.type: Invalid Attribute Value Match: Attribute hosted_specs.job_scope.type value must be one of: ["biz" "biz_set"], got: "set"`},
+		},
+	},
 	"cmdb_endpoint": {
 		setting: "cmdb_endpoint", seen: (*settingScene).cmdbCall, byDefault: "here/api/c/compapi/v2/cc/search_biz_inst_topo/",
 		value: "{there}/", want: "there/api/c/compapi/v2/cc/search_biz_inst_topo/",

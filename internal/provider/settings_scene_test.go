@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -107,7 +108,29 @@ func (s *settingScene) Settings(more ...map[string]any) map[string]any {
 			settings[name] = s.places.Replace(text)
 		}
 	}
-	return settings
+	return nested(settings)
+}
+
+// nested puts settings with a point in their names into their objects.
+func nested(settings map[string]any) map[string]any {
+	objects := make(map[string]any)
+	for name, value := range settings {
+		object, rest, found := strings.Cut(name, ".")
+		if !found {
+			objects[name] = value
+			continue
+		}
+		if objects[object] == nil {
+			objects[object] = make(map[string]any)
+		}
+		objects[object].(map[string]any)[rest] = value //nolint:forcetypeassert // it is made so
+	}
+	for name, value := range objects {
+		if object, ok := value.(map[string]any); ok && settings[name] == nil {
+			objects[name] = nested(object)
+		}
+	}
+	return objects
 }
 
 // Begin validates and configures, and gives what is wrong with the settings, each
@@ -194,6 +217,30 @@ func (s *settingScene) jobStatus(hosts int) {
 	if said.Failed() {
 		s.T.Error(said)
 	}
+}
+
+// script is what runs the script that reads what an agent hosts, with which path and account.
+func (s *settingScene) script() string { return s.scriptOf("linux") }
+
+func (s *settingScene) windowsScript() string { return s.scriptOf("windows") }
+
+func (s *settingScene) scriptOf(os any) string {
+	_, said := s.ReadData("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.HostsOf(1), "os": os})
+	if len(s.requests) == 0 {
+		return said.String()
+	}
+	body := s.requests[0].body
+	if param, ok := body["script_param"].(string); ok {
+		path, _ := base64.StdEncoding.DecodeString(param)
+		return fmt.Sprintf("JOB %s %s %s:%s", path, body["account_alias"], body["bk_scope_type"], body["bk_scope_id"])
+	}
+	first := func(of, name string) string {
+		list, _ := body[of].([]any)
+		object, _ := list[0].(map[string]any)
+		return fmt.Sprint(object[name])
+	}
+	command := strings.Fields(first("atomic_tasks", "command"))
+	return fmt.Sprintf("gateway %s %s", command[len(command)-1], first("agents", "user"))
 }
 
 // cmdbCall is the platform and the path that a question to CMDB goes to.

@@ -16,9 +16,17 @@ import (
 func TestSettings_everyOneHasARow(t *testing.T) {
 	t.Parallel()
 	described := make(map[string]string)
-	for _, attribute := range providertest.NewProtocol(t).Schema.Provider.Block.Attributes {
-		described[attribute.Name] = attribute.Description
+	var describe func(string, []*tfprotov6.SchemaAttribute)
+	describe = func(object string, attributes []*tfprotov6.SchemaAttribute) {
+		for _, attribute := range attributes {
+			if attribute.NestedType != nil {
+				describe(object+attribute.Name+".", attribute.NestedType.Attributes)
+				continue
+			}
+			described[object+attribute.Name] = attribute.Description
+		}
 	}
+	describe("", providertest.NewProtocol(t).Schema.Provider.Block.Attributes)
 	looked := make(map[string]bool)
 	for name, row := range settingRows {
 		description, found := described[row.setting]

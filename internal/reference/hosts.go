@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/helpers/validatordiag"
+	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -30,6 +31,11 @@ func hostsAttribute() schema.StringAttribute {
 		CustomType:          fold.Type{},
 		Validators:          []validator.String{hostsValidator{}},
 	}
+}
+
+// HostsOfDataSource is hosts of a data source that has no process.
+func HostsOfDataSource() datasource.Attribute {
+	return DataSourceAttributes(map[string]schema.Attribute{"hosts": hostsAttribute()})["hosts"]
 }
 
 // jobHostsAttribute is hosts for JOB, which takes no agent ids.

@@ -208,7 +208,7 @@ func TestTimeouts_ahead(t *testing.T) {
 	for name, schema := range p.Schema.ActionSchemas {
 		check(name, schema.Schema, p.ValidateAction)
 	}
-	if want := 2*4 + 2*3 + 5 + 2; tried != want {
+	if want := 2*4 + 2*3 + 6 + 2; tried != want {
 		t.Errorf("%d deadlines were tried, want %d", tried, want)
 	}
 }

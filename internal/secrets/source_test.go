@@ -138,7 +138,7 @@ func TestSource_ofSettings(t *testing.T) {
 		return settings
 	}
 	for _, a := range providertest.NewProtocol(t).Schema.Provider.Block.Attributes {
-		if !a.Type.Is(tftypes.String) || a.Name == "gateway" || a.Name == "job_api" {
+		if a.NestedType != nil || !a.Type.Is(tftypes.String) || a.Name == "gateway" || a.Name == "job_api" {
 			continue // words of a list are quoted
 		}
 		for _, value := range wrong {

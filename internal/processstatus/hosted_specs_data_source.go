@@ -1,0 +1,208 @@
+package processstatus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/blueking/terraform-provider-bk/internal/diagnose"
+	"github.com/blueking/terraform-provider-bk/internal/fleet"
+	"github.com/blueking/terraform-provider-bk/internal/hostedspec"
+	"github.com/blueking/terraform-provider-bk/internal/platform"
+	"github.com/blueking/terraform-provider-bk/internal/procapi"
+	"github.com/blueking/terraform-provider-bk/internal/reference"
+)
+
+var (
+	_ datasource.DataSource              = (*hostedSpecsDataSource)(nil)
+	_ datasource.DataSourceWithConfigure = (*hostedSpecsDataSource)(nil)
+)
+
+// NewHostedSpecsDataSource returns bk_hosted_specs.
+func NewHostedSpecsDataSource() datasource.DataSource { return &hostedSpecsDataSource{} }
+
+type hostedSpecsDataSource struct{ platform *platform.Platform }
+
+type hostedSpecsModel struct {
+	Namespace  types.String      `tfsdk:"namespace"`
+	Hosts      reference.HostMap `tfsdk:"hosts"`
+	OS         types.String      `tfsdk:"os"`
+	Timeouts   timeouts.Value    `tfsdk:"timeouts"`
+	Specs      types.Map         `tfsdk:"specs"`
+	Unreadable types.Map         `tfsdk:"unreadable"`
+}
+
+// Systems of hosts. All hosts of one data source have the same.
+const (
+	osLinux   = "linux"
+	osWindows = "windows"
+)
+
+func (d *hostedSpecsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_hosted_specs"
+}
+
+func (d *hostedSpecsDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads what agents really host in a namespace, whoever registered it, from the agents' own files. A read-only script runs on each " +
+			"host, as the provider's `hosted_specs` says.",
+		Attributes: map[string]schema.Attribute{
+			"namespace": schema.StringAttribute{
+				MarkdownDescription: "Namespace whose processes are read. Those of others are left out.",
+				Required:            true,
+				Validators:          []validator.String{reference.NameValidator(":")},
+			},
+			"hosts": reference.HostsOfDataSource(),
+			"os": schema.StringAttribute{
+				MarkdownDescription: "System of all these hosts, which decides on script, path and account. " + reference.OneOf([]string{osLinux, osWindows}) + " Defaults to `" + osLinux + "`.",
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.OneOf(osLinux, osWindows)},
+			},
+			"timeouts": reference.DataSourceTimeouts(ctx, "the whole read, after which a host that has not answered is `unreadable`"),
+			"specs": schema.MapAttribute{
+				MarkdownDescription: "What each agent hosts, by host key and process name, as `spec` of `bk_hosted_process` wants it. A blank field, or 0, is null. " +
+					"`written_at` is when the agent wrote it, in epoch seconds. A host that hosts nothing has an empty map.",
+				Computed:    true,
+				ElementType: specsType.ElemType,
+			},
+			"unreadable": schema.MapAttribute{
+				MarkdownDescription: "Why an agent's file was not read, by host key. `specs` lacks these hosts, and a warning names them.",
+				Computed:            true,
+				ElementType:         types.StringType,
+			},
+		},
+	}
+}
+
+func (d *hostedSpecsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.platform = platform.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *hostedSpecsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var config hostedSpecsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !d.platform.Ready() {
+		resp.Diagnostics.Append(d.platform.NotReady())
+		return
+	}
+	if why, none := d.platform.GSE.Hosted.(procapi.Unread); none {
+		resp.Diagnostics.AddError("Unable to Read Hosted Specs", "What agents host cannot be read: "+diagnose.Sentence(string(why)))
+		return
+	}
+	limit, diags := config.Timeouts.Read(ctx, reference.DefaultReadTimeout)
+	resp.Diagnostics.Append(diags...)
+	hosts, diags := reference.InventoryOf(config.Hosts, d.platform.Supplier)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	readings := d.platform.GSE.ReadHosted(ctx, hosts.Hosts(), config.OS.ValueString() == osWindows)
+	if err := diagnose.UnlessInterrupted(ctx, nil); err != nil {
+		resp.Diagnostics.AddError("Unable to Read Hosted Specs", diagnose.Sentence(err.Error()))
+		return
+	}
+	resp.Diagnostics.Append(config.fromAPI(hosts, readings)...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
+}
+
+// Types of specs, from its whole to an object of a spec.
+var (
+	specsType    = types.MapType{ElemType: types.MapType{ElemType: specType}}
+	specType     = types.ObjectType{AttrTypes: map[string]attr.Type{"identity": identityType, "control": controlType, "resource": limitsType, "monitor_policy": policyType, "written_at": types.Int64Type}}
+	identityType = objectOf(types.StringType, "proc_name", "setup_path", "pid_path", "user")
+	controlType  = objectOf(types.StringType, "start_cmd", "stop_cmd", "restart_cmd", "reload_cmd", "kill_cmd", "version_cmd", "health_cmd")
+	limitsType   = objectOf(types.Float64Type, "cpu", "mem")
+	policyType   = objectOf(types.Int64Type, "auto_type", "start_check_secs", "op_timeout")
+)
+
+func objectOf(t attr.Type, names ...string) types.ObjectType {
+	attributes := make(map[string]attr.Type, len(names))
+	for _, name := range names {
+		attributes[name] = t
+	}
+	return types.ObjectType{AttrTypes: attributes}
+}
+
+// fromAPI sets the computed values.
+func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Host]hostedspec.Reading) diag.Diagnostics {
+	specs, unreadable, failures := make(map[string]attr.Value), make(map[string]attr.Value), make(fleet.Results)
+	for key, host := range hosts.All {
+		reading := readings[host]
+		if reading.Why != "" {
+			unreadable[key] = types.StringValue(reading.Why)
+			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Why}
+			continue
+		}
+		specs[key] = specsOf(m.Namespace.ValueString(), reading.Entries)
+	}
+	m.Specs, m.Unreadable = types.MapValueMust(specsType.ElemType, specs), types.MapValueMust(types.StringType, unreadable)
+	if len(failures) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Specs Not Read", fmt.Sprintf("What agents host was not read on %s.\n\n%s\nNothing is known of these hosts. See unreadable.",
+		diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))}
+}
+
+// specsOf are the processes of a namespace by name. Of two entries of one name the later one counts.
+func specsOf(namespace string, entries []hostedspec.Entry) types.Map {
+	byName := make(map[string]hostedspec.Entry)
+	for _, e := range entries {
+		if before, twice := byName[e.Name]; e.Namespace == namespace && (!twice || before.WrittenAt <= e.WrittenAt) {
+			byName[e.Name] = e
+		}
+	}
+	values := make(map[string]attr.Value, len(byName))
+	for name, e := range byName {
+		values[name] = specValue(e)
+	}
+	return types.MapValueMust(specType, values)
+}
+
+func specValue(e hostedspec.Entry) types.Object {
+	limits := types.ObjectNull(limitsType.AttrTypes)
+	if e.CPU != 0 || e.Mem != 0 {
+		limits = types.ObjectValueMust(limitsType.AttrTypes, map[string]attr.Value{"cpu": types.Float64Value(e.CPU), "mem": types.Float64Value(e.Mem)})
+	}
+	return types.ObjectValueMust(specType.AttrTypes, map[string]attr.Value{
+		"identity": types.ObjectValueMust(identityType.AttrTypes, map[string]attr.Value{
+			"proc_name": orNull(e.ProcName), "setup_path": orNull(e.SetupPath), "pid_path": orNull(e.PIDPath), "user": orNull(e.User),
+		}),
+		"control": types.ObjectValueMust(controlType.AttrTypes, map[string]attr.Value{
+			"start_cmd": orNull(e.StartCmd), "stop_cmd": orNull(e.StopCmd), "restart_cmd": orNull(e.RestartCmd), "reload_cmd": orNull(e.ReloadCmd),
+			"kill_cmd": orNull(e.KillCmd), "version_cmd": orNull(e.VersionCmd), "health_cmd": orNull(e.HealthCmd),
+		}),
+		"resource": limits,
+		"monitor_policy": types.ObjectValueMust(policyType.AttrTypes, map[string]attr.Value{
+			"auto_type": types.Int64Value(e.AutoType), "start_check_secs": numberOrNull(e.StartCheckSecs), "op_timeout": numberOrNull(e.OpTimeout),
+		}),
+		"written_at": numberOrNull(e.WrittenAt),
+	})
+}
+
+func orNull(text string) types.String {
+	if text == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(text)
+}
+
+func numberOrNull(n int64) types.Int64 {
+	if n == 0 {
+		return types.Int64Null()
+	}
+	return types.Int64Value(n)
+}

@@ -1,0 +1,212 @@
+package processstatus_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
+
+	"github.com/blueking/terraform-provider-bk/internal/providertest"
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
+)
+
+// throughJob are settings with which JOB runs the script.
+var throughJob = map[string]any{"gateway": "esb", "hosted_specs": map[string]any{"job_scope": map[string]any{"id": "2"}}}
+
+// ways are those to run the script, each with its calls for one batch.
+var ways = map[string]struct {
+	settings map[string]any
+	calls    []string
+}{
+	"gateway": {map[string]any{"gateway": "apigw"}, []string{"async_execute_script", "get_execute_script_result"}},
+	"job":     {throughJob, []string{"fast_execute_script", "get_job_instance_status", "batch_get_job_instance_ip_log"}},
+}
+
+// nginxSpec is what a file has of providertest's process, with other fields by their paths.
+func nginxSpec(change map[string]any) map[string]any {
+	spec := map[string]any{
+		"identity":       map[string]any{"proc_name": "nginx", "setup_path": "/srv/web", "pid_path": "/srv/web/nginx.pid", "user": "root"},
+		"control":        map[string]any{"start_cmd": "./start.sh", "stop_cmd": nil, "restart_cmd": nil, "reload_cmd": nil, "kill_cmd": nil, "version_cmd": nil, "health_cmd": nil},
+		"resource":       map[string]any{"cpu": 30, "mem": 10},
+		"monitor_policy": map[string]any{"auto_type": 1, "start_check_secs": 5, "op_timeout": 60},
+	}
+	for name, value := range change {
+		object, field, _ := strings.Cut(name, ".")
+		spec[object].(map[string]any)[field] = value //nolint:forcetypeassert // it is made so
+	}
+	return spec
+}
+
+// hostedOn are hosts that host providertest's process, read by both ways.
+func hostedOn(t *testing.T, n int) *providertest.Sim {
+	t.Helper()
+	sim := providertest.NewSim(t)
+	sim.Registered(t, n)
+	for i := range n {
+		if err := sim.Host(providertest.Address(i+1), "web", "nginx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sim.ResetCalls()
+	return sim
+}
+
+// specsOf are the specs of a host, without their times, which are checked to be there.
+func specsOf(t *testing.T, values map[string]any, host string) map[string]any {
+	t.Helper()
+	byHost, _ := values["specs"].(map[string]any)
+	byName, _ := byHost[host].(map[string]any)
+	for name, spec := range byName {
+		object, _ := spec.(map[string]any)
+		if object["written_at"] == nil {
+			t.Errorf("%s of %s was written at no time", name, host)
+		}
+		delete(object, "written_at")
+	}
+	return byName
+}
+
+// What an agent hosts is what its own file says, whatever the platform has been told. An odd file is
+// read, or it is said why not. Nothing of its secrets is anywhere.
+//
+// Promised in reference: `specs` lacks these hosts, and a warning names them.
+func TestHostedSpecsDataSource(t *testing.T) {
+	t.Parallel()
+	hand := `{"valuekey":"web:cron","contact":"web","procName":"cron","type":2,"password":"` + simulator.SecretPassword + `","timestamp":7}`
+	for name, c := range map[string]struct {
+		odd    string
+		change func(sim *providertest.Sim) error
+		want   map[string]any
+		why    string
+	}{
+		"as-agents-write-it": {want: map[string]any{"nginx": nginxSpec(nil)}},
+		"by-hand": {
+			change: func(sim *providertest.Sim) error {
+				return errors.Join(
+					sim.EditProc(providertest.Address(1), "web", "nginx", map[string]any{"stopCmd": "./stop.sh -9", "memlmt": 0, "opTimeOut": 7}),
+					sim.AddProc(providertest.Address(1), hand))
+			},
+			want: map[string]any{
+				"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh -9", "resource.mem": 0, "monitor_policy.op_timeout": 7}),
+				"cron": map[string]any{
+					"identity": map[string]any{"proc_name": "cron", "setup_path": nil, "pid_path": nil, "user": nil},
+					"control":  nginxSpec(map[string]any{"control.start_cmd": nil})["control"], "resource": nil,
+					"monitor_policy": map[string]any{"auto_type": 2, "start_check_secs": nil, "op_timeout": nil},
+				},
+			},
+		},
+		"missing":           {odd: "missing", want: map[string]any{}},
+		"no-entries":        {odd: "no-entries", want: map[string]any{}},
+		"null":              {odd: "null", want: map[string]any{}},
+		"others":            {odd: "others", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"around":            {odd: "around", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"banner":            {odd: "banner", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"styled":            {odd: "styled", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"texts":             {odd: "texts", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"unknown-keys":      {odd: "unknown-keys", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"many":              {odd: "many", want: map[string]any{"nginx": nginxSpec(nil)}},
+		"twice":             {odd: "twice", want: map[string]any{"nginx": nginxSpec(map[string]any{"control.stop_cmd": "./stop.sh twice"})}},
+		"missing-directory": {odd: "missing-directory", why: "another path than this agent"},
+		"unreadable":        {odd: "unreadable", why: "cannot read the agent's file"},
+		"empty":             {odd: "empty", why: "is empty"},
+		"other-members":     {odd: "other-members", why: "no list of processes"},
+		"command-not-found": {odd: "command-not-found", why: "no JSON"},
+		"not-json":          {odd: "not-json", why: "no JSON"},
+		"truncated":         {odd: "truncated", why: "no JSON"},
+		"gbk":               {odd: "gbk", why: "not UTF-8"},
+		"away":              {change: func(sim *providertest.Sim) error { sim.SetReachable(providertest.Address(1), false); return nil }, why: "the agent is abnormal or not found"},
+	} {
+		for way, w := range ways {
+			t.Run(name+"-"+way, func(t *testing.T) {
+				t.Parallel()
+				sim := hostedOn(t, 2)
+				sim.SetProcFile(providertest.Address(1), simulator.ProcFile{Odd: c.odd})
+				if c.change != nil {
+					if err := c.change(sim); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p := sim.Configured(t, w.settings)
+				var log providertest.LogBuffer
+				p.Until = tflogtest.RootLogger(t.Context(), &log)
+
+				values, said := p.ReadData("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]})
+
+				specs := specsOf(t, values, "web-1")
+				if c.why == "" {
+					providertest.Same(t, "specs", fmt.Sprint(c.want), fmt.Sprint(specs))
+				}
+				providertest.Same(t, "specs of web-2", fmt.Sprint(map[string]any{"nginx": nginxSpec(nil)}), fmt.Sprint(specsOf(t, values, "web-2")))
+				unreadable, _ := values["unreadable"].(map[string]any)
+				why, _ := unreadable["web-1"].(string)
+				warned := strings.Contains(said.String(), "Hosted Specs Not Read") && strings.Contains(said.String(), "web-1")
+				if said.Failed() || (c.why != "") != warned || len(unreadable) > 0 != warned || !strings.Contains(why, c.why) || (c.why != "") != (specs == nil) {
+					t.Errorf("unreadable: %q, said: %s", unreadable, said)
+				}
+				if text := fmt.Sprint(values) + said.String() + log.String(); strings.Contains(text, simulator.SecretPassword) || strings.Contains(text, simulator.SecretUserPwd) {
+					t.Errorf("a secret of the file is in %s", text)
+				}
+				if got := sim.Calls().APIs(); c.odd != "many" && c.why == "" && !slices.Equal(got, w.calls) {
+					t.Errorf("called %q, want %q", got, w.calls)
+				}
+			})
+		}
+	}
+}
+
+// Each 1000 hosts are one script, all of them sent before the first is waited for.
+func TestHostedSpecsDataSource_batches(t *testing.T) {
+	t.Parallel()
+	for way, w := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			sim := hostedOn(t, 5)
+			settings := map[string]any{"max_hosts_per_request": 2}
+			values, said := sim.Configured(t, w.settings, settings).ReadData("bk_hosted_specs", map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 5)["hosts"]})
+			if specs, _ := values["specs"].(map[string]any); len(specs) != 5 || len(said) > 0 {
+				t.Errorf("%d specs: %s", len(specs), said)
+			}
+			if scripts := len(sim.Calls().Of(w.calls[0])); scripts != 3 {
+				t.Errorf("%d scripts", scripts)
+			}
+			sim.Changed(t)
+		})
+	}
+}
+
+// The script of Windows is another one, at another path.
+func TestHostedSpecsDataSource_windows(t *testing.T) {
+	t.Parallel()
+	for way, w := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			sim := hostedOn(t, 1)
+			sim.SetProcFile(providertest.Address(1), simulator.ProcFile{Path: `c:\gse2_bkte\agent\etc\.proc`})
+			config := map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 1)["hosts"], "os": "windows"}
+			values, said := sim.Configured(t, w.settings).ReadData("bk_hosted_specs", config)
+			providertest.Same(t, "specs", fmt.Sprint(map[string]any{"nginx": nginxSpec(nil)}), fmt.Sprint(specsOf(t, values, "web-1")))
+			if len(said) > 0 {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// A platform that does not let the application run scripts, and a provider that knows no way to.
+func TestHostedSpecsDataSource_noWay(t *testing.T) {
+	t.Parallel()
+	config := map[string]any{"namespace": "web", "hosts": providertest.FaceESB.Reference("", 2)["hosts"]}
+	sim := hostedOn(t, 2)
+	sim.Inject(simulator.Fault{API: "async_execute_script", HTTPStatus: 403, Body: `{"code":1640301,"message":"no permission"}`})
+	values, said := sim.Configured(t, ways["gateway"].settings).ReadData("bk_hosted_specs", config)
+	unreadable, _ := values["unreadable"].(map[string]any)
+	if said.Failed() || len(unreadable) != 2 || !strings.Contains(said.String(), "async_extensions_execute_script: HTTP 403 Forbidden") {
+		t.Errorf("unreadable: %q, said: %s", unreadable, said)
+	}
+	if _, said := hostedOn(t, 1).Configured(t, map[string]any{"gateway": "esb"}).ReadData("bk_hosted_specs", config); !said.Failed() || !strings.Contains(said.String(), "hosted_specs.job_scope is not set") {
+		t.Errorf("said: %s", said)
+	}
+}
