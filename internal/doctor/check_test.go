@@ -63,13 +63,13 @@ func TestCheck_well(t *testing.T) {
 			}
 			want := make(map[string]bool)
 			for _, apis := range table {
-				for _, api := range slices.Concat(apis[gateway]) {
-					want[api] = true
+				for _, api := range apis[gateway] {
+					want[api] = !slices.Contains(table["bk_hosted_specs"][gateway], api) // the script is one line
 				}
 			}
-			for api := range want {
-				if l := line(t, report, api); l.Milliseconds == 0 {
-					t.Errorf("%s has no time", l)
+			for api, asked := range want {
+				if asked && line(t, report, api).Milliseconds == 0 {
+					t.Errorf("%s has no time", api)
 				}
 			}
 		})

@@ -40,7 +40,7 @@ var kinds = func() map[string]string {
 		"namespace": "namespace",
 		"user":      "user account proc_owner contact operator creator",
 		"dir":       "setup_path setuppath pid_path pidpath log_path logpath config_path cfg_path path script_store_dir",
-		"command":   "start_cmd stop_cmd restart_cmd reload_cmd kill_cmd version_cmd health_cmd startcmd stopcmd restartcmd reloadcmd killcmd versioncmd healthcmd command cmdline cmd_shell_ext script_content",
+		"command":   "start_cmd stop_cmd restart_cmd reload_cmd kill_cmd version_cmd health_cmd startcmd stopcmd restartcmd reloadcmd killcmd versioncmd healthcmd command cmdline cmd_shell_ext script_content script_param screen log_content",
 		"task":      "task_id bk_gse_taskid gsetaskid",
 		"request":   "request_id bk_request_id esb_request_id",
 		"host":      "bk_host_name hostname bk_agent_id agent_id agent_id_list ip ip_list bk_host_ip",

@@ -220,12 +220,12 @@ func TestDisguise(t *testing.T) {
 		"code":1000115,"bk_supplier_id":3,"pid":4711,"register_time":1782360282,"phone":4915112345678,"ok":true,"none":null,"load":0.25,
 		"meta":{"namespace":"ops","name":"shop:web","labels":{"team":"sre"}},
 		"data":{"7:3:10.1.2.3:ops:shop:web":{"error_msg":"shop is running on 10.1.2.3, not on fd00::5"},"0200aAbB-0052-54:ops:shop:web":1,"0:0:fd00::5:ops:shop:web":2},
-		"start_cmd":"./web --team sre","message":"./web --team sre"}`)
+		"screen":"hello\nbk-hosted begin\n{\"startCmd\":\"./web\"}","start_cmd":"./web --team sre","message":"./web --team sre"}`)
 	got, _ := line(d.value("", in))
 	want := `{"agent_id_list":["0000aAaA-0000-01","11:198.18.0.1"],"bk_biz_id":1001,"bk_scope_id":"1001","bk_supplier_id":3,"code":1000115,` +
 		`"data":{"0000aAaA-0000-01:process1:process2:process3":1,"0:0:2001:db8::1:process1:process2:process3":2,"7:3:198.18.0.1:process1:process2:process3":{"error_msg":"process2 is running on 198.18.0.1, not on 2001:db8::1"}},` +
 		`"hosts":[{"bk_cloud_id":7,"ip":"198.18.0.1"},{"ip":"2001:db8::1"}],"load":0.25,"message":"./process3 word1 word2",` +
-		`"meta":{"labels":{"label1":"word2"},"name":"process2:process3","namespace":"process1"},"none":null,"ok":true,"phone":1002,"pid":4711,"register_time":1782360282,"start_cmd":"command1"}` + "\n"
+		`"meta":{"labels":{"label1":"word2"},"name":"process2:process3","namespace":"process1"},"none":null,"ok":true,"phone":1002,"pid":4711,"register_time":1782360282,"screen":"command1","start_cmd":"command2"}` + "\n"
 	if string(got) != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
