@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// InRounds runs a test as often as ordinary says, or BK_TEST_ROUNDS, each round with a
-// random source of its own. Rounds have the seeds from 1 on, the same in every run: what
+// InRounds runs a test as often as ordinary says, a third of it with -short, or BK_TEST_ROUNDS, each
+// round with a random source of its own. Rounds have the seeds from 1 on, the same in every run: what
 // a change breaks is seen with the change. The long job looks further, from other seeds.
 // A round is named after its seed; with that in BK_TEST_SEED the first round is the same
 // again:
@@ -19,6 +19,9 @@ import (
 // attempt to see the same thing again.
 func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.Rand)) {
 	t.Helper()
+	if testing.Short() {
+		ordinary = (ordinary + 2) / 3
+	}
 	rounds := int(numberFromEnv(t, "BK_TEST_ROUNDS", uint64(ordinary))) //nolint:gosec // a small number
 	first := numberFromEnv(t, "BK_TEST_SEED", 1)
 	for i := range rounds {
