@@ -74,6 +74,12 @@ func TestAccSecrets_stayInside(t *testing.T) {
   hosts = bk_hosted_process.test.hosts
   spec  = bk_hosted_process.test.spec
 }
+
+data "bk_hosted_specs" "test" {
+  namespace  = "web"
+  hosts      = bk_hosted_process.test.hosts
+  depends_on = [bk_process_operation.test]
+}
 `
 	}
 	for _, gateway := range bkapi.Gateways() {
@@ -85,11 +91,12 @@ func TestAccSecrets_stayInside(t *testing.T) {
 			if err := os.Mkdir(raw, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw)
+			cli.Env = append(cli.Env, "TF_LOG_SDK_PROTO_DATA_DIR="+raw, "BK_HOSTED_SPECS_JOB_SCOPE_ID=2")
 			configureSwift(cli, config("1"))
 			keepOutput(cli, 0, "plan.txt", "plan", "-out", "plan.zip")
 			keepOutput(cli, 0, "plan.json", "show", "-json", "plan.zip")
 			keepOutput(cli, 0, "apply.txt", "apply", "plan.zip")
+			keepOutput(cli, 0, "applied.json", "show", "-json")
 
 			// The platform says a credential back for each host, in one spelling each.
 			secret := map[bkapi.Gateway]string{bkapi.ESB: canary.Token, bkapi.APIGW: canary.AccessToken}[gateway]
@@ -113,6 +120,12 @@ func TestAccSecrets_stayInside(t *testing.T) {
 				for _, found := range canary.In(text) {
 					t.Errorf("%s: %s", name, found)
 				}
+				if strings.Contains(text, simulator.SecretPassword) || strings.Contains(text, simulator.SecretUserPwd) {
+					t.Errorf("%s: a secret of an agent's file", name)
+				}
+			}
+			if !strings.Contains(texts["applied.json"], `"written_at"`) {
+				t.Error("no agent's file was read")
 			}
 			// The control: what travels beside the credentials is found in all of these.
 			for _, name := range []string{
