@@ -18,7 +18,7 @@ import (
 // times the floor.
 func measured(ratio float64) *measurement {
 	m := &measurement{}
-	for _, s := range []scenario{oneResource(1000), oneResource(10000), manyResources(200, 50)} {
+	for _, s := range []scenario{oneResource(1000), oneResource(10000), shards()} {
 		for _, step := range s.steps {
 			floor := time.Duration(s.hosts) * time.Millisecond
 			took := sample{usage{wall: time.Duration(ratio * float64(floor)), cpu: floor, peak: 50 * mib, state: int64(50 * s.hosts)}, traffic{calls: 12, statusCalls: s.hosts / 1000}}

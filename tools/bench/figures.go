@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // figure is what a measurement should reach.
@@ -28,7 +29,7 @@ func (m *measurement) row(scenario, step string) (*row, bool) {
 }
 
 func figures() []figure {
-	thousand, tenThousand, many := oneResource(1000).name, oneResource(10000).name, manyResources(200, 50).name
+	thousand, tenThousand, many := oneResource(1000).name, oneResource(10000).name, shards().name
 	return []figure{
 		timed("no-op plan ÷ floor, 1000 hosts", 1.3, thousand, stepNoop, (*row).ratio),
 		timed("no-op plan ÷ floor, 10000 hosts", 1.5, tenThousand, stepNoop, (*row).ratio),
@@ -41,14 +42,21 @@ func figures() []figure {
 		counted("status calls of a no-op plan, 1000 hosts", 1, thousand),
 		counted("status calls of a no-op plan, 10000 hosts", 10, tenThousand),
 		counted("status calls of a no-op plan, 200 resources of 50 hosts", 20, many),
-		{name: "state of a created resource per host, 10000 hosts, bytes", max: 66, exact: true, value: func(m *measurement) (float64, bool) {
+		counted("status calls of a no-op plan, 100000 hosts in 20 resources", 100, fleet().name),
+		beyond(stepStart), beyond(stepUpdate), beyond(stepRestart),
+		{name: "state of a created resource per host, 10000 hosts, bytes", max: 60, exact: true, value: func(m *measurement) (float64, bool) {
 			r, found := m.row(tenThousand, stepCreate)
 			if !found {
 				return 0, false
 			}
 			return r.statePerHost(), true
 		}},
-		{name: "peak memory above an idle provider, MiB", max: 300, exact: true, value: memory},
+		{name: "peak memory above an idle provider, MiB", max: 300, exact: true, value: func(m *measurement) (float64, bool) {
+			return m.memory(func(r *row) bool { return r.scenario != fleet().name })
+		}},
+		{name: "peak memory with 100000 hosts, MiB", max: 1024, exact: true, value: func(m *measurement) (float64, bool) {
+			return m.memory(func(r *row) bool { return r.scenario == fleet().name })
+		}},
 	}
 }
 
@@ -77,12 +85,22 @@ func growth(m *measurement) (float64, bool) {
 	return float64(large.wall()) / float64(small.wall()), true
 }
 
-func memory(m *measurement) (float64, bool) {
-	var worst int64
+// memory is the worst of some rows.
+func (m *measurement) memory(of func(*row) bool) (mebibytes float64, measured bool) {
 	for _, r := range m.rows {
-		worst = max(worst, r.peak()-m.idle)
+		if of(r) {
+			mebibytes, measured = max(mebibytes, float64(r.peak()-m.idle)/mib), true
+		}
 	}
-	return float64(worst) / mib, true
+	return mebibytes, measured
+}
+
+// beyond is how long a step takes beyond the floor, in times of what its processes take.
+func beyond(step string) figure {
+	span := makespan(1000, 2*time.Second)
+	return timed(fmt.Sprintf("%s of %s, beyond the floor ÷ %s", step, span.name, span.takes), 1.2, span.name, step, func(r *row) float64 {
+		return float64(r.wall()-r.floorTime()) / float64(span.takes)
+	})
 }
 
 // judge prints what was reached. With a slack, figures that miss by more are an

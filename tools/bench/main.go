@@ -36,6 +36,8 @@ type options struct {
 	sizes    []int
 	runs     int
 	extra    bool
+	long     bool
+	only     string
 	slack    float64
 }
 
@@ -51,7 +53,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.out, "out", ".bench", "directory for the table, as CSV and as a plot")
 	flags.StringVar(&sizes, "sizes", "100,1000,5000,10000", "how many hosts, with commas between")
 	flags.IntVar(&o.runs, "runs", 5, "runs of each step, whose median counts")
-	flags.BoolVar(&o.extra, "extra", true, "also measure 200 resources of 50 hosts, and a data source of 10000")
+	flags.BoolVar(&o.extra, "extra", true, "also measure 200 resources of 50 hosts, a data source of 10000, and processes that take 2 s")
+	flags.BoolVar(&o.long, "long", false, "also measure a fleet of 100000 hosts in 20 resources, a quarter of an hour for each run")
+	flags.StringVar(&o.only, "only", "", "measure only scenarios with this in their names, as the table has them")
 	flags.Float64Var(&o.slack, "slack", 0, "fail if a target is missed: times by more than this factor, counts and memory at all; 0 only prints")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
 
 // measurement is all that one run of the bench found.
@@ -56,8 +59,12 @@ func (b *bench) measure(ctx context.Context) (*measurement, error) {
 	}
 	scenarios = append(scenarios, cmdbHosts(slices.Max(b.sizes)))
 	if b.extra {
-		scenarios = append(scenarios, manyResources(200, 50), dataSource(10000))
+		scenarios = append(scenarios, shards(), dataSource(10000), makespan(1000, 2*time.Second))
 	}
+	if b.long {
+		scenarios = append(scenarios, fleet())
+	}
+	scenarios = slices.DeleteFunc(scenarios, func(s scenario) bool { return !strings.Contains(s.name, b.only) })
 	m := &measurement{}
 	idle, err := b.rounds(ctx, oneResource(1), 1)
 	if err != nil {
@@ -109,6 +116,11 @@ func (b *bench) startOver(s scenario) error {
 	}
 	var err error
 	b.platform, err = newPlatform(s.topology)
+	if err == nil && s.takes > 0 {
+		for _, op := range []int{simulator.OpStart, simulator.OpRestart} {
+			b.platform.sim.Inject(simulator.Fault{Op: &op, Takes: s.takes})
+		}
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/blueking/terraform-provider-bk/internal/simulator"
 )
@@ -10,7 +11,7 @@ import (
 // step is one run of the CLI within a scenario.
 type step struct {
 	name string
-	// more is how many hosts the configuration has beyond the scenario's.
+	// more is how many hosts the configuration has beyond the scenario's, or how often it was changed.
 	more int
 	args []string
 	code int
@@ -24,6 +25,10 @@ const (
 	stepAdd     = "apply of that"
 	stepDestroy = "destroy"
 	stepRead    = "read" // of a data source
+
+	stepStart   = "start"
+	stepUpdate  = "update"
+	stepRestart = "restart"
 )
 
 var resourceSteps = []step{
@@ -38,6 +43,11 @@ var resourceSteps = []step{
 var (
 	shardSteps = []step{resourceSteps[0], resourceSteps[1], {name: stepDestroy, args: resourceSteps[4].args}}
 	readSteps  = []step{{name: stepRead, args: []string{"apply", "-auto-approve"}}}
+	spanSteps  = []step{
+		{name: stepStart, args: []string{"apply", "-auto-approve"}},
+		{name: stepUpdate, more: 1, args: []string{"apply", "-auto-approve"}},
+		{name: stepRestart, more: 2, args: []string{"apply", "-auto-approve"}},
+	}
 )
 
 // scenario is a configuration and what is done with it.
@@ -51,6 +61,8 @@ type scenario struct {
 	read bool
 	// topology is what CMDB knows, in JSON; nothing where it is empty.
 	topology string
+	// takes is how long a start or restart takes on every host.
+	takes time.Duration
 }
 
 func oneResource(hosts int) scenario {
@@ -65,24 +77,58 @@ resource "bk_hosted_process" "bench" {
 	}}
 }
 
-// manyResources share one namespace.
-func manyResources(resources, each int) scenario {
+// manyResources share one namespace. Hosts beyond the scenario's are the last one's.
+func manyResources(resources, each int, steps []step) scenario {
 	return scenario{
-		name: fmt.Sprintf("%d resources × %d", resources, each), hosts: resources * each, steps: shardSteps,
-		config: func(int) string {
+		name: fmt.Sprintf("%d resources × %d", resources, each), hosts: resources * each, steps: steps,
+		config: func(hosts int) string {
 			var text strings.Builder
 			for i := range resources {
+				own := each
+				if i == resources-1 {
+					own = hosts - i*each
+				}
 				fmt.Fprintf(&text, `
 resource "bk_hosted_process" "bench_%[1]d" {
   meta  = { namespace = "bench", name = "nginx-%[1]d" }
   hosts = {
 %[2]s  }
 %[3]s}
-`, i, addresses(i*each, each), spec)
+`, i, addresses(i*each, own), spec)
 			}
 			return text.String()
 		},
 	}
+}
+
+// shards are many small resources, and fleet is one as large as a platform may have.
+func shards() scenario { return manyResources(200, 50, shardSteps) }
+func fleet() scenario  { return manyResources(20, 5000, resourceSteps) }
+
+// makespan starts, updates and restarts a process that takes some time for it on each host.
+func makespan(hosts int, takes time.Duration) scenario {
+	return scenario{name: fmt.Sprintf("%d processes of %s", hosts, takes), hosts: hosts, steps: spanSteps, takes: takes, config: func(n int) string {
+		changed := n - hosts
+		text := fmt.Sprintf(`
+resource "bk_hosted_process" "bench" {
+  meta      = { namespace = "bench", name = "nginx" }
+  ensure    = "running"
+  on_update = "restart"
+  hosts = {
+%s  }
+%s}
+`, addresses(0, hosts), strings.Replace(spec, `start_cmd = `, fmt.Sprintf(`restart_cmd = "./nginx -g %d", start_cmd = `, min(changed, 1)), 1))
+		if changed > 1 {
+			text += `
+resource "bk_process_operation" "bench" {
+  process   = bk_hosted_process.bench.process
+  operation = "restart"
+  triggers  = { run = 1 }
+}
+`
+		}
+		return text
+	}}
 }
 
 func dataSource(hosts int) scenario {
