@@ -11,7 +11,8 @@
 // needed. An answer is unfolded by putting the bytes back where the string was.
 //
 // An attribute is folded if its schema has the custom type [Type], and only at the top level of a
-// resource, a data source or an action. Its name does not matter. A state is folded by the schema
+// resource, a data source or an action. Its name does not matter. What a data source computes may
+// also be a map of maps ([MapsType]) or of objects ([ObjectsType]). A state is folded by the schema
 // of its version, so an upgrader of states reads and writes a [Map]. An upgrader without a
 // PriorSchema gets the state as it was stored. So does a mover of states, whatever its
 // SourceSchema, which must have an ordinary map.
@@ -80,7 +81,8 @@
 //     MapAttribute with that type, and hostsValidator (validators.go) a validator of
 //     maps. Let action_schema.go and data_source_schema.go pass on the CustomType of
 //     a MapAttribute.
-//  3. Delete this folder, its rules in .golangci.yml and what README.md says of it
+//  3. Make ComputedObjects a MapNestedAttribute, and Objects a basetypes.MapValue of objects.
+//  4. Delete this folder, its rules in .golangci.yml and what README.md says of it
 //     and of msgpack; run go mod tidy.
-//  4. Run make check, and make bench before and after.
+//  5. Run make check, and make bench before and after.
 package fold

@@ -3,6 +3,7 @@ package fold
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"maps"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestFold_roundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
+			d := &dynamicValues{folded: attributes{"hosts": Type{}}}
 			folded := d.fold(dynamic(t, objectType, value))
 			if d.err != nil {
 				t.Fatal(d.err)
@@ -89,7 +90,7 @@ func TestFold_roundTrip(t *testing.T) {
 func TestFold_refinedUnknown(t *testing.T) {
 	t.Parallel()
 	refined := []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's', 0xc7, 0x05, 0x0c, 0x82, 0x01, 0xc2, 0x05, 0x02}
-	d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
+	d := &dynamicValues{folded: attributes{"hosts": Type{}}}
 	folded := d.fold(&tfprotov6.DynamicValue{MsgPack: refined})
 	want := append(refined[:7:7], 0xd4, 0x00, 0x00)
 	if diff := cmp.Diff(want, folded.MsgPack); diff != "" || d.err != nil {
@@ -106,12 +107,12 @@ func TestFold_refused(t *testing.T) {
 		"no content": {MsgPack: []byte{0x81, 0xa5, 'h', 'o', 's', 't', 's'}},
 		"no key":     {MsgPack: []byte{0x81, 0x90, 0xc0}},
 	} {
-		d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
+		d := &dynamicValues{folded: attributes{"hosts": Type{}}}
 		if d.fold(&value); d.err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
+	d := &dynamicValues{folded: attributes{"hosts": Type{}}}
 	if d.unfold(dynamic(t, objectType, object(hosts(map[string]tftypes.Value{"a": text("b")})))); d.err == nil {
 		t.Error("what was never folded was unfolded")
 	}
@@ -119,7 +120,7 @@ func TestFold_refused(t *testing.T) {
 
 func TestMap(t *testing.T) {
 	t.Parallel()
-	d := &dynamicValues{folded: attributes{"hosts": Type{}.unfolded()}}
+	d := &dynamicValues{folded: attributes{"hosts": Type{}}}
 	readWire := func(wire *tfprotov6.DynamicValue) Map {
 		folded, err := d.fold(wire).Unmarshal(foldedType)
 		if err != nil || d.err != nil {
@@ -221,6 +222,18 @@ func TestMap_lengths(t *testing.T) {
 	for _, n := range []int{1, 8, 20, 60, 400, len(text) - 1} {
 		if short := (Map{basetypes.NewStringValue(text[:n])}); len(maps.Collect(short.Known())) >= len(elements) {
 			t.Errorf("%d bytes have every element", n)
+		}
+	}
+}
+
+func TestObjects_refusesOtherValues(t *testing.T) {
+	t.Parallel()
+	one := func(value any) iter.Seq2[string, []any] {
+		return func(yield func(string, []any) bool) { yield("a", []any{value}) }
+	}
+	for value, fails := range map[any]bool{"text": false, true: false, int64(-1): false, 0.5: false, nil: false, make(chan int): true} {
+		if _, err := NewObjects([]Attribute{{Name: "x"}}, 1, one(value)); (err != nil) != fails {
+			t.Errorf("%T: %v", value, err)
 		}
 	}
 }

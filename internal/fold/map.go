@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -32,7 +33,9 @@ func (t Type) Equal(other attr.Type) bool {
 // String implements attr.Type.
 func (Type) String() string { return "fold.Type" }
 
-func (Type) unfolded() tftypes.Type { return tftypes.Map{ElementType: tftypes.String} }
+var unfolded = tftypes.Map{ElementType: tftypes.String}
+
+func (Type) show(attribute *tfprotov6.SchemaAttribute) { attribute.Type = unfolded }
 
 // ValueType implements attr.Type.
 func (Type) ValueType(context.Context) attr.Value { return Map{} }
@@ -83,7 +86,7 @@ func MapOf(ctx context.Context, m basetypes.MapValue) Map {
 	if err != nil || m.IsUnknown() {
 		return Map{basetypes.NewStringUnknown()}
 	}
-	folded, err := value.MarshalMsgPack(Type{}.unfolded()) //nolint:staticcheck // a test pins what it writes
+	folded, err := value.MarshalMsgPack(unfolded) //nolint:staticcheck // a test pins what it writes
 	if err != nil {
 		return Map{basetypes.NewStringUnknown()}
 	}

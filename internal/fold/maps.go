@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -31,8 +32,8 @@ func (MapsType) Equal(other attr.Type) bool {
 // String implements attr.Type.
 func (MapsType) String() string { return "fold.MapsType" }
 
-func (MapsType) unfolded() tftypes.Type {
-	return tftypes.Map{ElementType: tftypes.Map{ElementType: tftypes.String}}
+func (MapsType) show(attribute *tfprotov6.SchemaAttribute) {
+	attribute.Type = tftypes.Map{ElementType: unfolded}
 }
 
 // ValueType implements attr.Type.

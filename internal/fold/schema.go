@@ -12,11 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// attributes are those that are folded, by name, and what Terraform sees of them.
-type attributes map[string]tftypes.Type
+// attributes are those that are folded, by name.
+type attributes map[string]pieceType
 
 // folded are the attributes of what a provider has. Each schema is looked through when it is asked
 // for first: most runs of a provider need but one or two.
@@ -104,7 +103,7 @@ func attributesIn(of string, schema attr.Type) (attributes, error) {
 	object, _ := schema.(attr.TypeWithAttributeTypes)
 	for name, typ := range object.AttributeTypes() {
 		if one, is := typ.(pieceType); is {
-			found[name] = one.unfolded()
+			found[name] = one
 		} else if holds(typ) {
 			return nil, fmt.Errorf("the schema of %s has a folded map inside %q; only whole attributes are folded", of, name)
 		}
@@ -115,8 +114,8 @@ func attributesIn(of string, schema attr.Type) (attributes, error) {
 // pieceType is a type of this package, whose values travel in one piece.
 type pieceType interface {
 	attr.Type
-	// unfolded is what Terraform sees.
-	unfolded() tftypes.Type
+	// show has an attribute as Terraform sees it.
+	show(*tfprotov6.SchemaAttribute)
 }
 
 // holds tells whether a folded map is somewhere in a type.
@@ -166,8 +165,8 @@ func (s *Server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvid
 
 func unfoldSchema(schema *tfprotov6.Schema, folded attributes) {
 	for _, attribute := range schema.Block.Attributes {
-		if typ, is := folded[attribute.Name]; is {
-			attribute.Type = typ
+		if piece, is := folded[attribute.Name]; is {
+			piece.show(attribute)
 		}
 	}
 }

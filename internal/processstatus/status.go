@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -18,53 +18,63 @@ import (
 
 // statusModel holds the values that both data sources have.
 type statusModel struct {
-	Timeouts          timeouts.Value `tfsdk:"timeouts"`
-	Statuses          types.Map      `tfsdk:"statuses"`
-	RunningCount      types.Int64    `tfsdk:"running_count"`
-	StoppedCount      types.Int64    `tfsdk:"stopped_count"`
-	UnregisteredCount types.Int64    `tfsdk:"unregistered_count"`
-	UnknownCount      types.Int64    `tfsdk:"unknown_count"`
-	UnreachableCount  types.Int64    `tfsdk:"unreachable_count"`
+	Timeouts          timeouts.Value    `tfsdk:"timeouts"`
+	Statuses          reference.Objects `tfsdk:"statuses"`
+	RunningCount      types.Int64       `tfsdk:"running_count"`
+	StoppedCount      types.Int64       `tfsdk:"stopped_count"`
+	UnregisteredCount types.Int64       `tfsdk:"unregistered_count"`
+	UnknownCount      types.Int64       `tfsdk:"unknown_count"`
+	UnreachableCount  types.Int64       `tfsdk:"unreachable_count"`
 
 	unhealthy int64 // hosts that run and say nothing of their health
 }
 
-// statusType is the type of an element of statuses.
-var statusType = types.ObjectType{AttrTypes: map[string]attr.Type{
-	"state":         types.StringType,
-	"hosted":        types.BoolType,
-	"health":        types.StringType,
-	"pid":           types.Int64Type,
-	"version":       types.StringType,
-	"cpu_usage":     types.Float64Type,
-	"mem_usage":     types.Float64Type,
-	"error_code":    types.Int64Type,
-	"error_message": types.StringType,
-}}
+// statusOf are the attributes of a status, and of valuesOf. state is the description of the first.
+func statusOf(state string) []reference.ObjectAttribute {
+	return []reference.ObjectAttribute{
+		{Name: "cpu_usage", Type: tftypes.Number, Description: "CPU usage, as a percentage of the whole machine. Null unless the process is running."},
+		{Name: "error_code", Type: tftypes.Number, Description: "The platform's error code if the state is `unknown`, otherwise null."},
+		{Name: "error_message", Type: tftypes.String, Description: "Why the state is `unknown`, otherwise null."},
+		{Name: "health", Type: tftypes.String, Description: "What the health command printed, by the agent's answer, which the provider does not judge. Null if it says nothing; the cached status never does."},
+		{Name: "hosted", Type: tftypes.Bool, Description: "Whether the process is hosted: the agent restarts it when it dies. Null if the answer does not say."},
+		{Name: "mem_usage", Type: tftypes.Number, Description: "Memory usage, as a percentage of the whole machine. Null unless the process is running."},
+		{Name: "pid", Type: tftypes.Number, Description: "Process ID. Null unless the process is running."},
+		{Name: "state", Type: tftypes.String, Description: state},
+		{Name: "version", Type: tftypes.String, Description: "First line that `version_cmd` printed. Null if there is none."},
+	}
+}
+
+// valuesOf are the values of a status in the order of statusOf.
+func valuesOf(s fleet.Status) []any {
+	var cpu, code, message, health, hosted, mem, pid, version any
+	if s.HostedKnown {
+		hosted = s.Hosted
+	}
+	if s.Health != "" {
+		health = s.Health
+	}
+	if s.Version != "" {
+		version = s.Version
+	}
+	switch s.State {
+	case fleet.Running:
+		pid, cpu, mem = s.PID, s.CPUUsage, s.MemUsage
+	case fleet.Unknown:
+		message = s.Message
+		if s.Code != 0 {
+			code = s.Code
+		}
+	default: // a process that does not run has no figures
+	}
+	return []any{cpu, code, message, health, hosted, mem, pid, string(s.State), version}
+}
 
 // statusAttributes declares what statusModel holds. unregistered is a sentence about when
 // that state occurs.
 func statusAttributes(ctx context.Context, unregistered string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["timeouts"] = reference.DataSourceTimeouts(ctx, "the whole read, after which a host that has not answered is `unknown`")
-	attributes["statuses"] = schema.MapNestedAttribute{
-		MarkdownDescription: "Status by host key.",
-		Computed:            true,
-		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"state": schema.StringAttribute{
-				MarkdownDescription: "One of `running`, `stopped`, `unregistered`, `unknown`. " + unregistered,
-				Computed:            true,
-			},
-			"hosted":        schema.BoolAttribute{MarkdownDescription: "Whether the process is hosted: the agent restarts it when it dies. Null if the answer does not say.", Computed: true},
-			"health":        schema.StringAttribute{MarkdownDescription: "What the health command printed, by the agent's answer, which the provider does not judge. Null if it says nothing; the cached status never does.", Computed: true},
-			"pid":           schema.Int64Attribute{MarkdownDescription: "Process ID. Null unless the process is running.", Computed: true},
-			"version":       schema.StringAttribute{MarkdownDescription: "First line that `version_cmd` printed. Null if there is none.", Computed: true},
-			"cpu_usage":     schema.Float64Attribute{MarkdownDescription: "CPU usage, as a percentage of the whole machine. Null unless the process is running.", Computed: true},
-			"mem_usage":     schema.Float64Attribute{MarkdownDescription: "Memory usage, as a percentage of the whole machine. Null unless the process is running.", Computed: true},
-			"error_code":    schema.Int64Attribute{MarkdownDescription: "The platform's error code if the state is `unknown`, otherwise null.", Computed: true},
-			"error_message": schema.StringAttribute{MarkdownDescription: "Why the state is `unknown`, otherwise null.", Computed: true},
-		}},
-	}
+	attributes["statuses"] = reference.ComputedObjects("Status by host key.", statusOf("One of `running`, `stopped`, `unregistered`, `unknown`. "+unregistered))
 	for name, state := range map[string]fleet.State{
 		"running_count": fleet.Running, "stopped_count": fleet.Stopped,
 		"unregistered_count": fleet.Unregistered, "unknown_count": fleet.Unknown,
@@ -98,17 +108,18 @@ func (m *statusModel) read(ctx context.Context, p *platform.Platform, which refe
 		diags.Append(diagnose.CallFailed("Unable to Read Process Status", o.Title+" could not be queried.", err))
 		return diags
 	}
-	m.fromAPI(o.Hosts, statuses)
+	if err := m.fromAPI(o.Hosts, statuses); err != nil {
+		diags.Append(diagnose.Bug(err))
+	}
 	if m.UnknownCount.ValueInt64() > 0 {
 		diags.Append(statusUnknown(o.Title, o.Hosts, statuses))
 	}
 	return diags
 }
 
-func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) {
+func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fleet.Status) (err error) {
 	counts, unreachable := make(map[fleet.State]int64), int64(0)
-	elements := make(map[string]attr.Value, hosts.Len())
-	for key, host := range hosts.All {
+	for _, host := range hosts.All {
 		status := statuses[host]
 		counts[status.State]++
 		if status.State == fleet.Unknown && status.Away {
@@ -117,50 +128,20 @@ func (m *statusModel) fromAPI(hosts fleet.Inventory, statuses map[fleet.Host]fle
 		if status.State == fleet.Running && status.Health == "" {
 			m.unhealthy++
 		}
-		elements[key] = statusValue(status)
 	}
-	m.Statuses = types.MapValueMust(statusType, elements)
 	m.RunningCount = types.Int64Value(counts[fleet.Running])
 	m.StoppedCount = types.Int64Value(counts[fleet.Stopped])
 	m.UnregisteredCount = types.Int64Value(counts[fleet.Unregistered])
 	m.UnknownCount = types.Int64Value(counts[fleet.Unknown])
 	m.UnreachableCount = types.Int64Value(unreachable)
-}
-
-func statusValue(s fleet.Status) types.Object {
-	values := map[string]attr.Value{
-		"state":         types.StringValue(string(s.State)),
-		"hosted":        types.BoolNull(),
-		"health":        types.StringNull(),
-		"pid":           types.Int64Null(),
-		"version":       types.StringNull(),
-		"cpu_usage":     types.Float64Null(),
-		"mem_usage":     types.Float64Null(),
-		"error_code":    types.Int64Null(),
-		"error_message": types.StringNull(),
-	}
-	if s.HostedKnown {
-		values["hosted"] = types.BoolValue(s.Hosted)
-	}
-	if s.Health != "" {
-		values["health"] = types.StringValue(s.Health)
-	}
-	if s.Version != "" {
-		values["version"] = types.StringValue(s.Version)
-	}
-	switch s.State {
-	case fleet.Running:
-		values["pid"] = types.Int64Value(s.PID)
-		values["cpu_usage"] = types.Float64Value(s.CPUUsage)
-		values["mem_usage"] = types.Float64Value(s.MemUsage)
-	case fleet.Unknown:
-		values["error_message"] = types.StringValue(s.Message)
-		if s.Code != 0 {
-			values["error_code"] = types.Int64Value(s.Code)
+	m.Statuses, err = reference.NewObjects(statusOf(""), hosts.Len(), func(yield func(string, []any) bool) {
+		for key, host := range hosts.All {
+			if !yield(key, valuesOf(statuses[host])) {
+				return
+			}
 		}
-	default: // a process that does not run has no figures
-	}
-	return types.ObjectValueMust(statusType.AttrTypes, values)
+	})
+	return err
 }
 
 // statusUnknown is the one warning about all hosts that did not answer.

@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"iter"
+
 	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -29,6 +31,22 @@ func ComputedHosts(description string) datasource.Attribute {
 // ComputedHostMaps are HostMaps that a data source computes.
 func ComputedHostMaps(description string) datasource.Attribute {
 	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.MapsType{}}
+}
+
+// ObjectAttribute is an attribute of an object that a data source computes.
+type ObjectAttribute = fold.Attribute
+
+// Objects are objects by key, as a data source computes them.
+type Objects = fold.Objects
+
+// NewObjects is the attribute with n objects, each with the values of its attributes in their order.
+func NewObjects(attributes []ObjectAttribute, n int, objects iter.Seq2[string, []any]) (Objects, error) {
+	return fold.NewObjects(attributes, n, objects)
+}
+
+// ComputedObjects are Objects that a data source computes.
+func ComputedObjects(description string, attributes []ObjectAttribute) datasource.Attribute {
+	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.ObjectsType{Attributes: attributes}}
 }
 
 // UnknownHostMap is the attribute while its value is not known.
