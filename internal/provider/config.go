@@ -42,10 +42,8 @@ func (p *bkProvider) resolve(ctx context.Context, block types.Object, terraformV
 	if len(unknown) > 0 {
 		return s, &platform.Platform{Unknown: unknown}, nil
 	}
-	s.API.Gateway = bkapi.Gateway(s.gateway)
 	s.checkIdentity(&diags)
 	s.checkLabels(&diags)
-	s.checkHosted(&diags)
 	s.readCertificates(&diags)
 	if diags.HasError() {
 		return s, nil, diags
@@ -175,6 +173,10 @@ func (s *settings) readCertificates(diags *diag.Diagnostics) {
 
 // connect returns nil if the clients cannot work with the settings.
 func (p *bkProvider) connect(s *settings, diags *diag.Diagnostics) *platform.Platform {
+	s.API.Gateway = bkapi.Gateway(s.gateway)
+	if s.checkHosted(diags); diags.HasError() {
+		return nil
+	}
 	s.API.Limits = bkapi.NewLimits(s.maxConcurrent, s.requestsPerSecond)
 	s.API.Logger = newLogger()
 	s.API.Dial = p.Dial
