@@ -15,7 +15,7 @@ import (
 // or in a second than the provider block allows.
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	for _, by := range []providertest.Face{providertest.FaceESB, providertest.FaceGateway} {
+	for _, by := range providertest.Through(t, "", []providertest.Face{providertest.FaceESB, providertest.FaceGateway}) {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
 			providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {

@@ -28,7 +28,7 @@ type trial struct {
 // onFaces plays a test, or one row of it, through each of some faces.
 func onFaces(t *testing.T, row string, through []providertest.Face, play func(trial)) {
 	t.Helper()
-	for _, by := range through {
+	for _, by := range providertest.Through(t, row, through) {
 		t.Run(strings.TrimPrefix(row+"/"+string(by), "/"), func(t *testing.T) {
 			t.Parallel()
 			play(trial{t, by})

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -31,6 +32,19 @@ func InRounds(t *testing.T, ordinary int, round func(t *testing.T, chance *rand.
 			round(t, rand.New(rand.NewPCG(seed, 0))) //nolint:gosec // nothing secret
 		})
 	}
+}
+
+// Through are the faces that a row of a test goes through: all of them, or with -short one, which one
+// by the name of the row.
+func Through(t *testing.T, row string, faces []Face) []Face {
+	t.Helper()
+	if !testing.Short() {
+		return faces
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(t.Name() + row)) // never fails
+	turn := int(sum.Sum32() % uint32(len(faces)))
+	return faces[turn : turn+1]
 }
 
 func numberFromEnv(t *testing.T, name string, fallback uint64) uint64 {

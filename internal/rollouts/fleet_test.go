@@ -58,7 +58,7 @@ type scenario struct {
 func plays(t *testing.T, scenarios map[string]scenario) {
 	t.Helper()
 	for name, s := range scenarios {
-		for _, by := range s.at {
+		for _, by := range providertest.Through(t, name, s.at) {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				t.Parallel()
 				s.play(begun(t, by, s.hosts, s.more))

@@ -121,14 +121,15 @@ func TestHanging_hosted(t *testing.T) {
 // everywhere runs a test by every face and within every bound.
 func (h hang) everywhere(t *testing.T, step string, test func(*testing.T, *providertest.Timed, providertest.Face, bound)) {
 	t.Helper()
-	for _, by := range faces {
-		if h.faces != nil && !slices.Contains(h.faces, by) {
-			continue
+	for within, b := range bounds {
+		at := faces
+		if h.faces != nil {
+			at = h.faces
 		}
-		for within, b := range bounds {
-			if by != providertest.FaceESB && (within == "default" || within == "scarce") {
-				continue // what these divide does not depend on the face
-			}
+		if within == "default" || within == "scarce" {
+			at = at[:1] // what these divide does not depend on the face
+		}
+		for _, by := range providertest.Through(t, step+within, at) {
 			t.Run(step+"/"+string(by)+"/"+within, func(t *testing.T) {
 				t.Parallel()
 				providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {

@@ -157,7 +157,7 @@ func startsSlowly(t *testing.T, by providertest.Face) (*rollout, *slow) {
 // onEach plays a test at faces.
 func onEach(t *testing.T, name string, at []providertest.Face, play func(*testing.T, providertest.Face)) {
 	t.Helper()
-	for _, by := range at {
+	for _, by := range providertest.Through(t, name, at) {
 		t.Run(name+"/"+string(by), func(t *testing.T) {
 			t.Parallel()
 			play(t, by)
