@@ -295,6 +295,10 @@ func (c *Core) applyResolved(unknown, config map[string]any) (PlanKind, Diagnost
 			return p.Action, said
 		}
 	}
+	stays := p.Action == PlanCreate || p.Action == PlanUpdate
+	if stays && c.Fresh == nil && c.Between == nil && p.config.IsFullyKnown() { // nothing could come out otherwise
+		return p.Action, append(said, c.execute(p)...)
+	}
 	again, planned := c.PlanUnrefreshed(config)
 	said = said.with(planned)
 	if planned.Failed() {
