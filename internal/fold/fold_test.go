@@ -235,5 +235,8 @@ func TestObjects_refusesOtherValues(t *testing.T) {
 		if _, err := NewObjects([]Attribute{{Name: "x"}}, 1, one(value)); (err != nil) != fails {
 			t.Errorf("%T: %v", value, err)
 		}
+		if _, err := NewNested(map[string]any{"a": map[string]any{"x": value}}); (err != nil) != fails {
+			t.Errorf("nested %T: %v", value, err)
+		}
 	}
 }

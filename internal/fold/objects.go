@@ -31,6 +31,8 @@ type ObjectsType struct {
 	basetypes.StringType
 
 	Attributes []Attribute // of each object
+	// Nested is the type of the whole, if the objects have others in them.
+	Nested tftypes.Type
 }
 
 // Equal implements attr.Type.
@@ -43,6 +45,10 @@ func (ObjectsType) Equal(other attr.Type) bool {
 func (ObjectsType) String() string { return "fold.ObjectsType" }
 
 func (t ObjectsType) show(attribute *tfprotov6.SchemaAttribute) {
+	if t.Nested != nil {
+		attribute.Type = t.Nested
+		return
+	}
 	object := &tfprotov6.SchemaObject{Nesting: tfprotov6.SchemaObjectNestingModeMap}
 	for _, a := range t.Attributes {
 		object.Attributes = append(object.Attributes, &tfprotov6.SchemaAttribute{
@@ -93,6 +99,16 @@ func NewObjects(attributes []Attribute, n int, objects iter.Seq2[string, []any])
 		}
 	}
 	return Objects{basetypes.NewStringValue(buffer.String())}, nil
+}
+
+// NewNested folds objects with others in them: maps of strings to any, with the values that
+// [NewObjects] takes.
+func NewNested(objects map[string]any) (Objects, error) {
+	var buffer bytes.Buffer
+	to := msgpack.NewEncoder(&buffer)
+	to.SetSortMapKeys(true)
+	err := to.Encode(objects)
+	return Objects{basetypes.NewStringValue(buffer.String())}, err
 }
 
 // Type implements attr.Value.

@@ -6,12 +6,12 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/datasource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
 	"github.com/blueking/terraform-provider-bk/internal/fleet"
@@ -36,7 +36,7 @@ type hostedSpecsModel struct {
 	Hosts      reference.HostMap `tfsdk:"hosts"`
 	OS         types.String      `tfsdk:"os"`
 	Timeouts   timeouts.Value    `tfsdk:"timeouts"`
-	Specs      types.Map         `tfsdk:"specs"`
+	Specs      reference.Objects `tfsdk:"specs"`
 	Unreadable types.Map         `tfsdk:"unreadable"`
 }
 
@@ -67,12 +67,8 @@ func (d *hostedSpecsDataSource) Schema(ctx context.Context, _ datasource.SchemaR
 				Validators:          []validator.String{stringvalidator.OneOf(osLinux, osWindows)},
 			},
 			"timeouts": reference.DataSourceTimeouts(ctx, "the whole read, after which a host that has not answered is `unreadable`"),
-			"specs": schema.MapAttribute{
-				MarkdownDescription: "What each agent hosts, by host key and process name, as `spec` of `bk_hosted_process` wants it. A blank field, or 0, is null. " +
-					"`written_at` is when the agent wrote it, in epoch seconds. A host that hosts nothing has an empty map.",
-				Computed:    true,
-				ElementType: specsType.ElemType,
-			},
+			"specs": reference.ComputedNestedObjects("What each agent hosts, by host key and process name, as `spec` of `bk_hosted_process` wants it. A blank field, or 0, is null. "+
+				"`written_at` is when the agent wrote it, in epoch seconds. A host that hosts nothing has an empty map.", specsType),
 			"unreadable": schema.MapAttribute{
 				MarkdownDescription: "Why an agent's file was not read, by host key. `specs` lacks these hosts, and a warning names them.",
 				Computed:            true,
@@ -119,90 +115,83 @@ func (d *hostedSpecsDataSource) Read(ctx context.Context, req datasource.ReadReq
 	resp.Diagnostics.Append(resp.State.Set(ctx, config)...)
 }
 
-// Types of specs, from its whole to an object of a spec.
-var (
-	specsType    = types.MapType{ElemType: types.MapType{ElemType: specType}}
-	specType     = types.ObjectType{AttrTypes: map[string]attr.Type{"identity": identityType, "control": controlType, "resource": limitsType, "monitor_policy": policyType, "written_at": types.Int64Type}}
-	identityType = objectOf(types.StringType, "proc_name", "setup_path", "pid_path", "user")
-	controlType  = objectOf(types.StringType, "start_cmd", "stop_cmd", "restart_cmd", "reload_cmd", "kill_cmd", "version_cmd", "health_cmd")
-	limitsType   = objectOf(types.Float64Type, "cpu", "mem")
-	policyType   = objectOf(types.Int64Type, "auto_type", "start_check_secs", "op_timeout")
-)
+// specsType is the type of specs.
+var specsType = tftypes.Map{ElementType: tftypes.Map{ElementType: tftypes.Object{AttributeTypes: map[string]tftypes.Type{
+	"identity":       objectOf(tftypes.String, "proc_name", "setup_path", "pid_path", "user"),
+	"control":        objectOf(tftypes.String, "start_cmd", "stop_cmd", "restart_cmd", "reload_cmd", "kill_cmd", "version_cmd", "health_cmd"),
+	"resource":       objectOf(tftypes.Number, "cpu", "mem"),
+	"monitor_policy": objectOf(tftypes.Number, "auto_type", "start_check_secs", "op_timeout"),
+	"written_at":     tftypes.Number,
+}}}}
 
-func objectOf(t attr.Type, names ...string) types.ObjectType {
-	attributes := make(map[string]attr.Type, len(names))
+func objectOf(t tftypes.Type, names ...string) tftypes.Object {
+	attributes := make(map[string]tftypes.Type, len(names))
 	for _, name := range names {
 		attributes[name] = t
 	}
-	return types.ObjectType{AttrTypes: attributes}
+	return tftypes.Object{AttributeTypes: attributes}
 }
 
 // fromAPI sets the computed values.
 func (m *hostedSpecsModel) fromAPI(hosts fleet.Inventory, readings map[fleet.Host]hostedspec.Reading) diag.Diagnostics {
-	specs, unreadable, failures := make(map[string]attr.Value), make(map[string]attr.Value), make(fleet.Results)
+	var diags diag.Diagnostics
+	specs, unreadable, failures := make(map[string]any), make(map[string]string), make(fleet.Results)
 	for key, host := range hosts.All {
 		reading := readings[host]
 		if reading.Why != "" {
-			unreadable[key] = types.StringValue(reading.Why)
+			unreadable[key] = reading.Why
 			failures[host] = fleet.Outcome{Verdict: fleet.Failed, Meaning: reading.Why}
 			continue
 		}
 		specs[key] = specsOf(m.Namespace.ValueString(), reading.Entries)
 	}
-	m.Specs, m.Unreadable = types.MapValueMust(specsType.ElemType, specs), types.MapValueMust(types.StringType, unreadable)
-	if len(failures) == 0 {
-		return nil
+	var err error
+	if m.Specs, err = reference.NewNestedObjects(specs); err != nil {
+		diags.AddError(diagnose.SummaryBug, err.Error())
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Hosted Specs Not Read", fmt.Sprintf("What agents host was not read on %s.\n\n%s\nNothing is known of these hosts. See unreadable.",
-		diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))}
+	m.Unreadable = reference.StringMapValue(unreadable)
+	if len(failures) > 0 {
+		diags.AddWarning("Hosted Specs Not Read", fmt.Sprintf("What agents host was not read on %s.\n\n%s\nNothing is known of these hosts. See unreadable.",
+			diagnose.CountHosts(len(failures), hosts.Len()), diagnose.Rows(hosts, failures)))
+	}
+	return diags
 }
 
 // specsOf are the processes of a namespace by name. Of two entries of one name the later one counts.
-func specsOf(namespace string, entries []hostedspec.Entry) types.Map {
+func specsOf(namespace string, entries []hostedspec.Entry) map[string]any {
 	byName := make(map[string]hostedspec.Entry)
 	for _, e := range entries {
 		if before, twice := byName[e.Name]; e.Namespace == namespace && (!twice || before.WrittenAt <= e.WrittenAt) {
 			byName[e.Name] = e
 		}
 	}
-	values := make(map[string]attr.Value, len(byName))
+	values := make(map[string]any, len(byName))
 	for name, e := range byName {
 		values[name] = specValue(e)
 	}
-	return types.MapValueMust(specType, values)
+	return values
 }
 
-func specValue(e hostedspec.Entry) types.Object {
-	limits := types.ObjectNull(limitsType.AttrTypes)
+func specValue(e hostedspec.Entry) map[string]any {
+	var limits any
 	if e.CPU != 0 || e.Mem != 0 {
-		limits = types.ObjectValueMust(limitsType.AttrTypes, map[string]attr.Value{"cpu": types.Float64Value(e.CPU), "mem": types.Float64Value(e.Mem)})
+		limits = map[string]any{"cpu": e.CPU, "mem": e.Mem}
 	}
-	return types.ObjectValueMust(specType.AttrTypes, map[string]attr.Value{
-		"identity": types.ObjectValueMust(identityType.AttrTypes, map[string]attr.Value{
-			"proc_name": orNull(e.ProcName), "setup_path": orNull(e.SetupPath), "pid_path": orNull(e.PIDPath), "user": orNull(e.User),
-		}),
-		"control": types.ObjectValueMust(controlType.AttrTypes, map[string]attr.Value{
+	return map[string]any{
+		"identity": map[string]any{"proc_name": orNull(e.ProcName), "setup_path": orNull(e.SetupPath), "pid_path": orNull(e.PIDPath), "user": orNull(e.User)},
+		"control": map[string]any{
 			"start_cmd": orNull(e.StartCmd), "stop_cmd": orNull(e.StopCmd), "restart_cmd": orNull(e.RestartCmd), "reload_cmd": orNull(e.ReloadCmd),
 			"kill_cmd": orNull(e.KillCmd), "version_cmd": orNull(e.VersionCmd), "health_cmd": orNull(e.HealthCmd),
-		}),
-		"resource": limits,
-		"monitor_policy": types.ObjectValueMust(policyType.AttrTypes, map[string]attr.Value{
-			"auto_type": types.Int64Value(e.AutoType), "start_check_secs": numberOrNull(e.StartCheckSecs), "op_timeout": numberOrNull(e.OpTimeout),
-		}),
-		"written_at": numberOrNull(e.WrittenAt),
-	})
+		},
+		"resource":       limits,
+		"monitor_policy": map[string]any{"auto_type": e.AutoType, "start_check_secs": orNull(e.StartCheckSecs), "op_timeout": orNull(e.OpTimeout)},
+		"written_at":     orNull(e.WrittenAt),
+	}
 }
 
-func orNull(text string) types.String {
-	if text == "" {
-		return types.StringNull()
+func orNull[T comparable](value T) any {
+	if value == *new(T) {
+		return nil
 	}
-	return types.StringValue(text)
-}
-
-func numberOrNull(n int64) types.Int64 {
-	if n == 0 {
-		return types.Int64Null()
-	}
-	return types.Int64Value(n)
+	return value
 }

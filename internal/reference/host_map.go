@@ -6,6 +6,7 @@ import (
 	datasource "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/blueking/terraform-provider-bk/internal/fold"
 )
@@ -47,6 +48,14 @@ func NewObjects(attributes []ObjectAttribute, n int, objects iter.Seq2[string, [
 // ComputedObjects are Objects that a data source computes.
 func ComputedObjects(description string, attributes []ObjectAttribute) datasource.Attribute {
 	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.ObjectsType{Attributes: attributes}}
+}
+
+// NewNestedObjects is the attribute with objects that have others in them.
+func NewNestedObjects(objects map[string]any) (Objects, error) { return fold.NewNested(objects) }
+
+// ComputedNestedObjects are Objects of a type that a data source computes.
+func ComputedNestedObjects(description string, whole tftypes.Type) datasource.Attribute {
+	return datasource.StringAttribute{MarkdownDescription: description, Computed: true, CustomType: fold.ObjectsType{Nested: whole}}
 }
 
 // UnknownHostMap is the attribute while its value is not known.
